@@ -1,0 +1,121 @@
+"""What the checker says: findings, their fixes, and the rules that make them. Values only."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from pai_lsp.job import Job
+    from pai_lsp.text import Span, TextEdit
+
+DOCUMENTATION = "https://pai-lsp.readthedocs.io/rules/"
+
+
+class Severity(IntEnum):
+    """How bad it is; the numbers are LSP's.
+
+    error: the cluster refuses the job, or it dies at start. warning: it runs, but surely not as meant.
+    information: worth knowing. hint: unused or superseded.
+    """
+
+    ERROR = 1
+    WARNING = 2
+    INFORMATION = 3
+    HINT = 4
+
+    @property
+    def label(self) -> str:
+        """The word that people and configuration files use."""
+        return self.name.lower()
+
+
+class Tag(Enum):
+    """How an editor may draw a finding; the values are LSP's."""
+
+    UNNECESSARY = 1
+    DEPRECATED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that matters to a finding; `path` is None for the same file."""
+
+    span: Span
+    message: str
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """One way to mend a finding.
+
+    A safe fix keeps or restores what the author surely meant, so that `check --fix` may apply it unasked;
+    any other is offered in the editor only.
+    """
+
+    title: str
+    edits: tuple[TextEdit, ...]
+    safe: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule found; who runs the rule adds its code and severity."""
+
+    span: Span
+    message: str
+    fixes: tuple[Fix, ...] = ()
+    related: tuple[Related, ...] = ()
+    tags: tuple[Tag, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """A finding with the code of its rule and the severity in force."""
+
+    code: str
+    severity: Severity
+    span: Span
+    message: str
+    fixes: tuple[Fix, ...] = ()
+    related: tuple[Related, ...] = ()
+    tags: tuple[Tag, ...] = ()
+
+    @property
+    def url(self) -> str:
+        """The page that explains the rule."""
+        return f"{DOCUMENTATION}{self.code}/"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule: its code, its usual severity, its check and its documentation (Markdown without a title)."""
+
+    code: str
+    severity: Severity
+    check: Callable[[Job], Iterable[Finding]]
+    documentation: str
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the documentation."""
+        return self.documentation.split("\n", 1)[0]
+
+    @property
+    def url(self) -> str:
+        """The page that explains the rule."""
+        return f"{DOCUMENTATION}{self.code}/"
+
+
+def rule(severity: Severity) -> Callable[[Callable[[Job], Iterable[Finding]]], Rule]:
+    """Make a rule of a function: its name is the code, its docstring the documentation."""
+
+    def make(check: Callable[[Job], Iterable[Finding]]) -> Rule:
+        return Rule(check.__name__.replace("_", "-"), severity, check, inspect.cleandoc(check.__doc__ or ""))
+
+    return make
