@@ -1,0 +1,179 @@
+"""What a plain scalar means: to the rest-server (js-yaml 3.13) and to the runtime (PyYAML).
+
+The rest-server reads the job with js-yaml's default safe schema and writes values into commands as JavaScript does;
+the runtime reads the same text again with PyYAML's SafeLoader (YAML 1.1).
+Sources: js-yaml 3.13.1, lib/js-yaml/type/{null,bool,int,float,timestamp,merge}.js; PyYAML, resolver.py, constructor.py.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from functools import lru_cache
+from typing import Any
+
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+
+_INTEGER = re.compile(
+    r"[-+]?(?:0|0b[01_]*[01]|0x[0-9a-fA-F_]*[0-9a-fA-F]|0[0-7_]*[0-7]"
+    r"|[0-9][0-9_]*(?<!_)|[1-9][0-9_]*(?<!_)(?::[0-5]?[0-9])+)",
+)
+_FLOAT = re.compile(
+    r"[-+]?(?:0|[1-9][0-9_]*)(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9_]+(?:[eE][-+]?[0-9]+)?"
+    r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+)
+_TIMESTAMP = re.compile(
+    r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
+    r"|(?P<year2>[0-9]{4})-(?P<month2>[0-9]{1,2})-(?P<day2>[0-9]{1,2})(?:[Tt]|[ \t]+)"
+    r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]*))?"
+    r"(?:[ \t]*(?:Z|(?P<sign>[-+])(?P<zone_hour>[0-9]{1,2})(?::(?P<zone_minute>[0-9]{2}))?))?",
+)
+# Only a scalar that begins like this can be anything but a string.
+_MAYBE_SPECIAL = re.compile(r"[-+.0-9~nNtTfF]|$")
+
+_SAFE_INTEGER = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    """A JavaScript Date: what js-yaml makes of `2020-01-01`; it is not a string, and schemas refuse it as one."""
+
+    moment: datetime
+
+    def __str__(self) -> str:
+        return self.moment.strftime("%a %b %d %Y %H:%M:%S GMT+0000 (Coordinated Universal Time)")
+
+
+@lru_cache(maxsize=4096)
+def server_value(text: str) -> None | bool | int | float | str | Date:
+    """The value that the rest-server reads in a plain scalar; whole numbers that a double holds exactly are ints."""
+    if not _MAYBE_SPECIAL.match(text):
+        return text
+    if text in _NULLS:
+        return None
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    if _INTEGER.fullmatch(text) and not re.fullmatch(r"[-+]?0[0-9_]*[89][0-9_]*", text):
+        return _number(_integer(text))
+    if _FLOAT.fullmatch(text) and not text.endswith("_"):
+        return _number(_float(text))
+    if match := _TIMESTAMP.fullmatch(text):
+        return _date(match)
+    return text
+
+
+def _number(value: float) -> int | float:
+    """A double as JavaScript holds it, written as an int where it is one exactly."""
+    try:
+        double = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    if math.isfinite(double) and double.is_integer() and abs(double) <= _SAFE_INTEGER:
+        return int(double)
+    return double
+
+
+def _integer(text: str) -> int:
+    text = text.replace("_", "")
+    sign = -1 if text[0] == "-" else 1
+    digits = text.lstrip("+-")
+    if digits.startswith("0b"):
+        return sign * int(digits[2:], 2)
+    if digits.startswith("0x"):
+        return sign * int(digits[2:], 16)
+    if ":" in digits:
+        return sign * int(_sixties(digits))
+    if digits != "0" and digits.startswith("0"):
+        return sign * int(digits, 8)
+    return sign * int(digits) if len(digits) < 400 else sign * 10**400
+
+
+def _sixties(text: str) -> float:
+    value = 0.0
+    for part in text.split(":"):
+        value = value * 60 + float(part or 0)
+    return value
+
+
+def _float(text: str) -> float:
+    text = text.replace("_", "").lower()
+    sign = -1.0 if text[0] == "-" else 1.0
+    digits = text.lstrip("+-")
+    if digits == ".inf":
+        return sign * math.inf
+    if digits == ".nan":
+        return math.nan
+    if ":" in digits:
+        return sign * _sixties(digits)
+    return sign * (float(digits) if digits != "." else math.nan)
+
+
+def _date(match: re.Match[str]) -> Date | str:
+    def number(*names: str) -> int:
+        return next((int(match[name]) for name in names if match[name]), 0)
+
+    # Date.UTC carries what is out of range into the next unit: 2020-13-02 is the 2nd of January 2021.
+    months = number("month", "month2") - 1
+    fraction = int((match["fraction"] or "")[:3].ljust(3, "0") or 0)
+    offset = timedelta(hours=number("zone_hour"), minutes=number("zone_minute"))
+    try:
+        moment = datetime(number("year", "year2") + months // 12, months % 12 + 1, 1, tzinfo=timezone.utc)
+        moment += timedelta(
+            days=number("day", "day2") - 1,
+            hours=number("hour"),
+            minutes=number("minute"),
+            seconds=number("second"),
+            milliseconds=fraction,
+        )
+        return Date(moment - offset if match["sign"] == "+" else moment + offset)
+    except (ValueError, OverflowError):
+        return match[0]
+
+
+def server_text(value: Any) -> str:
+    """How JavaScript writes a value into a string: what a `<% %>` in a command becomes.
+
+    `value` is made of what `server_value` gives, lists and dicts. Source: ECMAScript, Number::toString,
+    Array.prototype.join; templates.md lists the rendered results.
+    """
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return _number_text(value)
+    if isinstance(value, list):
+        return ",".join("" if item is None else server_text(item) for item in value)
+    if isinstance(value, dict):
+        return "[object Object]"
+    return str(value)
+
+
+def _number_text(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value == 0:
+        return "0"
+    mantissa, _, exponent = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction.removesuffix("0" if fraction == "0" else "")).lstrip("0")
+    # The decimal point stands after `point` digits, counted from the first one that is not 0.
+    point = len(whole.lstrip("0")) + int(exponent or 0)
+    if not whole.lstrip("0"):
+        point = -(len(fraction) - len(fraction.lstrip("0"))) + int(exponent or 0)
+    digits = digits.rstrip("0") or "0"
+    sign = "-" if value < 0 else ""
+    if 0 < point <= 21:
+        return sign + (digits.ljust(point, "0") if len(digits) <= point else f"{digits[:point]}.{digits[point:]}")
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    power = point - 1
+    shown = digits if len(digits) == 1 else f"{digits[0]}.{digits[1:]}"
+    return f"{sign}{shown}e{'+' if power >= 0 else '-'}{abs(power)}"

@@ -1,0 +1,571 @@
+"""YAML text -> a tree of nodes with the place of every key and value.
+
+Parsing never raises: what cannot be read is a `SyntaxProblem`, and the rest of the file still gives a tree
+(pai_lsp/recovery.py mends a copy of the text for that). The tree says what the rest-server's js-yaml reads;
+where the runtime's PyYAML reads something else is told by `Scalar.runtime_value` and by the rules.
+
+Nothing is constructed: aliases share nodes, and caps on size, depth and the size after following aliases keep a
+hostile file cheap. A tree that passed the caps may be walked naively.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Union
+
+import yaml
+from yaml.constructor import SafeConstructor
+from yaml.nodes import ScalarNode
+from yaml.resolver import Resolver
+
+from pai_lsp.scalar import server_text, server_value
+from pai_lsp.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence as SequenceOf
+
+MAX_CHARACTERS = 5_000_000
+MAX_DEPTH = 100
+MAX_NODES = 500_000
+MAX_ALIASED_NODES = 20_000
+
+try:
+    from yaml._yaml import CParser as _Parser
+except ImportError:  # a PyYAML built without libyaml: slower, and the same events
+    from yaml import SafeLoader as _Parser
+
+# js-yaml ends lines at CR and LF only; libyaml also at these. They are read as stand-ins and put back.
+_OTHER_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+_STAND_INS = {"\x85": "\ue285", "\u2028": "\ue286", "\u2029": "\ue287"}
+_PUT_BACK = {ord(stand_in): original for original, stand_in in _STAND_INS.items()}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_PROPERTIES = re.compile(r"(?:(?:&[^\s,\[\]{}]*|!\S*)[ \t\r\n]*)+")
+_ANCHOR = re.compile(r"&([^\s,\[\]{}]+)")
+_YAML_TAG = "tag:yaml.org,2002:"
+_SCALAR_TAGS = frozenset({"str", "int", "float", "bool", "null", "timestamp", "binary", "merge"})
+_KNOWN_TAGS = _SCALAR_TAGS | {"map", "seq", "omap", "pairs", "set"}
+
+
+class Style(Enum):
+    """How a scalar is written; the values are YAML's indicators."""
+
+    PLAIN = ""
+    SINGLE = "'"
+    DOUBLE = '"'
+    LITERAL = "|"
+    FOLDED = ">"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scalar:
+    """A scalar; `span` holds the quotes or the block's indicator, `text` is what it says."""
+
+    span: Span
+    text: str
+    style: Style = Style.PLAIN
+    tag: str | None = None
+
+    @property
+    def value(self) -> Any:
+        """What the rest-server reads: None, bool, int, float, str or scalar.Date."""
+        if self.tag is not None:
+            return _tagged_value(self.tag, self.text)
+        return server_value(self.text) if self.style is Style.PLAIN else self.text
+
+    @property
+    def runtime_value(self) -> Any:
+        """What the runtime's PyYAML reads; a `ValueError` instance where it fails."""
+        if self.style is not Style.PLAIN and self.tag is None:
+            return self.text
+        tag = self.tag or _RESOLVER.resolve(ScalarNode, self.text, (True, False))
+        try:
+            return _CONSTRUCTOR.construct_object(ScalarNode(tag, self.text))
+        except (ValueError, yaml.YAMLError, OverflowError) as error:
+            return ValueError(str(error))
+
+    @property
+    def is_string(self) -> bool:
+        """Whether the rest-server reads a string."""
+        return isinstance(self.value, str)
+
+    @property
+    def is_block(self) -> bool:
+        """Whether it is written as a literal or folded block."""
+        return self.style in {Style.LITERAL, Style.FOLDED}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """A key of a mapping with its value, as written; `name` is the key as the rest-server reads it."""
+
+    key: Node
+    value: Node
+    name: str
+
+    @property
+    def span(self) -> Span:
+        """From the key to the end of the value."""
+        return Span(self.key.span.start, max(self.key.span.end, self.value.span.end))
+
+    @property
+    def place(self) -> Span:
+        """Where to point when the value is wrong: the value, or the key of an empty one."""
+        return self.value.span if len(self.value.span) else self.key.span
+
+    @property
+    def is_merge(self) -> bool:
+        """Whether this is `<<`, which takes over another mapping's keys."""
+        key = self.key
+        return isinstance(key, Scalar) and key.text == "<<" and key.style is Style.PLAIN
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mapping:
+    """A mapping: its entries in written order, `<<` among them."""
+
+    span: Span
+    entries: tuple[Entry, ...]
+    is_flow: bool = False
+    tag: str | None = None
+
+    def own(self, name: str) -> Entry | None:
+        """The entry written in this very mapping; of several, the first."""
+        for entry in self.entries:
+            if entry.name == name:
+                return entry
+        return None
+
+    def entry(self, name: str) -> Entry | None:
+        """The entry of that name, own or merged: own ones win, then the first of the merged mappings."""
+        own = self.own(name)
+        if own is not None and not own.is_merge:
+            return own
+        for source in self.merged:
+            if found := source.entry(name):
+                return found
+        return None
+
+    def get(self, name: str) -> Node | None:
+        """The value of that name, own or merged."""
+        entry = self.entry(name)
+        return entry.value if entry else None
+
+    @property
+    def merged(self) -> tuple[Mapping, ...]:
+        """The mappings that `<<` names, in order."""
+        found: list[Mapping] = []
+        for entry in self.entries:
+            if entry.is_merge:
+                sources = entry.value.items if isinstance(entry.value, Sequence) else (entry.value,)
+                found += (source for source in sources if isinstance(source, Mapping))
+        return tuple(found)
+
+    def effective_entries(self) -> tuple[Entry, ...]:
+        """All entries, merged ones last; a name comes once, except where the author wrote it twice."""
+        own = [entry for entry in self.entries if not entry.is_merge]
+        if len(own) == len(self.entries):
+            return self.entries
+        names = {entry.name for entry in own}
+        for source in self.merged:
+            for entry in source.effective_entries():
+                if entry.name not in names:
+                    names.add(entry.name)
+                    own.append(entry)
+        return tuple(own)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sequence:
+    """A list of nodes."""
+
+    span: Span
+    items: tuple[Node, ...]
+    is_flow: bool = False
+    tag: str | None = None
+
+
+Node = Union[Scalar, Mapping, Sequence]  # noqa: UP007 - the classes name it before it is defined
+
+
+class ProblemKind(Enum):
+    """What sort of fault a text has; the values are the codes of the rules that report them."""
+
+    SYNTAX = "yaml-syntax"
+    DUPLICATE_KEY = "duplicate-key"
+    SEVERAL_DOCUMENTS = "several-documents"
+    UNQUOTED_TEMPLATE = "unquoted-template"
+    TOO_LARGE = "too-large-to-read"
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxProblem:
+    """Something that the rest-server's YAML reader refuses, or that we do not read on purpose."""
+
+    kind: ProblemKind
+    span: Span
+    message: str
+    other: Span | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Anchor:
+    """`&name` and the node it names; `span` is the name without the `&`."""
+
+    name: str
+    span: Span
+    node: Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alias:
+    """`*name`; `span` is the name without the `*`, `anchor` None where nothing has that name."""
+
+    name: str
+    span: Span
+    anchor: Anchor | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Syntax:
+    """What a text says: its documents (None for an empty one), and what is wrong with it."""
+
+    text: str
+    documents: tuple[Node | None, ...]
+    problems: tuple[SyntaxProblem, ...] = ()
+    anchors: tuple[Anchor, ...] = ()
+    aliases: tuple[Alias, ...] = ()
+    scalars: tuple[Scalar, ...] = field(default=(), repr=False)
+
+    @property
+    def root(self) -> Node | None:
+        """The first document, which is the job."""
+        return self.documents[0] if self.documents else None
+
+
+def parse(text: str) -> Syntax:
+    """Read a text; never raises. Costs about 5 ms for 1000 lines."""
+    if len(text) > MAX_CHARACTERS:
+        limit = f"the file has {len(text):,} characters; more than {MAX_CHARACTERS:,} are not read"
+        return Syntax(text, (), (SyntaxProblem(ProblemKind.TOO_LARGE, Span(0, 0), limit),))
+    problems: list[SyntaxProblem] = []
+    readable = _readable(text, problems)
+    try:
+        tree = build(readable)
+    except yaml.YAMLError:
+        from pai_lsp.recovery import build_mended  # noqa: PLC0415 - broken texts only
+
+        tree, found = build_mended(readable)
+        problems += found
+    problems += tree.problems
+    return Syntax(
+        text,
+        tuple(tree.documents),
+        tuple(sorted(problems, key=lambda problem: problem.span)),
+        tuple(tree.anchors),
+        tuple(tree.aliases),
+        tuple(tree.scalars),
+    )
+
+
+def walk(node: Node | None) -> Iterator[Node]:
+    """The node and all below it, aliases followed; bounded by the caps of `parse`."""
+    if node is None:
+        return
+    yield node
+    if isinstance(node, Mapping):
+        for entry in node.entries:
+            yield from walk(entry.key)
+            yield from walk(entry.value)
+    elif isinstance(node, Sequence):
+        for item in node.items:
+            yield from walk(item)
+
+
+def plain_value(node: Node | None) -> Any:
+    """The node as the rest-server's JavaScript value: dict with string keys, list, or what `Scalar.value` gives."""
+    if isinstance(node, Scalar):
+        return node.value
+    if isinstance(node, Sequence):
+        return [plain_value(item) for item in node.items]
+    if isinstance(node, Mapping):
+        return {entry.name: plain_value(entry.value) for entry in node.effective_entries()}
+    return None
+
+
+def _readable(text: str, problems: list[SyntaxProblem]) -> str:
+    """The text with each character that libyaml reads otherwise than js-yaml replaced by one of the same length."""
+    if text.startswith("\ufeff"):
+        text = " " + text[1:] if text[1:2] in {"", "#", "\n", "\r"} else text
+    if not text.isascii():
+        for match in _SURROGATE.finditer(text):
+            problems.append(SyntaxProblem(ProblemKind.SYNTAX, Span(*match.span()), "half of a surrogate pair"))
+        text = _SURROGATE.sub("\ufffd", text)
+        text = _OTHER_LINE_ENDS.sub(lambda match: _STAND_INS[match[0]], text)
+    return text
+
+
+def _tagged_value(tag: str, text: str) -> Any:
+    kind = tag.removeprefix(_YAML_TAG)
+    if kind in {"int", "float", "bool", "null", "timestamp"}:
+        return server_value(text)
+    return text
+
+
+_RESOLVER = Resolver()
+_CONSTRUCTOR = SafeConstructor()
+
+
+@dataclass(slots=True)
+class Tree:
+    """What `build` has read so far; filled while reading, frozen into a `Syntax` by `parse`."""
+
+    documents: list[Node | None] = field(default_factory=list)
+    anchors: list[Anchor] = field(default_factory=list)
+    aliases: list[Alias] = field(default_factory=list)
+    scalars: list[Scalar] = field(default_factory=list)
+    problems: list[SyntaxProblem] = field(default_factory=list)
+
+
+class _Open:
+    """A collection that is still being read: its children so far (keys and values in turn for a mapping)."""
+
+    __slots__ = ("anchor", "children", "event", "weight")
+
+    def __init__(self, event: Any, anchor: tuple[str, Span] | None) -> None:
+        self.event = event
+        self.anchor = anchor
+        self.children: list[Node] = []
+        self.weight = 1
+
+
+def build(text: str, tree: Tree | None = None) -> Tree:
+    """Read a text into a tree.
+
+    `tree` is filled as far as the text can be read, so that a caller who passes one has that part when this raises.
+
+    Raises:
+        yaml.YAMLError: where the text is no YAML.
+    """
+    tree = Tree() if tree is None else tree
+    return _Builder(text, tree).build()
+
+
+class _Builder:
+    __slots__ = ("_aliased", "_named", "_open", "_text", "_too_large", "_tree", "_weights")
+
+    def __init__(self, text: str, tree: Tree) -> None:
+        self._text = text
+        self._tree = tree
+        self._open: list[_Open] = []
+        self._named: dict[str, Anchor | None] = {}
+        self._weights: dict[int, int] = {}
+        self._aliased = 0
+        self._too_large = False
+
+    def build(self) -> Tree:  # noqa: D102 - see build()
+        parser = _Parser(self._text)
+        tree = self._tree
+        try:
+            while not self._too_large:
+                event = parser.get_event()
+                if event is None:
+                    break
+                kind = type(event)
+                if kind is yaml.ScalarEvent:
+                    self._scalar(event)
+                elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+                    self._start(event)
+                elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+                    self._close(event.end_mark.index)
+                elif kind is yaml.AliasEvent:
+                    self._alias(event)
+                elif kind is yaml.DocumentStartEvent:
+                    self._named.clear()
+                    if tree.documents:
+                        self._several_documents(event)
+                    tree.documents.append(None)
+        finally:
+            while self._open:
+                self._close(None)
+        return tree
+
+    def _several_documents(self, event: Any) -> None:
+        start = event.start_mark.index
+        self._problem(
+            ProblemKind.SEVERAL_DOCUMENTS,
+            Span(start, max(event.end_mark.index, start)),
+            "a job file holds one document; this '---' begins another",
+        )
+
+    def _problem(self, kind: ProblemKind, span: Span, message: str, other: Span | None = None) -> None:
+        self._tree.problems.append(SyntaxProblem(kind, span, message, other))
+
+    def _stop(self, kind: ProblemKind, span: Span, message: str) -> None:
+        if not self._too_large:
+            self._too_large = True
+            self._problem(kind, span, message)
+
+    def _content_start(self, event: Any) -> tuple[int, tuple[str, Span] | None]:
+        """Where a node's content begins behind its anchor and tag, and the anchor."""
+        start: int = event.start_mark.index
+        if event.anchor is None and event.tag is None:
+            return start, None
+        match = _PROPERTIES.match(self._text, start)
+        if match is None:
+            return start, None
+        anchor = None
+        if event.anchor is not None and (named := _ANCHOR.search(self._text, start, match.end())):
+            anchor = (named[1], Span(*named.span(1)))
+        self._check_tag(event.tag, start)
+        return match.end(), anchor
+
+    def _check_tag(self, tag: str | None, start: int) -> None:
+        if tag is None or tag == "!" or tag.removeprefix(_YAML_TAG) in _KNOWN_TAGS:
+            return
+        at = self._text.index("!", start)
+        end = re.compile(r"[^\s,\[\]{}]*").match(self._text, at)
+        written = end[0] if end else "!"
+        self._problem(ProblemKind.SYNTAX, Span(at, at + len(written)), f"'{written}' is not a tag that OpenPAI reads")
+
+    def _scalar(self, event: Any) -> None:
+        start, anchor = self._content_start(event)
+        end: int = event.end_mark.index
+        style = _STYLES[event.style]
+        value: str = event.value
+        if style is Style.LITERAL or style is Style.FOLDED:
+            end = start + len(self._text[start:end].rstrip())
+        elif style is Style.PLAIN and not value:
+            end = start = min(start, end)
+        if not value.isascii():
+            value = value.translate(_PUT_BACK)
+        tag = event.tag
+        if tag == "!":
+            tag = _YAML_TAG + "str"
+        scalar = Scalar(Span(start, max(start, end)), value, style, tag)
+        self._tree.scalars.append(scalar)
+        self._add(scalar, 1, anchor)
+
+    def _start(self, event: Any) -> None:
+        _, anchor = self._content_start(event)
+        if anchor is not None:
+            self._named[anchor[0]] = None
+        self._open.append(_Open(event, anchor))
+        if len(self._open) > MAX_DEPTH:
+            start = event.start_mark.index
+            self._stop(ProblemKind.TOO_LARGE, Span(start, start + 1), f"nested deeper than {MAX_DEPTH} levels")
+
+    def _close(self, end: int | None) -> None:
+        """Finish the innermost collection; `end` is None when the text broke off inside it."""
+        opened = self._open.pop()
+        event, children = opened.event, opened.children
+        start, _ = self._content_start(event) if event.tag is None else (event.start_mark.index, None)
+        is_flow = bool(event.flow_style)
+        if is_flow:
+            start = self._text.find("{" if type(event) is yaml.MappingStartEvent else "[", start)
+            last = children[-1].span.end if children else start + 1
+            span = Span(start, max(end if end is not None else last, start))
+        else:
+            if type(event) is yaml.MappingStartEvent and children:
+                start = children[0].span.start
+            last = max((child.span.end for child in children[-2:]), default=start)
+            span = Span(min(start, last), max(start, last))
+        node: Node
+        if is_flow and self._is_unquoted_template(span):
+            node = Scalar(span, self._text[span.start : span.end])
+            message = f"'{node.text}' is read as a mapping; quote it to make it text"
+            self._problem(ProblemKind.UNQUOTED_TEMPLATE, span, message)
+        elif type(event) is yaml.MappingStartEvent:
+            node = Mapping(span, self._entries(children), is_flow, event.tag)
+            self._check_merges(node)
+        else:
+            node = Sequence(span, tuple(children), is_flow, event.tag)
+        self._add(node, opened.weight, opened.anchor)
+
+    def _is_unquoted_template(self, span: Span) -> bool:
+        """Whether a flow mapping is a `{{ name }}` that its author took for text."""
+        text = self._text
+        return text.startswith("{{", span.start) and text[span.start - 1 : span.start] != "{" and "}}" in text[span.start : span.end]
+
+    def _entries(self, children: SequenceOf[Node]) -> tuple[Entry, ...]:
+        entries: list[Entry] = []
+        seen: dict[str, Entry] = {}
+        if len(children) % 2:  # the text broke off behind a key
+            key = children[-1]
+            children = [*children, Scalar(Span(key.span.end, key.span.end), "")]
+        for index in range(0, len(children), 2):
+            key, value = children[index], children[index + 1]
+            entry = Entry(key, value, self._key_name(key))
+            entries.append(entry)
+            first = seen.setdefault(entry.name, entry)
+            if first is not entry and not entry.is_merge:
+                self._problem(
+                    ProblemKind.DUPLICATE_KEY,
+                    key.span,
+                    f"'{entry.name}' is written twice in one mapping",
+                    first.key.span,
+                )
+        return tuple(entries)
+
+    def _key_name(self, key: Node) -> str:
+        if isinstance(key, Scalar):
+            return key.text if key.style is not Style.PLAIN or key.is_string else server_text(key.value)
+        if isinstance(key, Sequence) and any(isinstance(item, Sequence) for item in key.items):
+            self._problem(ProblemKind.SYNTAX, key.span, "a key can not be a list of lists")
+        return server_text(plain_value(key))
+
+    def _check_merges(self, mapping: Mapping) -> None:
+        for entry in mapping.entries:
+            if not entry.is_merge:
+                continue
+            sources = entry.value.items if isinstance(entry.value, Sequence) else (entry.value,)
+            for source in sources:
+                if isinstance(source, Scalar):
+                    self._problem(
+                        ProblemKind.SYNTAX,
+                        source.span if len(source.span) else entry.key.span,
+                        "'<<' takes over the keys of a mapping or of a list of mappings",
+                    )
+
+    def _alias(self, event: Any) -> None:
+        span = Span(event.start_mark.index + 1, event.end_mark.index)
+        name = self._text[span.start : span.end]
+        anchor = self._named.get(name)
+        self._tree.aliases.append(Alias(name, span, anchor))
+        if anchor is not None:
+            node, weight = anchor.node, self._weights[id(anchor.node)]
+            self._aliased += weight
+            if self._aliased > MAX_ALIASED_NODES:
+                message = f"more than {MAX_ALIASED_NODES:,} values once the aliases are followed"
+                self._stop(ProblemKind.TOO_LARGE, span, message)
+                return
+        else:
+            inside = name in self._named
+            message = f"'*{name}' stands inside what it names" if inside else f"no anchor is named '{name}'"
+            self._problem(ProblemKind.SYNTAX, Span(span.start - 1, span.end), message)
+            node, weight = Scalar(Span(span.start - 1, span.end), ""), 1
+        self._add(node, weight, None)
+
+    def _add(self, node: Node, weight: int, anchor: tuple[str, Span] | None) -> None:
+        if anchor is not None:
+            named = Anchor(anchor[0], anchor[1], node)
+            self._tree.anchors.append(named)
+            self._named[anchor[0]] = named
+            self._weights[id(node)] = weight
+        if not self._open:
+            self._tree.documents[-1] = node
+            return
+        parent = self._open[-1]
+        parent.weight += weight
+        if parent.weight > MAX_NODES:
+            self._stop(
+                ProblemKind.TOO_LARGE,
+                Span(node.span.start, node.span.start + 1),
+                f"more than {MAX_NODES:,} values",
+            )
+            return
+        parent.children.append(node)
+
+
+_STYLES = {style.value or None: style for style in Style} | {"": Style.PLAIN}
