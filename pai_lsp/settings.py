@@ -1,4 +1,4 @@
-"""What a user may decide about checking, as values; where they are written (.pai-lsp.yaml, an editor) is not known here."""
+"""What a user may decide about checking, as values; where it is written (file, editor) is not known here."""
 
 from __future__ import annotations
 

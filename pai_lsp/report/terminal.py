@@ -1,0 +1,121 @@
+"""How a line looks on a terminal: its colours, its links, and how many cells each character takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TAB_STOP = 4
+_PLAIN_WIDTH = 160
+
+
+class Style(Enum):
+    """What a piece of a report is; the values are the parameters of ECMA-48's "select graphic rendition"."""
+
+    ERROR = "1;31"
+    WARNING = "1;33"
+    INFORMATION = "1;36"
+    HINT = "1;32"
+    STRONG = "1"
+    FAINT = "2"
+    FRAME = "34"
+    ADDED = "32"
+    REMOVED = "31"
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """What the place that a report goes to can show; `width` is in cells."""
+
+    colour: bool = False
+    links: bool = False
+    width: int = _PLAIN_WIDTH
+
+    def styled(self, text: str, style: Style) -> str:
+        """The text in a style; without colours, the text."""
+        return f"\x1b[{style.value}m{text}\x1b[0m" if self.colour and text else text
+
+    def linked(self, text: str, url: str) -> str:
+        """The text as a link, by the OSC 8 convention; where links are not shown, the text."""
+        return f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\" if self.links else text
+
+
+def terminal_for(choice: str, environment: Mapping[str, str], *, is_terminal: bool, width: int) -> Terminal:
+    """What to show on an output.
+
+    `choice` is `always`, `never` or `auto`; `auto` is colours on a terminal unless NO_COLOR is set (no-color.org),
+    and colours anywhere when FORCE_COLOR is (force-color.org); both count only when they are not empty.
+    """
+    is_dumb = environment.get("TERM") == "dumb"
+    if choice == "auto":
+        if environment.get("NO_COLOR"):
+            colour = False
+        elif environment.get("FORCE_COLOR"):
+            colour = True
+        else:
+            colour = is_terminal and not is_dumb
+    else:
+        colour = choice == "always"
+    return Terminal(
+        colour, colour and is_terminal and not is_dumb, width if is_terminal and width > 0 else _PLAIN_WIDTH
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOut:
+    """A line as it is shown: `cells[i]` is the cell, from 0, where its character i begins, the last one the end."""
+
+    text: str
+    cells: tuple[int, ...]
+
+
+def lay_out(line: str) -> LaidOut:
+    """Show a line: tabs become blanks, control characters become visible signs, wide characters take two cells."""
+    if line.isascii() and line.isprintable():
+        return LaidOut(line, tuple(range(len(line) + 1)))
+    shown: list[str] = []
+    cells = [0]
+    for character in line:
+        here = cells[-1]
+        text = " " * (_TAB_STOP - here % _TAB_STOP) if character == "\t" else visible(character)
+        shown.append(text)
+        cells.append(here + (len(text) if text.isascii() else sum(map(cell_width, text))))
+    return LaidOut("".join(shown), tuple(cells))
+
+
+def visible(text: str) -> str:
+    """The text without what a terminal would obey or what would turn it around: such a character becomes a sign."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_sign(character) for character in text)
+
+
+def cell_width(character: str) -> int:
+    """How many cells a terminal gives the character: 0, 1 or 2.
+
+    Two for Unicode's East Asian wide and full-width ones, none for marks that combine with the one before
+    (Unicode Standard Annex 11; the same reading as the C library's wcwidth).
+    """
+    if character.isascii():
+        return 1
+    import unicodedata  # noqa: PLC0415 - most jobs are ASCII
+
+    if unicodedata.category(character) in {"Mn", "Me", "Cf"} or "\u1160" <= character <= "\u11ff":
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def _sign(character: str) -> str:
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    if character.isprintable() or character in {"\u3000", "\xa0"}:
+        return character
+    # Joiners and variation selectors make emoji; the other format characters can reorder or hide a line.
+    return character if character in "\u200c\u200d" else "\ufffd"
