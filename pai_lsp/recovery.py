@@ -158,7 +158,7 @@ def _index(mark: object, text: str) -> int:
 
 
 def _character_at_byte(text: str, error: yaml.YAMLError, at: int) -> int:
-    """libyaml counts a forbidden character's place in bytes of UTF-8; find it by what it is."""
+    """Libyaml counts a forbidden character's place in bytes of UTF-8; find it by what it is."""
     character = getattr(error, "character", None)
     if isinstance(character, int) and (found := text.find(chr(character))) >= 0:
         return found
@@ -189,7 +189,7 @@ def _indentation(text: str, at: int) -> int:
 
 
 def _plain_words(problem: str) -> str:
-    """libyaml's complaint, where none of ours fits better."""
+    """Libyaml's complaint, where none of ours fits better."""
     return problem.replace("did not find", "expected").replace("found undefined", "undefined").rstrip(".") or "not YAML"
 
 
@@ -248,7 +248,12 @@ def _open_quote(text: str, problem: str, context: str, at: int, context_at: int,
             message = f"'{written}' is no escape; in double quotes write '\\{written}', or use single quotes"
             return _Step(message, Span(backslash, backslash + 2), ((backslash, backslash + 1, "/"),))
     last = tree.scalars[-1] if tree.scalars else None
-    if last and last.style.value in {"'", '"'} and "\n" in text[last.span.start : last.span.end] and at >= last.span.end:
+    if (
+        last
+        and last.style.value in {"'", '"'}
+        and "\n" in text[last.span.start : last.span.end]
+        and at >= last.span.end
+    ):
         inside = text[last.span.start : last.span.end]
         between = text[last.span.end : at]
         if "\n" not in between and re.search(r"\n[ \t]*(?:- )?[\w.-]+:(?:\s|$)", inside):
@@ -385,7 +390,9 @@ def _hide_rest(text: str, problem: str, at: int) -> _Step:
     word = text[at : content.end]
     if not word.strip():
         return _hide_line(text, at, _plain_words(problem))
-    return _Step(f"'{word[:40]}' is left over behind the value", Span(at, content.end), ((at, content.end, " " * len(word)),))
+    return _Step(
+        f"'{word[:40]}' is left over behind the value", Span(at, content.end), ((at, content.end, " " * len(word)),)
+    )
 
 
 def _carry_back(tree: Tree, places: list[int]) -> None:
@@ -409,7 +416,9 @@ def _carry_back(tree: Tree, places: list[int]) -> None:
         return new
 
     _replace(tree.documents, lambda node: None if node is None else move(node))
-    anchors = {id(anchor): Anchor(anchor.name, _original(anchor.span, places), move(anchor.node)) for anchor in tree.anchors}
+    anchors = {
+        id(anchor): Anchor(anchor.name, _original(anchor.span, places), move(anchor.node)) for anchor in tree.anchors
+    }
     tree.aliases[:] = [
         Alias(alias.name, _original(alias.span, places), anchors.get(id(alias.anchor))) for alias in tree.aliases
     ]

@@ -48,7 +48,7 @@ class Date:
 
 
 @lru_cache(maxsize=4096)
-def server_value(text: str) -> None | bool | int | float | str | Date:
+def server_value(text: str) -> bool | int | float | str | Date | None:
     """The value that the rest-server reads in a plain scalar; whole numbers that a double holds exactly are ints."""
     if not _MAYBE_SPECIAL.match(text):
         return text

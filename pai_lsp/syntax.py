@@ -24,7 +24,8 @@ from pai_lsp.scalar import server_text, server_value
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence as SequenceOf
+    from collections.abc import Iterator
+    from collections.abc import Sequence as SequenceOf
 
 MAX_CHARACTERS = 5_000_000
 MAX_DEPTH = 100
@@ -364,7 +365,7 @@ class _Builder:
         self._aliased = 0
         self._too_large = False
 
-    def build(self) -> Tree:  # noqa: D102 - see build()
+    def build(self) -> Tree:
         parser = _Parser(self._text)
         tree = self._tree
         try:
@@ -486,7 +487,11 @@ class _Builder:
     def _is_unquoted_template(self, span: Span) -> bool:
         """Whether a flow mapping is a `{{ name }}` that its author took for text."""
         text = self._text
-        return text.startswith("{{", span.start) and text[span.start - 1 : span.start] != "{" and "}}" in text[span.start : span.end]
+        return (
+            text.startswith("{{", span.start)
+            and text[span.start - 1 : span.start] != "{"
+            and "}}" in text[span.start : span.end]
+        )
 
     def _entries(self, children: SequenceOf[Node]) -> tuple[Entry, ...]:
         entries: list[Entry] = []

@@ -1,0 +1,221 @@
+"""Where each character of a scalar's text stands in the file.
+
+A command may be written plain, quoted, as a block, folded or with escapes; what is found inside its text (a template,
+a variable) must be shown on the very characters the author wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from pai_lsp.syntax import Scalar, Style
+from pai_lsp.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ESCAPE_LENGTH = {"x": 4, "u": 6, "U": 10}
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+_HEADER = re.compile(r"[|>][-+0-9]*[^\r\n]*(?:\r\n|\r|\n|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class MappedText:
+    """A text and the place of each of its characters: character `i` is written in `starts[i]` to `ends[i]`."""
+
+    text: str
+    starts: Sequence[int]
+    ends: Sequence[int]
+    outside: Span
+
+    def span(self, start: int, end: int) -> Span:
+        """The place in the file of `text[start:end]`; for an empty range, the place between its neighbours."""
+        if start >= end:
+            at = self.offset(start)
+            return Span(at, at)
+        first = self.starts[start]
+        return Span(first, max(first, self.ends[end - 1]))
+
+    def offset(self, index: int) -> int:
+        """The place in the file in front of character `index`; at the end, behind the last one."""
+        if index < len(self.starts):
+            return self.starts[index]
+        return self.ends[-1] if self.ends else self.outside.start
+
+    def index(self, offset: int) -> int | None:
+        """The character at (or the gap before) a place in the file; None outside the text."""
+        if not self.outside.touches(offset):
+            return None
+        for index, (start, end) in enumerate(zip(self.starts, self.ends)):
+            if start <= offset < end:
+                return index
+        return next((index for index, start in enumerate(self.starts) if start >= offset), len(self.starts))
+
+
+def mapped(source: str, scalar: Scalar) -> MappedText:
+    """The scalar's text with its places in `source`, the whole file's text.
+
+    Where the way it is written is not understood, every character is placed on the whole scalar.
+    """
+    span, text = scalar.span, scalar.text
+    if len(span) == len(text) and scalar.style is Style.PLAIN:
+        return MappedText(text, range(span.start, span.end), range(span.start + 1, span.end + 1), span)
+    if scalar.is_block:
+        pieces = _block(source, scalar)
+    elif scalar.style is Style.PLAIN:
+        pieces = _flow(source, span.start, span.end, "")
+    else:
+        pieces = _flow(source, span.start + 1, span.end - 1, scalar.style.value)
+    written = "".join(piece[0] for piece in pieces)
+    missing = text[len(written) :]
+    if not text.startswith(written) or missing.strip("\n"):
+        return MappedText(text, [span.start] * len(text), [span.end] * len(text), span)
+    starts = [piece[1] for piece in pieces] + [span.end] * len(missing)
+    ends = [piece[2] for piece in pieces] + [span.end] * len(missing)
+    return MappedText(text, starts, ends, span)
+
+
+def joined(parts: Sequence[MappedText], separator: str) -> MappedText:
+    """The texts one behind the other; a separator is placed at the end of the text before it."""
+    text = separator.join(part.text for part in parts)
+    starts: list[int] = []
+    ends: list[int] = []
+    for number, part in enumerate(parts):
+        if number:
+            at = parts[number - 1].outside.end
+            starts += [at] * len(separator)
+            ends += [at] * len(separator)
+        starts += part.starts
+        ends += part.ends
+    outside = Span(parts[0].outside.start, parts[-1].outside.end) if parts else Span(0, 0)
+    return MappedText(text, starts, ends, outside)
+
+
+def trimmed(part: MappedText) -> MappedText:
+    """The text without white space at both ends."""
+    start = len(part.text) - len(part.text.lstrip())
+    text = part.text.strip()
+    end = start + len(text)
+    return MappedText(text, part.starts[start:end], part.ends[start:end], part.outside)
+
+
+_Piece = tuple[str, int, int]
+
+
+def _flow(source: str, start: int, end: int, quote: str) -> list[_Piece]:
+    """A plain or quoted scalar's characters, its lines folded."""
+    pieces: list[_Piece] = []
+    at = start
+    while at < end:
+        character = source[at]
+        if character in "\r\n":
+            at = _fold(source, at, end, pieces)
+        elif quote == '"' and character == "\\":
+            at = _escape(source, at, end, pieces)
+        elif quote == "'" and source.startswith("''", at):
+            pieces.append(("'", at, at + 2))
+            at += 2
+        else:
+            pieces.append((character, at, at + 1))
+            at += 1
+    return pieces
+
+
+def _fold(source: str, at: int, end: int, pieces: list[_Piece]) -> int:
+    """Read line ends and the white space around them; one becomes a blank, each further one a line end."""
+    while pieces and pieces[-1][0] in " \t" and pieces[-1][2] - pieces[-1][1] == 1:
+        pieces.pop()
+    first = at
+    breaks: list[_Piece] = []
+    while at < end and source[at] in " \t\r\n":
+        match = _LINE_BREAK.match(source, at)
+        if match:
+            breaks.append(("\n", at, match.end()))
+            at = match.end()
+        else:
+            at += 1
+    pieces += [(" ", first, at)] if len(breaks) == 1 else breaks[1:]
+    return at
+
+
+def _escape(source: str, at: int, end: int, pieces: list[_Piece]) -> int:
+    letter = source[at + 1 : at + 2]
+    if letter in {"\r", "\n"}:
+        at += 1
+        while at < end and source[at] in " \t\r\n":
+            at += 1
+        return at
+    length = _ESCAPE_LENGTH.get(letter, 2)
+    digits = source[at + 2 : at + length]
+    if letter in _ESCAPE_LENGTH:
+        try:
+            character = chr(int(digits, 16))
+        except (ValueError, OverflowError):
+            character = "\ufffd"
+    else:
+        character = _ESCAPES.get(letter, letter)
+    pieces.append((character, at, at + length))
+    return at + length
+
+
+_ESCAPES = {
+    "0": "\0", "a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "e": "\x1b",
+    "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029",
+}  # fmt: skip
+
+
+def _block(source: str, scalar: Scalar) -> list[_Piece]:
+    """A literal or folded block's characters, without the line ends that chomping leaves at its end."""
+    span = scalar.span
+    header = _HEADER.match(source, span.start)
+    body = header.end() if header else span.end
+    lines: list[tuple[int, int, int]] = []  # start, end, and where the next begins
+    at = body
+    while at < span.end:
+        match = _LINE_BREAK.search(source, at, span.end)
+        end, after = match.span() if match else (span.end, span.end)
+        lines.append((at, end, after))
+        at = after
+    written = source[span.start : body]
+    widths = [
+        len(source[start:end]) - len(source[start:end].lstrip(" "))
+        for start, end, _ in lines
+        if source[start:end].strip(" ")
+    ]
+    smallest = widths[0] if widths else 0
+    # With an indentation indicator the width is relative to a parent that is not known here: try each.
+    candidates = range(smallest + 1) if re.search(r"[1-9]", written.split("#")[0]) else (smallest,)
+    fold = scalar.style is Style.FOLDED
+    for indentation in candidates:
+        pieces = list(_block_lines(source, lines, indentation, fold=fold))
+        if scalar.text.rstrip("\n") == "".join(piece[0] for piece in pieces).rstrip("\n"):
+            return pieces
+    return []
+
+
+def _block_lines(source: str, lines: list[tuple[int, int, int]], indentation: int, *, fold: bool) -> list[_Piece]:
+    pieces: list[list[_Piece]] = []
+    previous_folds = False
+    waiting: list[_Piece] = []  # line ends since the last line with text
+    for start, end, after in lines:
+        content = min(start + indentation, end)
+        text = source[content:end]
+        if not text:
+            waiting.append(("\n", end, after))
+            continue
+        folds = fold and text[0] not in " \t"
+        if pieces:
+            if folds and previous_folds:
+                first = waiting[0]
+                pieces.append(waiting[1:] if len(waiting) > 1 else [(" ", first[1], content)])
+            else:
+                pieces.append(waiting)
+        elif waiting:
+            pieces.append(waiting)
+        pieces.append([(character, content + index, content + index + 1) for index, character in enumerate(text)])
+        waiting = [("\n", end, after)]
+        previous_folds = folds
+    return list(chain.from_iterable(pieces))

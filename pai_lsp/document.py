@@ -1,0 +1,122 @@
+"""A file at one moment, and everything the checker says about it.
+
+`Document` is an immutable snapshot; its parts are read when first asked for. `check` runs the rules, one broken rule
+never silencing the others, and honours the author's `# pai-lsp: ignore[code]` comments.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pai_lsp.diagnostic import Diagnostic
+from pai_lsp.job import Job, Lookup, NoLookup
+from pai_lsp.rules import BY_CODE, RULES
+from pai_lsp.rules.suppression import ignores, unused_ignore, unused_ignores
+from pai_lsp.settings import Settings
+from pai_lsp.syntax import Mapping, ProblemKind, Scalar, Syntax, parse
+from pai_lsp.text import LineIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pai_lsp.diagnostic import Finding, Rule
+
+_log = logging.getLogger(__name__)
+
+JOB_FILE = re.compile(r"\.pai\.ya?ml$", re.IGNORECASE)
+_SYNTAX_CODES = frozenset(kind.value for kind in ProblemKind)
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """One file's text with its settings; `path` is what reports call it, and its ending may say that it is a job."""
+
+    text: str
+    settings: Settings = Settings()  # noqa: RUF009 - a frozen value
+    path: str | None = None
+    lookup: Lookup = NoLookup()  # noqa: RUF009 - a value without state
+    is_catalogue: bool = False
+
+    @cached_property
+    def lines(self) -> LineIndex:
+        """Where the lines begin."""
+        return LineIndex(self.text)
+
+    @cached_property
+    def syntax(self) -> Syntax:
+        """The tree."""
+        return parse(self.text)
+
+    @cached_property
+    def job(self) -> Job:
+        """What the tree means as a job."""
+        return Job(self.syntax, self.settings, self.lookup, self.is_catalogue)
+
+    @cached_property
+    def is_job(self) -> bool:
+        """Whether it is an OpenPAI job: by name, or by a root with `protocolVersion: 2` and `taskRoles` or `type: job`."""
+        if self.path is not None and JOB_FILE.search(self.path):
+            return True
+        if "protocolVersion" not in self.text:
+            return False
+        root = self.syntax.root
+        if not isinstance(root, Mapping):
+            return False
+        version, kind = root.get("protocolVersion"), root.get("type")
+        is_version_2 = isinstance(version, Scalar) and version.value in {2, "2"}
+        is_typed_job = isinstance(kind, Scalar) and kind.text == "job"
+        return is_version_2 and (root.entry("taskRoles") is not None or is_typed_job)
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What `check` says."""
+        return check(self)
+
+
+def check(document: Document) -> tuple[Diagnostic, ...]:
+    """All diagnostics of a document, sorted by place and code, each once."""
+    found: dict[Diagnostic, None] = {}
+    for rule in RULES:
+        found |= dict.fromkeys(_run(rule, document))
+    kept = _without_echoes(tuple(found), document)
+    comments = ignores(document.text, document.lines)
+    if comments:
+        unused = _report(unused_ignore, unused_ignores(comments, kept, document.lines, BY_CODE), document)
+        silenced = {d for d in kept for comment in comments if comment.silences(d, document.lines)}
+        kept = (*(diagnostic for diagnostic in kept if diagnostic not in silenced), *unused)
+    return tuple(sorted(kept, key=lambda diagnostic: (diagnostic.span, diagnostic.code, diagnostic.message)))
+
+
+def _run(rule: Rule, document: Document) -> list[Diagnostic]:
+    try:
+        return _report(rule, rule.check(document.job), document)
+    except Exception:  # one broken rule never silences the others
+        _log.exception("rule %s failed", rule.code)
+        return []
+
+
+def _report(rule: Rule, findings: Iterable[Finding], document: Document) -> list[Diagnostic]:
+    severity = document.settings.severity_of(rule)
+    if severity is None:
+        return []
+    return [
+        Diagnostic(rule.code, severity, found.span, found.message, found.fixes, found.related, found.tags)
+        for found in findings
+    ]
+
+
+def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
+    """The diagnostics without those that only follow from a syntax problem at the very same place."""
+    problems = [problem.span for problem in document.syntax.problems if problem.kind is not ProblemKind.DUPLICATE_KEY]
+    if not problems:
+        return found
+    return tuple(
+        diagnostic
+        for diagnostic in found
+        if diagnostic.code in _SYNTAX_CODES
+        or not any(span.start <= diagnostic.span.start and diagnostic.span.end <= span.end for span in problems)
+    )

@@ -1,0 +1,144 @@
+"""Edits that mend: each changes only the characters it must, so that comments, order and quoting stay.
+
+All of them mean the text that the tree was read from.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.diagnostic import Fix
+from pai_lsp.spelling import nearest
+from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence, Style
+from pai_lsp.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./][\w./+-]*")
+
+
+def replace_fixes(span: Span, name: str, candidates: Iterable[str], *, safe: bool = True) -> tuple[Fix, ...]:
+    """Fixes that replace a misspelt name by the near ones; only a single near name is a safe one."""
+    near = nearest(name, candidates)
+    return tuple(
+        Fix(f"Change to '{candidate}'", (TextEdit(span, candidate),), safe=safe and len(near) == 1)
+        for candidate in near
+    )
+
+
+def double_quoted(text: str) -> str:
+    """The text as a double-quoted scalar on one line."""
+    escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
+    return '"' + "".join(escapes.get(character, character) for character in text) + '"'
+
+
+def quoted(text: str) -> str:
+    """The text as a quoted scalar on one line: single quotes, unless they would have to be doubled or it needs escapes."""
+    if "'" in text or not text.isprintable():
+        return double_quoted(text)
+    return f"'{text}'"
+
+
+def line_span(text: str, span: Span) -> Span:
+    """Whole lines around a place, with the last one's line end."""
+    start = text.rfind("\n", 0, span.start) + 1
+    end = text.find("\n", max(span.end - 1, span.start))
+    return Span(start, len(text) if end < 0 else end + 1)
+
+
+def indentation(text: str, offset: int) -> str:
+    """The blanks at the start of the line of `offset`, a list's dash counted as a blank."""
+    start = text.rfind("\n", 0, offset) + 1
+    match = re.compile(r"[ ]*(?:- +)*").match(text, start)
+    return " " * len(match[0]) if match else ""
+
+
+def line_end(text: str) -> str:
+    """The line end that the text uses."""
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def remove_entry(text: str, mapping: Mapping, entry: Entry) -> tuple[TextEdit, ...]:
+    """Take a key with its value out of a mapping; none where the mapping would be left without any."""
+    if len(mapping.entries) == 1:
+        return ()
+    if mapping.is_flow:
+        return _remove_from_flow(mapping.entries, mapping.entries.index(entry), lambda one: one.span)
+    span = line_span(text, _with_value(text, entry))
+    if entry is mapping.entries[0] and "-" in text[span.start : entry.key.span.start]:
+        # The first key stands behind a list's dash: the next key takes its place.
+        following = mapping.entries[1].key.span.start
+        return (TextEdit(Span(entry.key.span.start, following), ""),)
+    return (TextEdit(span, ""),)
+
+
+def _with_value(text: str, entry: Entry) -> Span:
+    end = entry.span.end
+    return Span(entry.key.span.start, max(end, entry.key.span.start + len(text[entry.key.span.start : end].rstrip())))
+
+
+def remove_item(text: str, sequence: Sequence, item: Node) -> tuple[TextEdit, ...]:
+    """Take an item out of a list; an emptied block list becomes `[]` where it stands."""
+    index = next(number for number, one in enumerate(sequence.items) if one is item)
+    if len(sequence.items) == 1:
+        return (TextEdit(sequence.span, "[]"),) if sequence.is_flow else ()
+    if sequence.is_flow:
+        return _remove_from_flow(sequence.items, index, lambda one: one.span)
+    dash = text.rfind("-", 0, item.span.start)
+    return (TextEdit(line_span(text, Span(dash, max(item.span.end, dash + 1))), ""),)
+
+
+def _remove_from_flow(items: tuple, index: int, span_of) -> tuple[TextEdit, ...]:  # type: ignore[no-untyped-def, type-arg]
+    span = span_of(items[index])
+    if index + 1 < len(items):
+        return (TextEdit(Span(span.start, span_of(items[index + 1]).start), ""),)
+    return (TextEdit(Span(span_of(items[index - 1]).end, span.end), ""),)
+
+
+def insert_entry(text: str, mapping: Mapping, lines: str) -> TextEdit:
+    """Add `key: value` lines (written without indentation) behind a mapping's last key."""
+    if mapping.is_flow:
+        last = mapping.entries[-1].span.end if mapping.entries else mapping.span.start + 1
+        flow = ", ".join(line for line in lines.splitlines() if line)
+        return TextEdit(Span(last, last), f", {flow}" if mapping.entries else flow)
+    first = mapping.entries[0].key.span.start
+    pad = " " * (first - (text.rfind("\n", 0, first) + 1))
+    return _insert_below(text, mapping.entries[-1].span.end, pad, lines)
+
+
+def append_item(text: str, sequence: Sequence, item: str) -> TextEdit:
+    """Add an item (written without dash) behind a list's last one."""
+    if sequence.is_flow:
+        last = sequence.items[-1].span.end if sequence.items else sequence.span.start + 1
+        return TextEdit(Span(last, last), f", {item}" if sequence.items else item)
+    start = sequence.span.start
+    pad = " " * (start - (text.rfind("\n", 0, start) + 1))
+    first, *rest = item.splitlines()
+    lines = "\n".join([f"- {first}", *(f"  {line}" if line else line for line in rest)])
+    return _insert_below(text, sequence.items[-1].span.end, pad, lines)
+
+
+def _insert_below(text: str, offset: int, pad: str, lines: str) -> TextEdit:
+    end = text.find("\n", offset)
+    at = len(text) if end < 0 else end + 1
+    newline = line_end(text)
+    body = "".join(f"{pad}{line}{newline}" if line else newline for line in lines.splitlines())
+    needs_break = at == len(text) and not text.endswith("\n") and bool(text)
+    return TextEdit(Span(at, at), newline + body.removesuffix(newline) if needs_break else body)
+
+
+def quote_fix(scalar: Scalar, title: str = "Quote it", *, safe: bool = True) -> Fix:
+    """Write a plain scalar's characters in quotes, so that YAML reads them as text."""
+    return Fix(title, (TextEdit(scalar.span, quoted(scalar.text)),), safe=safe)
+
+
+def wrap_in_list_fix(text: str, node: Node) -> Fix | None:
+    """Write a value that stands alone as a list of one."""
+    written = text[node.span.start : node.span.end]
+    if isinstance(node, Scalar) and node.style is Style.PLAIN and "\n" not in written and _PLAIN.fullmatch(written):
+        return Fix("Wrap in a list", (TextEdit(node.span, f"[{written}]"),), safe=True)
+    if isinstance(node, Scalar) and not node.is_block and "\n" not in written:
+        return Fix("Wrap in a list", (TextEdit(node.span, f"[{quoted(node.text)}]"),), safe=True)
+    return None

@@ -1,0 +1,12 @@
+"""The rules: one module is one family, one function is one rule.
+
+`RULES` lists every rule in the order in which their findings are given for one place.
+"""
+
+from __future__ import annotations
+
+from pai_lsp.rules import references, suppression, syntax
+
+RULES = (*syntax.RULES, *references.RULES, *suppression.RULES)
+
+BY_CODE = {rule.code: rule for rule in RULES}

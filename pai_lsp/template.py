@@ -1,0 +1,200 @@
+"""`<% $parameters.x %>` and `{{ name }}`: finding them in a text, and what they mean.
+
+The rest-server reads `<% %>` with mustache 2.3.2 and keeps only text and names; the runtime has a reader of its own
+for plugin parameters. Sources: mustache.js 2.3.2, parseTemplate; rest-server, middlewares/v2/protocol.js, render;
+openpai-runtime, src/init.d/initializer.py, replace_ref. Offsets are code points in the text given.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OPENING, CLOSING = "<%", "%>"
+
+# What may stand in front of the first dot; `this` belongs to the extended protocol.
+ROOTS = ("$parameters", "$secrets", "$data", "$script", "$output")
+
+_KIND = re.compile(r"[#^/>{&=!]")
+_SERVER_INDEX = re.compile(r"\[(\d+)\]")
+_STEP = re.compile(r"(?P<dot>\.)?(?P<name>[^.\[\]]+)|\[(?P<blank>\s*)(?P<index>\d+)\s*\]")
+_VARIABLE = re.compile(r"\{\{[ \t]*([A-Za-z_][\w.-]*)[ \t]*\}\}")
+# Names that Kubernetes' FrameworkController fills into the whole pod specification, so they mean something anywhere.
+# Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/funcs.go.
+_CONTROLLER_VARIABLE = re.compile(r"FC_[A-Z_]+")
+# openpai-runtime, replace_ref: the `$` is a must, white space may stand around.
+_RUNTIME_TAG = re.compile(r"<%(\s*)\$([\s\S]*?)(\s*)%>")
+
+
+class TagKind(Enum):
+    """What mustache takes a tag for; the values are its first characters."""
+
+    NAME = ""
+    SECTION = "#"
+    INVERTED = "^"
+    END = "/"
+    PARTIAL = ">"
+    UNESCAPED_BRACES = "{"
+    UNESCAPED = "&"
+    DELIMITERS = "="
+    COMMENT = "!"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One part of a path: a key, or an index as a number; `span` is its text without dot or brackets."""
+
+    name: str | int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """One `<% … %>`; `span` holds the delimiters, `content_span` what stands between them without blanks."""
+
+    kind: TagKind
+    content: str
+    span: Span
+    content_span: Span
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The content as a path: `$data.uri[0]` has three steps; empty where it is no path."""
+        steps: list[Step] = []
+        at = 0
+        while at < len(self.content):
+            match = _STEP.match(self.content, at)
+            if match is None or (at and match["name"] and not match["dot"]) or (not at and match["dot"]):
+                return ()
+            group = "index" if match["index"] is not None else "name"
+            name: str | int = int(match["index"]) if group == "index" else match["name"]
+            start, end = match.span(group)
+            steps.append(Step(name, Span(start, end).shifted(self.content_span.start)))
+            at = match.end()
+        return tuple(steps)
+
+    @property
+    def root(self) -> str:
+        """The first step, as `$parameters`; the whole content where it is no path."""
+        steps = self.steps
+        return str(steps[0].name) if steps else self.content
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateFault:
+    """Where mustache gives up, which makes the rest-server answer 500."""
+
+    message: str
+    span: Span
+
+
+def tags(text: str) -> tuple[tuple[Tag, ...], TemplateFault | None]:
+    """All tags of a text as mustache reads it, and the fault that stops it, if any."""
+    found: list[Tag] = []
+    sections: list[Tag] = []
+    opening, closing = OPENING, CLOSING
+    at = 0
+    while (start := text.find(opening, at)) >= 0:
+        at = _behind_space(text, start + len(opening))
+        kind = TagKind(text[at]) if _KIND.match(text, at) else TagKind.NAME
+        at = _behind_space(text, at + len(kind.value))
+        end = text.find(closing, at)
+        if kind is TagKind.DELIMITERS and end >= 0:
+            equals = text.find("=", at)
+            words = text[at : equals if equals >= 0 else end].split()
+            if len(words) != 2:
+                return tuple(found), TemplateFault("mustache takes '<%=' for a change of its marks", Span(start, at))
+            opening, closing, at = words[0], words[1], end + len(closing)
+            continue
+        if end < 0:
+            return tuple(found), TemplateFault(f"'{opening}' without '{closing}'", Span(start, start + len(opening)))
+        content_end = at + len(text[at:end].rstrip())
+        span = Span(start, end + len(closing))
+        tag = Tag(kind, text[at:content_end], span, Span(at, max(at, content_end)))
+        found.append(tag)
+        at = span.end
+        if kind in {TagKind.SECTION, TagKind.INVERTED}:
+            sections.append(tag)
+        elif kind is TagKind.END:
+            if not sections:
+                return tuple(found), TemplateFault(f"nothing opens the section '{tag.content}'", span)
+            opened = sections.pop()
+            if opened.content != tag.content:
+                return tuple(found), TemplateFault(f"the section '{opened.content}' is never closed", opened.span)
+    if sections:
+        return tuple(found), TemplateFault(f"the section '{sections[-1].content}' is never closed", sections[-1].span)
+    return tuple(found), None
+
+
+def runtime_tags(text: str) -> tuple[Tag, ...]:
+    """The tags that the runtime fills in a plugin parameter: `<% $… %>`, and nothing else."""
+    found: list[Tag] = []
+    for match in _RUNTIME_TAG.finditer(text):
+        start = match.start(2) - 1
+        content = text[start : match.end(2)]
+        found.append(Tag(TagKind.NAME, content, Span(*match.span()), Span(start, start + len(content))))
+    return tuple(found)
+
+
+def runtime_lookup_steps(content: str) -> list[str | int]:
+    """How the runtime splits `$data.uri[0]`, the `$` taken off: by dots, then by bracketed numbers."""
+    steps: list[str | int] = []
+    for part in content.removeprefix("$").strip().split("."):
+        name, *indexes = re.split(r"\[\s*(\d+)\s*\]", part)
+        steps += [name, *(int(index) for index in indexes if index.isdigit())]
+    return steps
+
+
+def _behind_space(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One `{{ name }}`; `span` holds the braces."""
+
+    name: str
+    span: Span
+    name_span: Span
+
+
+def variables(text: str) -> Iterator[Variable]:
+    """The `{{ name }}` of a text, without those of FrameworkController (`{{FC_TASK_INDEX}}`)."""
+    for match in _VARIABLE.finditer(text):
+        if not _CONTROLLER_VARIABLE.fullmatch(match[1]):
+            yield Variable(match[1], Span(*match.span()), Span(*match.span(1)))
+
+
+def server_path(content: str) -> str:
+    """A tag's content as the rest-server looks it up: `a[0]` becomes `a.0`."""
+    return _SERVER_INDEX.sub(r".\1", content)
+
+
+MISSING = object()
+
+
+def server_lookup(path: str, values: dict[str, Any]) -> Any:
+    """What mustache finds under a path in the rest-server's values; `MISSING` where it finds nothing or null.
+
+    JavaScript's own members that a job can reach by accident are known: `length` of lists and strings.
+    """
+    value: Any = values
+    for name in path.split("."):
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+        elif (isinstance(value, list) and name.isdigit() and int(name) < len(value) and str(int(name)) == name) or (isinstance(value, str) and name.isdigit() and int(name) < len(value) and str(int(name)) == name):
+            value = value[int(name)]
+        elif isinstance(value, (list, str)) and name == "length":
+            value = len(value)
+        else:
+            return MISSING
+    return MISSING if value is None else value

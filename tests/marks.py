@@ -1,0 +1,86 @@
+"""Fixtures with marks: a YAML text in which carets under a line say what is found there.
+
+    prerequisites: [justecho_wrong]
+    #               ^^^^^^^^^^^^^^ error[unknown-prerequisite]
+
+A mark line is taken out before the text is read, so it may stand inside a block scalar. Its carets stand under the
+characters of the last line above that is no mark; where the `#` touches the first caret it counts as one, for places at
+the start of a line. A finding of several lines is marked on its first line, to its end. `error[code]: message` also
+fixes the message. `$0` is the cursor.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pai_lsp.text import LineIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pai_lsp.diagnostic import Diagnostic
+
+_MARK = re.compile(
+    r"^\s*(?P<hash>#)(?P<gap> *)(?P<carets>\^+) (?P<severity>error|warning|information|hint)"
+    r"(?:\[(?P<code>[a-z0-9-]+)\])?(?:: (?P<message>.*))?$",
+)
+
+
+@dataclass(frozen=True, order=True)
+class Mark:
+    """A finding as a person writes it down: line and columns from 0, in the text without marks."""
+
+    line: int
+    start: int
+    end: int
+    severity: str
+    code: str
+    message: str = ""
+
+
+def read_marks(text: str, code: str = "") -> tuple[str, list[Mark]]:
+    """The text without its mark lines, and the marks; `code` is meant where a mark names none."""
+    lines: list[str] = []
+    marks: list[Mark] = []
+    for line in text.splitlines(keepends=True):
+        match = _MARK.match(line.rstrip("\r\n"))
+        if match is None:
+            lines.append(line)
+            continue
+        start = match.start("carets") if match["gap"] else match.start("hash")
+        marks.append(
+            Mark(
+                len(lines) - 1,
+                start,
+                match.end("carets"),
+                match["severity"],
+                match["code"] or code,
+                match["message"] or "",
+            )
+        )
+    return "".join(lines), sorted(marks)
+
+
+def as_marks(text: str, diagnostics: Iterable[Diagnostic], *, with_messages: Iterable[Mark] = ()) -> list[Mark]:
+    """The diagnostics as marks; a message only where one of `with_messages` stands at the same place with one."""
+    index = LineIndex(text)
+    spoken = {(mark.line, mark.start, mark.code) for mark in with_messages if mark.message}
+    marks: list[Mark] = []
+    for diagnostic in diagnostics:
+        start = index.position(diagnostic.span.start)
+        end = index.position(diagnostic.span.end)
+        line_end = len(index.line_text(start.line))
+        stop = line_end if end.line != start.line else end.column
+        stop = max(stop, start.column + 1)
+        key = (start.line, start.column, diagnostic.code)
+        message = diagnostic.message if key in spoken else ""
+        marks.append(Mark(start.line, start.column, stop, diagnostic.severity.label, diagnostic.code, message))
+    return sorted(marks)
+
+
+def read_cursor(text: str) -> tuple[str, int]:
+    """The text without its `$0`, and the offset at which it stood."""
+    offset = text.index("$0")
+    return text[:offset] + text[offset + 2 :], offset

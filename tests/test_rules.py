@@ -1,0 +1,113 @@
+"""Every rule: listed, documented, its examples true, its fixture exact, its fixes mending."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+from marks import as_marks, read_marks
+
+from pai_lsp.diagnostic import Rule
+from pai_lsp.document import Document
+from pai_lsp.rules import BY_CODE, RULES
+from pai_lsp.text import apply_edits
+
+FIXTURES = Path(__file__).parent / "rules"
+FIXES = Path(__file__).parent / "fixes"
+CODES = [rule.code for rule in RULES]
+# Rules whose finding needs a file that no example can be.
+WITHOUT_EXAMPLE = {"too-large-to-read", "job-too-large"}
+
+_EXAMPLE = re.compile(r"(?:^(?: {4}.*)?\n)+", re.MULTILINE)
+
+
+def examples(rule: Rule) -> tuple[list[str], list[str]]:
+    """The bad and the good examples of a rule's documentation: what is indented before and after `Good:`."""
+    bad, _, good = (rule.documentation + "\n").partition("Good:\n")
+    parts = [[textwrap.dedent(block).strip("\n") + "\n" for block in _EXAMPLE.findall(part)] for part in (bad, good)]
+    return ([block for block in parts[0] if block.strip()], [block for block in parts[1] if block.strip()])
+
+
+def is_catalogue(text: str) -> bool:
+    return text.startswith("# a catalogue file")
+
+
+def fixtures() -> list[Path]:
+    return sorted(FIXTURES.glob("*.yaml"))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=CODES)
+def test_documentation(rule: Rule) -> None:
+    assert rule.summary.endswith("."), "the first line is one sentence"
+    assert "Source:" in rule.documentation or rule.code in {"unused-ignore"} or "Sources:" in rule.documentation
+    bad, good = examples(rule)
+    assert (bad and good) or rule.code in WITHOUT_EXAMPLE
+
+
+@pytest.mark.parametrize("rule", RULES, ids=CODES)
+def test_bad_examples_are_found(rule: Rule) -> None:
+    for example in examples(rule)[0]:
+        text, marks = read_marks(example, rule.code)
+        assert marks, f"no mark in\n{example}"
+        found = [d for d in Document(text, is_catalogue=is_catalogue(text)).diagnostics if d.code == rule.code]
+        assert as_marks(text, found, with_messages=marks) == marks, text
+
+
+@pytest.mark.parametrize("rule", RULES, ids=CODES)
+def test_good_examples_are_silent(rule: Rule) -> None:
+    for text in examples(rule)[1]:
+        found = [d for d in Document(text, is_catalogue=is_catalogue(text)).diagnostics if d.code == rule.code]
+        assert found == [], text
+
+
+def test_every_rule_is_listed_once() -> None:
+    assert len(set(CODES)) == len(CODES)
+    assert all(re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", code) for code in CODES)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=CODES)
+def test_every_rule_has_a_fixture(rule: Rule) -> None:
+    marked = {mark.code for path in fixtures() for mark in read_marks(path.read_bytes().decode())[1]}
+    assert rule.code in marked | WITHOUT_EXAMPLE
+
+
+@pytest.mark.parametrize("path", fixtures(), ids=lambda path: path.stem)
+def test_findings_are_the_marks(path: Path) -> None:
+    text, marks = read_marks(path.read_bytes().decode())
+    found = Document(text, is_catalogue=is_catalogue(text)).diagnostics
+    assert as_marks(text, found, with_messages=marks) == marks
+
+
+MESSAGE = re.compile(r"^[^A-Z\s].*[^.\s]$|^(?:U\+|YAML|'|HiveD|OpenPAI|PAI_)", re.DOTALL)
+
+
+@pytest.mark.parametrize("path", fixtures(), ids=lambda path: path.stem)
+def test_messages_and_fixes(path: Path) -> None:
+    text, _ = read_marks(path.read_bytes().decode())
+    document = Document(text, is_catalogue=is_catalogue(text))
+    for diagnostic in document.diagnostics:
+        assert diagnostic.code in BY_CODE
+        assert MESSAGE.match(diagnostic.message), diagnostic.message
+        assert "\n" not in diagnostic.message
+        assert not diagnostic.message.endswith("."), diagnostic.message
+        assert 0 <= diagnostic.span.start <= diagnostic.span.end <= len(text)
+        for related in diagnostic.related:
+            assert 0 <= related.span.start <= related.span.end
+        for fix in diagnostic.fixes:
+            after = Document(apply_edits(text, fix.edits), is_catalogue=document.is_catalogue)
+            assert after.text != text, f"'{fix.title}' changes nothing"
+            before_count = sum(d.code == diagnostic.code for d in document.diagnostics)
+            after_count = sum(d.code == diagnostic.code for d in after.diagnostics)
+            assert after_count < before_count, f"'{fix.title}' leaves '{diagnostic.message}' in\n{after.text}"
+            assert len(after.syntax.problems) <= len(document.syntax.problems), after.text
+
+
+@pytest.mark.parametrize("path", sorted(FIXES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_fix_gives_exactly(path: Path) -> None:
+    """`CODE.yaml` or `CODE.WHICH.yaml`: before, a line `=====`, after the first fix of the first finding of CODE."""
+    before, after = path.read_bytes().decode().split("=====\n")
+    code = path.stem.split(".")[0]
+    diagnostic = next(d for d in Document(before).diagnostics if d.code == code)
+    assert apply_edits(before, diagnostic.fixes[0].edits) == after
