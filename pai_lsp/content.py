@@ -49,7 +49,7 @@ class MappedText:
         """The character at (or the gap before) a place in the file; None outside the text."""
         if not self.outside.touches(offset):
             return None
-        for index, (start, end) in enumerate(zip(self.starts, self.ends)):
+        for index, (start, end) in enumerate(zip(self.starts, self.ends, strict=True)):
             if start <= offset < end:
                 return index
         return next((index for index, start in enumerate(self.starts) if start >= offset), len(self.starts))

@@ -13,7 +13,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Diagnostic
-from pai_lsp.job import Job, Lookup, NoLookup
+from pai_lsp.job import Job
+from pai_lsp.lookup import Lookup, NoLookup
 from pai_lsp.rules import BY_CODE, RULES
 from pai_lsp.rules.suppression import ignores, unused_ignore, unused_ignores
 from pai_lsp.settings import Settings
@@ -58,7 +59,10 @@ class Document:
 
     @cached_property
     def is_job(self) -> bool:
-        """Whether it is an OpenPAI job: by name, or by a root with `protocolVersion: 2` and `taskRoles` or `type: job`."""
+        """Whether it is an OpenPAI job, by its name or by its root.
+
+        A job's root has `protocolVersion: 2` and `taskRoles` or `type: job`.
+        """
         if self.path is not None and JOB_FILE.search(self.path):
             return True
         if "protocolVersion" not in self.text:
@@ -94,7 +98,7 @@ def check(document: Document) -> tuple[Diagnostic, ...]:
 def _run(rule: Rule, document: Document) -> list[Diagnostic]:
     try:
         return _report(rule, rule.check(document.job), document)
-    except Exception:  # one broken rule never silences the others
+    except Exception:  # noqa: BLE001 - one broken rule never silences the others
         _log.exception("rule %s failed", rule.code)
         return []
 

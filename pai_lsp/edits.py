@@ -35,7 +35,7 @@ def double_quoted(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """The text as a quoted scalar on one line: single quotes, unless they would have to be doubled or it needs escapes."""
+    """The text as a quoted scalar on one line; single quotes unless it holds one or needs an escape."""
     if "'" in text or not text.isprintable():
         return double_quoted(text)
     return f"'{text}'"
@@ -65,7 +65,7 @@ def remove_entry(text: str, mapping: Mapping, entry: Entry) -> tuple[TextEdit, .
     if len(mapping.entries) == 1:
         return ()
     if mapping.is_flow:
-        return _remove_from_flow(mapping.entries, mapping.entries.index(entry), lambda one: one.span)
+        return _remove_from_flow([one.span for one in mapping.entries], mapping.entries.index(entry))
     span = line_span(text, _with_value(text, entry))
     if entry is mapping.entries[0] and "-" in text[span.start : entry.key.span.start]:
         # The first key stands behind a list's dash: the next key takes its place.
@@ -85,16 +85,15 @@ def remove_item(text: str, sequence: Sequence, item: Node) -> tuple[TextEdit, ..
     if len(sequence.items) == 1:
         return (TextEdit(sequence.span, "[]"),) if sequence.is_flow else ()
     if sequence.is_flow:
-        return _remove_from_flow(sequence.items, index, lambda one: one.span)
+        return _remove_from_flow([one.span for one in sequence.items], index)
     dash = text.rfind("-", 0, item.span.start)
     return (TextEdit(line_span(text, Span(dash, max(item.span.end, dash + 1))), ""),)
 
 
-def _remove_from_flow(items: tuple, index: int, span_of) -> tuple[TextEdit, ...]:  # type: ignore[no-untyped-def, type-arg]
-    span = span_of(items[index])
-    if index + 1 < len(items):
-        return (TextEdit(Span(span.start, span_of(items[index + 1]).start), ""),)
-    return (TextEdit(Span(span_of(items[index - 1]).end, span.end), ""),)
+def _remove_from_flow(spans: list[Span], index: int) -> tuple[TextEdit, ...]:
+    if index + 1 < len(spans):
+        return (TextEdit(Span(spans[index].start, spans[index + 1].start), ""),)
+    return (TextEdit(Span(spans[index - 1].end, spans[index].end), ""),)
 
 
 def insert_entry(text: str, mapping: Mapping, lines: str) -> TextEdit:

@@ -8,228 +8,32 @@ Sources of what a key means: schemas/job.schema.json; the extended protocol's ke
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.content import MappedText, joined, mapped, trimmed
+from pai_lsp.definition import (
+    PLUGIN_PREFIX,
+    Callback,
+    Definition,
+    Origin,
+    Reference,
+    name_span,
+    read_callbacks,
+    read_definitions,
+    scalars,
+)
+from pai_lsp.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.settings import Settings
-from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence, Style, Syntax, plain_value, walk
-from pai_lsp.template import Tag, TemplateFault, runtime_tags, tags
-from pai_lsp.text import Span
+from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence, Syntax, plain_value
+from pai_lsp.template import Tag, TemplateFault, tags
+from pai_lsp.template_uses import TemplateUse, template_uses
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-PLUGIN_PREFIX = "com.microsoft.pai.runtimeplugin"
-CMD_PLUGIN = f"{PLUGIN_PREFIX}.cmd"
+    from pai_lsp.text import Span
 
 # A role's fields that name one prerequisite of one type each. Source: rest-server, middlewares/v2/protocol.js.
 TYPED_FIELDS = {"dockerImage": "dockerimage", "data": "data", "script": "script", "output": "output"}
-LEGACY_TYPES = ("dockerimage", "data", "script", "output")
-
-# Keys of a prerequisite that are the protocol's own; in a definition without `plugin_params` every other key is a
-# parameter of its plugin.
-PROTOCOL_KEYS = frozenset(
-    {
-        "protocolVersion", "name", "type", "version", "contributor", "description", "plugin", "plugin_params", "require",
-        "template_variables", "requireStorages", "pathForUser", "failurePolicy", "auth", "title", "summary",
-    },
-)  # fmt: skip
-
-
-def name_span(scalar: Scalar) -> Span:
-    """The characters of a name without its quotes."""
-    if scalar.style in {Style.SINGLE, Style.DOUBLE} and len(scalar.span) >= 2:
-        return Span(scalar.span.start + 1, scalar.span.end - 1)
-    return scalar.span
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Reference:
-    """A name that stands for something defined elsewhere; `span` is the name without quotes."""
-
-    name: str
-    scalar: Scalar
-
-    @property
-    def span(self) -> Span:
-        return name_span(self.scalar)
-
-    @property
-    def is_address(self) -> bool:
-        """Whether it names something outside the job: `marketplace://…`, `http://…`, `https://…`."""
-        return "://" in self.name
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Callback:
-    """`{event, commands}` of a prerequisite or of the cmd plugin."""
-
-    node: Mapping
-    event: Scalar | None
-    commands: tuple[Scalar, ...]
-
-    @property
-    def event_name(self) -> str:
-        return self.event.text if self.event else ""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Requirement:
-    """One entry of `require`: a name, or a mapping of a name and the template variables it fills."""
-
-    reference: Reference
-    node: Node
-    bindings: Mapping | None = None
-
-    def values(self) -> dict[str, Any]:
-        """The values given to template variables, by name."""
-        return {entry.name: plain_value(entry.value) for entry in self.bindings.entries} if self.bindings else {}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TemplateVariable:
-    """A name that a definition declares under `template_variables`."""
-
-    name: str
-    span: Span
-    node: Node
-
-
-class Origin(Enum):
-    """Where a definition stands."""
-
-    JOB = "prerequisites"
-    EXTRAS = "extras.reference_prerequisites"
-    CATALOGUE = "catalogue"
-
-
-@dataclass(frozen=True, eq=False)
-class Definition:
-    """A prerequisite as defined: in the job, in `extras.reference_prerequisites` or in a catalogue file."""
-
-    node: Mapping
-    origin: Origin
-
-    @cached_property
-    def name_scalar(self) -> Scalar | None:
-        node = self.node.get("name")
-        return node if isinstance(node, Scalar) and node.text else None
-
-    @property
-    def name(self) -> str:
-        """The name; empty where it is missing."""
-        return self.name_scalar.text if self.name_scalar else ""
-
-    @property
-    def name_span(self) -> Span:
-        """The name's characters, or the first key of a definition without one."""
-        if self.name_scalar:
-            return name_span(self.name_scalar)
-        return self.node.entries[0].key.span if self.node.entries else self.node.span
-
-    @cached_property
-    def type(self) -> str:
-        """`dockerimage`, `data`, `script`, `output`, whatever is written, or empty."""
-        node = self.node.get("type")
-        return node.text if isinstance(node, Scalar) else ""
-
-    @cached_property
-    def plugin_scalar(self) -> Scalar | None:
-        node = self.node.get("plugin")
-        return node if isinstance(node, Scalar) else None
-
-    @property
-    def plugin(self) -> str:
-        """The plugin as written; empty where there is none."""
-        return self.plugin_scalar.text if self.plugin_scalar else ""
-
-    @property
-    def runtime_plugin(self) -> str | None:
-        """The plugin's name as the released runtime takes it; None where the runtime does nothing.
-
-        Source: openpai-runtime, src/init.d/initializer.py: the text behind the prefix and one more character.
-        """
-        if self.type == "dockerimage" or not self.plugin.startswith(PLUGIN_PREFIX):
-            return None
-        return self.plugin[len(PLUGIN_PREFIX) + 1 :]
-
-    @property
-    def extended_plugin(self) -> str | None:
-        """The plugin's short name in the extended protocol, where `cmd` may be left out; None without any."""
-        if self.plugin.startswith(PLUGIN_PREFIX + "."):
-            return self.plugin.removeprefix(PLUGIN_PREFIX + ".")
-        if self.plugin:
-            return self.plugin
-        return "cmd" if self.callbacks_node is not None and self.type != "dockerimage" else None
-
-    @cached_property
-    def parameters(self) -> tuple[Entry, ...]:
-        """The plugin's parameters: `plugin_params` if there, else every key that is not the protocol's own."""
-        node = self.node.get("plugin_params")
-        if isinstance(node, Mapping):
-            return node.effective_entries()
-        return tuple(entry for entry in self.node.effective_entries() if entry.name not in PROTOCOL_KEYS)
-
-    def parameter(self, name: str) -> Entry | None:
-        """The plugin parameter of that name."""
-        return next((entry for entry in self.parameters if entry.name == name), None)
-
-    @property
-    def callbacks_node(self) -> Node | None:
-        entry = self.parameter("callbacks")
-        return entry.value if entry else None
-
-    @cached_property
-    def callbacks(self) -> tuple[Callback, ...]:
-        return read_callbacks(self.callbacks_node)
-
-    @cached_property
-    def requirements(self) -> tuple[Requirement, ...]:
-        """What it requires, in written order."""
-        node = self.node.get("require")
-        items = node.items if isinstance(node, Sequence) else ()
-        return tuple(requirement for item in items if (requirement := _requirement(item)))
-
-    @cached_property
-    def template_variables(self) -> tuple[TemplateVariable, ...]:
-        """The template variables it declares."""
-        node = self.node.get("template_variables")
-        items = node.items if isinstance(node, Sequence) else ()
-        return tuple(variable for item in items if (variable := _template_variable(item)))
-
-
-def read_callbacks(node: Node | None) -> tuple[Callback, ...]:
-    """The callbacks that a list of the right shape holds."""
-    found: list[Callback] = []
-    for item in node.items if isinstance(node, Sequence) else ():
-        if isinstance(item, Mapping):
-            event = item.get("event")
-            found.append(Callback(item, event if isinstance(event, Scalar) else None, scalars(item.get("commands"))))
-    return tuple(found)
-
-
-def read_definitions(node: Node | None, origin: Origin) -> tuple[Definition, ...]:
-    """The definitions in a list, or in one mapping."""
-    items = node.items if isinstance(node, Sequence) else (node,)
-    return tuple(Definition(item, origin) for item in items if isinstance(item, Mapping))
-
-
-def _requirement(node: Node) -> Requirement | None:
-    if isinstance(node, Scalar):
-        return Requirement(Reference(node.text, node), node) if node.text else None
-    if isinstance(node, Mapping) and isinstance(name := node.get("name"), Scalar) and name.text:
-        bindings = node.get("template_variables")
-        return Requirement(Reference(name.text, name), node, bindings if isinstance(bindings, Mapping) else None)
-    return None
-
-
-def _template_variable(node: Node) -> TemplateVariable | None:
-    name = node.get("name") if isinstance(node, Mapping) else node
-    if isinstance(name, Scalar) and name.text:
-        return TemplateVariable(name.text, name_span(name), node)
-    return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -352,77 +156,6 @@ class PluginEntry:
     def callbacks(self) -> tuple[Callback, ...]:
         entry = self.parameter("callbacks")
         return read_callbacks(entry.value if entry else None)
-
-
-class TemplatePlace(Enum):
-    """Who fills the `<% %>` of a place."""
-
-    COMMANDS = "commands"  # the rest-server, then the runtime for $secrets
-    IDLE_DEPLOYMENT = "deployment"  # nobody, until `defaults.deployment` names it
-    AUTH = "auth"  # the rest-server, $secrets only
-    DEFINITION = "definition"  # the runtime, as a prerequisite's plugin parameter
-    PLUGIN = "plugin"  # the runtime, as a parameter of an extras plugin
-    LITERAL = "literal"  # nobody
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TemplateUse:
-    """One `<% %>` in the file; spans mean the file. Who it belongs to depends on its place."""
-
-    tag: Tag
-    span: Span
-    content_span: Span
-    place: TemplatePlace
-    role: TaskRole | None = None
-    definition: Definition | None = None
-    plugin: PluginEntry | None = None
-    text: MappedText | None = None
-
-    def step_span(self, number: int) -> Span:
-        """The place of one step of the path."""
-        step = self.tag.steps[number]
-        return self.text.span(step.span.start, step.span.end) if self.text else self.content_span
-
-
-class LookupState(Enum):
-    """What a catalogue can answer."""
-
-    FOUND = "found"
-    ABSENT = "not there"
-    UNKNOWN = "could not ask"
-
-
-@dataclass(frozen=True, slots=True)
-class LookupAnswer:
-    """A catalogue's answer to a reference: definitions when found; `note` says more (the age of what is known, why)."""
-
-    state: LookupState
-    definitions: tuple[Definition, ...] = ()
-    note: str = ""
-    path: str | None = None
-
-
-class Lookup(Protocol):
-    """Finds definitions outside the job; answers from memory, at once."""
-
-    def find(self, reference: str) -> LookupAnswer:
-        """The definition(s) that `marketplace://…` or `http(s)://…` names."""
-
-    def names(self) -> tuple[str, ...]:
-        """Every reference that `find` would find, for suggestions."""
-
-
-class NoLookup:
-    """The lookup of a workspace without any catalogue: it could not ask."""
-
-    def find(self, reference: str) -> LookupAnswer:
-        """Never knows."""
-        del reference
-        return LookupAnswer(LookupState.UNKNOWN, note="no marketplace is configured")
-
-    def names(self) -> tuple[str, ...]:
-        """Nothing to suggest."""
-        return ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -592,44 +325,8 @@ class Job:
 
     @cached_property
     def template_uses(self) -> tuple[TemplateUse, ...]:
-        """Every `<% %>` of the file, with who fills it; one in an alias or a shared deployment may come several times."""
-        found: list[TemplateUse] = []
-        seen: set[int] = set()
-        for role in self.task_roles:
-            if role.name in self.command_templates:
-                text, role_tags, _ = self.command_templates[role.name]
-                found += (_use(text, tag, TemplatePlace.COMMANDS, role=role) for tag in role_tags)
-            seen.update(map(id, self.command_parts(role)))
-        for definition in self.definitions:
-            found += self._uses_in_definition(definition, seen)
-        for plugin in self.plugins:
-            for scalar in _unseen(plugin.parameters, seen):
-                text = mapped(self.text, scalar)
-                found += (_use(text, tag, TemplatePlace.PLUGIN, plugin=plugin) for tag in runtime_tags(scalar.text))
-        for deployment in self.deployments:
-            for entry in deployment.role_entries:
-                role_of = self.task_roles_by_name.get(entry.name)
-                for scalar in _unseen(entry.value, seen):
-                    text = mapped(self.text, scalar)
-                    place = TemplatePlace.IDLE_DEPLOYMENT
-                    found += (_use(text, tag, place, role=role_of) for tag in tags(scalar.text)[0])
-        for scalar in _unseen(self.root, seen):
-            text = mapped(self.text, scalar)
-            found += (_use(text, tag, TemplatePlace.LITERAL) for tag in tags(scalar.text)[0])
-        return tuple(found)
-
-    def _uses_in_definition(self, definition: Definition, seen: set[int]) -> Iterator[TemplateUse]:
-        if definition.type == "dockerimage":
-            for scalar in _unseen(definition.node.get("auth"), seen):
-                text = mapped(self.text, scalar)
-                yield from (_use(text, tag, TemplatePlace.AUTH, definition=definition) for tag in tags(scalar.text)[0])
-            return
-        if definition.extended_plugin is None:
-            return
-        for scalar in _unseen(definition.node, seen):
-            text = mapped(self.text, scalar)
-            extended = tags(scalar.text)[0] if "this." in scalar.text else runtime_tags(scalar.text)
-            yield from (_use(text, tag, TemplatePlace.DEFINITION, definition=definition) for tag in extended)
+        """Every `<% %>` of the file, with who fills it."""
+        return template_uses(self)
 
     def roles_listing(self, definition: Definition) -> tuple[TaskRole, ...]:
         """The roles whose `prerequisites` name this definition itself."""
@@ -638,22 +335,3 @@ class Job:
             for role in self.task_roles
             if any(self.definitions_by_name.get(reference.name) is definition for reference in role.prerequisites)
         )
-
-
-def scalars(node: Node | None) -> tuple[Scalar, ...]:
-    """The scalars of a list; nothing of anything else."""
-    return tuple(item for item in node.items if isinstance(item, Scalar)) if isinstance(node, Sequence) else ()
-
-
-def _unseen(node: Node | None, seen: set[int]) -> Iterator[Scalar]:
-    """The scalars below a node that hold a `<%` and were not handed out before."""
-    for below in walk(node):
-        if isinstance(below, Scalar) and "<%" in below.text and id(below) not in seen:
-            seen.add(id(below))
-            yield below
-
-
-def _use(text: MappedText, tag: Tag, place: TemplatePlace, **owner: Any) -> TemplateUse:
-    span = text.span(tag.span.start, tag.span.end)
-    content = text.span(tag.content_span.start, tag.content_span.end)
-    return TemplateUse(tag, span, content, place, text=text, **owner)

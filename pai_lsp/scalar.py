@@ -81,9 +81,9 @@ def _integer(text: str) -> int:
     sign = -1 if text[0] == "-" else 1
     digits = text.lstrip("+-")
     if digits.startswith("0b"):
-        return sign * int(digits[2:], 2)
+        return sign * int(digits, 0)
     if digits.startswith("0x"):
-        return sign * int(digits[2:], 16)
+        return sign * int(digits, 0)
     if ":" in digits:
         return sign * int(_sixties(digits))
     if digits != "0" and digits.startswith("0"):

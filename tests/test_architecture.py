@@ -16,7 +16,7 @@ FLOORS = (
     ("text", "spelling", "scalar"),
     ("diagnostic", "settings", "syntax", "recovery", "content", "template", "shell", "schema", "platform",
      "_job_validator", "structure"),
-    ("job", "edits"),
+    ("job", "definition", "lookup", "template_uses", "edits"),
     ("catalog", "expand"),
     ("rules",),
     ("document",),
