@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_IMODE, S_ISREG
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from pai_lsp.text import Span
 
@@ -98,11 +98,14 @@ def might_be_job(data: bytes) -> bool:
     return b"protocolVersion" in data and (b"taskRoles" in data or b"job" in data)
 
 
-def read_bytes(path: str) -> bytes | UnreadableFile:
-    """What is in the file, or why it can not be read."""
+def read_bytes(path: str, stream: BinaryIO | None = None) -> bytes | UnreadableFile:
+    """What is in the file, or in an open `stream` that is called `path`; or why it can not be read."""
     try:
-        with Path(path).open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        if stream is not None:
+            data = stream.read(MAX_BYTES + 1)
+        else:
+            with Path(path).open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
     except OSError as error:
         return UnreadableFile(path, f"this file can not be read: {_why(error)}")
     if len(data) > MAX_BYTES:

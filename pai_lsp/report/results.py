@@ -35,10 +35,14 @@ class CheckedFile:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A file that could not be checked through a fault of pai-lsp; `reason` quotes nothing from the file."""
+    """A file that could not be checked or written to the end; `reason` quotes nothing from the file.
+
+    is_fault: whether pai-lsp is to blame, and not, say, a full disk.
+    """
 
     path: str
     reason: str
+    is_fault: bool = True
 
 
 @dataclass(frozen=True, slots=True)

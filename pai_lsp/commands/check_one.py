@@ -1,0 +1,196 @@
+"""Checks one file of a run, and mends it when that is asked for. Nothing here ends the run."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pai_lsp.commands.known_rules import BY_CODE
+from pai_lsp.config import load_configuration
+from pai_lsp.diagnostic import Diagnostic, Severity
+from pai_lsp.document import Document, check
+from pai_lsp.files import (
+    SourceFile,
+    UnreadableFile,
+    decoded,
+    might_be_job,
+    read_bytes,
+    write_text,
+)
+from pai_lsp.hidden_values import hidden_spans
+from pai_lsp.report.results import CheckedFile, Failure, with_hidden
+from pai_lsp.rules.files import unreadable_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+    from pai_lsp.commands.targets import Target
+    from pai_lsp.config import Configuration
+    from pai_lsp.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user wants of every file.
+
+    selected, ignored: codes of rules; with `selected` empty, all but the ignored ones count.
+    shown: the least severity that the report shows; threshold: the least one that matters, and that is mended.
+    writes: whether mended texts are written; compares: whether the differences are wanted.
+    """
+
+    selected: frozenset[str] = frozenset()
+    ignored: frozenset[str] = frozenset()
+    shown: Severity = Severity.WARNING
+    threshold: Severity = Severity.WARNING
+    writes: bool = False
+    compares: bool = False
+
+    @property
+    def mends(self) -> bool:
+        """Whether safe fixes are applied."""
+        return self.writes or self.compares
+
+    def counts(self, diagnostic: Diagnostic) -> bool:
+        """Whether the user wants to hear of this rule."""
+        return diagnostic.code not in self.ignored and (not self.selected or diagnostic.code in self.selected)
+
+    def matters(self, diagnostic: Diagnostic) -> bool:
+        """Whether a finding decides the exit status, and is mended."""
+        return self.counts(diagnostic) and diagnostic.severity <= self.threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one file; `file` is None for one that turned out to be no job.
+
+    fixed: how many findings were mended. difference: a unified diff. mended_input: the text of standard input, mended.
+    """
+
+    file: CheckedFile | None = None
+    failures: tuple[Failure, ...] = ()
+    fixed: int = 0
+    difference: str = ""
+    mended_input: str | None = None
+
+
+def check_one(target: Target, options: Options) -> Outcome:
+    """Check a file; a fault of ours in it becomes a `Failure`."""
+    try:
+        with _rule_failures(target.path) as failures:
+            outcome = _checked(target, options)
+        return replace(outcome, failures=(*failures, *outcome.failures))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other files are still to be checked
+        return Outcome(failures=(Failure(target.path, _told(error)),))
+
+
+def check_configuration(configuration: Configuration, options: Options) -> CheckedFile:
+    """What is wrong in a configuration file."""
+    return _reported(configuration.path or "", configuration.text, configuration.diagnostics, options)
+
+
+def _checked(target: Target, options: Options) -> Outcome:
+    if target.candidate.problem is not None:
+        return _unreadable(UnreadableFile(target.path, target.candidate.problem), target, options)
+    if target.is_configuration:
+        return Outcome(check_configuration(load_configuration(target.path, BY_CODE), options))
+    data = read_bytes(target.path, sys.stdin.buffer if target.is_input else None)
+    if isinstance(data, UnreadableFile):
+        return _unreadable(data, target, options)
+    if not target.candidate.is_surely_job and not might_be_job(data):
+        return Outcome()
+    source = decoded(target.path, data)
+    if isinstance(source, UnreadableFile):
+        return _unreadable(source, target, options)
+    document = Document(source.text, _settings(target.configuration.settings, options), target.path)
+    if not target.candidate.is_named and not document.is_job:
+        return Outcome()
+    if options.mends:
+        return _mended(document, source, target, options)
+    return Outcome(_reported_document(document, check(document), options))
+
+
+def _mended(document: Document, source: SourceFile, target: Target, options: Options) -> Outcome:
+    from pai_lsp.safe_fixes import mend  # noqa: PLC0415 - most runs mend nothing
+
+    mended = mend(document, check, options.matters)
+    after = mended.document
+    file = _reported_document(after, mended.diagnostics, options)
+    difference = ""
+    if options.compares and after.text != document.text:
+        from pai_lsp.report.difference import unified_difference  # noqa: PLC0415 - as above
+
+        before = with_hidden(document.text, hidden_spans(document, check(document)))
+        shown_after = with_hidden(after.text, hidden_spans(after, mended.diagnostics))
+        difference = unified_difference(target.path, before, shown_after)
+    if options.writes and not target.is_input and after.text != document.text:
+        try:
+            write_text(source, after.text)
+        except OSError as error:
+            failure = Failure(target.path, f"could not be written: {error.strerror or error}", is_fault=False)
+            return Outcome(_reported_document(document, check(document), options), (failure,))
+    return Outcome(file, (), mended.fixed, difference, after.text if options.writes and target.is_input else None)
+
+
+def _settings(settings: Settings, options: Options) -> Settings:
+    """The settings with the rules that the command line names turned on again."""
+    turned_off = [code for code, severity in settings.severities.items() if severity is None]
+    if not options.selected.intersection(turned_off):
+        return settings
+    severities = {code: severity for code, severity in settings.severities.items() if code not in options.selected}
+    return replace(settings, severities=severities)
+
+
+def _unreadable(file: UnreadableFile, target: Target, options: Options) -> Outcome:
+    severity = _settings(target.configuration.settings, options).severity_of(unreadable_file)
+    if severity is None:
+        return Outcome()
+    diagnostic = Diagnostic(unreadable_file.code, severity, file.span, file.message)
+    return Outcome(_reported(file.path, file.text, (diagnostic,), options))
+
+
+def _reported_document(document: Document, diagnostics: tuple[Diagnostic, ...], options: Options) -> CheckedFile:
+    hidden = hidden_spans(document, diagnostics) if diagnostics else ()
+    file = _reported(document.path or "", document.text, diagnostics, options)
+    return replace(file, text=with_hidden(file.text, hidden), hidden=hidden) if file.diagnostics else file
+
+
+def _reported(path: str, text: str, diagnostics: tuple[Diagnostic, ...], options: Options) -> CheckedFile:
+    counted = [diagnostic for diagnostic in diagnostics if options.counts(diagnostic)]
+    shown = tuple(diagnostic for diagnostic in counted if diagnostic.severity <= options.shown)
+    return CheckedFile(path, text if shown else "", shown, not_shown=len(counted) - len(shown))
+
+
+@contextmanager
+def _rule_failures(path: str) -> Iterator[list[Failure]]:
+    """Gather the faults of single rules, which the checker logs and passes over."""
+    failures: list[Failure] = []
+
+    class Gatherer(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            told = _told(record.exc_info[1]) if record.exc_info and record.exc_info[1] else "an error"
+            failures.append(Failure(path, f"{record.getMessage()}: {told}"))
+
+    logger = logging.getLogger("pai_lsp")
+    gatherer = Gatherer(logging.ERROR)
+    propagates = logger.propagate
+    logger.addHandler(gatherer)
+    logger.propagate = False
+    try:
+        yield failures
+    finally:
+        logger.removeHandler(gatherer)
+        logger.propagate = propagates
+
+
+def _told(error: BaseException) -> str:
+    """The kind of an exception and where it was raised. Its text is left out: it may quote the file."""
+    place: TracebackType | None = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    if place is None:
+        return type(error).__name__
+    return f"{type(error).__name__} in {place.tb_frame.f_globals.get('__name__')}, line {place.tb_lineno}"

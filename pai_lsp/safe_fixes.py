@@ -1,0 +1,103 @@
+"""Mends a text with the safe fixes of its findings, again and again until there are none left."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pai_lsp.diagnostic import Diagnostic, Fix, Severity
+from pai_lsp.text import apply_edits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from pai_lsp.document import Document
+
+# A fix may uncover the next finding, but never so often: past this something goes round in circles.
+MOST_ROUNDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """A document after its fixes, what is left in it, and how many findings were mended."""
+
+    document: Document
+    diagnostics: tuple[Diagnostic, ...]
+    fixed: int
+
+
+def mend(
+    document: Document,
+    check: Callable[[Document], tuple[Diagnostic, ...]],
+    is_wanted: Callable[[Diagnostic], bool],
+) -> Mended:
+    """Apply the safe fixes of all findings that `is_wanted` says yes to; `check` gives a document's findings.
+
+    Of two fixes that change the same place the first wins, and the other has its turn in the next round. A fix after
+    which there is an error of a kind that was not there before, or more of them, is dropped.
+    """
+    diagnostics = check(document)
+    fixed = 0
+    dropped: set[tuple[str, str, str]] = set()
+    seen = {document.text}
+    for _ in range(MOST_ROUNDS):
+        wanted = (item for item in _safe(diagnostics, is_wanted) if _name(*item) not in dropped)
+        batch = list(_without_overlaps(wanted))
+        if not batch:
+            break
+        tried = _better(document, diagnostics, batch, check, seen)
+        if tried is None:
+            alone = [item for item in batch if _better(document, diagnostics, [item], check, seen) is None]
+            # When each is good alone, they spoil one another, and the first one is as good as any.
+            dropped.update(_name(*item) for item in alone or batch[1:])
+            continue
+        document, diagnostics = tried
+        fixed += len(batch)
+        seen.add(document.text)
+    return Mended(document, diagnostics, fixed)
+
+
+def _better(
+    document: Document,
+    diagnostics: tuple[Diagnostic, ...],
+    items: list[tuple[Diagnostic, Fix]],
+    check: Callable[[Document], tuple[Diagnostic, ...]],
+    seen: set[str],
+) -> tuple[Document, tuple[Diagnostic, ...]] | None:
+    """The document with these fixes and its findings; None when it is no better, or was there before."""
+    try:
+        text = apply_edits(document.text, dict.fromkeys(edit for _, fix in items for edit in fix.edits))
+    except ValueError:  # the edits of one fix contradict each other
+        return None
+    if text in seen:
+        return None
+    tried = replace(document, text=text)
+    left = check(tried)
+    return None if _errors(left) - _errors(diagnostics) else (tried, left)
+
+
+def _safe(
+    diagnostics: Iterable[Diagnostic], is_wanted: Callable[[Diagnostic], bool]
+) -> Iterator[tuple[Diagnostic, Fix]]:
+    for diagnostic in diagnostics:
+        fix = next((fix for fix in diagnostic.fixes if fix.safe), None)
+        if fix is not None and is_wanted(diagnostic):
+            yield diagnostic, fix
+
+
+def _without_overlaps(items: Iterable[tuple[Diagnostic, Fix]]) -> Iterator[tuple[Diagnostic, Fix]]:
+    taken: list[Fix] = []
+    for diagnostic, fix in items:
+        if not any(edit.span.overlaps(other.span) for edit in fix.edits for one in taken for other in one.edits):
+            taken.append(fix)
+            yield diagnostic, fix
+
+
+def _name(diagnostic: Diagnostic, fix: Fix) -> tuple[str, str, str]:
+    """What tells one fix from another although their places move."""
+    return diagnostic.code, diagnostic.message, fix.title
+
+
+def _errors(diagnostics: Iterable[Diagnostic]) -> Counter[str]:
+    return Counter(diagnostic.code for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR)
