@@ -19,8 +19,7 @@ import fastjsonschema
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from pai_lsp.platform import table  # noqa: E402 -- found only from here on
-from pai_lsp.schema import structural  # noqa: E402
+from pai_lsp.shipped_schemas import read_schema, structural  # noqa: E402 -- found only from here on
 
 TARGET = ROOT / "pai_lsp" / "_job_validator.py"
 
@@ -58,7 +57,7 @@ def is_whole(value: float) -> bool:
 
 def generated() -> str:
     """The text of the module."""
-    schema = structural(table("job.schema.json"))
+    schema = structural(read_schema("job"))
     # The name would become part of every function's, and fastjsonschema knows no newer draft than the seventh;
     # the schema uses nothing that they read differently.
     del schema["$id"], schema["$schema"]
@@ -66,7 +65,7 @@ def generated() -> str:
     code = code[code.index("REGEX_PATTERNS") :]
     for pattern, replacement in (
         (r"raise JsonSchemaValueException\(.*\)$", "raise _Wrong"),
-        (r"except \(JsonSchemaValueException, JsonSchemaValuesException\)", "except _Wrong"),
+        (r"except (JsonSchemaValueException|\(JsonSchemaValueException, JsonSchemaValuesException\))", "except _Wrong"),
         (r"\b(\w+)\.is_integer\(\)", r"is_whole(\1)"),
         (r", Decimal\)", ")"),
         (r"^def (\w+)\(data, custom_formats=\{\}, name_prefix=None\):", r"def \1(data):"),

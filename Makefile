@@ -1,0 +1,46 @@
+# One word each, the same here and in CI. Each target sets up what it needs.
+.PHONY: demo test lint bench fuzz lock clean python-tests e2e
+
+VENV := .venv
+BIN := $(VENV)/bin
+
+demo: $(VENV)/.ready
+	@PATH="$(abspath $(BIN)):$$PATH" scripts/demo.sh
+
+test: python-tests e2e
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+# The unit tests on every supported Python that this machine has.
+python-tests:
+	scripts/test_pythons.sh
+
+e2e:
+	@echo "no editor is driven yet"
+
+bench: $(VENV)/.bench
+	$(BIN)/python scripts/bench.py
+
+fuzz: $(VENV)/.ready
+	$(BIN)/python tests/fuzz/fuzz_server.py
+
+# Pins every dependency with its hash, for all supported Pythons at once.
+lock: $(VENV)/.ready
+	$(BIN)/pip install --quiet uv
+	for group in test lint bench; do \
+	  $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	    --no-header --group $$group pyproject.toml --output-file requirements/$$group.txt || exit 1; \
+	done
+
+$(VENV)/.ready: requirements/test.txt requirements/lint.txt pyproject.toml
+	scripts/setup_venv.sh $(VENV) "$$(scripts/pythons.sh | tail -n 1)" test lint
+
+$(VENV)/.bench: $(VENV)/.ready requirements/bench.txt
+	scripts/setup_venv.sh $(VENV) "$$(scripts/pythons.sh | tail -n 1)" test lint bench
+	touch $@
+
+clean:
+	rm -rf $(VENV) .venvs build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
