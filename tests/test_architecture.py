@@ -15,12 +15,13 @@ PACKAGE = Path(__file__).parent.parent / "pai_lsp"
 FLOORS = (
     ("text", "spelling", "scalar"),
     ("diagnostic", "settings", "syntax", "recovery", "content", "template", "shell", "schema", "platform",
-     "_job_validator", "structure"),
+     "_job_validator", "structure", "shipped_schemas"),
     ("job", "definition", "lookup", "template_uses", "edits"),
     ("catalog", "expand"),
     ("rules",),
     ("document",),
-    ("ide", "report", "config", "files", "exclusion", "processes", "safe_fixes"),
+    ("ide", "report", "config", "config_marketplace", "config_values", "files", "exclusion", "hidden_values", "processes",
+     "safe_fixes"),
     ("lsp", "commands", "cli", "__main__"),
 )  # fmt: skip
 

@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         options = _options(arguments)
     except UnknownCodeError as error:
-        return _refused(f"{error}; pai-lsp rules lists them")
+        return _refused(f"{error} (pai-lsp rules lists all)")
     if absent := list(missing(paths)):
         return _refused(f"no such file or folder: {', '.join(map(visible, absent))}")
     if paths.count(STANDARD_INPUT) > 1:

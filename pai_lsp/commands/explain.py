@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         rule = known(arguments.code)
     except UnknownCodeError as error:
-        sys.stderr.write(f"pai-lsp explain: {error}; pai-lsp rules lists them\n")
+        sys.stderr.write(f"pai-lsp explain: {error} (pai-lsp rules lists all)\n")
         return WRONG_USAGE
     terminal = terminal_for(arguments.color, os.environ, is_terminal=sys.stdout.isatty(), width=0)
     sys.stdout.write(explanation(rule, terminal))
