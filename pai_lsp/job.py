@@ -24,6 +24,7 @@ from pai_lsp.definition import (
     scalars,
 )
 from pai_lsp.lookup import Lookup, LookupAnswer, LookupState, NoLookup
+from pai_lsp.requirements import RequireGraph, require_graph
 from pai_lsp.settings import Settings
 from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence, Syntax, plain_value
 from pai_lsp.template import Tag, TemplateFault, tags
@@ -236,6 +237,11 @@ class Job:
             return self.lookup.find(name)
         definition = self.definitions_by_name.get(name)
         return LookupAnswer(LookupState.FOUND, (definition,)) if definition else LookupAnswer(LookupState.ABSENT)
+
+    @cached_property
+    def require_graph(self) -> RequireGraph:
+        """Which prerequisite requires which, through the catalogue too."""
+        return require_graph(self)
 
     @cached_property
     def parameters(self) -> dict[str, Entry]:

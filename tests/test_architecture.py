@@ -14,9 +14,9 @@ PACKAGE = Path(__file__).parent.parent / "pai_lsp"
 # Each floor may import from the floors above it in this list, and within itself.
 FLOORS = (
     ("text", "spelling", "scalar"),
-    ("diagnostic", "settings", "syntax", "recovery", "content", "template", "shell", "schema", "platform",
-     "_job_validator", "structure", "shipped_schemas"),
-    ("job", "definition", "lookup", "template_uses", "edits"),
+    ("diagnostic", "settings", "syntax", "recovery", "content", "template", "template_variables", "shell", "schema",
+     "platform", "_job_validator", "structure", "shipped_schemas"),
+    ("job", "definition", "lookup", "template_uses", "requirements", "edits"),
     ("catalog", "expand"),
     ("rules",),
     ("document",),
