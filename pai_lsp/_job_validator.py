@@ -13,10 +13,10 @@ class _Wrong(Exception):
     pass
 
 
-def is_valid(value: object) -> bool:
-    """Whether `value`, plain Python values with strings as keys, has the structure of a job."""
+def is_valid(value: object, reference: str = "#") -> bool:
+    """Whether `value`, plain Python values with strings as keys, has the structure of a job, or of the part named."""
     try:
-        validate(value)
+        PARTS[reference](value)
     except _Wrong:
         return False
     return True
@@ -722,6 +722,12 @@ def validate____defs_resourceperinstance(data):
                     data__ports_property_names = True
                     for data__ports_key in data__ports:
                         try:
+                            try:
+                                if not (isinstance(data__ports_key, str) and data__ports_key == '__proto__'):
+                                    raise _Wrong
+                            except _Wrong: pass
+                            else:
+                                raise _Wrong
                             if isinstance(data__ports_key, str):
                                 if not REGEX_PATTERNS['^[a-zA-Z_][a-zA-Z0-9_]*\\Z'].search(data__ports_key):
                                     raise _Wrong
@@ -1019,33 +1025,41 @@ def validate____defs_dockerimage(data):
         if "uri" in data_keys:
             data_keys.remove("uri")
             data__uri = data["uri"]
-            if not isinstance(data__uri, (str)):
-                raise _Wrong
+            validate____defs_imageuri(data__uri)
         if "auth" in data_keys:
             data_keys.remove("auth")
             data__auth = data["auth"]
-            if not isinstance(data__auth, (dict)):
-                raise _Wrong
-            data__auth_is_dict = isinstance(data__auth, dict)
-            if data__auth_is_dict:
-                data__auth_keys = set(data__auth.keys())
-                if "username" in data__auth_keys:
-                    data__auth_keys.remove("username")
-                    data__auth__username = data__auth["username"]
-                    if not isinstance(data__auth__username, (str)):
-                        raise _Wrong
-                if "password" in data__auth_keys:
-                    data__auth_keys.remove("password")
-                    data__auth__password = data__auth["password"]
-                    if not isinstance(data__auth__password, (str)):
-                        raise _Wrong
-                if "registryuri" in data__auth_keys:
-                    data__auth_keys.remove("registryuri")
-                    data__auth__registryuri = data__auth["registryuri"]
-                    if not isinstance(data__auth__registryuri, (str)):
-                        raise _Wrong
+            validate____defs_auth(data__auth)
         if data_keys:
             raise _Wrong
+    return data
+
+def validate____defs_auth(data):
+    if not isinstance(data, (dict)):
+        raise _Wrong
+    data_is_dict = isinstance(data, dict)
+    if data_is_dict:
+        data_keys = set(data.keys())
+        if "username" in data_keys:
+            data_keys.remove("username")
+            data__username = data["username"]
+            if not isinstance(data__username, (str)):
+                raise _Wrong
+        if "password" in data_keys:
+            data_keys.remove("password")
+            data__password = data["password"]
+            if not isinstance(data__password, (str)):
+                raise _Wrong
+        if "registryuri" in data_keys:
+            data_keys.remove("registryuri")
+            data__registryuri = data["registryuri"]
+            if not isinstance(data__registryuri, (str)):
+                raise _Wrong
+    return data
+
+def validate____defs_imageuri(data):
+    if not isinstance(data, (str)):
+        raise _Wrong
     return data
 
 def validate____defs_description(data):
@@ -1062,3 +1076,38 @@ def validate____defs_version(data):
     if not isinstance(data, (str, int, float)) or isinstance(data, bool):
         raise _Wrong
     return data
+
+
+PARTS = {
+    "#": validate,
+    "#/$defs/protocolVersion": validate____defs_protocolversion,
+    "#/$defs/version": validate____defs_version,
+    "#/$defs/contributor": validate____defs_contributor,
+    "#/$defs/description": validate____defs_description,
+    "#/$defs/reference": validate____defs_reference,
+    "#/$defs/command": validate____defs_command,
+    "#/$defs/bindings": validate____defs_bindings,
+    "#/$defs/requirement": validate____defs_requirement,
+    "#/$defs/require": validate____defs_require,
+    "#/$defs/plugin": validate____defs_plugin,
+    "#/$defs/failurePolicy": validate____defs_failurepolicy,
+    "#/$defs/plugin_params": validate____defs_plugin_params,
+    "#/$defs/template_variables": validate____defs_template_variables,
+    "#/$defs/storage": validate____defs_storage,
+    "#/$defs/requireStorages": validate____defs_requirestorages,
+    "#/$defs/pathForUser": validate____defs_pathforuser,
+    "#/$defs/dockerimage": validate____defs_dockerimage,
+    "#/$defs/imageUri": validate____defs_imageuri,
+    "#/$defs/auth": validate____defs_auth,
+    "#/$defs/scriptOrOutput": validate____defs_scriptoroutput,
+    "#/$defs/data": validate____defs_data,
+    "#/$defs/storagePrerequisite": validate____defs_storageprerequisite,
+    "#/$defs/prerequisite": validate____defs_prerequisite,
+    "#/$defs/completion": validate____defs_completion,
+    "#/$defs/resourcePerInstance": validate____defs_resourceperinstance,
+    "#/$defs/taskRole": validate____defs_taskrole,
+    "#/$defs/deployment": validate____defs_deployment,
+    "#/$defs/runtimePlugin": validate____defs_runtimeplugin,
+    "#/$defs/referencePrerequisite": validate____defs_referenceprerequisite,
+    "#/$defs/hivedTaskRole": validate____defs_hivedtaskrole,
+}

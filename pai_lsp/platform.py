@@ -7,14 +7,177 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 # A job names a plugin in a prerequisite by this prefix and the plugin's own name
 # (openpai-runtime, src/init.d/initializer.py).
 PLUGIN_PREFIX = "com.microsoft.pai.runtimeplugin."
 
 _NOT_IN_CONVERTED_NAME = re.compile("[^a-z0-9]")
+
+# A role is matched in any spelling, so that a variable with the wrong one can be told from an unknown variable.
+_PLACEHOLDERS = {
+    "{role}": "(?P<role>[a-zA-Z0-9_]+?)",
+    "{index}": "(?P<index>[0-9]+)",
+    "{label}": "(?P<label>[a-zA-Z_][a-zA-Z0-9_]*)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """When commands of a callback run.
+
+    status: `released` (every cluster runs it), `extended` (needs expansion) or `superseded` (another spelling).
+    released_form: what a released cluster is given instead, in words.
+    replacement: the event to write instead of a superseded one, else None.
+    """
+
+    name: str
+    when: str
+    status: str
+    released_form: str
+    replacement: str | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class PluginParameter:
+    """One key that a runtime plugin reads.
+
+    type: JSON Schema's name of its type, or several with ` or ` between.
+    default: what the plugin takes when the key is absent; None when there is no such value.
+    values: the only values, when they are few.
+    keys: what stands within, for a mapping, or for each mapping of a list.
+    """
+
+    name: str
+    title: str
+    type: str
+    required: bool
+    default: Any
+    description: str
+    source: str
+    values: tuple[str, ...] = ()
+    keys: tuple[PluginParameter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A plugin of the released runtime, by its short name (`cmd`)."""
+
+    name: str
+    title: str
+    description: str
+    deprecated: bool
+    parameters: tuple[PluginParameter, ...]
+    source: str
+
+    @property
+    def full_name(self) -> str:
+        """How a prerequisite names it."""
+        return PLUGIN_PREFIX + self.name
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentVariable:
+    """An environment variable of the containers, or a family of them.
+
+    name: as it is, or with the places `{role}`, `{index}` (of a task, from 0) and `{label}` (of a port).
+    status: `current`; `legacy` (works, kept for old jobs); `deprecated`; `internal` (the platform's own business);
+        `removed` (not there since 1.0).
+    replacement: what to use instead, in the same form, or None.
+    role_spelling: how `{role}` is spelt: `raw` (as in the job), `converted` (see `converted_role_name`), or None.
+    available: `everywhere`, `task` (only in the commands' container), `init` (only in the platform's) or `nowhere`.
+    """
+
+    name: str
+    description: str
+    status: str
+    replacement: str | None
+    role_spelling: str | None
+    available: str
+    source: str
+
+    def match(self, name: str) -> Mapping[str, str] | None:
+        """The `role`, `index` and `label` in `name` if it is of this family, in any spelling of the role; else None."""
+        found = _pattern(self.name).fullmatch(name)
+        return None if found is None else found.groupdict()
+
+
+@dataclass(frozen=True, slots=True)
+class ExitCode:
+    """How a task can end.
+
+    code: as the portal shows it; -8000 and 256 stand for all codes that are not listed.
+    phrase: the platform's name for it; empty when it is not known.
+    cause: `user`, `platform`, `stop` (on request), `resources`, `unknown` or `success`.
+    retry: `always` and `backoff` (whatever the retry counts say), `limited` (as often as they say) or `never`.
+    hint: what to do about it; empty when there is nothing.
+    """
+
+    code: int
+    phrase: str
+    cause: str
+    retry: str
+    description: str
+    hint: str
+    source: str
+
+
+@cache
+def events() -> Mapping[str, Event]:
+    """All events by name, released ones first."""
+    return MappingProxyType({entry["name"]: Event(**entry) for entry in table("events.json")})
+
+
+@cache
+def plugins() -> Mapping[str, Plugin]:
+    """The released runtime's plugins by short name."""
+    return MappingProxyType(
+        {
+            name: Plugin(
+                name,
+                entry["title"],
+                entry["description"],
+                entry["deprecated"],
+                _parameters(entry["parameters"], entry["required"]),
+                entry["source"],
+            )
+            for name, entry in table("plugins.json").items()
+        }
+    )
+
+
+@cache
+def environment_variables() -> tuple[EnvironmentVariable, ...]:
+    """All variables; single ones come before a family that their name would fit as well."""
+    return tuple(EnvironmentVariable(**entry) for entry in table("environment.json"))
+
+
+def environment_variable(name: str) -> EnvironmentVariable | None:
+    """The variable, or family, that `name` belongs to; None when the platform sets no such variable."""
+    return next((variable for variable in environment_variables() if variable.match(name) is not None), None)
+
+
+@cache
+def exit_codes() -> Mapping[int, ExitCode]:
+    """The exit codes of tasks, in ascending order."""
+    return MappingProxyType({entry["code"]: ExitCode(**entry) for entry in table("exit_codes.json")})
+
+
+def converted_role_name(name: str) -> str:
+    """A task role's name as the runtime and host names have it: lower case, only `a` to `z` and digits.
+
+    Source: rest-server, src/utils/name.js, convertName.
+    """
+    return _NOT_IN_CONVERTED_NAME.sub("", name.lower())
 
 
 def table(name: str) -> Any:
@@ -30,9 +193,30 @@ def table(name: str) -> Any:
     return json.loads((folder / name).read_text(encoding="utf-8"))
 
 
-def converted_role_name(name: str) -> str:
-    """A task role's name as the runtime and host names have it: lower case, only `a` to `z` and digits.
+def _parameters(properties: Mapping[str, Any], required: list[str]) -> tuple[PluginParameter, ...]:
+    return tuple(
+        PluginParameter(
+            name,
+            entry["title"],
+            entry["type"] if isinstance(entry["type"], str) else " or ".join(entry["type"]),
+            name in required,
+            entry.get("default"),
+            entry["description"],
+            entry["x-source"],
+            tuple(entry.get("enum", ())),
+            _parameters(_within(entry).get("properties", {}), _within(entry).get("required", [])),
+        )
+        for name, entry in properties.items()
+    )
 
-    Source: rest-server, src/utils/name.js, convertName.
-    """
-    return _NOT_IN_CONVERTED_NAME.sub("", name.lower())
+
+def _within(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    within: Mapping[str, Any] = entry.get("items", entry)
+    return within
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    for placeholder, pattern in _PLACEHOLDERS.items():
+        name = name.replace(placeholder, pattern)
+    return re.compile(name)

@@ -88,8 +88,12 @@ def _explained(error: ValidationError, homes: Mapping[str, str]) -> Iterator[Str
                 where = _mapping_in_words(path, schema, instance)
                 yield StructureError("missing-key", path, key, f"{where} needs the key '{key}'")
     elif "propertyNames" in error.relative_schema_path:
-        message = f"the {schema['x-noun']} '{_shortened(instance)}' may hold only {schema['x-words']}"
-        yield StructureError(schema["x-code"], path, instance, message, _mended(instance, schema["pattern"]))
+        name = f"the {schema['x-noun']} '{_shortened(instance)}'"
+        if keyword == "not":
+            yield StructureError(schema["x-code"], path, instance, f"{name} is lost when the server reads the file")
+        else:
+            mended = _mended(instance, schema["pattern"])
+            yield StructureError(schema["x-code"], path, instance, f"{name} may hold only {schema['x-words']}", mended)
     else:
         yield _wrong_value(path, keyword, schema, instance)
 
@@ -119,13 +123,7 @@ def _wrong_value(path: Path, keyword: str, schema: Mapping[str, Any], instance: 
     if keyword == "type":
         return _wrong_type(path, schema, instance)
     if keyword == "enum":
-        choices = tuple(dict.fromkeys(str(choice) for choice in schema["enum"]))
-        near = nearest(str(instance), choices) if isinstance(instance, str) else ()
-        message = f"{value} must be {_listed(choices)}, not {_instance_in_words(instance, schema)}"
-        if near and len(choices) > 1:
-            message += f"; did you mean '{near[0]}'?"
-        rest = tuple(choice for choice in choices if choice not in near)
-        return StructureError("invalid-enum", path, None, message, (*near, *rest))
+        return _wrong_choice(path, schema, instance)
     if keyword in {"minItems", "minProperties"}:
         one = "item" if keyword == "minItems" else "key"
         return StructureError("empty-section", path, None, f"{value} is empty; it needs at least one {one}")
@@ -144,6 +142,21 @@ def _wrong_value(path: Path, keyword: str, schema: Mapping[str, Any], instance: 
     return StructureError(code or "invalid-name", path, None, message, _mended(instance, schema["pattern"]))
 
 
+def _wrong_choice(path: Path, schema: Mapping[str, Any], instance: Any) -> StructureError:
+    # The server takes 2 and "2"; one of them is enough to tell.
+    choices = tuple(dict.fromkeys(str(choice) for choice in schema["enum"]))
+    near = nearest(instance, choices) if isinstance(instance, str) else ()
+    wanted = _listed(choices)
+    value = _value_in_words(path, schema)
+    message = f"{value} must be {wanted}, not {_instance_in_words(instance, schema)}"
+    if instance is None:
+        message = f"{value} has no value; it must be {wanted}"
+    elif near and len(choices) > 1:
+        message += f"; did you mean '{near[0]}'?"
+    rest = tuple(choice for choice in choices if choice not in near)
+    return StructureError("invalid-enum", path, None, message, (*near, *rest))
+
+
 def _wrong_type(path: Path, schema: Mapping[str, Any], instance: Any) -> StructureError:
     types = (schema["type"],) if isinstance(schema["type"], str) else tuple(schema["type"])
     wanted = " or ".join(_TYPES[name] for name in types if name != "null")
@@ -155,8 +168,10 @@ def _wrong_type(path: Path, schema: Mapping[str, Any], instance: Any) -> Structu
         return StructureError(kind, path, None, message, types=types)
     kind = schema.get("x-code", "type-mismatch") if section else "type-mismatch"
     message = f"{value} must be {wanted}, not {_instance_in_words(instance, schema)}"
+    if "string" in types and not isinstance(instance, list):
+        message += "; quote all of it" if isinstance(instance, Mapping) else "; quote it"
     expected: tuple[str, ...] = ()
-    if {"integer", "number"} & set(types) and isinstance(instance, str) and re.fullmatch(r"-?\d+", instance.strip()):
+    if "integer" in types and isinstance(instance, str) and re.fullmatch(r"-?[0-9]+", instance.strip()):
         expected = (instance.strip(),)
     return StructureError(kind, path, None, message, expected, types)
 
@@ -165,19 +180,21 @@ def _value_in_words(path: Path, schema: Mapping[str, Any]) -> str:
     noun: str | None = schema.get("x-noun")
     if not path:
         return noun or "the file"
-    if isinstance(path[-1], int):
-        return noun or f"item {path[-1] + 1} of '{path[-2]}'"
-    return f"'{_shortened(path[-1])}'"
+    name = path[-1]
+    if isinstance(name, str):
+        return f"{_without_article(noun)} '{_shortened(name)}'" if noun else f"'{_shortened(name)}'"
+    return noun or f"item {name + 1} of '{path[-2]}'"
 
 
 def _mapping_in_words(path: Path, schema: Mapping[str, Any], instance: Mapping[str, Any]) -> str:
-    noun: str | None = schema.get("x-noun")
-    if noun is None:
-        return f"'{path[-1]}'"
-    if not path:
-        return noun
-    name = path[-1] if isinstance(path[-1], str) else instance.get("name")
-    return f"{noun.split(' ', 1)[1]} '{_shortened(name)}'" if isinstance(name, str) else noun
+    name = instance.get("name")
+    if path and isinstance(path[-1], int) and isinstance(name, str) and "x-noun" in schema:
+        return f"{_without_article(schema['x-noun'])} '{_shortened(name)}'"
+    return _value_in_words(path, schema)
+
+
+def _without_article(noun: str) -> str:
+    return noun.split(" ", 1)[1]
 
 
 def _instance_in_words(instance: Any, schema: Mapping[str, Any]) -> str:
@@ -191,11 +208,11 @@ def _instance_in_words(instance: Any, schema: Mapping[str, Any]) -> str:
         return str(instance).lower()
     if isinstance(instance, int | float):
         return "a number" if schema.get("writeOnly") else f"the number {instance}"
-    return "a date" if instance is not None else "empty"
+    return "a date"
 
 
 def _listed(choices: tuple[str, ...]) -> str:
-    quoted = [f"'{choice}'" for choice in choices]
+    quoted = [choice if choice.isdigit() else f"'{choice}'" for choice in choices]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 

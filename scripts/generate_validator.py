@@ -6,7 +6,6 @@
 fastjsonschema writes plain Python that raises an exception with a message. Only whether it raises matters here, so the
 messages go, and with them every import but `re`.
 """
-# ruff: noqa: INP001 -- a program, not a package
 
 from __future__ import annotations
 
@@ -38,10 +37,10 @@ class _Wrong(Exception):
     pass
 
 
-def is_valid(value: object) -> bool:
-    """Whether `value`, plain Python values with strings as keys, has the structure of a job."""
+def is_valid(value: object, reference: str = "#") -> bool:
+    """Whether `value`, plain Python values with strings as keys, has the structure of a job, or of the part named."""
     try:
-        validate(value)
+        PARTS[reference](value)
     except _Wrong:
         return False
     return True
@@ -72,7 +71,10 @@ def generated() -> str:
         (r"^( *)(\w+)\((\w+), custom_formats, .*\)$", r"\1\2(\3)"),
     ):
         code = re.sub(pattern, replacement, code, flags=re.MULTILINE)
-    return HEAD + code.rstrip() + "\n"
+    functions = {"#": "validate"}
+    functions |= {f"#/$defs/{name}": f"validate____defs_{name.lower()}" for name in schema["$defs"]}
+    parts = "".join(f'    "{part}": {name},\n' for part, name in functions.items() if f"def {name}(" in code)
+    return f"{HEAD}{code.rstrip()}\n\n\nPARTS = {{\n{parts}}}\n"
 
 
 def main() -> int:
