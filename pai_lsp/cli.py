@@ -84,6 +84,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Help of a fixed width: argparse would import shutil to learn the terminal's, on every run."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26, width=110)
+
+
 def _run(arguments: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names of files and texts of jobs may hold what an output can not
@@ -94,7 +101,7 @@ def _run(arguments: list[str]) -> int:
     command = cast("Command", importlib.import_module(subcommand.module))
     parser = argparse.ArgumentParser(
         prog=f"pai-lsp {subcommand.name}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     command.add_arguments(parser)
@@ -107,7 +114,7 @@ def _without_subcommand(arguments: list[str]) -> int:
         prog="pai-lsp",
         description="Checks OpenPAI job files: says what the cluster would say, before you submit.",
         epilog=_EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"pai-lsp {__version__}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.config_values import items, mapping, string, strings, unknown_keys, wrong
-from pai_lsp.settings import DirectorySource, Marketplace, ServerSource
+from pai_lsp.marketplace_settings import DirectorySource, Marketplace, ServerSource
 from pai_lsp.syntax import Mapping
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ PACKAGE = Path(__file__).parent.parent / "pai_lsp"
 # Each floor may import from the floors above it in this list, and within itself.
 FLOORS = (
     ("text", "spelling", "scalar"),
-    ("diagnostic", "settings", "syntax", "recovery", "content", "template", "template_variables", "shell", "schema",
+    ("diagnostic", "settings", "marketplace_settings", "syntax", "recovery", "content", "template", "template_variables", "shell", "schema",
      "platform", "_job_validator", "structure", "shipped_schemas"),
     ("job", "definition", "lookup", "template_uses", "requirements", "edits"),
     ("catalog", "expand"),
     ("rules",),
     ("document",),
-    ("ide", "report", "config", "config_marketplace", "config_values", "files", "exclusion", "hidden_values", "processes",
-     "safe_fixes"),
+    ("ide", "report", "config", "config_marketplace", "config_reader", "config_values", "files", "exclusion",
+     "hidden_values", "processes", "safe_fixes"),
     ("lsp", "commands", "cli", "__main__"),
 )  # fmt: skip
 

@@ -7,15 +7,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from pai_lsp.platform import table
+from pai_lsp.shipped_schemas import published_schema
 
 if TYPE_CHECKING:
     import argparse
 
-_FILES = {
-    "job": "job.schema.json",
-    "definition": "definition.schema.json",
-    "configuration": "configuration.schema.json",
-}
+_NAMES = ("job", "definition", "configuration")
 
 _DESCRIPTION = """\
 Prints a JSON schema (draft 2020-12):
@@ -37,10 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe `pai-lsp schema`."""
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
-    parser.add_argument("name", nargs="?", choices=tuple(_FILES), default="job", help="which one (default: job)")
+    parser.add_argument("name", nargs="?", choices=_NAMES, default="job", help="which one (default: job)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print it."""
-    sys.stdout.write(json.dumps(table(_FILES[arguments.name]), indent=2, ensure_ascii=False) + "\n")
+    name = arguments.name
+    schema = table("configuration.schema.json") if name == "configuration" else published_schema(name)
+    sys.stdout.write(json.dumps(schema, indent=2, ensure_ascii=False) + "\n")
     return 0
