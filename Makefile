@@ -22,7 +22,7 @@ e2e:
 	@echo "no editor is driven yet"
 
 bench: $(VENV)/.bench
-	$(BIN)/python scripts/bench.py
+	$(BIN)/python -m benchmarks
 
 fuzz: $(VENV)/.ready
 	$(BIN)/python tests/fuzz/fuzz_server.py

@@ -71,7 +71,7 @@ def mapped(source: str, scalar: Scalar) -> MappedText:
         pieces = _flow(source, span.start + 1, span.end - 1, scalar.style.value)
     written = "".join(piece[0] for piece in pieces)
     missing = text[len(written) :]
-    if not text.startswith(written) or missing.strip("\n"):
+    if not text.startswith(written) or missing.strip():
         return MappedText(text, [span.start] * len(text), [span.end] * len(text), span)
     starts = [piece[1] for piece in pieces] + [span.end] * len(missing)
     ends = [piece[2] for piece in pieces] + [span.end] * len(missing)
@@ -191,7 +191,7 @@ def _block(source: str, scalar: Scalar) -> list[_Piece]:
     fold = scalar.style is Style.FOLDED
     for indentation in candidates:
         pieces = list(_block_lines(source, lines, indentation, fold=fold))
-        if scalar.text.rstrip("\n") == "".join(piece[0] for piece in pieces).rstrip("\n"):
+        if scalar.text.rstrip() == "".join(piece[0] for piece in pieces).rstrip():
             return pieces
     return []
 

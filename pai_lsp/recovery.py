@@ -25,10 +25,11 @@ from pai_lsp.syntax import (
     Tree,
     build,
 )
-from pai_lsp.text import Span
+from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from collections.abc import Sequence as SequenceOf
 
 # More faults than a person makes between two looks at the screen; what follows is then left out of the tree.
 MAX_STEPS = 24
@@ -43,18 +44,22 @@ _LINE_CONTENT = re.compile(r"[^\S\n]*(?P<content>[^\n]*?)(?P<comment>(?:^|[^\S\n
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One fault and the replacements in the mended copy that remove it: `(start, end, new text)`."""
+    """One fault and the replacements in the mended copy that remove it: `(start, end, new text)`.
+
+    `title` names what an author would do about it: `mend` if given, else the one replacement itself.
+    """
 
     message: str
     span: Span
     replacements: tuple[tuple[int, int, str], ...]
     kind: ProblemKind = ProblemKind.SYNTAX
+    title: str = ""
+    mend: tuple[int, int, str] | None = None
 
 
-def build_mended(text: str) -> tuple[Tree, list[SyntaxProblem]]:
-    """Read a text that libyaml refuses; the tree holds all that could be read, in places of `text`."""
-    origin = range(len(text) + 1)
-    places = list(origin)
+def build_mended(text: str) -> Tree:
+    """Read a text that libyaml refuses: all that could be read, and what was wrong, in places of `text`."""
+    places = list(range(len(text) + 1))
     problems: list[SyntaxProblem] = []
     mended = text
     mended, markers = _without_conflict_markers(mended)
@@ -67,9 +72,8 @@ def build_mended(text: str) -> tuple[Tree, list[SyntaxProblem]]:
             break
         except yaml.YAMLError as error:
             step = _next_step(mended, error, tree)
-            problems.append(
-                SyntaxProblem(step.kind, _original(step.span, places), step.message),
-            )
+            mend = _mend(step, places)
+            problems.append(SyntaxProblem(step.kind, _original(step.span, places), step.message, mend=mend))
             budget -= len(mended)
             if budget < 0:
                 break
@@ -78,11 +82,19 @@ def build_mended(text: str) -> tuple[Tree, list[SyntaxProblem]]:
                 if len(new_text) != end - start:
                     places[start:end] = [places[start]] * len(new_text)
     if len(mended) != len(text):
-        _carry_back(tree, places)
-    return tree, _once_a_line(problems, text)
+        carry_back(tree, places)
+    tree.problems[:0] = _once_a_line(problems, text)
+    return tree
 
 
-def _original(span: Span, places: list[int]) -> Span:
+def _mend(step: _Step, places: SequenceOf[int]) -> tuple[str, TextEdit] | None:
+    if not step.title:
+        return None
+    start, end, new_text = step.mend or step.replacements[0]
+    return step.title, TextEdit(_original(Span(start, end), places), new_text)
+
+
+def _original(span: Span, places: SequenceOf[int]) -> Span:
     last = len(places) - 1
     start, end = places[min(span.start, last)], places[min(span.end, last)]
     return Span(start, max(start, end))
@@ -233,8 +245,11 @@ def _stray_tab(text: str, problem: str, context: str, at: int, context_at: int, 
     tabs = tabs or ([at] if text[at : at + 1] == "\t" else [])
     if not tabs:
         return None
+    span = Span(tabs[0], tabs[-1] + 1)
     replacements = tuple((tab, tab + 1, " ") for tab in tabs)
-    return _Step("YAML is indented with spaces, not with tabs", Span(tabs[0], tabs[-1] + 1), replacements)
+    spaces = (span.start, span.end, text[span.start : span.end].replace("\t", "  "))
+    message = "YAML is indented with spaces, not with tabs"
+    return _Step(message, span, replacements, title="Use spaces", mend=spaces)
 
 
 def _open_quote(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
@@ -266,7 +281,8 @@ def _close_quote(text: str, start: int) -> _Step:
     quote = text[start]
     _, end = _line(text, start)
     stop = max(start + 1, start + len(text[start:end].rstrip()))
-    return _Step(f"the {quote} is never closed", Span(start, stop), ((stop, stop, quote),))
+    message = f"the {quote} is never closed"
+    return _Step(message, Span(start, start + 1), ((stop, stop, quote),), title=f"Close it with {quote}")
 
 
 def _half_typed_key(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
@@ -289,7 +305,8 @@ def _key_without_colon(text: str, span: Span) -> _Step:
     word = text[span.start : span.end].removeprefix("- ")
     shown = word if len(word) <= 40 else word[:39] + "…"
     start = span.end - len(word)
-    return _Step(f"expected ':' after '{shown}'", Span(start, span.end), ((span.end, span.end, ":"),))
+    replacement = (span.end, span.end, ":")
+    return _Step(f"expected ':' after '{shown}'", Span(start, span.end), (replacement,), title="Add ':'")
 
 
 def _second_colon(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
@@ -303,7 +320,9 @@ def _second_colon(text: str, problem: str, context: str, at: int, context_at: in
     colon = re.search(r":\s", before)
     if colon is not None:
         value = Span(content.start + colon.end(), content.end)
-        return _Step("a value that holds ': ' must be quoted", value, ((at, at + 1, "_"),))
+        quoted = (value.start, value.end, _quoted(text[value.start : value.end]))
+        message = "a value that holds ': ' must be quoted"
+        return _Step(message, value, ((at, at + 1, "_"),), title="Quote it", mend=quoted)
     above = _content(text, start - 1) if start else content
     depth = _indentation(text, above.start) if start else 0
     if before and depth < content.start - start and start:
@@ -330,7 +349,8 @@ def _open_bracket(text: str, problem: str, context: str, at: int, context_at: in
         stop = content.end
         while stop > context_at + 1 and text[stop - 1] in ", ":
             stop -= 1
-        return _Step(message, Span(context_at, max(content.end, context_at + 1)), ((stop, stop, closer),))
+        replacement = (stop, stop, closer)
+        return _Step(message, Span(context_at, context_at + 1), (replacement,), title=f"Close it with '{closer}'")
     tail = "".join("#" if character != " " else " " for character in text[at : content.end])
     message = f"expected ',' or '{closer}' before '{text[at : content.end][:20]}'"
     return _Step(message, Span(at, content.end), ((at, content.end, f"{closer} {tail}"),))
@@ -363,7 +383,15 @@ def _reserved_character(text: str, problem: str, context: str, at: int, context_
         return None
     content = _content(text, place)
     message = f"a plain value can not begin with '{character}'; quote it"
-    return _Step(message, Span(place, max(content.end, place + 1)), ((place, place + 1, "_"),))
+    span = Span(place, max(content.end, place + 1))
+    mend = (span.start, span.end, _quoted(text[span.start : span.end]))
+    return _Step(message, span, ((place, place + 1, "_"),), title="Quote it", mend=mend)
+
+
+def _quoted(written: str) -> str:
+    if "'" not in written:
+        return f"'{written}'"
+    return '"' + written.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _bad_indentation(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
@@ -395,8 +423,11 @@ def _hide_rest(text: str, problem: str, at: int) -> _Step:
     )
 
 
-def _carry_back(tree: Tree, places: list[int]) -> None:
-    """Replace every span in the tree, which means the mended copy, by the one in the text as written."""
+def carry_back(tree: Tree, places: SequenceOf[int]) -> None:
+    """Replace every span in the tree, which means another text, by the one in the text as written.
+
+    `places` says for each offset in the other text, its end included, where that is in the text as written.
+    """
     moved: dict[int, Node] = {}
 
     def move(node: Node) -> Node:
@@ -430,6 +461,9 @@ def _carry_back(tree: Tree, places: list[int]) -> None:
             _original(problem.span, places),
             problem.message,
             _original(problem.other, places) if problem.other else None,
+            (problem.mend[0], TextEdit(_original(problem.mend[1].span, places), problem.mend[1].new_text))
+            if problem.mend
+            else None,
         )
         for problem in tree.problems
     ]

@@ -21,7 +21,7 @@ from yaml.nodes import ScalarNode
 from yaml.resolver import Resolver
 
 from pai_lsp.scalar import server_text, server_value
-from pai_lsp.text import Span
+from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,17 +33,22 @@ MAX_NODES = 500_000
 MAX_ALIASED_NODES = 20_000
 
 try:
-    from yaml._yaml import CParser as _Parser
+    from yaml._yaml import CParser
+
+    _Parser: Any = CParser
 except ImportError:  # a PyYAML built without libyaml: slower, and the same events
-    from yaml import SafeLoader as _Parser
+    _Parser = yaml.SafeLoader
 
 # js-yaml ends lines at CR and LF only; libyaml also at these. They are read as stand-ins and put back.
 _OTHER_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 _STAND_INS = {"\x85": "\ue285", "\u2028": "\ue286", "\u2029": "\ue287"}
 _PUT_BACK = {ord(stand_in): original for original, stand_in in _STAND_INS.items()}
+# js-yaml reads any 1.x, libyaml 1.1 and 1.2.
+_VERSION = re.compile(r"\A(%YAML 1\.)\d(?=\s)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PROPERTIES = re.compile(r"(?:(?:&[^\s,\[\]{}]*|!\S*)[ \t\r\n]*)+")
 _ANCHOR = re.compile(r"&([^\s,\[\]{}]+)")
+_BLANKS: Any = re.compile(r"[ \t]*")
 _YAML_TAG = "tag:yaml.org,2002:"
 _SCALAR_TAGS = frozenset({"str", "int", "float", "bool", "null", "timestamp", "binary", "merge"})
 _KNOWN_TAGS = _SCALAR_TAGS | {"map", "seq", "omap", "pairs", "set"}
@@ -202,12 +207,17 @@ class ProblemKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SyntaxProblem:
-    """Something that the rest-server's YAML reader refuses, or that we do not read on purpose."""
+    """Something that the rest-server's YAML reader refuses, or that we do not read on purpose.
+
+    `other` is another place that matters; `mend` is the edit that an author would make, with its title, where one is
+    sure.
+    """
 
     kind: ProblemKind
     span: Span
     message: str
     other: Span | None = None
+    mend: tuple[str, TextEdit] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,15 +260,19 @@ def parse(text: str) -> Syntax:
     if len(text) > MAX_CHARACTERS:
         limit = f"the file has {len(text):,} characters; more than {MAX_CHARACTERS:,} are not read"
         return Syntax(text, (), (SyntaxProblem(ProblemKind.TOO_LARGE, Span(0, 0), limit),))
-    problems: list[SyntaxProblem] = []
-    readable = _readable(text, problems)
+    readable = _readable(text)
     try:
         tree = build(readable)
     except yaml.YAMLError:
         from pai_lsp.recovery import build_mended  # noqa: PLC0415 - broken texts only
 
-        tree, found = build_mended(readable)
-        problems += found
+        tree = build_mended(readable)
+    if len(readable) < len(text):
+        from pai_lsp.recovery import carry_back  # noqa: PLC0415 - texts with a byte order mark only
+
+        carry_back(tree, range(1, len(text) + 1))
+    surrogates = (Span(*match.span()) for match in ([] if text.isascii() else _SURROGATE.finditer(text)))
+    problems = [SyntaxProblem(ProblemKind.SYNTAX, span, "half of a surrogate pair") for span in surrogates]
     problems += tree.problems
     return Syntax(
         text,
@@ -295,13 +309,12 @@ def plain_value(node: Node | None) -> Any:
     return None
 
 
-def _readable(text: str, problems: list[SyntaxProblem]) -> str:
-    """The text with each character that libyaml reads otherwise than js-yaml replaced by one of the same length."""
-    if text.startswith("\ufeff"):
-        text = " " + text[1:] if text[1:2] in {"", "#", "\n", "\r"} else text
+def _readable(text: str) -> str:
+    """The text without a byte order mark, each character that libyaml reads otherwise than js-yaml replaced by one."""
+    text = text.removeprefix("\ufeff")
+    if text.startswith("%YAML 1."):
+        text = _VERSION.sub(r"\g<1>2", text)
     if not text.isascii():
-        for match in _SURROGATE.finditer(text):
-            problems.append(SyntaxProblem(ProblemKind.SYNTAX, Span(*match.span()), "half of a surrogate pair"))
         text = _SURROGATE.sub("\ufffd", text)
         text = _OTHER_LINE_ENDS.sub(lambda match: _STAND_INS[match[0]], text)
     return text
@@ -314,7 +327,7 @@ def _tagged_value(tag: str, text: str) -> Any:
     return text
 
 
-_RESOLVER = Resolver()
+_RESOLVER: Any = Resolver()  # types-PyYAML leaves `resolve` untyped
 _CONSTRUCTOR = SafeConstructor()
 
 
@@ -436,7 +449,7 @@ class _Builder:
         style = _STYLES[event.style]
         value: str = event.value
         if style is Style.LITERAL or style is Style.FOLDED:
-            end = start + len(self._text[start:end].rstrip())
+            end = _BLANKS.match(self._text, start + len(self._text[start:end].rstrip())).end()
         elif style is Style.PLAIN and not value:
             end = start = min(start, end)
         if not value.isascii():

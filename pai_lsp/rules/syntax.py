@@ -35,7 +35,8 @@ def yaml_syntax(job: Job) -> Iterator[Finding]:
         type: job
     """
     for problem in _problems(job, ProblemKind.SYNTAX):
-        yield Finding(problem.span, problem.message)
+        fixes = (Fix(problem.mend[0], (problem.mend[1],)),) if problem.mend else ()
+        yield Finding(problem.span, problem.message, fixes)
 
 
 @rule(Severity.ERROR)

@@ -1,0 +1,225 @@
+"""Latencies of a language server over stdio, ours and yaml-language-server, on the same edits of the same file."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import queue
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.jobs import job
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BIN = Path(sys.executable).parent
+EDITS = 40
+WAIT = 20.0
+DOCUMENT = "file:///bench/job.pai.yaml"
+
+
+@dataclass
+class Client:
+    """The little of an editor that a measurement needs: requests, notifications, and what the server publishes."""
+
+    command: Sequence[str]
+    messages: queue.Queue[dict[str, Any]] = field(default_factory=queue.Queue)
+    waiting: list[dict[str, Any]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.process = subprocess.Popen(
+            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        self.numbers = itertools.count(1)
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        stream = self.process.stdout
+        assert stream is not None
+        while True:
+            length = 0
+            while line := stream.readline().strip():
+                name, _, value = line.partition(b":")
+                if name.lower() == b"content-length":
+                    length = int(value)
+            if not length:
+                return
+            self.messages.put(json.loads(stream.read(length)))
+
+    def _write(self, *messages: dict[str, Any]) -> None:
+        stream = self.process.stdin
+        assert stream is not None
+        for message in messages:
+            body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+            stream.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        stream.flush()
+
+    def notify(self, method: str, params: Any) -> None:
+        """Send what needs no answer."""
+        self._write({"method": method, "params": params})
+
+    def request(self, method: str, params: Any, before: Sequence[dict[str, Any]] = ()) -> Any:
+        """Send a request, behind other messages in the same write, and wait for its answer."""
+        number = next(self.numbers)
+        self._write(*before, {"id": number, "method": method, "params": params})
+        answer = self.wait(lambda message: message.get("id") == number and "method" not in message)
+        return answer.get("result")
+
+    def wait(self, wanted: Any) -> dict[str, Any]:
+        """The next message that `wanted` accepts; requests of the server are answered with null on the way."""
+        end = time.monotonic() + WAIT
+        while True:
+            message = self.messages.get(timeout=max(0.01, end - time.monotonic()))
+            if "id" in message and "method" in message:
+                result = [None] * len(message["params"]["items"]) if "configuration" in message["method"] else None
+                self._write({"id": message["id"], "result": result})
+            if wanted(message):
+                return message
+
+
+def measure() -> list[str]:
+    """The table's lines, in Markdown: median / p95 in milliseconds."""
+    peer = _yaml_language_server()
+    servers = {"pai-lsp": [str(BIN / "pai-lsp"), "server"]}
+    if peer:
+        servers["yaml-language-server"] = peer
+    lines = [
+        "| server | lines | start | open → diagnostics | change → diagnostics | completion | hover | definition | MiB |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for length in (50, 2000):
+        for name, command in servers.items():
+            figures = _measure_one(command, job(length))
+            lines.append(f"| {name} | {length} | " + " | ".join(figures) + " |")
+    return lines
+
+
+def _yaml_language_server() -> list[str] | None:
+    """The peer from npm, installed once; None where that can not be."""
+    folder = Path(".venvs/yaml-language-server").absolute()
+    script = folder / "node_modules/yaml-language-server/bin/yaml-language-server"
+    if not script.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        install = [
+            "npm",
+            "install",
+            "--silent",
+            "--no-audit",
+            "--no-fund",
+            "--prefix",
+            str(folder),
+            "yaml-language-server",
+        ]
+        try:
+            subprocess.run(install, check=True, capture_output=True, timeout=300)
+        except (OSError, subprocess.SubprocessError):
+            return None
+    return ["node", str(script), "--stdio"]
+
+
+def _measure_one(command: Sequence[str], text: str) -> list[str]:
+    start = time.perf_counter()
+    client = Client(command)
+    with tempfile.TemporaryDirectory() as folder:
+        client.request("initialize", _capabilities(folder))
+        started = time.perf_counter() - start
+        client.notify("initialized", {})
+        try:
+            return [f"{started * 1e3:.0f}", *_measure_document(client, text)]
+        finally:
+            client.request("shutdown", None)
+            client.notify("exit", None)
+            client.process.wait(timeout=WAIT)
+
+
+def _capabilities(folder: str) -> dict[str, Any]:
+    return {
+        "processId": None,
+        "rootUri": Path(folder).as_uri(),
+        "workspaceFolders": [{"uri": Path(folder).as_uri(), "name": "bench"}],
+        "capabilities": {
+            "textDocument": {
+                "synchronization": {},
+                "completion": {"completionItem": {"snippetSupport": True}},
+                "publishDiagnostics": {"versionSupport": True},
+            },
+            "workspace": {"workspaceFolders": True},
+        },
+    }
+
+
+def _measure_document(client: Client, text: str) -> list[str]:
+    line = next(number for number, content in enumerate(text.split("\n")) if content.startswith("    dockerImage: "))
+    version = 1
+
+    def published(message: dict[str, Any]) -> bool:
+        return message.get("method") == "textDocument/publishDiagnostics"
+
+    def change(new_line: str) -> dict[str, Any]:
+        nonlocal version
+        version += 1
+        place = {"start": {"line": line, "character": 0}, "end": {"line": line + 1, "character": 0}}
+        return {
+            "method": "textDocument/didChange",
+            "params": {
+                "textDocument": {"uri": DOCUMENT, "version": version},
+                "contentChanges": [{"range": place, "text": new_line + "\n"}],
+            },
+        }
+
+    def on_edited_line(message: dict[str, Any], *, wrong: bool) -> bool:
+        found = (
+            [d for d in message["params"]["diagnostics"] if d["range"]["start"]["line"] == line]
+            if published(message)
+            else []
+        )
+        return published(message) and bool(found) == wrong
+
+    start = time.perf_counter()
+    item = {"uri": DOCUMENT, "languageId": "yaml", "version": version, "text": text}
+    client.notify("textDocument/didOpen", {"textDocument": item})
+    client.wait(published)
+    opened = time.perf_counter() - start
+
+    # A key that does not exist is what both servers must notice, and notice again when it is gone.
+    edits: list[float] = []
+    for number in range(EDITS):
+        wrong = number % 2 == 0
+        message = change("    dockerImagee: image" if wrong else "    dockerImage: image")
+        start = time.perf_counter()
+        client._write(message)  # noqa: SLF001
+        client.wait(lambda answer, wrong=wrong: on_edited_line(answer, wrong=wrong))
+        edits.append(time.perf_counter() - start)
+
+    figures = [f"{opened * 1e3:.0f}", _median_and_p95(edits)]
+    for method, character in (("completion", 17), ("hover", 6), ("definition", 19)):
+        taken: list[float] = []
+        for number in range(EDITS):
+            message = change(f"    dockerImage: image{' ' * (number % 2)}")
+            params = {"textDocument": {"uri": DOCUMENT}, "position": {"line": line, "character": character}}
+            start = time.perf_counter()
+            client.request(f"textDocument/{method}", params, before=[message])
+            taken.append(time.perf_counter() - start)
+        figures.append(_median_and_p95(taken))
+    return [*figures, _memory(client.process.pid)]
+
+
+def _median_and_p95(seconds: list[float]) -> str:
+    ordered = sorted(seconds)
+    return f"{statistics.median(ordered) * 1e3:.1f} / {ordered[int(len(ordered) * 0.95)] * 1e3:.1f}"
+
+
+def _memory(process: int) -> str:
+    try:
+        status = Path(f"/proc/{process}/status").read_text(encoding="ascii")
+    except OSError:
+        return "?"
+    return str(next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) // 1024)

@@ -1,0 +1,270 @@
+"""Reading YAML: places, both readers' values, and going on past what can not be read."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pai_lsp.content import mapped
+from pai_lsp.scalar import Date, server_text, server_value
+from pai_lsp.syntax import MAX_CHARACTERS, Mapping, Scalar, Sequence, parse, plain_value, walk
+from pai_lsp.text import apply_edits
+
+JOB = """\
+protocolVersion: 2
+taskRoles:
+  worker:
+    instances: 1
+    {}
+    commands:
+      - echo hi
+extras:
+  x: 1
+"""
+
+
+def written(text: str, node: Any) -> str:
+    return text[node.span.start : node.span.end]
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("a: b\n", ["a", "b"]),
+        ("'it''s': \"q\\\"\"\n", ["'it''s'", '"q\\""']),
+        ("a: |\n  one\n  two\n\nb: 1\n", ["a", "|\n  one\n  two", "b", "1"]),
+        ("a: >-\n  one\n  two\n# no\n", ["a", ">-\n  one\n  two"]),
+        ("a: &x !!str 1\nb: *x\n", ["a", "1", "b", "1"]),
+        ("a: [b, {c: d}]\r\ne: f\r\n", ["a", "b", "c", "d", "e", "f"]),
+        ("\ufeffa: b\n", ["a", "b"]),
+        ("😀: 语\n", ["😀", "语"]),
+        ("a: x\u2028y\x85z\nb: 1\n", ["a", "x\u2028y\x85z", "b", "1"]),
+        ("a:\n", ["a", ""]),
+        ("a:\tb\n", ["a", "b"]),
+    ],
+)
+def test_scalars_stand_where_they_are_written(text: str, places: list[str]) -> None:
+    syntax = parse(text)
+    assert syntax.problems == ()
+    assert [written(text, node) for node in walk(syntax.root) if isinstance(node, Scalar)] == places
+
+
+def test_collections_begin_at_their_first_character() -> None:
+    text = "a:\n  b: [1, 2]\n  c:\n    - x\n    - {y: z}\nd: 1\n"
+    nodes = [written(text, node) for node in walk(parse(text).root) if isinstance(node, (Mapping, Sequence))]
+    assert nodes[1:] == ["b: [1, 2]\n  c:\n    - x\n    - {y: z}", "[1, 2]", "- x\n    - {y: z}", "{y: z}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "server", "runtime"),
+    [
+        ("yes", "yes", True),
+        ("on", "on", True),
+        ("1e3", 1000, "1e3"),
+        ("1_000", 1000, 1000),
+        ("017", 15, 15),
+        ("0o17", "0o17", "0o17"),
+        ("08", "08", "08"),
+        ("0x1F", 31, 31),
+        ("1:30", 90, 90),
+        ("1:60", "1:60", "1:60"),
+        ("1_", "1_", 1),
+        ("~", None, None),
+        ("3.10", 3.1, 3.1),
+        ("true", True, True),
+    ],
+)
+def test_both_readers(text: str, server: object, runtime: object) -> None:
+    value = parse(f"a: {text}\n").root
+    assert isinstance(value, Mapping)
+    node = value.entries[0].value
+    assert isinstance(node, Scalar)
+    assert (node.value, node.runtime_value) == (server, runtime)
+
+
+def test_what_only_the_runtime_fails_on_is_an_error_value() -> None:
+    scalar = parse("2020-13-02").root
+    assert isinstance(scalar, Scalar)
+    assert isinstance(scalar.value, Date)
+    assert isinstance(scalar.runtime_value, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("3.10", "3.1"),
+        ("1.0", "1"),
+        ("1e-3", "0.001"),
+        ("1e-7", "1e-7"),
+        ("12345678901234567890", "12345678901234567000"),
+        ("1e21", "1e+21"),
+        ("0123", "83"),
+        ("12:30", "750"),
+        ("2020-01-01", "Wed Jan 01 2020 00:00:00 GMT+0000 (Coordinated Universal Time)"),
+        (".inf", "Infinity"),
+        ("true", "true"),
+    ],
+)
+def test_values_become_the_text_that_javascript_writes(value: str, text: str) -> None:
+    assert server_text(server_value(value)) == text
+
+
+def test_lists_and_mappings_become_javascript_text() -> None:
+    assert server_text(["a", None, [1, 2]]) == "a,,1,2"
+    assert server_text({"a": 1}) == "[object Object]"
+    assert server_text(math.nan) == "NaN"
+
+
+def test_merges() -> None:
+    value = plain_value(parse("a: &a {x: 1, y: 1}\nb: &b {y: 2, z: 2}\nc: {<<: [*a, *b], x: 0}\n").root)
+    assert value["c"] == {"x": 0, "y": 1, "z": 2}
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "at", "role"),
+    [
+        ("dockerIma", "expected ':' after 'dockerIma'", "dockerIma", {"dockerIma": None}),
+        ("prerequisites: [a, b", "the '[' is never closed; expected ']'", "[", {"prerequisites": ["a", "b"]}),
+        ("prerequisites: [", "the '[' is never closed; expected ']'", "[", {"prerequisites": []}),
+        ('data: "abc', 'the " is never closed', '"', {"data": "abc"}),
+        ("data: a: b", "a value that holds ': ' must be quoted", "a: b", {"data": "a_ b"}),
+        ("\tdata: x", "YAML is indented with spaces, not with tabs", "\t", {"data": "x"}),
+        ("data: @x", "a plain value can not begin with '@'; quote it", "@x", {"data": "_x"}),
+        ("data: *x", "no anchor is named 'x'", "*x", {"data": None}),
+        ("data: 'it's'", "'s'' is left over behind the value", "s'", {"data": "it"}),
+        (
+            "  data: x",
+            "'data' is indented deeper than the key above it, which has a value already",
+            "data",
+            {"data": "x"},
+        ),
+        ("- x", "'- x' does not belong here", "- x", {}),
+        ("data: &a [*a]", "'*a' stands inside what it names", "*a", {"data": [None]}),
+        ("data: !what x", "'!what' is not a tag that OpenPAI reads", "!what", {"data": "x"}),
+        ("data: {{ x }}", "'{{ x }}' is read as a mapping; quote it to make it text", "{{ x }}", {"data": "{{ x }}"}),
+        (
+            "<<<<<<< ours\n    data: x\n=======\n    data: y\n>>>>>>> theirs",
+            "a merge conflict is left in the file; keep one side and delete the marks",
+            "<<<<<<< ours",
+            {"data": "x"},
+        ),
+    ],
+)
+def test_one_fault_does_not_hide_the_rest(line: str, message: str, at: str, role: dict[str, Any]) -> None:
+    text = JOB.format(line).replace("    <<<<<<<", "<<<<<<<")
+    syntax = parse(text)
+    assert [(problem.message, text[problem.span.start : problem.span.end]) for problem in syntax.problems] == [
+        (message, at)
+    ]
+    value = plain_value(syntax.root)
+    assert value["taskRoles"]["worker"] == {"instances": 1, "commands": ["echo hi"], **role}
+    assert value["extras"] == {"x": 1}
+
+
+@pytest.mark.parametrize("line", ["dockerIma", "data: [a, b", 'data: "abc', "data: a: b", "data: @x", "data: {a: 1"])
+def test_the_mend_that_is_offered_mends(line: str) -> None:
+    text = JOB.format(line)
+    problem = parse(text).problems[0]
+    assert problem.mend is not None
+    assert parse(apply_edits(text, [problem.mend[1]])).problems == ()
+
+
+def test_hostile_texts_are_refused_at_once() -> None:
+    laughs = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
+        f"{name}: &{name} [{','.join(['*' + before] * 9)}]\n"
+        for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+    )
+    for text, message in (
+        (laughs, "more than 20,000 values once the aliases are followed"),
+        ("[" * 10_000, "nested deeper than 100 levels"),
+        (
+            "x" * (MAX_CHARACTERS + 1),
+            f"the file has {MAX_CHARACTERS + 1:,} characters; more than 5,000,000 are not read",
+        ),
+    ):
+        assert [problem.message for problem in parse(text).problems] == [message]
+
+
+def test_several_documents() -> None:
+    syntax = parse("a: 1\n---\nb: 2\n")
+    assert [plain_value(document) for document in syntax.documents] == [{"a": 1}, {"b": 2}]
+    assert len(syntax.problems) == 1
+
+
+SNIPPETS = st.sampled_from(
+    [
+        *(
+            "a",
+            "b: 1",
+            "- x",
+            "\n",
+            "  ",
+            "    ",
+            "\t",
+            ":",
+            ": ",
+            "'",
+            '"',
+            "[",
+            "]",
+            "{",
+            "}",
+            "{{ x }}",
+            "&a ",
+            "*a",
+        ),
+        *(
+            "!",
+            "|",
+            ">",
+            "#",
+            "---\n",
+            "\\",
+            "%",
+            "@",
+            ",",
+            "😀",
+            "\r\n",
+            "\x85",
+            "\ufeff",
+            "\x00",
+            "<<: *a",
+            "<% $x %>",
+        ),
+    ],
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(SNIPPETS, max_size=30).map("".join))
+def test_any_text_is_read(text: str) -> None:
+    syntax = parse(text)
+    for node in walk(syntax.root):
+        assert 0 <= node.span.start <= node.span.end <= len(text)
+    for problem in syntax.problems:
+        assert 0 <= problem.span.start <= problem.span.end <= len(text)
+        assert problem.message
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.text(alphabet="ab'\"\\ \n\té😀#:-", max_size=25), st.sampled_from(["'{}'", '"{}"', "|\n  {}", ">\n  {}", "{}"])
+)
+def test_every_character_of_a_scalar_has_a_place(content: str, style: str) -> None:
+    text = "k: " + style.format(content.replace("\n", "\n  ")) + "\n"
+    syntax = parse(text)
+    if syntax.problems or not isinstance(syntax.root, Mapping):
+        return
+    scalar = syntax.root.entries[0].value
+    if isinstance(scalar, Scalar):
+        place = mapped(text, scalar)
+        assert place.text == scalar.text
+        assert len(place.starts) == len(place.ends) == len(place.text)
+        assert list(place.starts) == sorted(place.starts)
+        for character, start in zip(place.text, place.starts, strict=True):
+            if character in "ab😀é" and text[start] != "\\":
+                assert text[start] == character
