@@ -69,10 +69,10 @@ def _marks(lines: LineIndex, number: int, span: Span, laid_out: LaidOut, window:
         start = end = line.end
     first = laid_out.cells[start - line.start]
     behind = laid_out.cells[max(end, start) - line.start]
-    first, behind = max(first, window.left), min(max(behind, first + 1), window.right + 1)
-    if behind <= first:
+    if first > window.right or behind < window.left:
         return None
-    return first - window.left, behind - first
+    first = max(first, window.left)
+    return first - window.left, max(min(behind, window.right) - first, 1)
 
 
 class _Window(NamedTuple):

@@ -1,0 +1,353 @@
+"""The reports for programs: JSON, SARIF and GitHub's workflow commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from pai_lsp.diagnostic import Diagnostic, Fix, Related, Rule, Severity
+from pai_lsp.report import FORMATS, render
+from pai_lsp.report.results import CheckedFile, Failure, Results, with_hidden
+from pai_lsp.report.terminal import Terminal
+from pai_lsp.text import Span, TextEdit
+
+JOB = "name: 训练😀\r\ntype: jobb\r\nsecrets:\r\n  key: topsecret\r\n"
+SECRET = Span(JOB.index("topsecret"), JOB.index("topsecret") + len("topsecret"))
+URL = "https://pai-lsp.readthedocs.io/rules/"
+
+WRONG_TYPE = Diagnostic(
+    "invalid-enum",
+    Severity.ERROR,
+    Span(17, 21),
+    "'type' must be 'job', not the string 'jobb'",
+    fixes=(Fix("Change to 'job'", (TextEdit(Span(17, 21), "job"),), safe=True),),
+    related=(Related(Span(0, 4), "the job"), Related(Span(0, 1), "elsewhere", "other.yaml")),
+)
+ODD_NAME = Diagnostic("odd-name", Severity.HINT, Span(6, 9), "an odd name")
+RULES = (Rule("invalid-enum", Severity.ERROR, lambda _job: (), "A value is none of those allowed.\n\nMore."),)
+
+
+def report(name: str, *files: CheckedFile, folder: str = "/home/me/work", failures: tuple[Failure, ...] = ()) -> str:
+    return render(name, Results(files, failures, folder=folder), Terminal(), RULES)
+
+
+def one_file(*diagnostics: Diagnostic, path: str = "a b/x.yaml") -> CheckedFile:
+    hidden = (SECRET,)
+    return CheckedFile(path, with_hidden(JOB, hidden), diagnostics, hidden, {"other.yaml": "name: y\n"})
+
+
+def test_json() -> None:
+    loaded = json.loads(report("json", one_file(ODD_NAME, WRONG_TYPE), CheckedFile("b.yaml", "")))
+    assert loaded == {
+        "version": 1,
+        "files": 2,
+        "diagnostics": [
+            {
+                "path": "a b/x.yaml",
+                "code": "odd-name",
+                "severity": "hint",
+                "message": "an odd name",
+                "start": {"line": 1, "column": 7, "offset": 6},
+                "end": {"line": 1, "column": 10, "offset": 9},
+                "url": f"{URL}odd-name/",
+                "fixable": False,
+                "related": [],
+            },
+            {
+                "path": "a b/x.yaml",
+                "code": "invalid-enum",
+                "severity": "error",
+                "message": "'type' must be 'job', not the string 'jobb'",
+                "start": {"line": 2, "column": 7, "offset": 17},
+                "end": {"line": 2, "column": 11, "offset": 21},
+                "url": f"{URL}invalid-enum/",
+                "fixable": True,
+                "related": [
+                    {
+                        "path": "a b/x.yaml",
+                        "message": "the job",
+                        "start": {"line": 1, "column": 1, "offset": 0},
+                        "end": {"line": 1, "column": 5, "offset": 4},
+                    },
+                    {
+                        "path": "other.yaml",
+                        "message": "elsewhere",
+                        "start": {"line": 1, "column": 1, "offset": 0},
+                        "end": {"line": 1, "column": 2, "offset": 1},
+                    },
+                ],
+            },
+        ],
+    }
+
+
+def test_json_of_nothing_and_of_a_related_file_that_is_not_at_hand() -> None:
+    assert json.loads(report("json")) == {"version": 1, "files": 0, "diagnostics": []}
+    alone = CheckedFile("x.yaml", JOB, (WRONG_TYPE,))
+    related = json.loads(report("json", alone))["diagnostics"][0]["related"][1]
+    assert related == {"path": "other.yaml", "message": "elsewhere", "start": None, "end": None}
+
+
+def test_json_is_ascii_and_has_a_line_for_each_diagnostic() -> None:
+    text = report("json", one_file(ODD_NAME, Diagnostic("odd-name", Severity.ERROR, Span(6, 9), "训练")))
+    assert text.isascii()
+    assert len(text.splitlines()) == 4
+
+
+def test_a_name_that_is_no_utf8_goes_into_every_format() -> None:
+    file = one_file(ODD_NAME, path="caf\udce9.yaml")
+    for name in FORMATS:
+        assert "caf" in report(name, file)
+    assert uri_of(report("sarif", file)) == {"uri": "caf%E9.yaml", "uriBaseId": "%SRCROOT%"}
+
+
+def test_github() -> None:
+    several_lines = Diagnostic("long-one", Severity.WARNING, Span(0, 21), "100% wrong:\nreally")
+    assert report("github", one_file(ODD_NAME, WRONG_TYPE, several_lines, path="a,b:c/50%.yaml")) == (
+        f"::notice title=pai-lsp%3A odd-name,file=a%2Cb%3Ac/50%25.yaml,line=1,endLine=1,col=7,endColumn=10::"
+        f"an odd name ({URL}odd-name/)\n"
+        f"::error title=pai-lsp%3A invalid-enum,file=a%2Cb%3Ac/50%25.yaml,line=2,endLine=2,col=7,endColumn=11::"
+        f"'type' must be 'job', not the string 'jobb' ({URL}invalid-enum/)\n"
+        f"::warning title=pai-lsp%3A long-one,file=a%2Cb%3Ac/50%25.yaml,line=1,endLine=2::"
+        f"100%25 wrong:%0Areally ({URL}long-one/)\n"
+    )
+    assert report("github", one_file()) == ""
+
+
+# The parts of the SARIF 2.1.0 schema that our logs use: the properties there are, the required ones, and their types.
+# Source: OASIS, sarif-schema-2.1.0.json.
+TEXT = {
+    "type": "object",
+    "properties": {"text": {"type": "string"}, "markdown": {"type": "string"}},
+    "required": ["text"],
+}
+MESSAGE = {"type": "object", "properties": {"text": {"type": "string"}}, "additionalProperties": False}
+POSITIVE = {"type": "integer", "minimum": 1}
+REGION = {
+    "type": "object",
+    "properties": {"startLine": POSITIVE, "startColumn": POSITIVE, "endLine": POSITIVE, "endColumn": POSITIVE},
+    "additionalProperties": False,
+}
+ARTIFACT = {
+    "type": "object",
+    "properties": {
+        "uri": {"type": "string", "pattern": r"^([A-Za-z0-9._~:/?#@!$&'()*+,;=-]|%[0-9A-F]{2})+$"},
+        "uriBaseId": {"const": "%SRCROOT%"},
+    },
+    "additionalProperties": False,
+}
+LOCATION = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "integer", "minimum": 0},
+        "message": MESSAGE,
+        "physicalLocation": {
+            "type": "object",
+            "properties": {"artifactLocation": ARTIFACT, "region": REGION},
+            "additionalProperties": False,
+        },
+    },
+    "additionalProperties": False,
+}
+FIX = {
+    "type": "object",
+    "properties": {
+        "description": MESSAGE,
+        "artifactChanges": {
+            "type": "array",
+            "minItems": 1,
+            "items": {
+                "type": "object",
+                "properties": {
+                    "artifactLocation": ARTIFACT,
+                    "replacements": {
+                        "type": "array",
+                        "minItems": 1,
+                        "items": {
+                            "type": "object",
+                            "properties": {"deletedRegion": REGION, "insertedContent": MESSAGE},
+                            "required": ["deletedRegion"],
+                            "additionalProperties": False,
+                        },
+                    },
+                },
+                "required": ["artifactLocation", "replacements"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    "required": ["artifactChanges"],
+    "additionalProperties": False,
+}
+LEVEL = {"enum": ["none", "note", "warning", "error"]}
+RULE = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "helpUri": {"type": "string", "format": "uri"},
+        "shortDescription": TEXT,
+        "fullDescription": TEXT,
+        "help": TEXT,
+        "defaultConfiguration": {"type": "object", "properties": {"level": LEVEL}, "additionalProperties": False},
+    },
+    "required": ["id"],
+    "additionalProperties": False,
+}
+RESULT = {
+    "type": "object",
+    "properties": {
+        "ruleId": {"type": "string"},
+        "ruleIndex": {"type": "integer", "minimum": 0},
+        "level": LEVEL,
+        "message": MESSAGE,
+        "locations": {"type": "array", "items": LOCATION},
+        "relatedLocations": {"type": "array", "uniqueItems": True, "items": LOCATION},
+        "fixes": {"type": "array", "uniqueItems": True, "items": FIX},
+    },
+    "required": ["message"],
+    "additionalProperties": False,
+}
+INVOCATION = {
+    "type": "object",
+    "properties": {
+        "executionSuccessful": {"type": "boolean"},
+        "toolExecutionNotifications": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"level": LEVEL, "message": MESSAGE, "locations": {"type": "array", "items": LOCATION}},
+                "required": ["message"],
+                "additionalProperties": False,
+            },
+        },
+    },
+    "required": ["executionSuccessful"],
+    "additionalProperties": False,
+}
+RUN = {
+    "type": "object",
+    "properties": {
+        "tool": {
+            "type": "object",
+            "properties": {
+                "driver": {
+                    "type": "object",
+                    "properties": {
+                        "name": {"type": "string"},
+                        "version": {"type": "string"},
+                        "informationUri": {"type": "string", "format": "uri"},
+                        "rules": {"type": "array", "uniqueItems": True, "items": RULE},
+                    },
+                    "required": ["name"],
+                    "additionalProperties": False,
+                }
+            },
+            "required": ["driver"],
+            "additionalProperties": False,
+        },
+        "invocations": {"type": "array", "items": INVOCATION},
+        "originalUriBaseIds": {"type": "object", "additionalProperties": {"type": "object"}},
+        "columnKind": {"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+        "newlineSequences": {"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "string"}},
+        "results": {"type": "array", "items": RESULT},
+    },
+    "required": ["tool"],
+    "additionalProperties": False,
+}
+SARIF = {
+    "type": "object",
+    "properties": {
+        "$schema": {"type": "string", "format": "uri"},
+        "version": {"const": "2.1.0"},
+        "runs": {"type": "array", "items": RUN},
+    },
+    "required": ["version", "runs"],
+    "additionalProperties": False,
+}
+
+
+def sarif(*files: CheckedFile, folder: str = "/home/me/work", failures: tuple[Failure, ...] = ()) -> dict[str, Any]:
+    log = json.loads(report("sarif", *files, folder=folder, failures=failures))
+    jsonschema.validate(log, SARIF)
+    run: dict[str, Any] = log["runs"][0]
+    return run
+
+
+def uri_of(log: str) -> dict[str, str]:
+    location = json.loads(log)["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert isinstance(location, dict)
+    return location
+
+
+def test_sarif() -> None:
+    run = sarif(one_file(ODD_NAME, WRONG_TYPE))
+    assert run["columnKind"] == "unicodeCodePoints"
+    assert run["originalUriBaseIds"]["%SRCROOT%"]["uri"] == "file:///home/me/work/"
+    assert run["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["odd-name", "invalid-enum"]
+    described = run["tool"]["driver"]["rules"][1]
+    assert described["shortDescription"] == {"text": "A value is none of those allowed."}
+    assert described["helpUri"] == f"{URL}invalid-enum/"
+    assert described["defaultConfiguration"] == {"level": "error"}
+
+    hint, error = run["results"]
+    assert (hint["ruleId"], hint["ruleIndex"], hint["level"]) == ("odd-name", 0, "note")
+    assert (error["ruleId"], error["ruleIndex"], error["level"]) == ("invalid-enum", 1, "error")
+    place = error["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": "a%20b/x.yaml", "uriBaseId": "%SRCROOT%"}
+    assert place["region"] == {"startLine": 2, "startColumn": 7, "endLine": 2, "endColumn": 11}
+    here, elsewhere = error["relatedLocations"]
+    assert (here["id"], here["message"]["text"]) == (1, "the job")
+    assert elsewhere["physicalLocation"]["artifactLocation"]["uri"] == "other.yaml"
+    assert elsewhere["physicalLocation"]["region"]["endColumn"] == 2
+    replacement = error["fixes"][0]["artifactChanges"][0]["replacements"][0]
+    assert replacement == {"deletedRegion": place["region"], "insertedContent": {"text": "job"}}
+    assert "fixes" not in hint
+
+
+@pytest.mark.parametrize(
+    ("path", "folder", "expected"),
+    [
+        ("x.yaml", "/home/me/work", {"uri": "x.yaml", "uriBaseId": "%SRCROOT%"}),
+        ("./a/../b/x.yaml", "/home/me/work", {"uri": "b/x.yaml", "uriBaseId": "%SRCROOT%"}),
+        ("/home/me/work/x.yaml", "/home/me/work", {"uri": "x.yaml", "uriBaseId": "%SRCROOT%"}),
+        ("/home/me/work2/x.yaml", "/home/me/work", {"uri": "file:///home/me/work2/x.yaml"}),
+        ("../x#y.yaml", "/home/me/work", {"uri": "file:///home/me/x%23y.yaml"}),
+        ("训.yaml", "/home/me/work", {"uri": "%E8%AE%AD.yaml", "uriBaseId": "%SRCROOT%"}),
+        ("<stdin>", "/", {"uri": "%3Cstdin%3E", "uriBaseId": "%SRCROOT%"}),
+        ("marketplace://a/b", "/home/me/work", {"uri": "marketplace://a/b"}),
+    ],
+)
+@pytest.mark.skipif(Path("/").as_uri() != "file:///", reason="the paths are those of POSIX")
+def test_sarif_addresses(path: str, folder: str, expected: dict[str, str]) -> None:
+    assert uri_of(report("sarif", one_file(ODD_NAME, path=path), folder=folder)) == expected
+
+
+def test_sarif_of_a_failure() -> None:
+    run = sarif(one_file(), failures=(Failure("b.yaml", "KeyError in somewhere, line 3"),))
+    invocation = run["invocations"][0]
+    assert invocation["executionSuccessful"] is False
+    notification = invocation["toolExecutionNotifications"][0]
+    assert "KeyError in somewhere, line 3" in notification["message"]["text"]
+    assert notification["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "b.yaml"
+
+
+def test_no_format_tells_a_hidden_value() -> None:
+    quoted = Fix("Quote it", (TextEdit(SECRET, "'topsecret'"),), safe=True)
+    found = Diagnostic("some-rule", Severity.ERROR, SECRET, "quote it", fixes=(quoted,))
+    for name in FORMATS:
+        shown = report(name, one_file(found))
+        assert "topsecret" not in shown
+        assert "quote it" in shown
+    assert "  key: *********" in report("text", one_file(found))
+    assert "fixes" not in sarif(one_file(found))["results"][0]
+
+
+def test_hiding_keeps_every_place() -> None:
+    text = "a: b c\r\n  d训"
+    assert with_hidden(text, (Span(3, 6), Span(5, 12))) == "a: * *\r\n  **"
+    assert with_hidden(text, ()) == text
