@@ -193,6 +193,11 @@ class Job:
         return plain_value(self.syntax.root)
 
     @cached_property
+    def structure_errors(self) -> tuple[StructureError, ...]:
+        """What is wrong with the shape of the job; nothing for a file of definitions, which has another shape."""
+        return () if self.is_catalogue else structure_errors(self.plain)
+
+    @cached_property
     def prerequisites(self) -> tuple[Definition, ...]:
         """The definitions under `prerequisites`."""
         entry = self.section("prerequisites")
