@@ -23,14 +23,19 @@ OPENING, CLOSING = "<%", "%>"
 ROOTS = ("$parameters", "$secrets", "$data", "$script", "$output")
 
 _KIND = re.compile(r"[#^/>{&=!]")
-_SERVER_INDEX = re.compile(r"\[(\d+)\]")
-_STEP = re.compile(r"(?P<dot>\.)?(?P<name>[^.\[\]]+)|\[(?P<blank>\s*)(?P<index>\d+)\s*\]")
+_SERVER_INDEX = re.compile(r"\[([0-9]+)\]")
+_SERVER_CUT = re.compile(r"\.|\[([0-9]+)\]")
+_PLAIN_INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
+_RUNTIME_INDEX = re.compile(r"([^\[]*)\[\s*([0-9]+)\s*\]")
+_STEP = re.compile(r"(?P<dot>\.)?(?P<name>[^.\[\]]+)|\[(?P<blank>\s*)(?P<index>[0-9]+)\s*\]")
 _VARIABLE = re.compile(r"\{\{[ \t]*([A-Za-z_][\w.-]*)[ \t]*\}\}")
 # Names that Kubernetes' FrameworkController fills into the whole pod specification, so they mean something anywhere.
 # Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/funcs.go.
 _CONTROLLER_VARIABLE = re.compile(r"FC_[A-Z_]+")
-# openpai-runtime, replace_ref: the `$` is a must, white space may stand around.
-_RUNTIME_TAG = re.compile(r"<%(\s*)\$([\s\S]*?)(\s*)%>")
+# openpai-runtime, replace_ref: the `$` is a must, blanks may stand around. Other white space may not: the runtime looks
+# at Python's writing of the text, where a line end is a backslash and an `n`.
+_RUNTIME_TAG = re.compile(r"<%( *)\$([\s\S]*?)( *)%>")
+_ANY_TAG = re.compile(r"<%\s*((?:(?!<%)[\s\S])*?)\s*%>")
 
 
 class TagKind(Enum):
@@ -57,12 +62,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """One `<% … %>`; `span` holds the delimiters, `content_span` what stands between them without blanks."""
+    """One `<% … %>`; `span` holds the delimiters, `content_span` what stands between them without blanks.
+
+    in_section: whether it stands in a section, all of which the rest-server drops.
+    """
 
     kind: TagKind
     content: str
     span: Span
     content_span: Span
+    in_section: bool = False
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -74,10 +83,52 @@ class Tag:
             if match is None or (at and match["name"] and not match["dot"]) or (not at and match["dot"]):
                 return ()
             group = "index" if match["index"] is not None else "name"
-            name: str | int = int(match["index"]) if group == "index" else match["name"]
+            name: str | int = _index(match["index"]) if group == "index" else match["name"]
             start, end = match.span(group)
             steps.append(Step(name, Span(start, end).shifted(self.content_span.start)))
             at = match.end()
+        return tuple(steps)
+
+    @property
+    def server_steps(self) -> tuple[Step, ...]:
+        """The content as the rest-server splits it, every name a string: `$data.uri[0]` gives `$data`, `uri`, `0`.
+
+        Source: rest-server, middlewares/v2/protocol.js, render; mustache.js 2.3.2, Context.lookup.
+        """
+        content, at = self.content, self.content_span.start
+        cuts = list(_SERVER_CUT.finditer(content))
+        if not cuts or cuts[0].start() == 0:
+            return (Step(content, self.content_span),)
+        steps: list[Step] = []
+        start, prefix = 0, ""
+        for number, cut in enumerate(cuts):
+            if number == 0:
+                steps.append(Step(content[: cut.start()], Span(at, at + cut.start())))
+            start, prefix = (cut.start(1), cut[1]) if cut[1] is not None else (cut.end(), "")
+            end = cuts[number + 1].start() if number + 1 < len(cuts) else len(content)
+            rest = content[cut.end() : end]
+            span = Span(start, cut.end(1)) if cut[1] is not None and not rest else Span(start, end)
+            steps.append(Step(prefix + rest, span.shifted(at)))
+        return tuple(steps)
+
+    @property
+    def runtime_steps(self) -> tuple[Step, ...]:
+        """The content as the runtime splits it: names by dots, and numbers in brackets, which are ints.
+
+        Source: openpai-runtime, src/init.d/initializer.py, replace_ref.
+        """
+        steps: list[Step] = []
+        at = self.content_span.start
+        for part in self.content.split("."):
+            here = 0
+            for match in _RUNTIME_INDEX.finditer(part) if steps else ():
+                here = match.end()
+                if match[1]:
+                    steps.append(Step(match[1], Span(*match.span(1)).shifted(at)))
+                steps.append(Step(_index(match[2]), Span(*match.span(2)).shifted(at)))
+            if not here:
+                steps.append(Step(part, Span(at, at + len(part))))
+            at += len(part) + 1
         return tuple(steps)
 
     @property
@@ -85,6 +136,11 @@ class Tag:
         """The first step, as `$parameters`; the whole content where it is no path."""
         steps = self.steps
         return str(steps[0].name) if steps else self.content
+
+
+def _index(digits: str) -> int:
+    # No list is longer than this, and Python refuses to read thousands of digits.
+    return int(digits) if len(digits) < 10 else 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,21 +161,19 @@ def tags(text: str) -> tuple[tuple[Tag, ...], TemplateFault | None]:
         at = _behind_space(text, start + len(opening))
         kind = TagKind(text[at]) if _KIND.match(text, at) else TagKind.NAME
         at = _behind_space(text, at + len(kind.value))
-        end = text.find(closing, at)
-        if kind is TagKind.DELIMITERS and end >= 0:
-            equals = text.find("=", at)
-            words = text[at : equals if equals >= 0 else end].split()
-            if len(words) != 2:
-                return tuple(found), TemplateFault("mustache takes '<%=' for a change of its marks", Span(start, at))
-            opening, closing, at = words[0], words[1], end + len(closing)
-            continue
+        content_end, end = _tag_end(text, at, kind, closing)
         if end < 0:
-            return tuple(found), TemplateFault(f"'{opening}' without '{closing}'", Span(start, start + len(opening)))
-        content_end = at + len(text[at:end].rstrip())
+            return tuple(found), _unclosed(kind, opening, closing, Span(start, at))
+        content_end = at + len(text[at:content_end].rstrip())
         span = Span(start, end + len(closing))
-        tag = Tag(kind, text[at:content_end], span, Span(at, max(at, content_end)))
-        found.append(tag)
+        tag = Tag(kind, text[at:content_end], span, Span(at, max(at, content_end)), in_section=bool(sections))
         at = span.end
+        if kind is TagKind.DELIMITERS:
+            words = tag.content.split()
+            if len(words) < 2:
+                return tuple(found), _unclosed(kind, opening, closing, Span(start, tag.content_span.start))
+            opening, closing = words[:2]
+        found.append(tag)
         if kind in {TagKind.SECTION, TagKind.INVERTED}:
             sections.append(tag)
         elif kind is TagKind.END:
@@ -133,6 +187,21 @@ def tags(text: str) -> tuple[tuple[Tag, ...], TemplateFault | None]:
     return tuple(found), None
 
 
+def _tag_end(text: str, at: int, kind: TagKind, closing: str) -> tuple[int, int]:
+    """Where a tag's content ends, and where its closing mark stands; -1 where there is none.
+
+    Source: mustache.js 2.3.2, parseTemplate: `{` and `=` have an end of their own in front of the closing mark.
+    """
+    if kind is TagKind.UNESCAPED_BRACES:
+        end = text.find("}" + closing, at)
+        return end, end + 1 if end >= 0 else -1
+    if kind is TagKind.DELIMITERS:
+        equals = text.find("=", at)
+        return equals, text.find(closing, equals + 1) if equals >= 0 else -1
+    end = text.find(closing, at)
+    return end, end
+
+
 def runtime_tags(text: str) -> tuple[Tag, ...]:
     """The tags that the runtime fills in a plugin parameter: `<% $… %>`, and nothing else."""
     found: list[Tag] = []
@@ -143,12 +212,30 @@ def runtime_tags(text: str) -> tuple[Tag, ...]:
     return tuple(found)
 
 
+def _unclosed(kind: TagKind, opening: str, closing: str, span: Span) -> TemplateFault:
+    """The fault of a tag that does not end as its kind must; `span` reaches to its content."""
+    if kind is TagKind.DELIMITERS:
+        return TemplateFault(f"mustache takes '{opening}=' for a change of its marks", span)
+    if kind is TagKind.UNESCAPED_BRACES:
+        return TemplateFault(f"'{opening}{{' without '}}{closing}'", span)
+    return TemplateFault(f"'{opening}' without '{closing}'", Span(span.start, span.start + len(opening)))
+
+
+def tags_without_dollar(text: str) -> tuple[Tag, ...]:
+    """The tags of a plugin parameter that the runtime leaves alone, because they do not begin with `$`."""
+    return tuple(
+        Tag(TagKind.NAME, match[1], Span(*match.span()), Span(*match.span(1)))
+        for match in _ANY_TAG.finditer(text)
+        if match[1] and not match[1].startswith("$")
+    )
+
+
 def runtime_lookup_steps(content: str) -> list[str | int]:
     """How the runtime splits `$data.uri[0]`, the `$` taken off: by dots, then by bracketed numbers."""
     steps: list[str | int] = []
     for part in content.removeprefix("$").strip().split("."):
-        name, *indexes = re.split(r"\[\s*(\d+)\s*\]", part)
-        steps += [name, *(int(index) for index in indexes if index.isdigit())]
+        name, *indexes = re.split(r"\[\s*([0-9]+)\s*\]", part)
+        steps += [name, *(_index(index) for index in indexes if index.isdigit())]
     return steps
 
 
@@ -191,7 +278,7 @@ def server_lookup(path: str, values: dict[str, Any]) -> Any:
     for name in path.split("."):
         if isinstance(value, dict) and name in value:
             value = value[name]
-        elif (isinstance(value, list) and name.isdigit() and int(name) < len(value) and str(int(name)) == name) or (isinstance(value, str) and name.isdigit() and int(name) < len(value) and str(int(name)) == name):
+        elif isinstance(value, (list, str)) and _PLAIN_INDEX.fullmatch(name) and int(name) < len(value):
             value = value[int(name)]
         elif isinstance(value, (list, str)) and name == "length":
             value = len(value)
