@@ -74,11 +74,7 @@ def _explained(error: ValidationError, homes: Mapping[str, str]) -> Iterator[Str
     schema: Any = error.schema
     instance: Any = error.instance
     keyword: Any = error.validator
-    if not isinstance(schema, dict):
-        # A key whose schema is `false` is one that the server refuses by name.
-        key = str(path[-1])
-        yield StructureError("unknown-key", path[:-1], key, f"'{key}' is not a key of '{path[-2]}'")
-    elif keyword == "additionalProperties":
+    if keyword == "additionalProperties":
         for key in instance:
             if key not in schema["properties"]:
                 yield _unknown_key(path, key, schema, instance, homes)
@@ -88,14 +84,21 @@ def _explained(error: ValidationError, homes: Mapping[str, str]) -> Iterator[Str
                 where = _mapping_in_words(path, schema, instance)
                 yield StructureError("missing-key", path, key, f"{where} needs the key '{key}'")
     elif "propertyNames" in error.relative_schema_path:
-        name = f"the {schema['x-noun']} '{_shortened(instance)}'"
-        if keyword == "not":
-            yield StructureError(schema["x-code"], path, instance, f"{name} is lost when the server reads the file")
-        else:
-            mended = _mended(instance, schema["pattern"])
-            yield StructureError(schema["x-code"], path, instance, f"{name} may hold only {schema['x-words']}", mended)
+        yield _wrong_name(path, keyword, schema, instance)
+    elif keyword == "not":
+        # The one key that the server refuses by name, by a mistake in its own schema (config/v2/protocol.js).
+        yield StructureError("unknown-key", path[:-1], str(path[-1]), f"'{path[-1]}' is not a key of '{path[-2]}'")
     else:
         yield _wrong_value(path, keyword, schema, instance)
+
+
+def _wrong_name(path: Path, keyword: str, schema: Mapping[str, Any], name: str) -> StructureError:
+    owner = f"the {schema['x-noun']} '{_shortened(name)}'"
+    if keyword == "not":
+        # JavaScript takes it for the mapping's prototype.
+        return StructureError(schema["x-code"], path, name, f"{owner} is lost when the server reads the file")
+    message = f"{owner} may hold only {schema['x-words']}"
+    return StructureError(schema["x-code"], path, name, message, _mended(name, schema["pattern"]))
 
 
 def _unknown_key(

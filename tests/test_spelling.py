@@ -1,0 +1,29 @@
+"""Near names: what somebody most likely meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from pai_lsp.spelling import did_you_mean, nearest
+
+
+@pytest.mark.parametrize(
+    ("name", "candidates", "expected"),
+    [
+        ("dockerimage", ["dockerImage", "data"], ("dockerImage",)),
+        ("taskStart", ["taskSucceeds", "taskStarts", "taskFails"], ("taskStarts",)),
+        ("command", ["comments", "commands"], ("commands", "comments")),
+        ("justecho_wrong", ["image", "justecho"], ("justecho",)),
+        ("x", ["abc", "def"], ()),
+        ("same", ["same"], ()),
+        ("", ["a"], ()),
+        ("a", [], ()),
+    ],
+)
+def test_nearest(name: str, candidates: list[str], expected: tuple[str, ...]) -> None:
+    assert nearest(name, candidates) == expected
+
+
+def test_did_you_mean() -> None:
+    assert did_you_mean("justecho_wrong", ["justecho"]) == "; did you mean 'justecho'?"
+    assert did_you_mean("x", ["something else"]) == ""
