@@ -86,9 +86,8 @@ class TaskRole:
     @property
     def instances(self) -> int:
         """The number of tasks; 1 where it is absent or wrong. Source: rest-server, models/v2/job/k8s.js."""
-        node = self.get("instances")
-        value = node.value if isinstance(node, Scalar) else 1
-        return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 1
+        value = whole_number(self.get("instances"))
+        return value if value is not None and value > 0 else 1
 
     @property
     def port_labels(self) -> tuple[Entry, ...]:
@@ -346,3 +345,9 @@ class Job:
             for role in self.task_roles
             if any(self.definitions_by_name.get(reference.name) is definition for reference in role.prerequisites)
         )
+
+
+def whole_number(node: Node | None) -> int | None:
+    """The whole number that the rest-server reads; None for anything else."""
+    value = node.value if isinstance(node, Scalar) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,254 @@
+"""Rules about `extras.hivedScheduler`, as the rest-server of a cluster with HiveD reads it.
+
+On a cluster without HiveD the section is ignored. What needs the cluster's own data (SKU names, quotas) is not judged.
+Facts: rest-server, config/v2/hived.js and middlewares/v2/hived.js.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from pai_lsp.definition import name_span
+from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.edits import remove_entry, replace_fixes
+from pai_lsp.syntax import Entry, Mapping, Node, Scalar
+from pai_lsp.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job import Job
+
+# config/v2/hived.js. `crit` is in the protocol's text and in the map of priorities, and is refused nevertheless.
+_PRIORITIES = ("prod", "test", "oppo")
+_JOB_KEYS = (
+    "jobPriorityClass", "taskRoles", "gangReleaseEnable", "lazyPreemptionEnable", "ignoreK8sSuggestedNodes",
+)  # fmt: skip
+_ROLE_KEYS = (
+    "skuType", "skuNum", "skuNumber", "pinnedCellId", "affinityGroupName", "gangReleaseEnable", "lazyPreemptionEnable",
+    "ignoreK8sSuggestedNodes",
+)  # fmt: skip
+# Keys of `extras` that differ from another known one by less than a typing mistake would.
+_NOT_MISSPELT = 0.85
+
+
+@rule(Severity.ERROR)
+def hived_priority_invalid(job: Job) -> Iterator[Finding]:
+    """The priority of a job for HiveD is none of `prod`, `test` and `oppo`.
+
+    The rest-server of a cluster with HiveD refuses the job, also for `crit`, which the protocol mentions. Without the
+    key the priority is `test`.
+    Source: rest-server, config/v2/hived.js.
+
+        extras:
+          hivedScheduler:
+            jobPriorityClass: high
+            #                 ^^^^ error
+
+    Good:
+
+        extras:
+          hivedScheduler:
+            jobPriorityClass: prod
+    """
+    hived = _hived(job)
+    entry = hived.entry("jobPriorityClass") if hived else None
+    if entry is None or (isinstance(entry.value, Scalar) and entry.value.value in _PRIORITIES):
+        return
+    choices = "'prod', 'test' or 'oppo'"
+    if not isinstance(entry.value, Scalar) or not entry.value.text:
+        yield Finding(entry.place, f"expected {choices}")
+        return
+    span = name_span(entry.value)
+    fixes = replace_fixes(span, entry.value.text, _PRIORITIES) or tuple(
+        Fix(f"Change to '{name}'", (TextEdit(span, name),)) for name in _PRIORITIES
+    )
+    yield Finding(span, f"'{entry.value.text}' is no priority of HiveD; expected {choices}", fixes)
+
+
+@rule(Severity.WARNING)
+def hived_key_misspelled(job: Job) -> Iterator[Finding]:
+    """A key for HiveD is misspelt, so that nobody reads it.
+
+    `extras` may hold anything, therefore nothing is refused: the job runs with the default priority on any SKU. The old
+    protocol documents spelt `hivedscheduler`, which the rest-server does not read.
+    Source: rest-server, middlewares/v2/hived.js (`extras.hivedScheduler`); openpai, issue 5419.
+
+        extras:
+          hivedscheduler:
+          #^^^^^^^^^^^^^ warning
+            jobPriorityClass: prod
+
+    Good:
+
+        extras:
+          hivedScheduler:
+            jobPriorityClass: prod
+    """
+    if job.extras is not None:
+        for entry in job.extras.effective_entries():
+            if entry.name != "hivedScheduler" and _bare(entry.name) in {"hivedscheduler", "hived"}:
+                yield _misspelt(entry, "hivedScheduler", has_right_one=job.extras.entry("hivedScheduler") is not None)
+    hived = _hived(job)
+    if hived is not None:
+        yield from _misspelt_keys(hived, _JOB_KEYS)
+        for entry in _role_entries(job):
+            if isinstance(entry.value, Mapping):
+                yield from _misspelt_keys(entry.value, _ROLE_KEYS)
+
+
+@rule(Severity.ERROR)
+def hived_sku_and_pinned(job: Job) -> Iterator[Finding]:
+    """A task role asks HiveD for a kind of SKU and for a pinned cell at once.
+
+    The rest-server of a cluster with HiveD refuses the job: "... has both skuType and pinnedCellId, only one is
+    allowed."
+    Source: rest-server, middlewares/v2/hived.js.
+
+        extras:
+          hivedScheduler:
+            taskRoles:
+              worker:
+                skuType: K80
+                pinnedCellId: cell-1
+                #^^^^^^^^^^^ error
+
+    Good:
+
+        extras:
+          hivedScheduler:
+            taskRoles:
+              worker:
+                pinnedCellId: cell-1
+    """
+    for entry in _role_entries(job):
+        if not isinstance(entry.value, Mapping):
+            continue
+        sku, pinned = entry.value.entry("skuType"), entry.value.entry("pinnedCellId")
+        if sku and pinned and not _is_null(sku.value) and not _is_null(pinned.value):
+            fixes = tuple(
+                Fix(f"Remove '{one.name}'", edits)
+                for one in (sku, pinned)
+                if one in entry.value.entries and (edits := remove_entry(job.text, entry.value, one))
+            )
+            message = f"'{entry.name}' has both 'skuType' and 'pinnedCellId'; HiveD takes one of them"
+            yield Finding(pinned.key.span, message, fixes, (Related(sku.key.span, "the kind of SKU"),))
+
+
+@rule(Severity.ERROR)
+def hived_affinity_inconsistent(job: Job) -> Iterator[Finding]:
+    """Two task roles of one affinity group ask for different SKUs.
+
+    All members of a group must name the same `skuType` and `pinnedCellId`. The rest-server of a cluster with HiveD
+    refuses the job: "AffinityGroup ... has inconsistent skuType or pinnedCellId."
+    Source: rest-server, middlewares/v2/hived.js.
+
+        extras:
+          hivedScheduler:
+            taskRoles:
+              ps: {skuType: CPU, affinityGroupName: near}
+              worker: {skuType: K80, affinityGroupName: near}
+              #                                         ^^^^ error
+
+    Good:
+
+        extras:
+          hivedScheduler:
+            taskRoles:
+              ps: {skuType: K80, affinityGroupName: near}
+              worker: {skuType: K80, affinityGroupName: near}
+    """
+    first: dict[str, tuple[tuple[str | None, ...], Scalar]] = {}
+    for entry in _role_entries(job):
+        group = entry.value.get("affinityGroupName") if isinstance(entry.value, Mapping) else None
+        if not isinstance(entry.value, Mapping) or not isinstance(group, Scalar) or not isinstance(group.value, str):
+            continue
+        wanted = tuple(_text(entry.value.get(key)) for key in ("skuType", "pinnedCellId"))
+        others, named = first.setdefault(group.value, (wanted, group))
+        if others != wanted:
+            message = f"the task roles of the affinity group '{group.value}' must ask for the same SKU or pinned cell"
+            related = Related(name_span(named), "the group's first task role")
+            yield Finding(name_span(group), message, related=(related,))
+
+
+@rule(Severity.INFORMATION)
+def hived_sku_number_ignored(job: Job) -> Iterator[Finding]:
+    """A number of SKUs is written, which HiveD does not read.
+
+    The rest-server computes the number for each instance from `cpu`, `memoryMB` and `gpu`. `skuNum` only fills a field
+    of the portal's form, and `skuNumber` is overwritten.
+    Source: rest-server, middlewares/v2/hived.js (leafCellNumber).
+
+        extras:
+          hivedScheduler:
+            taskRoles:
+              worker:
+                skuType: K80
+                skuNumber: 4
+                #^^^^^^^^ information
+
+    Good:
+
+        extras:
+          hivedScheduler:
+            taskRoles:
+              worker:
+                skuType: K80
+    """
+    for entry in _role_entries(job):
+        for key in ("skuNum", "skuNumber"):
+            number = entry.value.entry(key) if isinstance(entry.value, Mapping) else None
+            if number is not None:
+                message = f"'{key}' has no effect: the number of SKUs follows from 'cpu', 'memoryMB' and 'gpu'"
+                yield Finding(number.key.span, message)
+
+
+def _hived(job: Job) -> Mapping | None:
+    node = job.extras.get("hivedScheduler") if job.extras else None
+    return node if isinstance(node, Mapping) else None
+
+
+def _role_entries(job: Job) -> tuple[Entry, ...]:
+    """What HiveD is told for each task role."""
+    hived = _hived(job)
+    node = hived.get("taskRoles") if hived else None
+    return node.effective_entries() if isinstance(node, Mapping) else ()
+
+
+def _misspelt_keys(mapping: Mapping, known: tuple[str, ...]) -> Iterator[Finding]:
+    bare = {_bare(name): name for name in known}
+    for entry in mapping.effective_entries():
+        if entry.name not in known:
+            near = get_close_matches(_bare(entry.name), bare, 1, _NOT_MISSPELT)
+            if near:
+                meant = bare[near[0]]
+                yield _misspelt(entry, meant, has_right_one=mapping.entry(meant) is not None)
+
+
+def _misspelt(entry: Entry, meant: str, *, has_right_one: bool) -> Finding:
+    span = name_span(entry.key) if isinstance(entry.key, Scalar) else entry.key.span
+    fix = Fix(f"Change to '{meant}'", (TextEdit(span, meant),), safe=True)
+    message = f"nobody reads '{entry.name}'; did you mean '{meant}'?"
+    return Finding(span, message, () if has_right_one else (fix,))
+
+
+def _bare(name: str) -> str:
+    return "".join(character for character in name.lower() if character.isalnum())
+
+
+def _is_null(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.value is None
+
+
+def _text(node: Node | None) -> str | None:
+    return None if node is None or _is_null(node) or not isinstance(node, Scalar) else node.text
+
+
+RULES = (
+    hived_priority_invalid,
+    hived_key_misspelled,
+    hived_sku_and_pinned,
+    hived_affinity_inconsistent,
+    hived_sku_number_ignored,
+)
