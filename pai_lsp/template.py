@@ -32,10 +32,9 @@ _VARIABLE = re.compile(r"\{\{[ \t]*([A-Za-z_][\w.-]*)[ \t]*\}\}")
 # Names that Kubernetes' FrameworkController fills into the whole pod specification, so they mean something anywhere.
 # Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/funcs.go.
 _CONTROLLER_VARIABLE = re.compile(r"FC_[A-Z_]+")
-# openpai-runtime, replace_ref: the `$` is a must, blanks may stand around. Other white space may not: the runtime looks
-# at Python's writing of the text, where a line end is a backslash and an `n`.
-_RUNTIME_TAG = re.compile(r"<%( *)\$([\s\S]*?)( *)%>")
-_ANY_TAG = re.compile(r"<%\s*((?:(?!<%)[\s\S])*?)\s*%>")
+# openpai-runtime, replace_ref: the `$` is a must, blanks may stand in front of it. Other white space may not: the
+# runtime looks at Python's writing of the text, where a line end is a backslash and an `n`.
+_RUNTIME_OPENING = re.compile(r"<% *(?=\$)")
 
 
 class TagKind(Enum):
@@ -205,10 +204,11 @@ def _tag_end(text: str, at: int, kind: TagKind, closing: str) -> tuple[int, int]
 def runtime_tags(text: str) -> tuple[Tag, ...]:
     """The tags that the runtime fills in a plugin parameter: `<% $… %>`, and nothing else."""
     found: list[Tag] = []
-    for match in _RUNTIME_TAG.finditer(text):
-        start = match.start(2) - 1
-        content = text[start : match.end(2)]
-        found.append(Tag(TagKind.NAME, content, Span(*match.span()), Span(start, start + len(content))))
+    at = 0
+    while (match := _RUNTIME_OPENING.search(text, at)) and (end := text.find(CLOSING, match.end())) >= 0:
+        at = end + len(CLOSING)
+        content = text[match.end() : end].rstrip(" ")
+        found.append(Tag(TagKind.NAME, content, Span(match.start(), at), Span(match.end(), match.end() + len(content))))
     return tuple(found)
 
 
@@ -223,11 +223,16 @@ def _unclosed(kind: TagKind, opening: str, closing: str, span: Span) -> Template
 
 def tags_without_dollar(text: str) -> tuple[Tag, ...]:
     """The tags of a plugin parameter that the runtime leaves alone, because they do not begin with `$`."""
-    return tuple(
-        Tag(TagKind.NAME, match[1], Span(*match.span()), Span(*match.span(1)))
-        for match in _ANY_TAG.finditer(text)
-        if match[1] and not match[1].startswith("$")
-    )
+    found: list[Tag] = []
+    at = 0
+    while (end := text.find(CLOSING, at)) >= 0:
+        start = text.rfind(OPENING, at, end)
+        at = end + len(CLOSING)
+        content = text[start + len(OPENING) : end] if start >= 0 else ""
+        if (name := content.strip()) and not name.startswith("$"):
+            first = start + len(OPENING) + len(content) - len(content.lstrip())
+            found.append(Tag(TagKind.NAME, name, Span(start, at), Span(first, first + len(name))))
+    return tuple(found)
 
 
 def runtime_lookup_steps(content: str) -> list[str | int]:
