@@ -18,6 +18,9 @@ CMD_PLUGIN = f"{PLUGIN_PREFIX}.cmd"
 
 LEGACY_TYPES = ("dockerimage", "data", "script", "output")
 
+# A role's fields that name one prerequisite of one type each. Source: rest-server, middlewares/v2/protocol.js.
+TYPED_FIELDS = {"dockerImage": "dockerimage", "data": "data", "script": "script", "output": "output"}
+
 # Keys of a prerequisite that are the protocol's own; in a definition without `plugin_params` every other key is a
 # parameter of its plugin.
 PROTOCOL_KEYS = frozenset(

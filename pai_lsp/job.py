@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pai_lsp.content import MappedText, joined, mapped, trimmed
 from pai_lsp.definition import (
     PLUGIN_PREFIX,
+    TYPED_FIELDS,
     Callback,
     Definition,
     Origin,
@@ -24,7 +25,9 @@ from pai_lsp.definition import (
     scalars,
 )
 from pai_lsp.lookup import Lookup, LookupAnswer, LookupState, NoLookup
+from pai_lsp.prerequisite_uses import PrerequisiteUses, prerequisite_uses
 from pai_lsp.requirements import RequireGraph, require_graph
+from pai_lsp.schema import StructureError, structure_errors
 from pai_lsp.settings import Settings
 from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence, Syntax, plain_value
 from pai_lsp.template import Tag, TemplateFault, tags
@@ -32,9 +35,6 @@ from pai_lsp.template_uses import TemplateUse, template_uses
 
 if TYPE_CHECKING:
     from pai_lsp.text import Span
-
-# A role's fields that name one prerequisite of one type each. Source: rest-server, middlewares/v2/protocol.js.
-TYPED_FIELDS = {"dockerImage": "dockerimage", "data": "data", "script": "script", "output": "output"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,6 +246,11 @@ class Job:
     def require_graph(self) -> RequireGraph:
         """Which prerequisite requires which, through the catalogue too."""
         return require_graph(self)
+
+    @cached_property
+    def prerequisite_uses(self) -> PrerequisiteUses:
+        """Who lists, names and requires which prerequisite."""
+        return prerequisite_uses(self)
 
     @cached_property
     def parameters(self) -> dict[str, Entry]:
