@@ -6,13 +6,15 @@ These are the values below `secrets`, and whatever a rule has recognised as a pa
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pai_lsp.syntax import Mapping, Scalar, Sequence
+from pai_lsp.syntax import Mapping, Scalar
+from pai_lsp.syntax import Sequence as SequenceNode
 from pai_lsp.text import LineIndex, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pai_lsp.diagnostic import Diagnostic
     from pai_lsp.document import Document
@@ -22,7 +24,10 @@ if TYPE_CHECKING:
 TELLING_CODES = frozenset({"secret-in-clear"})
 
 _SECTION = re.compile(r"""(?:"secrets"|'secrets'|secrets)[ \t]*:""")
-_KEY = re.compile(r"""[ \t]*(?:"[^"]*"|'[^']*'|[^\s"'#:]+)[ \t]*:(?=\s|$)""")
+_KEY = re.compile(r"""(?P<indentation>[ \t]*)(?:"[^"]*"|'[^']*'|[^\s"'#:]+)[ \t]*:(?=\s|$)""")
+
+_WORD = re.compile(r"""[^\s'",:\[\]{}]{3,}""")
+_CUT_OFF = re.compile(r"""([^\s'"]{3,})(?:…|(?='))""")
 
 
 def hidden_spans(document: Document, diagnostics: Iterable[Diagnostic]) -> tuple[Span, ...]:
@@ -39,11 +44,35 @@ def hidden_spans(document: Document, diagnostics: Iterable[Diagnostic]) -> tuple
     return tuple(sorted(span for span in found if len(span)))
 
 
+def without_hidden_words(diagnostic: Diagnostic, text: str, hidden: Sequence[Span]) -> Diagnostic:
+    """A finding on a hidden value, with the words of that value taken out of what it says."""
+    words = {word for span in hidden if span.overlaps(diagnostic.span) for word in _words(text[span.start : span.end])}
+    if not words:
+        return diagnostic
+
+    def cleaned(said: str) -> str:
+        for word in sorted(words, key=len, reverse=True):
+            said = said.replace(word, "***")
+        # A message may have cut a long value off.
+        return _CUT_OFF.sub(lambda cut: "***" if any(word.startswith(cut[1]) for word in words) else cut[0], said)
+
+    return replace(
+        diagnostic,
+        message=cleaned(diagnostic.message),
+        fixes=tuple(replace(fix, title=cleaned(fix.title)) for fix in diagnostic.fixes),
+        related=tuple(replace(related, message=cleaned(related.message)) for related in diagnostic.related),
+    )
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text)
+
+
 def _values(node: Node) -> Iterator[Span]:
     """All scalars below a node but keys."""
     if isinstance(node, Scalar):
         yield node.span
-    elif isinstance(node, Sequence):
+    elif isinstance(node, SequenceNode):
         for item in node.items:
             yield from _values(item)
     else:
@@ -52,14 +81,24 @@ def _values(node: Node) -> Iterator[Span]:
 
 
 def _section_lines(text: str, lines: LineIndex) -> Iterator[Span]:
-    """What follows the keys in the lines of a section that begins a line with `secrets:`, up to the next such key."""
+    """The lines of a section that begins a line with `secrets:`, up to the next such key, without its own keys.
+
+    Keys are what stands before a colon as far left as the section's first key; any other line may be part of a value.
+    """
+    indentation: int | None = None
     is_inside = False
     for number in range(len(lines)):
         span = lines.line_span(number)
-        if _SECTION.match(text, span.start, span.end):
-            is_inside = True
-        elif len(span) and not text[span.start].isspace() and text[span.start] not in "#-}]":
+        line = text[span.start : span.end]
+        if section := _SECTION.match(line):
+            is_inside, indentation = True, None
+            yield Span(span.start + section.end(), span.end)
+            continue
+        if line and not line[0].isspace() and line[0] not in "#-}]":
             is_inside = False
         if is_inside:
-            key = _KEY.match(text, span.start, span.end)
-            yield Span(key.end() if key else span.start, span.end)
+            key = _KEY.match(line)
+            if key and indentation is None:
+                indentation = len(key["indentation"])
+            is_key = key is not None and len(key["indentation"]) == indentation
+            yield Span(span.start + (key.end() if key and is_key else 0), span.end)

@@ -20,7 +20,7 @@ from pai_lsp.files import (
     read_bytes,
     write_text,
 )
-from pai_lsp.hidden_values import hidden_spans
+from pai_lsp.hidden_values import hidden_spans, without_hidden_words
 from pai_lsp.report.results import CheckedFile, Failure, with_hidden
 from pai_lsp.rules.files import unreadable_file
 
@@ -153,9 +153,11 @@ def _unreadable(file: UnreadableFile, target: Target, options: Options) -> Outco
 
 
 def _reported_document(document: Document, diagnostics: tuple[Diagnostic, ...], options: Options) -> CheckedFile:
-    hidden = hidden_spans(document, diagnostics) if diagnostics else ()
     file = _reported(document.path or "", document.text, diagnostics, options)
-    return replace(file, text=with_hidden(file.text, hidden), hidden=hidden) if file.diagnostics else file
+    if not file.diagnostics or not (hidden := hidden_spans(document, diagnostics)):
+        return file
+    shown = tuple(without_hidden_words(diagnostic, document.text, hidden) for diagnostic in file.diagnostics)
+    return replace(file, text=with_hidden(document.text, hidden), diagnostics=shown, hidden=hidden)
 
 
 def _reported(path: str, text: str, diagnostics: tuple[Diagnostic, ...], options: Options) -> CheckedFile:

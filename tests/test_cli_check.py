@@ -1,0 +1,357 @@
+"""`pai-lsp check`: what it looks at, what it says of it, and how it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pai_lsp import document
+from pai_lsp.cli import main
+from pai_lsp.commands import check_one
+from pai_lsp.diagnostic import Rule, Severity
+from pai_lsp.report import FORMATS
+from pai_lsp.rules import RULES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.diagnostic import Finding
+    from pai_lsp.job import Job
+
+GOOD = """\
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - name: image
+    type: dockerimage
+    uri: example/train:1.0
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands:
+      - echo hello
+"""
+BAD = GOOD.replace("    instances: 1\n", "    prerequisites: [imaje]\n")
+# The rules of which these tests know the outcome; others may come and go.
+KNOWN = ("--select", "unknown-prerequisite,unused-ignore,unreadable-file,invalid-configuration,yaml-syntax")
+
+
+@pytest.fixture(autouse=True)
+def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for variable in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(variable, raising=False)
+
+
+def write(path: str, text: str | bytes) -> None:
+    file = Path(path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = main(["check", *arguments])
+    output, errors = capsys.readouterr()
+    return status, output, errors
+
+
+def found(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[tuple[str, str]]]:
+    """The exit status, and path and code of every finding."""
+    status, output, _ = run(capsys, *KNOWN, "--format", "json", *arguments)
+    return status, [(item["path"], item["code"]) for item in json.loads(output)["diagnostics"]]
+
+
+def give_input(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_a_good_job(capsys: pytest.CaptureFixture[str]) -> None:
+    write("train.pai.yaml", GOOD)
+    assert run(capsys, "train.pai.yaml", *KNOWN) == (0, "all good: 1 file checked\n", "")
+
+
+def test_a_bad_job(capsys: pytest.CaptureFixture[str]) -> None:
+    write("train.pai.yaml", BAD)
+    status, output, errors = run(capsys, *KNOWN)
+    assert (status, errors) == (1, "")
+    assert output.startswith("error[unknown-prerequisite]: no prerequisite is named 'imaje'")
+    assert "  --> train.pai.yaml:10:21\n" in output
+    assert "10 |     prerequisites: [imaje]\n   |                     ^^^^^\n" in output
+    assert output.splitlines()[-1].startswith("1 error in 1 file (1 checked)")
+
+
+def test_what_is_looked_at_in_folders(capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = ["a.pai.yaml", "b.PAI.YML", "c/d/plain.yaml", "c/json.yml", "z.yaml"]
+    for path in jobs:
+        write(path, BAD)
+    write("c/json.yml", '{"protocolVersion": 2, "type": "job", "taskRoles": {"a": {"prerequisites": ["x"]}}}')
+    for path in (".hidden/a.pai.yaml", "node_modules/x/a.pai.yaml", "c/.git/a.yaml", "c/notes.txt", "c/job.json"):
+        write(path, BAD)
+    write("deployment.yaml", "apiVersion: v1\nkind: Service\nspec: {protocolVersion: 2, taskRoles: {}}\n")
+    write("values.yaml", "protocolVersion: 2\n")
+    write("broken.yaml", "a: [\n")
+    Path("folder.yaml").mkdir()
+    Path("loop").symlink_to(".", target_is_directory=True)
+    expected = (1, [(path, "unknown-prerequisite") for path in sorted(jobs)])
+    assert found(capsys) == expected
+    assert found(capsys, ".") == expected
+    assert found(capsys, "c", "c/d/plain.yaml", "./c") == (1, [p for p in expected[1] if p[0].startswith("c/")])
+
+
+def test_a_hidden_folder_that_is_named_is_entered(capsys: pytest.CaptureFixture[str]) -> None:
+    write(".hidden/a.pai.yaml", BAD)
+    assert found(capsys, ".hidden") == (1, [(".hidden/a.pai.yaml", "unknown-prerequisite")])
+
+
+def test_a_file_that_is_named_is_a_job(capsys: pytest.CaptureFixture[str]) -> None:
+    write("part.txt", "prerequisites: []\ntaskRoles: {a: {prerequisites: [x]}}\n")
+    assert found(capsys, "part.txt") == (1, [("part.txt", "unknown-prerequisite")])
+
+
+def test_no_job_at_all(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys) == (0, "no job files found\n", "")
+
+
+def test_a_path_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    write("a.pai.yaml", BAD)
+    assert run(capsys, "a.pai.yaml", "gone.yaml") == (2, "", "pai-lsp check: no such file or folder: gone.yaml\n")
+
+
+def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    give_input(monkeypatch, BAD.encode())
+    assert found(capsys, "-") == (1, [("<stdin>", "unknown-prerequisite")])
+    write("jobs/.pai-lsp.yaml", "rules: {unknown-prerequisite: hint}\n")
+    give_input(monkeypatch, BAD.encode())
+    assert found(capsys, "-", "--stdin-filename", "jobs/a.yaml") == (0, [("jobs/a.yaml", "unknown-prerequisite")])
+    give_input(monkeypatch, b"\xff\xfea\0")
+    assert found(capsys, "-") == (1, [("<stdin>", "unreadable-file")])
+    assert run(capsys, "-", "-")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "message", "place"),
+    [
+        (b"name: caf\xe9 au lait\n", "this file is not UTF-8: byte 0xe9 can not be read; OpenPAI reads UTF-8", (1, 10)),
+        (
+            "name: é\ntype: ".encode() + b"\xc3(",
+            "this file is not UTF-8: byte 0xc3 can not be read; OpenPAI reads UTF-8",
+            (2, 7),
+        ),
+        (GOOD.encode("utf-16"), "this file is UTF-16; OpenPAI reads UTF-8, so save it as UTF-8", (1, 1)),
+        (b"\x7fELF\0\0", "this is a binary file: it holds a NUL character", (1, 1)),
+    ],
+)
+def test_a_file_that_is_no_text(
+    capsys: pytest.CaptureFixture[str], data: bytes, message: str, place: tuple[int, int]
+) -> None:
+    write("a.pai.yaml", data)
+    write("b.pai.yaml", BAD)
+    _, output, _ = run(capsys, *KNOWN, "--format", "json")
+    first, second = json.loads(output)["diagnostics"]
+    assert (first["code"], first["message"]) == ("unreadable-file", message)
+    assert (first["start"]["line"], first["start"]["column"]) == place
+    assert second["path"] == "b.pai.yaml"
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that can be opened and not be read")
+def test_a_file_that_can_not_be_read(capsys: pytest.CaptureFixture[str]) -> None:
+    write("a.pai.yaml", BAD)
+    status, output, _ = run(capsys, "/proc/self/mem", "a.pai.yaml", *KNOWN, "--format", "concise")
+    assert status == 1
+    assert output.startswith(
+        "/proc/self/mem:1:1: error[unreadable-file] this file can not be read: input/output error\n"
+    )
+    assert "a.pai.yaml:10:21" in output
+
+
+def test_other_peoples_files_may_be_unreadable(capsys: pytest.CaptureFixture[str]) -> None:
+    write("picture.yaml", b"\0\xff")
+    write("latin.yaml", b"a: caf\xe9\n")
+    assert found(capsys) == (0, [])
+
+
+def test_a_byte_order_mark_is_not_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    write("a.pai.yaml", b"\xef\xbb\xbf" + BAD.replace("\n", "\r\n").encode())
+    _, output, _ = run(capsys, *KNOWN, "--format", "json")
+    start = json.loads(output)["diagnostics"][0]["start"]
+    assert start == {"line": 10, "column": 21, "offset": BAD.replace("\n", "\r\n").index("imaje")}
+
+
+def test_select_and_ignore(capsys: pytest.CaptureFixture[str]) -> None:
+    write("a.pai.yaml", BAD)
+
+    def codes(*arguments: str) -> set[str]:
+        _, output, _ = run(capsys, "--format", "json", *arguments)
+        return {item["code"] for item in json.loads(output)["diagnostics"]}
+
+    assert "unknown-prerequisite" in codes()
+    assert "unknown-prerequisite" not in codes("--ignore", "yaml-syntax, unknown-prerequisite")
+    assert codes("--select", "unknown-prerequisite") == {"unknown-prerequisite"}
+    assert codes("--select", "yaml-syntax", "--select", "unknown-prerequisite") == {"unknown-prerequisite"}
+    assert codes("--select", "unknown-prerequisite", "--ignore", "unknown-prerequisite") == set()
+
+
+@pytest.mark.parametrize("option", ["--select", "--ignore"])
+def test_a_rule_that_there_is_not(capsys: pytest.CaptureFixture[str], option: str) -> None:
+    status, output, errors = run(capsys, option, "unknown-prerequisit")
+    assert (status, output) == (2, "")
+    assert "no rule has the code 'unknown-prerequisit'; did you mean 'unknown-prerequisite'?" in errors
+
+
+def test_findings_below_the_threshold(capsys: pytest.CaptureFixture[str]) -> None:
+    write("a.pai.yaml", "# pai-lsp: ignore[yaml-syntax] once needed\n" + GOOD)
+    status, output, _ = run(capsys, *KNOWN)
+    assert status == 0
+    assert output == "all good: 1 file checked; 1 finding below the threshold, shown with --severity hint\n"
+    assert run(capsys, *KNOWN, "--format", "concise") == (0, "", "")
+    assert found(capsys) == (0, [("a.pai.yaml", "unused-ignore")])
+    assert found(capsys, "--severity", "information") == (0, [])
+    assert found(capsys, "--severity", "hint") == (1, [("a.pai.yaml", "unused-ignore")])
+    status, output, _ = run(capsys, *KNOWN, "--severity", "hint", "--format", "concise")
+    assert status == 1
+    assert output.startswith("a.pai.yaml:1:19: hint[unused-ignore]")
+
+
+def test_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    write(".pai-lsp.yaml", "rules: {unknown-prerequisite: warning}\nexclude: [drafts/, /b.pai.yaml]\n")
+    write("a.pai.yaml", BAD)
+    write("b.pai.yaml", BAD)
+    write("drafts/c.pai.yaml", BAD)
+    write("inner/d.pai.yaml", BAD)
+    write("inner/.pai-lsp.yaml", "rules: {unknown-prerequisite: off}\n")
+    assert found(capsys) == (
+        1,
+        [(path, "unknown-prerequisite") for path in ("a.pai.yaml", "inner/d.pai.yaml")],
+    )
+    status, output, _ = run(capsys, "--format", "json", "--ignore", "yaml-syntax")
+    told = [i for i in json.loads(output)["diagnostics"] if i["code"] == "unknown-prerequisite"]
+    assert [(item["path"], item["severity"]) for item in told] == [("a.pai.yaml", "warning")]
+    assert status == 1
+    assert found(capsys, "--severity", "error", "a.pai.yaml") == (0, [])
+    assert found(capsys, "b.pai.yaml")[1] == [("b.pai.yaml", "unknown-prerequisite")]
+    assert found(capsys, "--force-exclude", "b.pai.yaml", "drafts/c.pai.yaml") == (0, [])
+
+
+def test_a_faulty_configuration_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
+    write("jobs/.pai-lsp.yaml", "rules:\n  no-such-rule: off\n  yaml-syntax: loud\n")
+    write("jobs/a.pai.yaml", GOOD)
+    write("jobs/b/c.pai.yaml", GOOD)
+    config = ("jobs/.pai-lsp.yaml", "invalid-configuration")
+    assert found(capsys) == (1, [config, config])
+    assert found(capsys, "jobs", "jobs/.pai-lsp.yaml") == (1, [config, config])
+    status, output, _ = run(capsys, "jobs/.pai-lsp.yaml", "--format", "concise")
+    assert status == 1
+    assert (
+        output.splitlines()[0]
+        == "jobs/.pai-lsp.yaml:2:3: warning[invalid-configuration] no rule has the code 'no-such-rule'"
+    )
+
+
+def test_a_right_configuration_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    write(".pai-lsp.yaml", "rules: {}\n")
+    assert run(capsys, ".pai-lsp.yaml") == (0, "all good: 1 file checked\n", "")
+
+
+HIDING = """\
+protocolVersion: 2
+name: train
+type: job
+prerequisites: []
+secrets:
+  password: hunter2secret
+  # hunter2secret is not to be shown
+  list: [hunter2secret, {deep: hunter2secret}]
+taskRoles:
+  worker:
+    prerequisites: [nothing]
+"""
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(
+    "text",
+    [
+        HIDING,
+        HIDING.replace("taskRoles:\n  worker:\n", "taskRoles: {worker: {\n"),
+        HIDING.replace("  list: [", "  list: [[").replace("# hunter2secret is", "# it is"),
+        HIDING.replace("secrets:", '"secrets": # here'),
+        HIDING.replace("  password: hunter2secret\n", "  password: hunter2secret\n  password: hunter2secret\n"),
+        HIDING.replace("  password: hunter2secret\n", "  password: |\n    hunter2secret\n   hunter2secret: x\n"),
+        HIDING.replace("  password: hunter2secret\n", "  password: a\n   hunter2secret" + "x" * 99 + ": y\n"),
+    ],
+    ids=["right", "broken after", "broken inside", "quoted key", "twice", "broken block", "long"],
+)
+def test_no_report_shows_a_secret(capsys: pytest.CaptureFixture[str], name: str, text: str) -> None:
+    write("a.pai.yaml", text.replace("  # hunter2secret is not to be shown\n", ""))
+    status, output, errors = run(capsys, "--format", name, "--severity", "hint")
+    assert status == 1
+    assert "hunter2" not in output + errors
+    assert "hunter2" not in "".join(run(capsys, "--diff", "--severity", "hint")[1:])
+
+
+def test_a_fault_of_ours_does_not_stop_the_run(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("a.pai.yaml", GOOD)
+    write("b.pai.yaml", BAD)
+
+    def faulty(checked: Any) -> Any:
+        if checked.path == "a.pai.yaml":
+            raise KeyError("hunter2")
+        return document.check(checked)
+
+    monkeypatch.setattr(check_one, "check", faulty)
+    status, output, errors = run(capsys, *KNOWN, "--format", "concise")
+    assert status == 3
+    assert output.startswith("b.pai.yaml:10:21: error[unknown-prerequisite]")
+    assert errors.startswith("pai-lsp: a.pai.yaml: KeyError in ")
+    assert "hunter2" not in errors
+    assert "please report it" in errors
+    status, output, _ = run(capsys, "--format", "sarif")
+    assert status == 3
+    assert json.loads(output)["runs"][0]["invocations"][0]["executionSuccessful"] is False
+
+
+def test_a_faulty_rule_does_not_silence_the_others(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def check(job: Job) -> Iterator[Finding]:
+        yield from ()
+        raise ValueError(job.syntax.text)
+
+    write("a.pai.yaml", BAD.replace("hello", "hunter2"))
+    broken = Rule("broken-rule", Severity.ERROR, check, "Never mind.")
+    monkeypatch.setattr(document, "RULES", (broken, *RULES))
+    status, output, errors = run(capsys, *KNOWN, "--format", "concise")
+    assert status == 3
+    assert output.startswith("a.pai.yaml:10:21: error[unknown-prerequisite]")
+    assert "pai-lsp: a.pai.yaml: rule broken-rule failed: ValueError in " in errors
+    assert "hunter2" not in errors
+
+
+def test_wrong_usage_and_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "--no-such-option")[0] == 2
+    assert run(capsys, "--format", "xml")[0] == 2
+    assert run(capsys, "--jobs", "0")[0] == 2
+    assert run(capsys, "--fix", "--diff")[0] == 2
+    status, output, _ = run(capsys, "--help")
+    assert status == 0
+    for told in ("examples:", "exit status:", "--stdin-filename", "NO_COLOR"):
+        assert told in output
+
+
+def test_colours_on_demand(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    write("a.pai.yaml", BAD)
+    assert "\x1b" not in run(capsys)[1]
+    assert "\x1b[1;31m" in run(capsys, "--color", "always")[1]
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[1;31m" in run(capsys)[1]
+    assert "\x1b" not in run(capsys, "--color", "never")[1]

@@ -1,0 +1,285 @@
+"""`.pai-lsp.yaml`: what it may say, what is reported in it, and which paths its patterns leave out."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import jsonschema
+import pytest
+
+from pai_lsp.config import FILE_NAME, Configuration, find_configuration, load_configuration
+from pai_lsp.config_reader import KEYS, SEVERITIES, parse_configuration
+from pai_lsp.diagnostic import Severity
+from pai_lsp.exclusion import exclusion_of
+from pai_lsp.marketplace_settings import DirectorySource, Marketplace, ServerSource
+from pai_lsp.platform import table
+from pai_lsp.syntax import parse, plain_value
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CODES = ("unknown-prerequisite", "unused-prerequisite", "image-latest-tag")
+
+
+def read(text: str) -> Configuration:
+    return parse_configuration(text, CODES, folder="/work")
+
+
+def faults(text: str) -> list[tuple[str, str]]:
+    """The words that are wrong, each with its message."""
+    return [(text[d.span.start : d.span.end], d.message) for d in read(text).diagnostics]
+
+
+def test_everything_it_can_say() -> None:
+    configuration = read(
+        """\
+rules:
+  unused-prerequisite: warning
+  image-latest-tag: off
+exclude: [generated/, "*.draft.yaml"]
+plugins:
+  - our_plugin
+  - com.microsoft.pai.runtimeplugin.other
+marketplace:
+  sources:
+    - directory: market
+    - url: https://pai.example.com/marketplace/api
+      token_env: TOKEN
+    - {url: "http://pai.example.com", token_command: [pass, show, pai]}
+  allowed_hosts: [raw.example.com]
+"""
+    )
+    assert configuration.diagnostics == ()
+    assert configuration.settings.severities == {"unused-prerequisite": Severity.WARNING, "image-latest-tag": None}
+    assert configuration.settings.plugins == {"our_plugin", "other"}
+    assert configuration.marketplace == Marketplace(
+        (
+            DirectorySource("market"),
+            ServerSource("https://pai.example.com/marketplace/api", "TOKEN"),
+            ServerSource("http://pai.example.com", None, ("pass", "show", "pai")),
+        ),
+        frozenset({"raw.example.com"}),
+    )
+    assert configuration.excludes("/work/a/generated", is_folder=True)
+    assert configuration.excludes("/work/a/generated/x.yaml")
+    assert configuration.excludes("/work/x.draft.yaml")
+    assert not configuration.excludes("/work/x.yaml")
+    assert not configuration.excludes("/elsewhere/x.draft.yaml")
+    assert not configuration.excludes("/work", is_folder=True)
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", "~\n", "{}\n", "rules:\nexclude:\nplugins:\nmarketplace:\n"])
+def test_an_empty_one_changes_nothing(text: str) -> None:
+    configuration = read(text)
+    assert configuration.diagnostics == ()
+    assert configuration.settings.severities == {}
+    assert not configuration.excludes("/work/x.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("rule: {}\n", [("rule", "'rule' is not a key of a configuration; did you mean 'rules'?")]),
+        (
+            "zebra: {}\n",
+            [
+                (
+                    "zebra",
+                    "'zebra' is not a key of a configuration; it has 'rules', 'exclude', 'plugins' and 'marketplace'",
+                )
+            ],
+        ),
+        (
+            "[a]\n",
+            [("[a]", "a configuration is a mapping with the keys 'rules', 'exclude', 'plugins' and 'marketplace'")],
+        ),
+        ("rules: [a]\n", [("[a]", "'rules' is a mapping")]),
+        (
+            "rules: {unused-prerequsite: off}\n",
+            [("unused-prerequsite", "no rule has the code 'unused-prerequsite'; did you mean 'unused-prerequisite'?")],
+        ),
+        ("rules: {image-latest-tag: warn}\n", [("warn", "'warn' is no severity; did you mean 'warning'?")]),
+        (
+            "rules: {image-latest-tag: 3}\n",
+            [("3", "'3' is no severity; it must be 'error', 'warning', 'information', 'hint' or 'off'")],
+        ),
+        (
+            "rules: {image-latest-tag: }\n",
+            [
+                (
+                    "image-latest-tag",
+                    "'image-latest-tag' has no severity; it must be 'error', 'warning', 'information', 'hint' or 'off'",
+                )
+            ],
+        ),
+        ("exclude: x\n", [("x", "'exclude' is a list of strings")]),
+        ("exclude: [1, a, '']\n", [(w, "'exclude' is a list of strings, and this is none") for w in ("1", "''")]),
+        ("plugins: {a: b}\n", [("{a: b}", "'plugins' is a list of strings")]),
+        ("marketplace: x\n", [("x", "'marketplace' is a mapping")]),
+        (
+            "marketplace: {source: []}\n",
+            [("source", "'source' is not a key of 'marketplace'; did you mean 'sources'?")],
+        ),
+        ("marketplace: {sources: x}\n", [("x", "'sources' is a list of sources")]),
+        ("marketplace: {sources: [x]}\n", [("x", "a source is a mapping with 'directory' or 'url'")]),
+        ("marketplace: {sources: [{}]}\n", [("{}", "a source has either 'directory' or 'url'")]),
+        (
+            "marketplace: {sources: [{directory: a, url: 'http://b'}]}\n",
+            [("{directory: a, url: 'http://b'}", "a source has either 'directory' or 'url'")],
+        ),
+        ("marketplace: {sources: [{directory: 1}]}\n", [("1", "'directory' is a string")]),
+        (
+            "marketplace: {sources: [{directory: a, token_env: B}]}\n",
+            [("token_env", "'token_env' is for a source with 'url'; a folder needs no token")],
+        ),
+        (
+            "marketplace: {sources: [{url: 'ftp://b'}]}\n",
+            [("'ftp://b'", "'url' begins with 'http://' or 'https://'")],
+        ),
+        (
+            "marketplace: {sources: [{url: 'http://b', token_env: A, token_command: [b]}]}\n",
+            [("token_command", "the token comes from 'token_env' or from 'token_command', not from both")],
+        ),
+        (
+            "marketplace: {sources: [{url: 'http://b', token_command: []}]}\n",
+            [("token_command", "'token_command' is a command and its arguments, as a list")],
+        ),
+        ("plugins: []\nplugins: [a]\n", [("plugins", "'plugins' is written twice in one mapping")]),
+    ],
+)
+def test_what_is_wrong_is_said_on_the_very_words(text: str, expected: list[tuple[str, str]]) -> None:
+    assert faults(text) == expected
+    assert {d.code for d in read(text).diagnostics} == {"invalid-configuration"}
+
+
+def test_the_rest_of_a_faulty_one_applies() -> None:
+    configuration = read(
+        "rules:\n  image-latest-tag: off\n  unused-prerequisite: loud\nexclude: [[a], b]\nplugins: 1\n"
+    )
+    assert configuration.settings.severities == {"image-latest-tag": None}
+    assert configuration.excludes("/work/b")
+    assert len(configuration.diagnostics) == 3
+
+
+def test_an_unknown_rule_is_only_a_warning() -> None:
+    severities = [d.severity for d in read("rules: {retired-rule: off, image-latest-tag: loud}\n").diagnostics]
+    assert severities == [Severity.WARNING, Severity.ERROR]
+
+
+@pytest.mark.parametrize("text", ["rules: {a: [\n", "\t\n- :", '"open\n', "a: *b\n", "rules:\n  - : : :\n ]"])
+def test_a_text_that_is_no_yaml_is_reported_and_never_raises(text: str) -> None:
+    configuration = read(text)
+    assert configuration.diagnostics
+    assert all(0 <= d.span.start <= d.span.end <= len(text) for d in configuration.diagnostics)
+
+
+SCHEMA_CASES = [
+    ("", True),
+    ("rules: {image-latest-tag: off}", True),
+    ("rules: {image-latest-tag: loud}", False),
+    ("rules: [a]", False),
+    ("rules: ~", True),
+    ("exclude: [a, b]", True),
+    ("exclude: a", False),
+    ("exclude: [1]", False),
+    ("exclude: ['']", False),
+    ("plugins: [a]", True),
+    ("plugins: [[a]]", False),
+    ("unknown: 1", False),
+    ("- a", False),
+    ("marketplace: {}", True),
+    ("marketplace: {sources: [{directory: a}], allowed_hosts: [h]}", True),
+    ("marketplace: {sources: [{directory: a, url: 'http://b'}]}", False),
+    ("marketplace: {sources: [{}]}", False),
+    ("marketplace: {sources: [{directory: ''}]}", False),
+    ("marketplace: {sources: [{url: 'ftp://b'}]}", False),
+    ("marketplace: {sources: [{url: 'https://b', token_env: A}]}", True),
+    ("marketplace: {sources: [{url: 'https://b', token_command: [a, b]}]}", True),
+    ("marketplace: {sources: [{url: 'https://b', token_command: []}]}", False),
+    ("marketplace: {sources: [{url: 'https://b', token_command: [a], token_env: B}]}", False),
+    ("marketplace: {sources: [{directory: a, token_env: B}]}", False),
+    ("marketplace: {sources: [{directory: a, more: b}]}", False),
+    ("marketplace: {more: b}", False),
+    ("marketplace: {allowed_hosts: h}", False),
+]
+
+
+@pytest.mark.parametrize(("text", "is_right"), SCHEMA_CASES)
+def test_the_schema_says_the_same(text: str, is_right: bool) -> None:
+    schema = jsonschema.Draft202012Validator(table("configuration.schema.json"))
+    assert (not read(text).diagnostics) is is_right
+    assert schema.is_valid(plain_value(parse(text).root)) is is_right
+
+
+def test_the_schema_has_the_same_keys_and_severities() -> None:
+    schema = table("configuration.schema.json")
+    assert tuple(schema["properties"]) == KEYS
+    assert tuple(schema["properties"]["rules"]["additionalProperties"]["enum"]) == tuple(SEVERITIES)
+
+
+def test_the_nearest_one_upwards_counts(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / FILE_NAME).write_text("rules: {}\n")
+    assert find_configuration(str(inner)) == str(tmp_path / FILE_NAME)
+    (inner / FILE_NAME).mkdir()
+    assert find_configuration(str(inner)) == str(tmp_path / FILE_NAME)
+    (tmp_path / "a" / FILE_NAME).write_text("")
+    assert find_configuration(str(inner)) == str(tmp_path / "a" / FILE_NAME)
+
+
+def test_one_that_can_not_be_read_is_reported(tmp_path: Path) -> None:
+    file = tmp_path / FILE_NAME
+    file.write_bytes(b"rules: {}\n# caf\xe9\n")
+    configuration = load_configuration(str(file), CODES)
+    assert [d.message for d in configuration.diagnostics] == [
+        "this file is not UTF-8: byte 0xe9 can not be read; OpenPAI reads UTF-8"
+    ]
+    gone = load_configuration(str(tmp_path / "gone"), CODES)
+    assert [d.message for d in gone.diagnostics] == ["this file can not be read: no such file or directory"]
+
+
+def test_patterns_count_from_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / FILE_NAME).write_text("exclude: [/x.yaml, sub/y.yaml]\n")
+    configuration = load_configuration(str(tmp_path / FILE_NAME), CODES)
+    monkeypatch.chdir(tmp_path / "sub")
+    assert configuration.excludes("y.yaml")
+    assert not configuration.excludes("x.yaml")
+    assert configuration.excludes(str(tmp_path / "x.yaml"))
+    assert not configuration.excludes(os.path.join("..", "..", "x.yaml"))  # noqa: PTH118 - as a user writes it
+
+
+# What git check-ignore says of the same patterns and paths; a path with a slash at its end is a folder.
+@pytest.mark.parametrize(
+    ("patterns", "excluded", "kept"),
+    [
+        (["a"], ["a", "a/", "x/a", "a/b.yaml", "x/a/b/c.yaml"], ["ab", "b/ab"]),
+        (["a/"], ["a/", "x/a/", "a/b.yaml"], ["a", "x/a"]),
+        (["/a"], ["a", "a/b"], ["x/a"]),
+        (["a/b"], ["a/b", "a/b/c"], ["x/a/b", "b"]),
+        (["*.yaml"], ["a.yaml", "x/a.yaml", ".yaml"], ["a.yml", "a.yaml.x"]),
+        (["x*z"], ["xz", "xyz"], ["x/z", "xyza"]),
+        (["?.yaml"], ["a.yaml"], ["ab.yaml", ".yaml"]),
+        (["[ab].yaml"], ["a.yaml", "b.yaml"], ["c.yaml"]),
+        (["[!ab].yaml"], ["c.yaml"], ["a.yaml"]),
+        (["[a-c]x"], ["bx"], ["dx"]),
+        (["[]a]x"], ["]x", "ax"], ["bx"]),
+        (["**/a/b"], ["a/b", "x/a/b", "x/y/a/b"], ["a/x/b"]),
+        (["a/**/b"], ["a/b", "a/x/b", "a/x/y/b"], ["x/a/b"]),
+        (["a/**"], ["a/b", "a/b/c"], ["a", "a/"]),
+        (["a/*"], ["a/b", "a/b/c"], ["a", "x/a/b"]),
+        (["*.yaml", "!keep.yaml"], ["a.yaml"], ["keep.yaml", "x/keep.yaml"]),
+        (["a/", "!a/keep.yaml"], ["a/keep.yaml"], []),
+        (["!a", "a"], ["a"], []),
+        ([r"\!a"], ["!a"], ["a"]),
+        (["a.b+(c)"], ["a.b+(c)"], ["axb+(c)", "a.bb(c)"]),
+        (["", "/", "!"], [], ["a", "a/"]),
+        (["[z-a]"], [], ["z", "a"]),
+    ],
+)
+def test_patterns(patterns: list[str], excluded: list[str], kept: list[str]) -> None:
+    exclusion = exclusion_of(patterns)
+    assert [path for path in excluded if not exclusion.excludes(path, is_folder=path.endswith("/"))] == []
+    assert [path for path in kept if exclusion.excludes(path, is_folder=path.endswith("/"))] == []
