@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./][\w./+-]*")
+_ALIAS = re.compile(r"\s*:\s*\*[^\s,\[\]{}]+")
 
 
 def replace_fixes(span: Span, name: str, candidates: Iterable[str], *, safe: bool = True) -> tuple[Fix, ...]:
@@ -65,7 +66,8 @@ def remove_entry(text: str, mapping: Mapping, entry: Entry) -> tuple[TextEdit, .
     if len(mapping.entries) == 1:
         return ()
     if mapping.is_flow:
-        return _remove_from_flow([one.span for one in mapping.entries], mapping.entries.index(entry))
+        spans = [Span(one.key.span.start, entry_end(text, one)) for one in mapping.entries]
+        return _remove_from_flow(spans, mapping.entries.index(entry))
     span = line_span(text, _with_value(text, entry))
     if entry is mapping.entries[0] and "-" in text[span.start : entry.key.span.start]:
         # The first key stands behind a list's dash: the next key takes its place.
@@ -74,8 +76,16 @@ def remove_entry(text: str, mapping: Mapping, entry: Entry) -> tuple[TextEdit, .
     return (TextEdit(span, ""),)
 
 
+def entry_end(text: str, entry: Entry) -> int:
+    """Where a key with its value ends; an alias is where it stands, not where its anchor does."""
+    key_end = entry.key.span.end
+    if entry.value.span.end < key_end and (alias := _ALIAS.match(text, key_end)):
+        return alias.end()
+    return entry.span.end
+
+
 def _with_value(text: str, entry: Entry) -> Span:
-    end = entry.span.end
+    end = entry_end(text, entry)
     return Span(entry.key.span.start, max(end, entry.key.span.start + len(text[entry.key.span.start : end].rstrip())))
 
 
@@ -96,15 +106,16 @@ def _remove_from_flow(spans: list[Span], index: int) -> tuple[TextEdit, ...]:
     return (TextEdit(Span(spans[index - 1].end, spans[index].end), ""),)
 
 
-def insert_entry(text: str, mapping: Mapping, lines: str) -> TextEdit:
-    """Add `key: value` lines (written without indentation) behind a mapping's last key."""
-    if mapping.is_flow:
-        last = mapping.entries[-1].span.end if mapping.entries else mapping.span.start + 1
+def insert_entry(text: str, mapping: Mapping, lines: str, behind: Entry | None = None) -> TextEdit:
+    """Add `key: value` lines (written without indentation) behind one of a mapping's keys, usually the last."""
+    behind = behind or (mapping.entries[-1] if mapping.entries else None)
+    if mapping.is_flow or behind is None:
+        last = entry_end(text, behind) if behind else mapping.span.start + 1
         flow = ", ".join(line for line in lines.splitlines() if line)
         return TextEdit(Span(last, last), f", {flow}" if mapping.entries else flow)
     first = mapping.entries[0].key.span.start
     pad = " " * (first - (text.rfind("\n", 0, first) + 1))
-    return _insert_below(text, mapping.entries[-1].span.end, pad, lines)
+    return _insert_below(text, entry_end(text, behind), pad, lines)
 
 
 def append_item(text: str, sequence: Sequence, item: str) -> TextEdit:
