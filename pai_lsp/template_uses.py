@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.content import MappedText, mapped
 from pai_lsp.syntax import Node, Scalar, walk
-from pai_lsp.template import Tag, runtime_tags, tags
+from pai_lsp.template import OPENING, Tag, runtime_tags, tags, tags_without_dollar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,51 +54,55 @@ class TemplateUse:
 def template_uses(job: Job) -> tuple[TemplateUse, ...]:
     """Every `<% %>` of the file, with who fills it; one in an alias or a shared deployment may come several times."""
     found: list[TemplateUse] = []
-    seen: set[int] = set()
+    waiting = {id(scalar): scalar for scalar in job.syntax.scalars if OPENING in scalar.text}
+    if not waiting:
+        return ()
     for role in job.task_roles:
         if role.name in job.command_templates:
             text, role_tags, _ = job.command_templates[role.name]
             found += (_use(text, tag, TemplatePlace.COMMANDS, role=role) for tag in role_tags)
-        seen.update(map(id, job.command_parts(role)))
-    for definition in job.definitions:
-        found += _in_definition(job, definition, seen)
-    for plugin in job.plugins:
-        for scalar in _unseen(plugin.parameters, seen):
-            text = mapped(job.text, scalar)
-            found += (_use(text, tag, TemplatePlace.PLUGIN, plugin=plugin) for tag in runtime_tags(scalar.text))
-    for deployment in job.deployments:
+        for scalar in job.command_parts(role):
+            waiting.pop(id(scalar), None)
+    for definition in job.definitions if waiting else ():
+        found += _in_definition(job, definition, waiting)
+    for plugin in job.plugins if waiting else ():
+        for scalar in _taken(plugin.parameters, waiting):
+            found += _in_plugin_text(job, scalar, TemplatePlace.PLUGIN, plugin=plugin)
+    for deployment in job.deployments if waiting else ():
         for entry in deployment.role_entries:
             role_of = job.task_roles_by_name.get(entry.name)
-            for scalar in _unseen(entry.value, seen):
-                text = mapped(job.text, scalar)
-                place = TemplatePlace.IDLE_DEPLOYMENT
-                found += (_use(text, tag, place, role=role_of) for tag in tags(scalar.text)[0])
-    for scalar in _unseen(job.root, seen):
-        text = mapped(job.text, scalar)
-        found += (_use(text, tag, TemplatePlace.LITERAL) for tag in tags(scalar.text)[0])
+            for scalar in _taken(entry.value, waiting):
+                found += _in_text(job, scalar, TemplatePlace.IDLE_DEPLOYMENT, role=role_of)
+    for scalar in tuple(waiting.values()) if job.root else ():
+        found += _in_text(job, scalar, TemplatePlace.LITERAL)
     return tuple(found)
 
 
-def _in_definition(job: Job, definition: Definition, seen: set[int]) -> Iterator[TemplateUse]:
+def _in_definition(job: Job, definition: Definition, waiting: dict[int, Scalar]) -> Iterator[TemplateUse]:
     if definition.type == "dockerimage":
-        for scalar in _unseen(definition.node.get("auth"), seen):
-            text = mapped(job.text, scalar)
-            yield from (_use(text, tag, TemplatePlace.AUTH, definition=definition) for tag in tags(scalar.text)[0])
-        return
-    if definition.extended_plugin is None:
-        return
-    for scalar in _unseen(definition.node, seen):
-        text = mapped(job.text, scalar)
-        extended = tags(scalar.text)[0] if "this." in scalar.text else runtime_tags(scalar.text)
-        yield from (_use(text, tag, TemplatePlace.DEFINITION, definition=definition) for tag in extended)
+        for scalar in _taken(definition.node.get("auth"), waiting):
+            yield from _in_text(job, scalar, TemplatePlace.AUTH, definition=definition)
+    elif definition.extended_plugin is not None:
+        for scalar in _taken(definition.node, waiting):
+            yield from _in_plugin_text(job, scalar, TemplatePlace.DEFINITION, definition=definition)
 
 
-def _unseen(node: Node | None, seen: set[int]) -> Iterator[Scalar]:
+def _taken(node: Node | None, waiting: dict[int, Scalar]) -> Iterator[Scalar]:
     """The scalars below a node that hold a `<%` and were not handed out before."""
     for below in walk(node):
-        if isinstance(below, Scalar) and "<%" in below.text and id(below) not in seen:
-            seen.add(id(below))
-            yield below
+        if isinstance(below, Scalar) and id(below) in waiting:
+            yield waiting.pop(id(below))
+
+
+def _in_text(job: Job, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
+    text = mapped(job.text, scalar)
+    return [_use(text, tag, place, **owner) for tag in tags(scalar.text)[0]]
+
+
+def _in_plugin_text(job: Job, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
+    text = mapped(job.text, scalar)
+    found = sorted((*runtime_tags(scalar.text), *tags_without_dollar(scalar.text)), key=lambda tag: tag.span)
+    return [_use(text, tag, place, **owner) for tag in found]
 
 
 def _use(text: MappedText, tag: Tag, place: TemplatePlace, **owner: Any) -> TemplateUse:
