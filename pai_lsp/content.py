@@ -68,7 +68,10 @@ def mapped(source: str, scalar: Scalar) -> MappedText:
     elif scalar.style is Style.PLAIN:
         pieces = _flow(source, span.start, span.end, "")
     else:
-        pieces = _flow(source, span.start + 1, span.end - 1, scalar.style.value)
+        quote = scalar.style.value
+        # The closing quote is missing where recovery had to close the scalar.
+        is_closed = len(span) > 1 and source[span.end - 1] == quote
+        pieces = _flow(source, span.start + 1, span.end - is_closed, quote)
     written = "".join(piece[0] for piece in pieces)
     missing = text[len(written) :]
     if not text.startswith(written) or missing.strip():
