@@ -31,6 +31,7 @@ from pai_lsp.schema import StructureError, structure_errors
 from pai_lsp.settings import Settings
 from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence, Syntax, plain_value
 from pai_lsp.template import Tag, TemplateFault, tags
+from pai_lsp.template_answers import TemplateAnswer, template_answers
 from pai_lsp.template_uses import TemplateUse, template_uses
 
 if TYPE_CHECKING:
@@ -342,6 +343,11 @@ class Job:
     def template_uses(self) -> tuple[TemplateUse, ...]:
         """Every `<% %>` of the file, with who fills it."""
         return template_uses(self)
+
+    @cached_property
+    def template_answers(self) -> tuple[TemplateAnswer, ...]:
+        """What each `<% %>` finds that somebody fills."""
+        return template_answers(self)
 
     def roles_listing(self, definition: Definition) -> tuple[TaskRole, ...]:
         """The roles whose `prerequisites` name this definition itself."""

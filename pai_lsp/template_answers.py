@@ -1,0 +1,196 @@
+"""What each `<% … %>` of a job finds: the value it stands for, or the very step at which it finds nothing.
+
+The rest-server and the runtime look a path up differently, so the same text may be right in a command and fatal in a
+callback. Sources: rest-server, middlewares/v2/protocol.js, render, with mustache.js 2.3.2, Context.lookup;
+openpai-runtime, src/init.d/initializer.py, replace_ref.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pai_lsp.syntax import Mapping
+from pai_lsp.template import ROOTS, TagKind
+from pai_lsp.template_lookup import Found, Outcome, followed
+from pai_lsp.template_uses import TemplatePlace, TemplateUse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from pai_lsp.definition import Definition
+    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.syntax import Node
+    from pai_lsp.template import Step, Tag
+    from pai_lsp.text import Span
+
+_RUNTIME_PLACES = frozenset({TemplatePlace.DEFINITION, TemplatePlace.PLUGIN})
+# What no name of a path holds: variables to be filled first, and a tag that runs into the next one.
+_NO_NAME = frozenset("{<")
+_FIELDS = {"$data": "data", "$script": "script", "$output": "output"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TemplateAnswer:
+    """What one `<% %>` finds, for the task roles given; all of them find the same.
+
+    step: the number of the step that finds nothing, or of the last one.
+    container: what that step was looked up in; None for the root.
+    node: the value found; None where nothing is, and for a character or a length.
+    field_value: the prerequisite that `$data`, `$script` or `$output` stands for.
+    """
+
+    use: TemplateUse
+    outcome: Outcome
+    step: int
+    roles: tuple[TaskRole, ...]
+    root: str
+    container: Node | None = None
+    node: Node | None = None
+    field_value: Definition | None = None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The path, as who fills the place splits it."""
+        return self.use.tag.runtime_steps if self.in_plugin else self.use.tag.server_steps
+
+    @property
+    def name(self) -> str:
+        """The step that finds nothing, or the last one."""
+        return str(self.steps[self.step].name)
+
+    @property
+    def span(self) -> Span:
+        """The characters of that step; of the content, for an empty one."""
+        return self.step_span(self.step)
+
+    def step_span(self, number: int) -> Span:
+        """The characters of one step of the path; of the whole content, for an empty one."""
+        span = self.steps[number].span
+        if self.use.text is None or not len(span):
+            return self.use.content_span
+        return self.use.text.span(span.start, span.end)
+
+    @property
+    def in_plugin(self) -> bool:
+        """Whether the runtime looks it up, before anything of the task runs."""
+        return self.use.place in _RUNTIME_PLACES
+
+
+def template_answers(job: Job) -> tuple[TemplateAnswer, ...]:
+    """What every `<% %>` finds that somebody fills, in the order of the uses.
+
+    Left out is what nobody can say: names below a section of the wrong shape or a field that names no prerequisite, and
+    what is never filled (idle deployments, prerequisites that no task role runs, commented lines, dropped sections).
+    """
+    finder = _Finder(job)
+    return tuple(answer for use in job.template_uses for answer in finder.answers(use))
+
+
+class _Finder:
+    """Looks paths up in one job; the same path is looked up once."""
+
+    __slots__ = ("_job", "_known", "_reaching")
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._known: dict[tuple[str, bool, int], Found] = {}
+        self._reaching: dict[int, list[TaskRole]] | None = None
+
+    def answers(self, use: TemplateUse) -> Iterator[TemplateAnswer]:
+        tag = use.tag
+        if tag.kind is not TagKind.NAME or tag.in_section or not tag.content or not _NO_NAME.isdisjoint(tag.content):
+            return
+        if use.place is TemplatePlace.COMMANDS and use.role is not None:
+            if not _is_in_comment(use):
+                yield from self._by_role(use, (use.role,))
+        elif use.place is TemplatePlace.AUTH:
+            yield from self._in_auth(use)
+        elif use.place is TemplatePlace.DEFINITION and use.definition is not None:
+            if not tag.content.startswith("this."):
+                yield from self._by_role(use, self._roles_running(use.definition))
+        elif use.place is TemplatePlace.PLUGIN and use.plugin is not None:
+            names = use.plugin.task_roles
+            wanted = None if names is None else {name.text for name in names}
+            roles = (role for role in self._job.task_roles if wanted is None or role.name in wanted)
+            yield from self._by_role(use, roles)
+
+    def _by_role(self, use: TemplateUse, roles: Iterable[TaskRole]) -> Iterator[TemplateAnswer]:
+        in_plugin = use.place in _RUNTIME_PLACES
+        root = _root(use.tag.content, in_plugin=in_plugin)
+        by_end: dict[int, tuple[Found, list[TaskRole]]] = {}
+        for role in roles:
+            if (found := self._found(use.tag, root, role, in_plugin=in_plugin)) is not None:
+                by_end.setdefault(id(found), (found, []))[1].append(role)
+        for found, those in by_end.values():
+            yield _answer(use, root, tuple(those), found)
+
+    def _found(self, tag: Tag, root: str, role: TaskRole, *, in_plugin: bool) -> Found | None:
+        field = _FIELDS.get(root)
+        if root not in ROOTS:
+            return self._kept((tag.content, in_plugin, 0), lambda: Found(Outcome.UNKNOWN_ROOT, 0))
+        if field is None:
+            section = self._job.section(root[1:])
+            if section is not None and not isinstance(section.value, Mapping):
+                return None
+            top = section.value if section and isinstance(section.value, Mapping) else None
+            return self._kept((tag.content, in_plugin, 1), lambda: followed(tag, top, None, in_plugin=in_plugin))
+        if role.node is None or role.node.entry(field) is None:
+            return self._kept((tag.content, in_plugin, 2), lambda: Found(Outcome.NO_FIELD, 0))
+        reference = role.typed_references.get(field)
+        definition = self._job.prerequisite_uses.typed(field, reference.name) if reference else None
+        if definition is None:
+            return None
+        key = (tag.content, in_plugin, id(definition.node))
+        return self._kept(key, lambda: followed(tag, definition.node, definition, in_plugin=in_plugin))
+
+    def _kept(self, key: tuple[str, bool, int], look_up: Callable[[], Found]) -> Found:
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = look_up()
+        return found
+
+    def _in_auth(self, use: TemplateUse) -> Iterator[TemplateAnswer]:
+        root = _root(use.tag.content, in_plugin=False)
+        if root != "$secrets":
+            outcome = Outcome.ROOT_NOT_FILLED if root in ROOTS else Outcome.UNKNOWN_ROOT
+            yield _answer(use, root, (), Found(outcome, 0))
+            return
+        section = self._job.section("secrets")
+        if section is None or isinstance(section.value, Mapping):
+            top = section.value if section and isinstance(section.value, Mapping) else None
+            yield _answer(use, root, (), followed(use.tag, top, None, in_plugin=False))
+
+    def _roles_running(self, definition: Definition) -> Iterable[TaskRole]:
+        """The roles that list a definition, or list one that requires it, by however many steps."""
+        if self._reaching is None:
+            self._reaching = {}
+            graph = self._job.require_graph
+            for role in self._job.task_roles:
+                waiting = [target for one in role.prerequisites for target in graph.link(one).targets]
+                seen: set[int] = set()
+                while waiting:
+                    one = waiting.pop()
+                    if id(one.node) not in seen:
+                        seen.add(id(one.node))
+                        self._reaching.setdefault(id(one.node), []).append(role)
+                        waiting += (target for link in graph.links(one) for target in link.targets)
+        return self._reaching.get(id(definition.node), ())
+
+
+def _answer(use: TemplateUse, root: str, roles: tuple[TaskRole, ...], found: Found) -> TemplateAnswer:
+    return TemplateAnswer(use, found.outcome, found.step, roles, root, found.container, found.node, found.definition)
+
+
+def _root(content: str, *, in_plugin: bool) -> str:
+    """The first name of a path."""
+    first = content.split(".", 1)[0]
+    return first if in_plugin or "[" not in first else first.split("[", 1)[0]
+
+
+def _is_in_comment(use: TemplateUse) -> bool:
+    """Whether a tag stands in a line that is a comment to bash, where it does no harm whatever it finds."""
+    if use.text is None:
+        return False
+    text = use.text.text
+    return text[text.rfind("\n", 0, use.tag.span.start) + 1 :].lstrip(" \t").startswith("#")
