@@ -7,15 +7,17 @@ a variable) must be shown on the very characters the author wrote.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
-from typing import TYPE_CHECKING
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, overload
 
 from pai_lsp.syntax import Scalar, Style
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
 _ESCAPE_LENGTH = {"x": 4, "u": 6, "U": 10}
 _LINE_BREAK = re.compile(r"\r\n|\r|\n")
@@ -83,18 +85,46 @@ def mapped(source: str, scalar: Scalar) -> MappedText:
 
 def joined(parts: Sequence[MappedText], separator: str) -> MappedText:
     """The texts one behind the other; a separator is placed at the end of the text before it."""
-    text = separator.join(part.text for part in parts)
-    starts: list[int] = []
-    ends: list[int] = []
+    starts: list[Sequence[int]] = []
+    ends: list[Sequence[int]] = []
     for number, part in enumerate(parts):
         if number:
-            at = parts[number - 1].outside.end
-            starts += [at] * len(separator)
-            ends += [at] * len(separator)
-        starts += part.starts
-        ends += part.ends
+            at = (parts[number - 1].outside.end,) * len(separator)
+            starts.append(at)
+            ends.append(at)
+        starts.append(part.starts)
+        ends.append(part.ends)
     outside = Span(parts[0].outside.start, parts[-1].outside.end) if parts else Span(0, 0)
-    return MappedText(text, starts, ends, outside)
+    return MappedText(separator.join([part.text for part in parts]), _Joined(starts), _Joined(ends), outside)
+
+
+class _Joined(Sequence[int]):
+    """Sequences one behind the other, not copied: only the places of a few characters of a script are asked for."""
+
+    __slots__ = ("_ends", "_pieces")
+
+    def __init__(self, pieces: Sequence[Sequence[int]]) -> None:
+        self._pieces = [piece for piece in pieces if piece]
+        self._ends = list(accumulate(map(len, self._pieces)))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __iter__(self) -> Iterator[int]:
+        return chain.from_iterable(self._pieces)
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[int]: ...
+    def __getitem__(self, index: int | slice) -> int | Sequence[int]:
+        if isinstance(index, slice):
+            return list(self)[index]
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(index)
+        number = bisect_right(self._ends, place)
+        return self._pieces[number][place - (self._ends[number - 1] if number else 0)]
 
 
 def trimmed(part: MappedText) -> MappedText:
