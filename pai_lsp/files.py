@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_IMODE, S_ISREG
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 from pai_lsp.text import Span
 
@@ -98,19 +98,13 @@ def might_be_job(data: bytes) -> bool:
     return b"protocolVersion" in data and (b"taskRoles" in data or b"job" in data)
 
 
-def read_bytes(path: str, stream: BinaryIO | None = None) -> bytes | UnreadableFile:
-    """What is in the file, or in an open `stream` that is called `path`; or why it can not be read."""
+def read_bytes(path: str) -> bytes | UnreadableFile:
+    """What is in the file, as far as `decoded` takes it, or why it can not be read."""
     try:
-        if stream is not None:
-            data = stream.read(MAX_BYTES + 1)
-        else:
-            with Path(path).open("rb") as file:
-                data = file.read(MAX_BYTES + 1)
+        with Path(path).open("rb") as file:
+            return file.read(MAX_BYTES + 1)
     except OSError as error:
         return UnreadableFile(path, f"this file can not be read: {_why(error)}")
-    if len(data) > MAX_BYTES:
-        return UnreadableFile(path, f"this file is larger than {MAX_BYTES:,} bytes; OpenPAI takes jobs up to 102,400")
-    return data
 
 
 def decoded(path: str, data: bytes) -> SourceFile | UnreadableFile:
@@ -119,6 +113,8 @@ def decoded(path: str, data: bytes) -> SourceFile | UnreadableFile:
     A job is UTF-8: the rest-server reads the request's text as such unless the client names another charset
     (body-parser, lib/types/text.js), and no client of OpenPAI does.
     """
+    if len(data) > MAX_BYTES:
+        return UnreadableFile(path, f"this file is larger than {MAX_BYTES:,} bytes; OpenPAI takes jobs up to 102,400")
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return UnreadableFile(path, "this file is UTF-16; OpenPAI reads UTF-8, so save it as UTF-8")
     if b"\0" in data[:_FIRST_BYTES]:

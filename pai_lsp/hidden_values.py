@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 # Rules whose findings stand on a secret.
 TELLING_CODES = frozenset({"secret-in-clear"})
 
-_SECTION = re.compile(r"""(?:"secrets"|'secrets'|secrets)[ \t]*:""")
-_KEY = re.compile(r"""(?P<indentation>[ \t]*)(?:"[^"]*"|'[^']*'|[^\s"'#:]+)[ \t]*:(?=\s|$)""")
+_SECTION = re.compile(r"""(?:^|(?<=[\s{,]))(?:"secrets"|'secrets'|secrets)[ \t]*:""")
+_KEY = re.compile(r"""\s*(?:"[^"]*"|'[^']*'|[^\s"'#:]+)[ \t]*:(?=\s|$)""")
 
 _WORD = re.compile(r"""[^\s'",:\[\]{}]{3,}""")
 _CUT_OFF = re.compile(r"""([^\s'"]{3,})(?:…|(?='))""")
@@ -81,24 +81,24 @@ def _values(node: Node) -> Iterator[Span]:
 
 
 def _section_lines(text: str, lines: LineIndex) -> Iterator[Span]:
-    """The lines of a section that begins a line with `secrets:`, up to the next such key, without its own keys.
+    """What stands behind `secrets:` in its line, and the lines indented deeper, without the section's own keys.
 
     Keys are what stands before a colon as far left as the section's first key; any other line may be part of a value.
     """
-    indentation: int | None = None
-    is_inside = False
+    section_indentation = key_indentation = -1
     for number in range(len(lines)):
         span = lines.line_span(number)
         line = text[span.start : span.end]
-        if section := _SECTION.match(line):
-            is_inside, indentation = True, None
+        bare = line.lstrip()
+        indentation = len(line) - len(bare)
+        if section := _SECTION.search(line):
+            section_indentation, key_indentation = indentation, -1
             yield Span(span.start + section.end(), span.end)
             continue
-        if line and not line[0].isspace() and line[0] not in "#-}]":
-            is_inside = False
-        if is_inside:
+        if bare and indentation <= section_indentation and bare[0] not in "#-}]":
+            section_indentation = -1
+        if section_indentation >= 0:
             key = _KEY.match(line)
-            if key and indentation is None:
-                indentation = len(key["indentation"])
-            is_key = key is not None and len(key["indentation"]) == indentation
-            yield Span(span.start + (key.end() if key and is_key else 0), span.end)
+            if key and key_indentation < 0:
+                key_indentation = indentation
+            yield Span(span.start + (key.end() if key and indentation == key_indentation else 0), span.end)

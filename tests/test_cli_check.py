@@ -286,8 +286,20 @@ taskRoles:
         HIDING.replace("  password: hunter2secret\n", "  password: hunter2secret\n  password: hunter2secret\n"),
         HIDING.replace("  password: hunter2secret\n", "  password: |\n    hunter2secret\n   hunter2secret: x\n"),
         HIDING.replace("  password: hunter2secret\n", "  password: a\n   hunter2secret" + "x" * 99 + ": y\n"),
+        '{"taskRoles": {"a": {"prerequisites": ["nothing"]}},\n "secrets": {"a": "hunter2secret"},\n "type": [}\n',
+        HIDING.replace("taskRoles", "[x").replace("\n", "\n  "),
     ],
-    ids=["right", "broken after", "broken inside", "quoted key", "twice", "broken block", "long"],
+    ids=[
+        "right",
+        "broken after",
+        "broken inside",
+        "quoted key",
+        "twice",
+        "broken block",
+        "long",
+        "broken JSON",
+        "indented",
+    ],
 )
 def test_no_report_shows_a_secret(capsys: pytest.CaptureFixture[str], name: str, text: str) -> None:
     write("a.pai.yaml", text.replace("  # hunter2secret is not to be shown\n", ""))

@@ -175,7 +175,7 @@ def test_a_related_place_in_a_file_that_is_not_at_hand() -> None:
     [
         ({}, "all good: 2 files checked\n"),
         ({Severity.ERROR: 3, Severity.WARNING: 1}, "3 errors, 1 warning in 1 file (2 checked)\n"),
-        ({Severity.INFORMATION: 2, Severity.HINT: 1}, "2 remarks, 1 hint in 1 file (2 checked)\n"),
+        ({Severity.INFORMATION: 2, Severity.HINT: 1}, "2 information, 1 hint in 1 file (2 checked)\n"),
     ],
 )
 def test_summary(counts: dict[Severity, int], expected: str) -> None:

@@ -101,7 +101,8 @@ def run(arguments: argparse.Namespace) -> int:
         targets(
             paths,
             configurations,
-            input_name=arguments.stdin_filename or "<stdin>",
+            given=sys.stdin.buffer.read() if STANDARD_INPUT in paths else b"",
+            given_name=arguments.stdin_filename or "<stdin>",
             force_exclude=arguments.force_exclude,
         )
     )
@@ -112,9 +113,10 @@ def run(arguments: argparse.Namespace) -> int:
         tuple(sorted(files, key=lambda file: file.path)),
         tuple(failure for outcome in outcomes for failure in outcome.failures),
         sum(outcome.fixed for outcome in outcomes),
-        str(Path.cwd()),
+        is_trial=arguments.diff,
+        folder=str(Path.cwd()),
     )
-    _print(results, outcomes, arguments)
+    _print(results, found, outcomes, arguments)
     return _status(results, outcomes, options)
 
 
@@ -161,8 +163,8 @@ def _numbered(found: Sequence[Target], options: Options, jobs: int | None) -> It
 
 
 def _processes(found: Sequence[Target], jobs: int | None) -> int:
-    """How many processes to use; standard input belongs to this one."""
-    if jobs == 1 or (jobs is None and len(found) < 2 * _FILES_A_PROCESS) or any(target.is_input for target in found):
+    """How many processes to use."""
+    if jobs == 1 or (jobs is None and len(found) < 2 * _FILES_A_PROCESS):
         return 1
     from pai_lsp.processes import available_processors, can_fork  # noqa: PLC0415 - as above
 
@@ -171,23 +173,32 @@ def _processes(found: Sequence[Target], jobs: int | None) -> int:
     return min(jobs or available_processors(), len(found) if jobs else len(found) // _FILES_A_PROCESS)
 
 
-def _print(results: Results, outcomes: Sequence[Outcome], arguments: argparse.Namespace) -> None:
-    """The report to standard output, except where that is for a text or a diff."""
-    texts = [outcome.mended_input for outcome in outcomes if outcome.mended_input is not None]
-    if texts:
-        sys.stdout.flush()
-        sys.stdout.buffer.write("".join(texts).encode("utf-8"))
+def _print(
+    results: Results, found: Sequence[Target], outcomes: Sequence[Outcome], arguments: argparse.Namespace
+) -> None:
+    """The report to standard output, except where that is for a mended text or a diff."""
+    is_filter = arguments.fix and STANDARD_INPUT in arguments.paths
+    if is_filter:
+        _print_given(found, outcomes)
     elif arguments.diff:
         from pai_lsp.report.difference import styled_difference  # noqa: PLC0415 - rarely asked for
 
         terminal = _terminal(sys.stdout, arguments.color)
         sys.stdout.write("".join(styled_difference(outcome.difference, terminal) for outcome in outcomes))
-    output = sys.stderr if texts or arguments.diff else sys.stdout
+    output = sys.stderr if is_filter or arguments.diff else sys.stdout
     output.write(render(arguments.format, results, _terminal(output, arguments.color), KNOWN_RULES))
     for failure in results.failures:
         sys.stderr.write(f"pai-lsp: {visible(failure.path)}: {failure.reason}\n")
     if any(failure.is_fault for failure in results.failures):
         sys.stderr.write(f"pai-lsp: this is a fault of pai-lsp; please report it, see {_HOME}\n")
+
+
+def _print_given(found: Sequence[Target], outcomes: Sequence[Outcome]) -> None:
+    """The text of standard input, mended where it could be read, and in any case not lost."""
+    for target, outcome in zip(found, outcomes, strict=True):
+        if target.given is not None:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(target.given if outcome.text is None else outcome.text.encode("utf-8"))
 
 
 def _status(results: Results, outcomes: Sequence[Outcome], options: Options) -> int:

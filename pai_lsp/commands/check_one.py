@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -67,14 +66,14 @@ class Options:
 class Outcome:
     """What became of one file; `file` is None for one that turned out to be no job.
 
-    fixed: how many findings were mended. difference: a unified diff. mended_input: the text of standard input, mended.
+    fixed: how many findings were mended. difference: a unified diff. text: the mended text.
     """
 
     file: CheckedFile | None = None
     failures: tuple[Failure, ...] = ()
     fixed: int = 0
     difference: str = ""
-    mended_input: str | None = None
+    text: str | None = None
 
 
 def check_one(target: Target, options: Options) -> Outcome:
@@ -97,7 +96,7 @@ def _checked(target: Target, options: Options) -> Outcome:
         return _unreadable(UnreadableFile(target.path, target.candidate.problem), target, options)
     if target.is_configuration:
         return Outcome(check_configuration(load_configuration(target.path, BY_CODE), options))
-    data = read_bytes(target.path, sys.stdin.buffer if target.is_input else None)
+    data = target.given if target.given is not None else read_bytes(target.path)
     if isinstance(data, UnreadableFile):
         return _unreadable(data, target, options)
     if not target.candidate.is_surely_job and not might_be_job(data):
@@ -126,13 +125,16 @@ def _mended(document: Document, source: SourceFile, target: Target, options: Opt
         before = with_hidden(document.text, hidden_spans(document, check(document)))
         shown_after = with_hidden(after.text, hidden_spans(after, mended.diagnostics))
         difference = unified_difference(target.path, before, shown_after)
-    if options.writes and not target.is_input and after.text != document.text:
+    if options.writes and target.given is None and after.text != document.text:
         try:
             write_text(source, after.text)
         except OSError as error:
-            failure = Failure(target.path, f"could not be written: {error.strerror or error}", is_fault=False)
+            failure = Failure(
+                target.path, f"could not be written: {(error.strerror or str(error)).lower()}", is_fault=False
+            )
             return Outcome(_reported_document(document, check(document), options), (failure,))
-    return Outcome(file, (), mended.fixed, difference, after.text if options.writes and target.is_input else None)
+    mark = "\ufeff" if source.has_byte_order_mark else ""
+    return Outcome(file, (), mended.fixed, difference, mark + after.text)
 
 
 def _settings(settings: Settings, options: Options) -> Settings:

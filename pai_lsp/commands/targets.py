@@ -17,11 +17,11 @@ STANDARD_INPUT = "-"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """A file to look at: `path` is as the user would write it; `is_input` means that its text is on standard input."""
+    """A file to look at, with what applies to it; `given` are its bytes when they came on standard input."""
 
     candidate: Candidate
     configuration: Configuration
-    is_input: bool = False
+    given: bytes | None = None
 
     @property
     def path(self) -> str:
@@ -75,14 +75,17 @@ def missing(paths: Sequence[str]) -> Iterator[str]:
 
 
 def targets(
-    paths: Sequence[str], configurations: Configurations, *, input_name: str, force_exclude: bool
+    paths: Sequence[str], configurations: Configurations, *, given: bytes, given_name: str, force_exclude: bool
 ) -> Iterator[Target]:
-    """The files behind the paths that a user named, each once, in the order of the paths and their names."""
+    """The files behind the paths that a user named, each once, in the order of the paths and their names.
+
+    `given` are the bytes on standard input, which reports call `given_name`.
+    """
     seen: set[Path] = set()
     for path in paths:
         if path == STANDARD_INPUT:
-            configuration = configurations.of_folder(str(Path(input_name).parent))
-            yield Target(Candidate(input_name, is_named=True), configuration, is_input=True)
+            configuration = configurations.of_folder(str(Path(given_name).parent))
+            yield Target(Candidate(given_name, is_named=True), configuration, given)
             continue
         for candidate in candidates(path, configurations.excludes):
             identity = Path(candidate.path).absolute()

@@ -49,13 +49,14 @@ class Failure:
 class Results:
     """All files of a run, sorted by path.
 
-    fixed: how many findings were mended in them before this check.
+    fixed: how many findings were mended in them before this check. is_trial: the mended texts were not written.
     folder: the absolute path of the working directory, from which relative paths count.
     """
 
     files: tuple[CheckedFile, ...] = ()
     failures: tuple[Failure, ...] = ()
     fixed: int = 0
+    is_trial: bool = False
     folder: str = ""
 
 

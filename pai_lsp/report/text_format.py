@@ -38,7 +38,8 @@ def summary(results: Results, terminal: Terminal) -> str:
     found = Counter(diagnostic.severity for file in results.files for diagnostic in file.diagnostics)
     with_findings = sum(bool(file.diagnostics) for file in results.files)
     checked = len(results.files)
-    fixed = f"fixed {_count(results.fixed, 'finding')}; " if results.fixed else ""
+    verb = "would fix" if results.is_trial else "fixed"
+    fixed = f"{verb} {_count(results.fixed, 'finding')}; " if results.fixed else ""
     hidden = sum(file.not_shown for file in results.files)
     below = f"; {_count(hidden, 'finding')} below the threshold, shown with --severity hint" if hidden else ""
     if not checked:
@@ -47,7 +48,7 @@ def summary(results: Results, terminal: Terminal) -> str:
         good = terminal.styled("all good", Style.HINT)
         return f"{fixed}{good}: {_count(checked, 'file')} checked{below}"
     severities = [
-        terminal.styled(_count(found[severity], _PLURALS[severity]), _STYLES[severity])
+        terminal.styled(_count(found[severity], severity.label), _STYLES[severity])
         for severity in Severity
         if found[severity]
     ]
@@ -56,15 +57,10 @@ def summary(results: Results, terminal: Terminal) -> str:
     return f"{fixed}{', '.join(severities)} in {_count(with_findings, 'file')} ({checked} checked){more}{below}"
 
 
-_PLURALS = {
-    Severity.ERROR: "error",
-    Severity.WARNING: "warning",
-    Severity.INFORMATION: "remark",
-    Severity.HINT: "hint",
-}
-
-
 def _count(number: int, noun: str) -> str:
+    """The number with the noun in its right form; `information` has only one."""
+    if noun == Severity.INFORMATION.label:
+        return f"{number} {noun}"
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

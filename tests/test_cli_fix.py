@@ -1,0 +1,252 @@
+"""`pai-lsp check --fix` and `--diff`: what is mended, and what is left as it was."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from pai_lsp.cli import main
+from pai_lsp.diagnostic import Diagnostic, Fix, Severity
+from pai_lsp.document import Document
+from pai_lsp.files import SourceFile, write_text
+from pai_lsp.report.difference import styled_difference, unified_difference
+from pai_lsp.report.terminal import Terminal
+from pai_lsp.safe_fixes import MOST_ROUNDS, mend
+from pai_lsp.text import Span, TextEdit
+
+BAD = """\
+protocolVersion: 2
+name: train      # keep me
+type: job
+prerequisites:
+  - {name: 'justecho', type: script}
+taskRoles:
+  worker:
+    prerequisites: [ "justecho_wrong" ]   # and me
+  ps:
+    prerequisites:
+    - justechoo
+"""
+MENDED = BAD.replace("justecho_wrong", "justecho").replace("justechoo", "justecho")
+RULE = ("--select", "unknown-prerequisite")
+
+
+@pytest.fixture(autouse=True)
+def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = main(["check", *RULE, *arguments])
+    output, errors = capsys.readouterr()
+    return status, output, errors
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_only_the_wrong_words_change(capsys: pytest.CaptureFixture[str], line_end: str, mark: bytes) -> None:
+    file = Path("a.pai.yaml")
+    file.write_bytes(mark + BAD.replace("\n", line_end).encode())
+    file.chmod(0o640)
+    assert run(capsys, "--fix") == (0, "fixed 2 findings; all good: 1 file checked\n", "")
+    assert file.read_bytes() == mark + MENDED.replace("\n", line_end).encode()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert os.listdir() == ["a.pai.yaml"]  # noqa: PTH208 - nothing temporary is left behind
+    assert run(capsys, "--fix") == (0, "all good: 1 file checked\n", "")
+
+
+def test_what_can_not_be_mended_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("a.pai.yaml").write_text(BAD.replace("justechoo", "something_else"))
+    status, output, _ = run(capsys, "--fix", "--format", "concise")
+    assert status == 1
+    assert output == "a.pai.yaml:11:7: error[unknown-prerequisite] no prerequisite is named 'something_else'\n"
+    assert Path("a.pai.yaml").read_text() == MENDED.replace("- justecho", "- something_else")
+
+
+def test_only_what_is_asked_for_is_mended(capsys: pytest.CaptureFixture[str]) -> None:
+    file = Path("a.pai.yaml")
+    file.write_text(BAD)
+    main(["check", "--fix", "--ignore", "unknown-prerequisite", "--format", "json"])
+    main(["check", "--fix", "--select", "yaml-syntax"])
+    assert "justecho_wrong" in file.read_text()
+    Path(".pai-lsp.yaml").write_text("rules: {unknown-prerequisite: hint}\n")
+    capsys.readouterr()
+    assert run(capsys, "--fix")[0] == 0
+    assert file.read_text() == BAD
+    assert run(capsys, "--fix", "--severity", "hint")[0] == 0
+    assert file.read_text() == MENDED
+
+
+def test_a_file_without_findings_is_not_written(capsys: pytest.CaptureFixture[str]) -> None:
+    file = Path("a.pai.yaml")
+    file.write_text(MENDED)
+    before = file.stat()
+    assert run(capsys, "--fix")[0] == 0
+    assert (file.stat().st_ino, file.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_diff_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    file = Path("a.pai.yaml")
+    file.write_text(BAD)
+    status, output, errors = run(capsys, "--diff")
+    assert status == 1
+    assert file.read_text() == BAD
+    assert output == (
+        "--- a.pai.yaml\n"
+        "+++ a.pai.yaml\n"
+        "@@ -5,7 +5,7 @@\n"
+        "   - {name: 'justecho', type: script}\n"
+        " taskRoles:\n"
+        "   worker:\n"
+        '-    prerequisites: [ "justecho_wrong" ]   # and me\n'
+        '+    prerequisites: [ "justecho" ]   # and me\n'
+        "   ps:\n"
+        "     prerequisites:\n"
+        "-    - justechoo\n"
+        "+    - justecho\n"
+    )
+    assert errors == "would fix 2 findings; all good: 1 file checked\n"
+    file.write_text(MENDED)
+    assert run(capsys, "--diff") == (0, "", "all good: 1 file checked\n")
+
+
+def test_standard_input_is_mended_to_standard_output(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(BAD.encode())))
+    assert run(capsys, "-", "--fix") == (0, MENDED, "fixed 2 findings; all good: 1 file checked\n")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbf" + MENDED.encode())))
+    assert run(capsys, "-", "--fix")[1] == "\ufeff" + MENDED
+
+
+def test_standard_input_that_can_not_be_mended_is_not_lost(
+    capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = BAD.replace("justecho_wrong", "caf\xe9").encode("latin-1")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text)))
+    assert main(["check", "-", "--fix", "--format", "concise"]) == 1
+    output, errors = capsysbinary.readouterr()
+    assert output == text
+    assert b"unreadable-file" in errors
+
+
+def test_a_file_that_can_not_be_written(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_room(source: SourceFile, text: str) -> None:
+        raise OSError(28, "No space left on device", source.path, len(text))
+
+    monkeypatch.setattr("pai_lsp.commands.check_one.write_text", no_room)
+    Path("a.pai.yaml").write_text(BAD)
+    status, output, errors = run(capsys, "--fix", "--format", "concise")
+    assert status == 3
+    assert len(output.splitlines()) == 2
+    assert errors == "pai-lsp: a.pai.yaml: could not be written: no space left on device\n"
+
+
+def test_a_link_stays_a_link() -> None:
+    Path("real.yaml").write_text("a: 1\n")
+    Path("link.yaml").symlink_to("real.yaml")
+    write_text(SourceFile("link.yaml", "a: 1\n"), "a: 2\n")
+    assert Path("link.yaml").is_symlink()
+    assert Path("real.yaml").read_text() == "a: 2\n"
+
+
+def test_somebody_elses_change_is_not_lost() -> None:
+    Path("a.yaml").write_text("a: 3\n")
+    with pytest.raises(OSError, match="changed by somebody else"):
+        write_text(SourceFile("a.yaml", "a: 1\n"), "a: 2\n")
+    assert Path("a.yaml").read_text() == "a: 3\n"
+
+
+def test_a_write_that_fails_leaves_the_file_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise OSError("no")
+
+    Path("a.yaml").write_text("a: 1\n")
+    monkeypatch.setattr(Path, "replace", fails)
+    with pytest.raises(OSError, match="no"):
+        write_text(SourceFile("a.yaml", "a: 1\n"), "a: 2\n")
+    assert [(path.name, path.read_text()) for path in Path().iterdir()] == [("a.yaml", "a: 1\n")]
+
+
+# The rules below find words in a text that is no job; `mend` knows nothing of jobs.
+
+
+def replacing(word: str, by: str, *, safe: bool = True) -> tuple[str, str, bool]:
+    return word, by, safe
+
+
+def mended(text: str, *rules: tuple[str, str, bool], spoiled_by: str | None = None) -> tuple[str, int]:
+    """What becomes of a text under rules that replace words; with `spoiled_by` in it, a text has an error more."""
+
+    def check(document: Document) -> tuple[Diagnostic, ...]:
+        found = []
+        for word, by, safe in rules:
+            start = document.text.find(word)
+            if start >= 0:
+                span = Span(start, start + len(word))
+                fix = Fix(f"to {by}", (TextEdit(span, by),), safe=safe)
+                found.append(Diagnostic("word", Severity.WARNING, span, f"not {word}", (fix,)))
+        if spoiled_by is not None and spoiled_by in document.text:
+            found.append(Diagnostic("spoiled", Severity.ERROR, Span(0, 0), "spoiled"))
+        return tuple(found)
+
+    result = mend(Document(text), check, lambda _diagnostic: True)
+    return result.document.text, result.fixed
+
+
+def test_one_fix_uncovers_the_next() -> None:
+    assert mended("a", replacing("a", "b"), replacing("b", "c"), replacing("c", "d")) == ("d", 3)
+
+
+def test_only_safe_fixes_are_applied() -> None:
+    assert mended("a b", replacing("a", "x", safe=False), replacing("b", "y")) == ("a y", 1)
+
+
+def test_of_two_fixes_in_one_place_the_first_wins() -> None:
+    assert mended("ab", replacing("ab", "x"), replacing("b", "y")) == ("x", 1)
+    assert mended("ab", replacing("a", "x"), replacing("b", "y")) == ("xy", 2)
+
+
+def test_a_fix_that_brings_an_error_is_dropped() -> None:
+    assert mended("a b", replacing("a", "bad"), replacing("b", "good"), spoiled_by="bad") == ("a good", 1)
+    assert mended("a", replacing("a", "bad"), spoiled_by="bad") == ("a", 0)
+
+
+def test_fixes_that_only_together_bring_an_error() -> None:
+    assert mended("a b", replacing("a", "x"), replacing("b", "y"), spoiled_by="x y") == ("x b", 1)
+
+
+def test_an_error_that_was_there_before_stops_nothing() -> None:
+    assert mended("bad a", replacing("a ", "x"), replacing("a", "y"), spoiled_by="d") == ("byd y", 2)
+
+
+def test_fixes_that_go_round_in_circles_end() -> None:
+    text, fixed = mended("a", replacing("a", "b"), replacing("b", "a"))
+    assert (text, fixed) == ("b", 1)
+    text, fixed = mended("a", replacing("a", "aa"))
+    assert fixed <= MOST_ROUNDS
+    assert text == "a" * (fixed + 1)
+
+
+def test_a_fix_that_contradicts_itself_is_dropped() -> None:
+    broken = Fix("both", (TextEdit(Span(0, 2), "x"), TextEdit(Span(1, 3), "y")), safe=True)
+    found = Diagnostic("word", Severity.WARNING, Span(0, 1), "no", (broken,))
+    result = mend(Document("abc"), lambda _document: (found,), lambda _diagnostic: True)
+    assert (result.document.text, result.fixed) == ("abc", 0)
+
+
+def test_a_diff_of_texts_without_a_last_line_end_and_with_odd_ones() -> None:
+    assert unified_difference("a", "x\u2028y\rb", "x\u2028y\rc") == (
+        "--- a\n+++ a\n@@ -1,2 +1,2 @@\n x\u2028y\r-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n"
+    )
+    assert unified_difference("a", "x", "x") == ""
+
+
+def test_a_diff_in_colours() -> None:
+    shown = styled_difference(unified_difference("a", "x\n", "y\n"), Terminal(colour=True))
+    assert "\x1b[31m-x\x1b[0m\n\x1b[32m+y\x1b[0m\n" in shown
