@@ -1,0 +1,176 @@
+"""The command line besides `check`: what it prints, and what it says to a mistake."""
+
+from __future__ import annotations
+
+import json
+import sys
+import types
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pai_lsp import __version__
+from pai_lsp.cli import SUBCOMMANDS, main
+from pai_lsp.commands.known_rules import KNOWN_RULES
+from pai_lsp.commands.progress import bar, with_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = main(arguments)
+    output, errors = capsys.readouterr()
+    return status, output, errors
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "--version") == (0, f"pai-lsp {__version__}\n", "")
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    status, output, _ = run(capsys, "--help")
+    assert status == 0
+    for one in SUBCOMMANDS:
+        assert f"    {one.name} " in output
+        assert one.summary in output
+    assert "exit status:" in output
+    assert run(capsys) == (2, "", output)
+
+
+@pytest.mark.parametrize("name", [one.name for one in SUBCOMMANDS])
+def test_every_command_has_help(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    status, output, _ = run(capsys, name, "--help")
+    assert status == 0
+    assert output.startswith(f"usage: pai-lsp {name} ")
+    assert len(output.splitlines()) > 5
+
+
+def test_a_command_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    status, output, errors = run(capsys, "chekc", "x.yaml")
+    assert (status, output) == (2, "")
+    assert errors.startswith("pai-lsp: no command is named 'chekc'; did you mean 'check'?\n")
+    assert run(capsys, "--no-such-option")[0] == 2
+
+
+def test_rules(capsys: pytest.CaptureFixture[str]) -> None:
+    status, output, _ = run(capsys, "rules")
+    assert status == 0
+    rows = [line.split(maxsplit=2) for line in output.splitlines()]
+    assert [row[0] for row in rows] == [rule.code for rule in KNOWN_RULES]
+    assert ["unknown-prerequisite", "error"] in [row[:2] for row in rows]
+    assert len({rule.code for rule in KNOWN_RULES}) == len(KNOWN_RULES)
+
+
+def test_rules_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    status, output, _ = run(capsys, "rules", "--format", "json")
+    assert status == 0
+    rows = {row["code"]: row for row in json.loads(output)}
+    assert rows["unreadable-file"] == {
+        "code": "unreadable-file",
+        "severity": "error",
+        "summary": "A file or folder that is to be checked can not be read, or holds no UTF-8 text.",
+        "url": "https://pai-lsp.readthedocs.io/rules/unreadable-file/",
+    }
+
+
+@pytest.mark.parametrize("rule", KNOWN_RULES, ids=lambda rule: rule.code)
+def test_every_rule_can_be_explained(capsys: pytest.CaptureFixture[str], rule: types.SimpleNamespace) -> None:
+    status, output, _ = run(capsys, "explain", rule.code)
+    assert status == 0
+    assert output.startswith(f"{rule.code} ({rule.severity.label})\n\n{rule.summary}")
+    assert output.endswith(f"\nhttps://pai-lsp.readthedocs.io/rules/{rule.code}/\n")
+
+
+def test_an_explanation_in_colours(capsys: pytest.CaptureFixture[str]) -> None:
+    _, output, _ = run(capsys, "explain", "unreadable-file", "--color", "always")
+    assert "\x1b[1mbodyParser.text\x1b[0m" in output
+    _, output, _ = run(capsys, "explain", "unknown-prerequisite", "--color", "always")
+    assert any(line.startswith("\x1b[1;31m") and "^" in line for line in output.splitlines())
+
+
+def test_a_rule_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    status, output, errors = run(capsys, "explain", "unknown-prerequisites")
+    assert (status, output) == (2, "")
+    assert "no rule has the code 'unknown-prerequisites'; did you mean 'unknown-prerequisite'?" in errors
+
+
+@pytest.mark.parametrize(
+    ("name", "key"), [("job", "taskRoles"), ("configuration", "exclude"), ("definition", None), (None, "taskRoles")]
+)
+def test_schema(capsys: pytest.CaptureFixture[str], name: str | None, key: str | None) -> None:
+    status, output, _ = run(capsys, "schema", *([name] if name else []))
+    assert status == 0
+    schema = json.loads(output)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert key is None or key in schema["properties"]
+
+
+def test_a_schema_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "schema", "jobs")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], None),
+        (["--stdio"], None),
+        (["--tcp", "127.0.0.1:2087"], ("127.0.0.1", 2087)),
+        (["--tcp", "[::1]:0"], ("::1", 0)),
+        (["--tcp", "localhost:65535"], ("localhost", 65535)),
+    ],
+)
+def test_server(arguments: list[str], expected: tuple[str, int] | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, int] | None] = []
+
+    def serve(tcp: tuple[str, int] | None) -> int:
+        asked.append(tcp)
+        return 7
+
+    stand_in = types.ModuleType("pai_lsp.lsp.server")
+    monkeypatch.setattr(stand_in, "main", serve, raising=False)
+    monkeypatch.setitem(sys.modules, "pai_lsp.lsp.server", stand_in)
+    monkeypatch.setattr(import_module("pai_lsp.lsp"), "server", stand_in, raising=False)
+    assert main(["server", *arguments]) == 7
+    assert asked == [expected]
+
+
+@pytest.mark.parametrize("address", ["2087", ":2087", "host:", "host:70000", "host:x", "host:²"])
+def test_an_address_that_is_none(capsys: pytest.CaptureFixture[str], address: str) -> None:
+    status, _, errors = run(capsys, "server", "--tcp", address)
+    assert status == 2
+    assert f"'{address}' is not HOST:PORT" in errors
+
+
+def test_progress_shows_only_on_long_runs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("pai_lsp.commands.progress.time.monotonic", lambda: now[0])
+
+    def slowly(seconds: float) -> Iterator[int]:
+        for number in range(4):
+            now[0] += seconds
+            yield number
+
+    assert list(with_progress(slowly(0.01), 4, shown=True)) == [0, 1, 2, 3]
+    assert capsys.readouterr().err == ""
+    assert list(with_progress(slowly(0.3), 4, shown=True)) == [0, 1, 2, 3]
+    drawn = capsys.readouterr().err
+    assert drawn.startswith("\r\x1b[2K[###############---------------] 2 of 4 files\r")
+    assert drawn.endswith("4 of 4 files\r\x1b[2K")
+    assert list(with_progress(slowly(9), 4, shown=False)) == [0, 1, 2, 3]
+    assert capsys.readouterr().err == ""
+
+
+def test_the_bar() -> None:
+    assert bar(0, 3) == "-" * 30
+    assert bar(1, 3) == "#" * 10 + "-" * 20
+    assert bar(3, 3) == "#" * 30
+
+
+def test_an_interrupted_run_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pai_lsp.commands.rules.run", interrupted)
+    assert main(["rules"]) == 130
