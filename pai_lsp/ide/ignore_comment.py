@@ -1,0 +1,61 @@
+"""Silences one finding by a comment: `# pai-lsp: ignore[code]` on its line."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.diagnostic import Fix
+from pai_lsp.rules.suppression import ignores
+from pai_lsp.syntax import Scalar, Style, walk
+from pai_lsp.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from pai_lsp.diagnostic import Diagnostic
+    from pai_lsp.document import Document
+
+_HEREDOC = re.compile(r"<<-?\s*[\"'\\]?\w")
+# What holds no open quote: escaped characters, quoted words, comments.
+_CLOSED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|(?<!\S)#[^\r\n]*""", re.DOTALL)
+
+
+def ignore_comment(document: Document, diagnostic: Diagnostic) -> Fix | str:
+    """The fix that adds the comment to the line where the finding begins; or why there can be none.
+
+    In a block of shell the comment becomes one of the shell's, so it must end a whole command line.
+    """
+    title = f"Ignore '{diagnostic.code}' on this line"
+    lines = document.lines
+    number = lines.line_of(diagnostic.span.start)
+    line = lines.line_span(number)
+    written = next((one for one in ignores(document.text, lines) if number in one.lines), None)
+    if written is not None:
+        return Fix(title, (TextEdit(Span(written.span.start, written.span.start), f"{diagnostic.code}, "),))
+    scalar = _scalar_over(document, line.end)
+    if scalar is not None and (problem := _no_room(document.text, scalar, line)):
+        return problem
+    end = line.start + len(document.text[line.start : line.end].rstrip(" \t"))
+    gap = "  " if end > line.start else ""
+    return Fix(title, (TextEdit(Span(end, line.end), f"{gap}# pai-lsp: ignore[{diagnostic.code}]"),))
+
+
+def _scalar_over(document: Document, line_end: int) -> Scalar | None:
+    """The scalar that goes on behind the end of the line."""
+    for node in walk(document.syntax.root):
+        if isinstance(node, Scalar) and node.span.start < line_end < node.span.end:
+            return node
+    return None
+
+
+def _no_room(text: str, scalar: Scalar, line: Span) -> str:
+    """Why a comment at the end of a line within a scalar would change more than it should; empty when it does not."""
+    if scalar.is_block and line.start <= scalar.span.start:
+        return ""  # behind the block's indicator YAML allows a comment
+    if scalar.style is not Style.LITERAL:
+        return "a comment here would become a part of the text"
+    if text[line.start : line.end].rstrip(" \t").endswith("\\"):
+        return "the shell's line goes on behind this one"
+    if _HEREDOC.search(scalar.text):
+        return "a comment here might become a part of a here-document"
+    before = _CLOSED.sub("", text[scalar.span.start : line.end])
+    return "a comment here would become a part of a quoted word" if "'" in before or '"' in before else ""

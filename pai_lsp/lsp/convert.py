@@ -1,0 +1,125 @@
+"""Our values in the protocol's words and back. Nothing else knows that clients count in other units than we do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lsprotocol import types as lsp
+from pygls.uris import to_fs_path, urlparse
+
+from pai_lsp.text import ColumnUnit, LineIndex, Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from pai_lsp.diagnostic import Diagnostic, Related
+    from pai_lsp.lsp.client import Client
+
+SOURCE = "pai-lsp"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Translates the places of one text: offsets here, lines and columns in the client's unit there."""
+
+    lines: LineIndex
+    unit: ColumnUnit
+
+    def position(self, offset: int) -> lsp.Position:
+        """Where `offset` is."""
+        position = self.lines.position(offset, self.unit)
+        return lsp.Position(position.line, position.column)
+
+    def range(self, span: Span) -> lsp.Range:
+        """The span as a range."""
+        return lsp.Range(self.position(span.start), self.position(span.end))
+
+    def offset(self, position: lsp.Position) -> int:
+        """The offset of a position; one outside the text is drawn to the nearest place in it."""
+        return self.lines.offset(position.line, position.character, self.unit)
+
+    def span(self, range_: lsp.Range) -> Span:
+        """The range as a span, its ends in order."""
+        start, end = self.offset(range_.start), self.offset(range_.end)
+        return Span(min(start, end), max(start, end))
+
+
+def changed_text(text: str, changes: Iterable[lsp.TextDocumentContentChangeEvent], unit: ColumnUnit) -> str:
+    """The text after a client's changes, each of which means the text that those before it left."""
+    index: LineIndex | None = None
+    first_edited_line = 0
+    for change in changes:
+        if isinstance(change, lsp.TextDocumentContentChangeWholeDocument):
+            text, index = change.text, None
+            continue
+        last_line = max(change.range.start.line, change.range.end.line)
+        # Editors send the edits of many cursors from the last to the first. Lines above all of them are where they
+        # were, so one index serves for all.
+        if index is None or last_line >= first_edited_line:
+            index = LineIndex(text)
+        span = Places(index, unit).span(change.range)
+        text = text[: span.start] + change.text + text[span.end :]
+        first_edited_line = index.line_of(span.start)
+    return text
+
+
+def lsp_diagnostic(
+    diagnostic: Diagnostic,
+    uri: str,
+    places: Places,
+    client: Client,
+    other_file: Callable[[str], tuple[str, Places] | None] = lambda _: None,
+) -> lsp.Diagnostic:
+    """The diagnostic of the file `uri` with all that the client can show.
+
+    `other_file` gives URI and places of the file that a related place names; without an answer that place is left out.
+    """
+    return lsp.Diagnostic(
+        places.range(diagnostic.span),
+        diagnostic.message,
+        severity=lsp.DiagnosticSeverity(diagnostic.severity.value),
+        code=diagnostic.code,
+        code_description=lsp.CodeDescription(diagnostic.url) if client.code_description else None,
+        source=SOURCE,
+        tags=[lsp.DiagnosticTag(tag.value) for tag in diagnostic.tags if tag.value in client.tags] or None,
+        related_information=_related_information(diagnostic.related, uri, places, other_file)
+        if client.related_information
+        else None,
+    )
+
+
+def _related_information(
+    related: Sequence[Related], uri: str, places: Places, other_file: Callable[[str], tuple[str, Places] | None]
+) -> list[lsp.DiagnosticRelatedInformation] | None:
+    found: list[lsp.DiagnosticRelatedInformation] = []
+    for one in related:
+        file = (uri, places) if one.path is None else other_file(one.path)
+        if file is not None:
+            location = lsp.Location(file[0], file[1].range(one.span))
+            found.append(lsp.DiagnosticRelatedInformation(location, one.message))
+    return found or None
+
+
+def text_edits(edits: Iterable[TextEdit], places: Places) -> list[lsp.TextEdit]:
+    """Edits of one text."""
+    return [lsp.TextEdit(places.range(edit.span), edit.new_text) for edit in sorted(edits)]
+
+
+def workspace_edit(
+    edits: Iterable[TextEdit], uri: str, version: int, places: Places, client: Client
+) -> lsp.WorkspaceEdit:
+    """Edits of one file; where the client can tell versions apart it will refuse them once the text has changed."""
+    changes = text_edits(edits, places)
+    if not client.document_changes:
+        return lsp.WorkspaceEdit(changes={uri: changes})
+    document = lsp.OptionalVersionedTextDocumentIdentifier(uri, version)
+    return lsp.WorkspaceEdit(document_changes=[lsp.TextDocumentEdit(document, list(changes))])
+
+
+def path_of(uri: str) -> str:
+    """The file's path; for a document that is no file (`untitled:…`, `git:…`), what stands in its place."""
+    try:
+        return to_fs_path(uri) or urlparse(uri)[2]
+    except ValueError:  # what is no URI at all still is a name
+        return uri

@@ -1,0 +1,59 @@
+"""Tells of failures of our own without telling what the user has written.
+
+The text of an exception may quote a job, and a job may hold secrets: only the kind of the exception and the places in
+our code are told, in logs as in answers.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+def told(error: BaseException) -> str:
+    """The kind of an exception and the place where it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if not frames:
+        return type(error).__name__
+    return f"{type(error).__name__} in {_place(frames[-1])}"
+
+
+class QuietFormatter(logging.Formatter):
+    """Formats a record with the way an exception came, and without its text."""
+
+    def formatException(  # noqa: N802 - the name is the base class'
+        self,
+        ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None],
+    ) -> str:
+        """One line for each place, the last one last, and the kind."""
+        kind, _, place = ei
+        frames = traceback.extract_tb(place)
+        return "\n".join([*(f"  {_place(frame)}" for frame in frames), kind.__name__ if kind else ""])
+
+
+def log_to_stderr(level: int = logging.WARNING) -> None:
+    """Let our loggers write to standard error, which editors show, and no others.
+
+    pygls logs whole messages with the texts in them, on every level.
+    """
+    handler = logging.StreamHandler()
+    handler.setFormatter(QuietFormatter("%(levelname)s %(name)s: %(message)s"))
+    ours = logging.getLogger("pai_lsp")
+    ours.addHandler(handler)
+    ours.setLevel(level)
+    ours.propagate = False
+    for name in ("pygls", "asyncio"):
+        logger = logging.getLogger(name)
+        logger.addHandler(logging.NullHandler())
+        logger.setLevel(logging.CRITICAL + 1)
+        logger.propagate = False
+
+
+def _place(frame: traceback.FrameSummary) -> str:
+    name = frame.filename.replace("\\", "/")
+    here = name.rfind("/pai_lsp/")
+    return f"{name[here + 1 :] if here >= 0 else name.rsplit('/', 1)[-1]}:{frame.lineno} ({frame.name})"

@@ -1,0 +1,71 @@
+"""A file that is open in the client, at one version: what every feature is asked about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from pai_lsp.commands.known_rules import BY_CODE
+from pai_lsp.config import FILE_NAME
+from pai_lsp.lsp.convert import Places
+
+if TYPE_CHECKING:
+    from pai_lsp.diagnostic import Diagnostic
+    from pai_lsp.document import Document
+    from pai_lsp.lsp.client import Client
+
+JOB_LANGUAGE = "openpai-job"
+
+
+class Kind(Enum):
+    """What a file is to us; of all other YAML we say nothing."""
+
+    JOB = "job"
+    CONFIGURATION = "configuration"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, eq=False)
+class OpenDocument:
+    """The text of `document` as the client has it in `version`.
+
+    is_excluded: whether the configuration leaves this file out; then nothing is found in it.
+    """
+
+    uri: str
+    version: int
+    language: str
+    document: Document
+    client: Client
+    is_excluded: bool = False
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        return self.document.text
+
+    @cached_property
+    def places(self) -> Places:
+        """Translates between offsets and the client's positions."""
+        return Places(self.document.lines, self.client.unit)
+
+    @cached_property
+    def kind(self) -> Kind:
+        """A job is known by the language the editor gave it, its name or its root."""
+        if PurePath(self.document.path or "").name == FILE_NAME:
+            return Kind.CONFIGURATION
+        return Kind.JOB if self.language == JOB_LANGUAGE or self.document.is_job else Kind.OTHER
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What is found in it, by place."""
+        if self.kind is Kind.JOB and not self.is_excluded:
+            return self.document.diagnostics
+        if self.kind is Kind.CONFIGURATION:
+            from pai_lsp.config_reader import parse_configuration  # noqa: PLC0415 - rarely open
+
+            return parse_configuration(self.text, BY_CODE).diagnostics
+        return ()

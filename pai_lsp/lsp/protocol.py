@@ -1,0 +1,210 @@
+"""pygls' protocol with our text store instead of its own, and with answers where it would stay silent.
+
+pygls ends lines where Python does (U+2028, form feed, ...), not where LSP does, so that its incremental changes go
+astray in such texts; and it leaves requests unanswered whose parameters can not be read.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types as lsp
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInternalError,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+    JsonRpcParseError,
+    JsonRpcServerNotInitialized,
+)
+from pygls.protocol import LanguageServerProtocol, lsp_method
+
+from pai_lsp.config import FILE_NAME
+from pai_lsp.lsp.client import client_of
+from pai_lsp.lsp.commands import COMMANDS
+from pai_lsp.lsp.convert import path_of
+from pai_lsp.lsp.failures import told
+from pai_lsp.lsp.features import run_command
+from pai_lsp.lsp.parent import parent_end
+from pai_lsp.lsp.session import ARRIVED, Session
+from pai_lsp.lsp.transport import bodies
+from pai_lsp.text import ColumnUnit
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Generator
+
+    from cattrs import Converter
+    from pygls.lsp.server import LanguageServer
+
+_log = logging.getLogger(__name__)
+
+
+class Protocol(LanguageServerProtocol):
+    """The messages of one connection; `session` holds what we know of its client."""
+
+    def __init__(self, server: LanguageServer, converter: Converter) -> None:
+        self.session = Session(server)
+        self._watched_reader: asyncio.StreamReader | None = None
+        super().__init__(server, converter)
+
+    async def serve(self, reader: asyncio.StreamReader, *, ends_with_parent: bool) -> int:
+        """Answer messages until `exit`, the end of the input or, if so wished, of the client's process.
+
+        Returns:
+            The exit status that LSP asks for: 0 after a `shutdown` request, 1 without one.
+        """
+        self._watched_reader = reader if ends_with_parent else None
+        async for body in bodies(reader):
+            message = self._read(body)
+            if message.get("method") == lsp.EXIT:
+                break
+            if message:
+                self._handle(message)
+        return 0 if self._shutdown else 1
+
+    def _read(self, body: bytes) -> dict[str, Any]:
+        try:
+            message = json.loads(body)
+        except (ValueError, RecursionError):
+            self._send_error(None, JsonRpcParseError("this message is not JSON"))
+            return {}
+        if isinstance(message, dict):
+            return message
+        self._send_error(None, JsonRpcInvalidRequest("a message is a JSON object"))
+        return {}
+
+    def _handle(self, message: dict[str, Any]) -> None:
+        identifier, method = message.get("id"), message.get("method")
+        is_request = "id" in message and "method" in message
+        refused = self._refused(method) if "method" in message else None
+        if refused is not None:
+            if is_request:
+                self._send_error(identifier, refused)
+            return
+        try:
+            structured = self.structure_message({"jsonrpc": self.VERSION, **message})
+        except (JsonRpcException, TypeError, RecursionError) as error:
+            if is_request:
+                self._send_error(identifier, JsonRpcInvalidParams(f"the parameters of '{method}' can not be read"))
+            else:
+                _log.warning("a message '%s' can not be read: %s", method or "response", type(error).__name__)
+            return
+        ARRIVED.set(self.session.documents)
+        try:
+            self.handle_message(structured)
+        except Exception as error:  # noqa: BLE001 - the next message is to be answered
+            _log.exception("'%s' failed", method)
+            if is_request:
+                self._send_error(identifier, JsonRpcInternalError(f"'{method}' failed: {told(error)}"))
+
+    def _refused(self, method: Any) -> JsonRpcException | None:
+        """Why a request or notification does not fit the state of the connection."""
+        if not isinstance(method, str):
+            return JsonRpcInvalidRequest("a method is a string")
+        if self._shutdown:
+            return JsonRpcInvalidRequest("the server is shutting down")
+        if self._workspace is None and method != lsp.INITIALIZE:
+            return JsonRpcServerNotInitialized("the first request is 'initialize'")
+        if self._workspace is not None and method == lsp.INITIALIZE:
+            return JsonRpcInvalidRequest("the server is initialized already")
+        return None
+
+    def _send_error(self, identifier: Any, error: JsonRpcException) -> None:
+        self._send_data(lsp.ResponseErrorMessage(id=identifier, error=error.to_response_error()))
+
+    @lsp_method(lsp.INITIALIZE)
+    def lsp_initialize(self, params: lsp.InitializeParams) -> Generator[Any, Any, lsp.InitializeResult]:
+        """Learn what the client can do, and tell what the server can."""
+        result: lsp.InitializeResult = yield from super().lsp_initialize(params)
+        capabilities = result.capabilities
+        encoding = lsp.PositionEncodingKind(capabilities.position_encoding)
+        self.session.begin(params, client_of(params.capabilities, ColumnUnit(encoding.value)))
+        if not self.session.client.pulls_diagnostics:
+            capabilities.diagnostic_provider = None
+        if self._watched_reader is not None and params.process_id is not None and params.process_id > 0:
+            self.session.in_background(_end_with(params.process_id, self._watched_reader))
+        capabilities.execute_command_provider = lsp.ExecuteCommandOptions(commands=[*COMMANDS])
+        return result
+
+    @lsp_method(lsp.INITIALIZED)
+    async def lsp_initialized(self, *arguments: Any) -> None:
+        """Ask the client for its settings, and to be told when they change."""
+        del arguments
+        await self.session.start()
+
+    @lsp_method(lsp.SHUTDOWN)
+    def lsp_shutdown(self, *arguments: Any) -> Generator[Any, Any, None]:
+        """Begin nothing any more, and cancel what is asked."""
+        self.session.end()
+        yield from super().lsp_shutdown(*arguments)
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_OPEN)
+    def lsp_text_document__did_open(self, params: lsp.DidOpenTextDocumentParams) -> None:
+        """Keep the text."""
+        self.session.open(params.text_document)
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def lsp_text_document__did_change(self, params: lsp.DidChangeTextDocumentParams) -> None:
+        """Keep the new text."""
+        self.session.change(params.text_document, params.content_changes)
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def lsp_text_document__did_close(self, params: lsp.DidCloseTextDocumentParams) -> None:
+        """Forget the text."""
+        self.session.close(params.text_document.uri)
+
+    @lsp_method(lsp.TEXT_DOCUMENT_DID_SAVE)
+    def lsp_text_document__did_save(self, params: lsp.DidSaveTextDocumentParams) -> None:
+        """Look at a configuration that was saved; of a job there is nothing new in this."""
+        if PurePath(path_of(params.text_document.uri)).name == FILE_NAME:
+            self.session.reconfigure(look_at_files=True)
+
+    @lsp_method(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def lsp_workspace__did_change_watched_files(self, params: lsp.DidChangeWatchedFilesParams) -> None:
+        """Look at the configuration files again: no others are watched."""
+        del params
+        self.session.reconfigure(look_at_files=True)
+
+    @lsp_method(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def lsp_workspace__did_change_configuration(self, params: lsp.DidChangeConfigurationParams) -> None:
+        """Take the new settings: ask for them, or else take what was sent."""
+        if self.session.client.configuration:
+            await self.session.ask_settings()
+        else:
+            self.session.take_pushed_settings(params.settings)
+
+    @lsp_method(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def lsp_workspace__did_change_workspace_folders(
+        self, params: lsp.DidChangeWorkspaceFoldersParams
+    ) -> Generator[Any, Any, None]:
+        """Ask for the settings of the folders that there are now."""
+        yield from super().lsp_workspace__did_change_workspace_folders(params)
+        self.session.in_background(self.session.ask_settings())
+
+    @lsp_method(lsp.WORKSPACE_EXECUTE_COMMAND)
+    async def lsp_workspace__execute_command(  # type: ignore[override]  # a coroutine can be cancelled, pygls' own not
+        self, params: lsp.ExecuteCommandParams
+    ) -> Any:
+        """Run one of our commands."""
+        return await run_command(self.session, params)
+
+    def _send_data(self, data: Any) -> None:
+        """Write a message; a result that can not be written becomes an error, so that nobody waits for it."""
+        try:
+            body = json.dumps(data, default=self._serialize_message, separators=(",", ":")).encode()
+        except (TypeError, ValueError, AttributeError, RecursionError) as error:
+            _log.exception("an answer can not be written")
+            if hasattr(data, "result"):
+                self._send_error(data.id, JsonRpcInternalError(f"the answer can not be written: {told(error)}"))
+            return
+        if self.writer is not None:
+            self.writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+
+
+async def _end_with(process: int, reader: asyncio.StreamReader) -> None:
+    await parent_end(process)
+    reader.feed_eof()

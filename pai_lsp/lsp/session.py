@@ -1,0 +1,138 @@
+"""What the server knows about its one client: its open documents, each at its newest version, and its settings.
+
+This is the only part of the server that changes; every document in it is an immutable snapshot.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.document import Document
+from pai_lsp.lsp.client import Client
+from pai_lsp.lsp.convert import changed_text, path_of
+from pai_lsp.lsp.open_document import OpenDocument
+from pai_lsp.lsp.publishing import Publisher
+from pai_lsp.lsp.scheduling import Lane
+from pai_lsp.lsp.workspace_settings import (
+    WorkspaceSettings,
+    asked_sections,
+    register_watches,
+    section_configuration,
+    section_in,
+    tell_faults,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Mapping, Sequence
+
+    from lsprotocol import types as lsp
+    from pygls.lsp.server import LanguageServer
+
+    from pai_lsp.config import Configuration
+
+_log = logging.getLogger(__name__)
+
+# The documents as they were when the message that is being answered came in: a later change is not meant by it.
+ARRIVED: ContextVar[Mapping[str, OpenDocument]] = ContextVar("documents at arrival")
+
+
+class Session:
+    """The state of one connection."""
+
+    def __init__(self, server: LanguageServer) -> None:
+        self.server = server
+        self.client = Client()
+        self.lane = Lane()
+        self.settings = WorkspaceSettings()
+        self.documents: Mapping[str, OpenDocument] = {}
+        self.settings_known = asyncio.Event()
+        self._publisher = Publisher(self)
+        self._background: set[asyncio.Task[None]] = set()
+
+    def begin(self, params: lsp.InitializeParams, client: Client) -> None:
+        """Take what an `initialize` request says."""
+        self.client = client
+        self._take_sections({"": section_configuration(section_in(params.initialization_options))})
+        if not client.configuration:
+            self.settings_known.set()
+
+    async def ask_settings(self) -> None:
+        """Take the settings from the client, where it lets itself be asked."""
+        if not self.client.configuration:
+            return
+        sections = await asked_sections(self.server, list(self.server.workspace.folders.values()))
+        self.settings_known.set()
+        if sections is not None:
+            self._take_sections(sections)
+
+    async def start(self) -> None:
+        """Do what a client may be asked to do once it is initialized."""
+        await self.ask_settings()
+        await register_watches(self.server, self.client)
+
+    def take_pushed_settings(self, settings: Any) -> None:
+        """Take settings that the client has sent unasked."""
+        if isinstance(settings, dict):
+            self._take_sections({"": section_configuration(section_in(settings))})
+
+    def _take_sections(self, sections: Mapping[str, Configuration]) -> None:
+        self.settings.sections = {"": self.settings.sections[""], **sections}
+        tell_faults(self.server, sections)
+        self.reconfigure()
+
+    def open(self, item: lsp.TextDocumentItem) -> None:
+        """A document is open from now on."""
+        self.settings.forget_files()
+        self._put(self._document(item.uri, item.version, item.language_id, item.text))
+
+    def change(
+        self, identifier: lsp.VersionedTextDocumentIdentifier, changes: Sequence[lsp.TextDocumentContentChangeEvent]
+    ) -> None:
+        """An open document has a new version; changes of any other are passed over."""
+        before = self.documents.get(identifier.uri)
+        if before is not None:
+            text = changed_text(before.text, changes, self.client.unit)
+            self._put(self._document(before.uri, identifier.version, before.language, text))
+
+    def close(self, uri: str) -> None:
+        """A document is not open any more."""
+        self.documents = {other: document for other, document in self.documents.items() if other != uri}
+        self._publisher.clear(uri)
+
+    def reconfigure(self, *, look_at_files: bool = False) -> None:
+        """Settings may have changed: look at all open documents again."""
+        if look_at_files:
+            self.settings.forget_files()
+        for one in self.documents.values():
+            self._put(self._document(one.uri, one.version, one.language, one.text))
+        self._publisher.refresh()
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do something that nobody waits for."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background_ended)
+
+    def end(self) -> None:
+        """Begin nothing any more."""
+        self._publisher.stop()
+        for task in self._background:
+            task.cancel()
+
+    def _background_ended(self, task: asyncio.Task[None]) -> None:
+        self._background.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            _log.error("work in the background failed", exc_info=task.exception())
+
+    def _put(self, document: OpenDocument) -> None:
+        self.documents = {**self.documents, document.uri: document}
+        self._publisher.check_soon(document.uri)
+
+    def _document(self, uri: str, version: int, language: str, text: str) -> OpenDocument:
+        path = path_of(uri)
+        effective = self.settings.effective(path)
+        document = Document(text, effective.settings, path)
+        return OpenDocument(uri, version, language, document, self.client, effective.is_excluded)

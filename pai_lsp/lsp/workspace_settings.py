@@ -1,0 +1,151 @@
+"""What the user has decided about checking: in the editor (section `openpai`) and in the project's `.pai-lsp.yaml`.
+
+The section has the keys of the file: `rules`, `exclude`, `plugins`, `marketplace`; an extension may keep others
+there. Where both decide about the same rule, or name a marketplace, the file has the last word: it is what the command
+line goes by, and what the others in the project see. Plugins and excluded files of both add up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+
+from pai_lsp.commands.known_rules import BY_CODE
+from pai_lsp.config import FILE_NAME, Configuration, find_configuration, load_configuration
+from pai_lsp.lsp.convert import path_of
+from pai_lsp.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pygls.lsp.server import LanguageServer
+
+    from pai_lsp.lsp.client import Client
+    from pai_lsp.marketplace_settings import Marketplace
+
+SECTION = "openpai"
+# How long a client may take to tell its settings before the first check goes on without them, in seconds.
+PATIENCE = 1.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """What holds for one file."""
+
+    settings: Settings = Settings()  # noqa: RUF009 - a frozen value
+    is_excluded: bool = False
+    marketplace: Marketplace | None = None
+
+
+class WorkspaceSettings:
+    """The settings of all folders: `sections` as the editor told them, and files as they were when last looked at."""
+
+    def __init__(self) -> None:
+        self.sections: Mapping[str, Configuration] = {"": Configuration()}
+        self._files: dict[str, Configuration | None] = {}
+
+    def effective(self, path: str) -> Effective:
+        """What holds for the file `path`; for a document that is no file only the editor's settings do."""
+        folders = [folder for folder in self.sections if not folder or Path(path).is_relative_to(folder)]
+        section = self.sections[max(folders, key=len)]
+        file = self._file(str(Path(path).parent)) if Path(path).is_absolute() else None
+        return merged(section, file or Configuration(), path)
+
+    def _file(self, folder: str) -> Configuration | None:
+        if folder not in self._files:
+            found = find_configuration(folder)
+            self._files[folder] = load_configuration(found, BY_CODE) if found is not None else None
+        return self._files[folder]
+
+    def forget_files(self) -> None:
+        """Look at the files again when they are next asked for."""
+        self._files.clear()
+
+
+def merged(section: Configuration, file: Configuration, path: str) -> Effective:
+    """The editor's and the file's configuration for one file, together."""
+    severities = {**section.settings.severities, **file.settings.severities}
+    plugins = section.settings.plugins | file.settings.plugins
+    return Effective(
+        replace(file.settings, severities=severities, plugins=plugins),
+        is_excluded=section.excludes(path) or file.excludes(path),
+        marketplace=file.marketplace or section.marketplace,
+    )
+
+
+def section_configuration(section: Any, folder: str = "") -> Configuration:
+    """What the editor's section says, read as the file is; `folder` is the absolute path that patterns count from."""
+    from pai_lsp.config_reader import KEYS, parse_configuration  # noqa: PLC0415 - most editors say nothing
+
+    ours = {key: section[key] for key in KEYS if section.get(key)} if isinstance(section, dict) else {}
+    if not ours:
+        return Configuration(folder=folder)
+    return parse_configuration(json.dumps(ours, ensure_ascii=False), BY_CODE, folder=folder)
+
+
+def section_in(settings: Any) -> Any:
+    """The section in what a client sends unasked: some send it bare, some under its name."""
+    return settings[SECTION] if isinstance(settings, dict) and SECTION in settings else settings
+
+
+async def asked_sections(
+    server: LanguageServer, folders: Sequence[lsp.WorkspaceFolder]
+) -> dict[str, Configuration] | None:
+    """The sections of every folder, and of files outside of them, asked from the client; None without an answer."""
+    items = [lsp.ConfigurationItem(section=SECTION)]
+    items += [lsp.ConfigurationItem(scope_uri=folder.uri, section=SECTION) for folder in folders]
+    try:
+        answer = await server.workspace_configuration_async(lsp.ConfigurationParams(items))
+    except JsonRpcException as error:
+        _log.warning("the client does not tell its settings: error %s", error.code)
+        return None
+    paths = ["", *(path_of(folder.uri) for folder in folders)]
+    return {
+        path: section_configuration(section, path)
+        for path, section in zip(paths, answer, strict=False)
+        if isinstance(section, dict)
+    }
+
+
+def tell_faults(server: LanguageServer, sections: Mapping[str, Configuration]) -> None:
+    """Say in the client's log what is wrong in its settings."""
+    for message in {fault.message: None for section in sections.values() for fault in section.diagnostics}:
+        server.window_log_message(
+            lsp.LogMessageParams(lsp.MessageType.Warning, f"setting '{SECTION}': {message}"),
+        )
+
+
+async def register_watches(server: LanguageServer, client: Client) -> None:
+    """Ask to be told when settings or a configuration file change."""
+    wanted: list[lsp.Registration] = []
+    if client.configuration_registration:
+        method = lsp.WORKSPACE_DID_CHANGE_CONFIGURATION
+        wanted.append(lsp.Registration(method, method, {"section": SECTION}))
+    if client.watch_registration:
+        method = lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES
+        watched = lsp.FileSystemWatcher(f"**/{FILE_NAME}")
+        wanted.append(lsp.Registration(method, method, lsp.DidChangeWatchedFilesRegistrationOptions([watched])))
+    if not wanted:
+        return
+    try:
+        await server.client_register_capability_async(lsp.RegistrationParams(wanted))
+    except JsonRpcException as error:
+        _log.warning("the client does not watch for changed settings: error %s", error.code)
+
+
+async def known(event: asyncio.Event) -> None:
+    """Wait, but not for ever, until the client has told its settings."""
+    if not event.is_set():
+        try:
+            await asyncio.wait_for(event.wait(), PATIENCE)
+        except asyncio.TimeoutError:
+            event.set()
