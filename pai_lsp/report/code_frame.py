@@ -103,15 +103,17 @@ def _cropped(laid_out: LaidOut, window: _Window) -> str:
     total = laid_out.cells[-1]
     if left == 0 and total <= right:
         return laid_out.text
+    first, last = left + (left > 0), right - (total > right)
+    before, behind = (_CUT if left > 0 else ""), (_CUT if total > right else "")
+    if laid_out.text.isascii():
+        return before + laid_out.text[first:last] + behind
     shown: list[str] = []
     cell = 0
     for character in laid_out.text:
         width = cell_width(character)
-        if cell >= left + (left > 0) and cell + width <= right - (total > right):
+        if cell >= first and cell + width <= last:
             if not shown and left > 0:
-                shown.append(_CUT + " " * (cell - left - 1))
+                shown.append(before + " " * (cell - first))
             shown.append(character)
         cell += width
-    if total > right:
-        shown.append(_CUT)
-    return "".join(shown)
+    return "".join(shown) + behind

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class LaidOut:
     cells: tuple[int, ...]
 
 
+@lru_cache(maxsize=16)
 def lay_out(line: str) -> LaidOut:
     """Show a line: tabs become blanks, control characters become visible signs, wide characters take two cells."""
     if line.isascii() and line.isprintable():
