@@ -29,6 +29,8 @@ from pai_lsp.prerequisite_uses import PrerequisiteUses, prerequisite_uses
 from pai_lsp.requirements import RequireGraph, require_graph
 from pai_lsp.schema import StructureError, structure_errors
 from pai_lsp.settings import Settings
+from pai_lsp.shell import read_script
+from pai_lsp.shell_script import Script
 from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence, Syntax, plain_value
 from pai_lsp.template import Tag, TemplateFault, tags
 from pai_lsp.template_answers import TemplateAnswer, template_answers
@@ -328,6 +330,14 @@ class Job:
     def command_text(self, role: TaskRole) -> MappedText:
         """What a role runs, before templates are filled: each command trimmed, joined by line ends."""
         return joined([trimmed(mapped(self.text, scalar)) for scalar in self.command_parts(role)], "\n")
+
+    @cached_property
+    def scripts(self) -> dict[str, Script]:
+        """What each role's `command_text` says to bash; places in it are found in the file by `command_text`."""
+        return {
+            role.name: read_script("\n".join(scalar.text.strip() for scalar in self.command_parts(role)))
+            for role in self.task_roles
+        }
 
     @cached_property
     def command_templates(self) -> dict[str, tuple[MappedText, tuple[Tag, ...], TemplateFault | None]]:
