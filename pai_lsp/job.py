@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pai_lsp.content import MappedText, joined, mapped, trimmed
 from pai_lsp.definition import (
@@ -31,13 +31,12 @@ from pai_lsp.schema import StructureError, structure_errors
 from pai_lsp.settings import Settings
 from pai_lsp.shell import read_script
 from pai_lsp.shell_script import Script
+from pai_lsp.shipped_schemas import Kind
 from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence, Syntax, plain_value
 from pai_lsp.template import Tag, TemplateFault, tags
 from pai_lsp.template_answers import TemplateAnswer, template_answers
 from pai_lsp.template_uses import TemplateUse, template_uses
-
-if TYPE_CHECKING:
-    from pai_lsp.text import Span
+from pai_lsp.text import Span
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,12 +191,26 @@ class Job:
     @cached_property
     def plain(self) -> Any:
         """The whole file as the rest-server's value."""
-        return plain_value(self.syntax.root)
+        return plain_value(self.content)
+
+    @cached_property
+    def content(self) -> Node | None:
+        """All that the file says: the job, or the definitions, those of several documents as one list."""
+        documents = self.syntax.documents
+        if not self.is_catalogue or len(documents) < 2:
+            return self.syntax.root
+        items = [item for node in documents for item in (node.items if isinstance(node, Sequence) else (node,)) if item]
+        return Sequence(Span(0, len(self.text)), tuple(items))
 
     @cached_property
     def structure_errors(self) -> tuple[StructureError, ...]:
-        """What is wrong with the shape of the job; nothing for a file of definitions, which has another shape."""
-        return () if self.is_catalogue else structure_errors(self.plain)
+        """What is wrong with the shape of the file; paths lead through `content`."""
+        return structure_errors(self.plain, self.schema_kind)
+
+    @property
+    def schema_kind(self) -> Kind:
+        """Which schema the file follows."""
+        return "definition" if self.is_catalogue else "job"
 
     @cached_property
     def prerequisites(self) -> tuple[Definition, ...]:

@@ -15,19 +15,17 @@ _MOST = 3
 def nearest(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
     """The few candidates that look most like `name`, best first; upper and lower case count as equal.
 
-    A candidate that differs only in case, `-`, `_`, blanks or a plural `s` comes before all others.
+    Candidates that differ only in case, `-`, `_`, blanks or a plural `s` leave no room for others.
     """
     from difflib import SequenceMatcher  # noqa: PLC0415 -- only wrong names pay for it
 
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(name.lower())
+    others = [candidate for candidate in dict.fromkeys(candidates) if candidate != name]
+    if same := sorted(candidate for candidate in others if _bare(candidate) == _bare(name)):
+        return tuple(same[:_MOST])
     scored: list[tuple[float, str]] = []
-    for candidate in dict.fromkeys(candidates):
-        if candidate == name:
-            continue
-        if _bare(candidate) == _bare(name):
-            scored.append((-2.0, candidate))
-            continue
+    for candidate in others:
         matcher.set_seq1(candidate.lower())
         # The two quick bounds spare the slow count for most names of a large catalogue.
         if all(bound() >= _NEAR for bound in (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)):

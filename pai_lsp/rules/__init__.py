@@ -5,8 +5,18 @@
 
 from __future__ import annotations
 
-from pai_lsp.rules import hived, images, notifications, references, resources, suppression, syntax
+from pai_lsp.rules import hived, images, notifications, references, resources, structure, suppression, syntax, values
 
-RULES = (*syntax.RULES, *references.RULES, *images.RULES, *resources.RULES, *hived.RULES, *notifications.RULES, *suppression.RULES)
+RULES = (
+    *syntax.RULES,
+    *structure.RULES,
+    *values.RULES,
+    *references.RULES,
+    *images.RULES,
+    *resources.RULES,
+    *hived.RULES,
+    *notifications.RULES,
+    *suppression.RULES,
+)
 
 BY_CODE = {rule.code: rule for rule in RULES}
