@@ -28,7 +28,7 @@ _SEVERITIES = {severity.label: severity for severity in Severity}
 # For programs, which choose themselves; people get what matters.
 _COMPLETE_FORMATS = frozenset({"json", "sarif"})
 # With fewer files to each process, forking costs more than it saves.
-_FILES_A_PROCESS = 16
+_FILES_A_PROCESS = 24
 _HOME = "https://pai-lsp.readthedocs.io/"
 
 _DESCRIPTION = """\
