@@ -1,0 +1,75 @@
+"""Filling `<% $… %>` in plugin parameters as the released runtime does it, in the written text of all parameters.
+
+Source: openpai-runtime, src/init.d/initializer.py, replace_ref.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.expand.runtime_reading import RuntimeStopError
+
+if TYPE_CHECKING:
+    from pai_lsp.expand.runtime_reading import RuntimeRole
+
+_REFERENCE = re.compile(r"<%(\s*)\$([\s\S]*?)(\s*)%>")
+_OPENING = re.compile(r"<%(\s*)\$")
+_CLOSING = re.compile(r"(\s*)%>")
+_INDEXES = re.compile(r"([\s\S]*?)\[(\s*)([0-9]+)(\s*)\]")
+
+
+def with_references_filled(text: str, role: RuntimeRole, *, shows_secrets: bool) -> str:
+    """The text with its references replaced.
+
+    shows_secrets: whether secrets are filled in too, as the runtime does it. Such a text must never be shown; without,
+        references to secrets stay as they are written.
+
+    Raises:
+        RuntimeStopError: where a reference finds nothing, or something that is no text.
+    """
+
+    def replaced(match: re.Match[str]) -> str:
+        path = _CLOSING.sub("", _OPENING.sub("", match[0]))
+        value = _found(path, role)
+        if value is None:
+            return ""
+        if not isinstance(value, str):
+            raise RuntimeStopError(f"'${path}' is no text, and the runtime fills only text into plugin parameters")
+        return match[0] if path.split(".")[0] == "secrets" and not shows_secrets else value
+
+    return _REFERENCE.sub(replaced, text)
+
+
+def names_secret(text: str) -> bool:
+    """Whether a reference to a secret may stand in the text."""
+    return "secrets" in text and _REFERENCE.search(text) is not None
+
+
+def _found(path: str, role: RuntimeRole) -> Any:
+    root, *steps = path.split(".")
+    try:
+        value = _root(root, role)
+        for step in steps:
+            indexes = _INDEXES.findall(step)
+            if not indexes:
+                value = value[step]
+            for name, _, index, _ in indexes:
+                if name:
+                    value = value[name]
+                value = value[int(index)]
+    except (LookupError, TypeError):
+        raise RuntimeStopError(f"'${path}' finds nothing in the runtime") from None
+    return value
+
+
+def _root(name: str, role: RuntimeRole) -> Any:
+    if name == "parameters":
+        return role.job.values[name]
+    if name == "secrets":
+        return role.job.secrets
+    if name in {"script", "output", "data"}:
+        for prerequisite in role.job.values["prerequisites"]:
+            if prerequisite["type"] == name and prerequisite["name"] == role.values[name]:
+                return prerequisite
+    raise LookupError(name)

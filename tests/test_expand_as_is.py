@@ -1,0 +1,334 @@
+"""What a released cluster runs for a file as it is: templates, plugin parameters, order, policies."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pai_lsp.expand.as_is import RoleRun, released_run
+from pai_lsp.expand.javascript import trim
+from pai_lsp.expand.runtime_reading import masked_text
+from pai_lsp.expand.secret_rendering import with_secrets_left
+from pai_lsp.expand.server_rendering import rendered
+from pai_lsp.job import Job
+from pai_lsp.settings import Settings
+from pai_lsp.syntax import parse
+from pai_lsp.template import TemplateFault
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VALUES = {
+    "$parameters": {
+        "rate": "0.1", "epochs": 5, "half": 0.5, "list": ["x", ["y", "z"], None], "map": {"key": "v"}, "none": None,
+        "again": "<% $parameters.rate %>", "face": "😀", "flag": True, "empty": "",
+    },
+    "$data": {"name": "mnist", "uri": ["https://a/1", "https://a/2"]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("template", "command"),
+    [
+        ("a <% $parameters.rate %> b", "a 0.1 b"),
+        ("<%$parameters.epochs%><%\n$parameters.half\n%>", "50.5"),
+        ("<% $parameters.list %>|<% $parameters.list[1][0] %>|<% $parameters.list.0 %>", "x,y,z,|y|x"),
+        ("<% $parameters.map %> <% $parameters.flag %> [<% $parameters.empty %>]", "[object Object] true []"),
+        ("<% $parameters.none %> <% $parameters.list[7] %>", "<% $parameters.none %> <% $parameters.list.7 %>"),
+        ("<% $secrets.token %> <%   unknown name %>", "<% $secrets.token %> <% unknown name %>"),
+        ("<% $parameters.again %>", "<% $parameters.rate %>"),
+        ("<% $data.uri.length %> <% $parameters.rate.length %> <% $parameters.face.length %>", "2 3 2"),
+        ("<% $data.uri[ 0 ] %>", "<% $data.uri[ 0 ] %>"),
+        ("<% $parameters.constructor.name %> <% $parameters.rate.toUpperCase %>", "Object [OBJECT OBJECT]"),
+        ("<% . %> <% toString %>", "[object Object] [object Object]"),
+        ("a<%# $parameters.rate %> in <%/ $parameters.rate %>b<%^ none %>c<%/none%>", "ab"),
+        ("a<%! note %>b<%& $parameters.rate %>c<%{ $parameters.rate }%>d<%> part %>e", "abcde"),
+        ("echo 1\n  <%! note %>  \necho 2", "echo 1\necho 2"),
+        ("echo 1\n  <%! note %> x\necho 2", "echo 1\n   x\necho 2"),
+        ("<%={{ }}=%>{{ $parameters.rate }} <% $parameters.rate %>", "0.1 <% $parameters.rate %>"),
+        ("  \ufeff echo %> \u3000\n", "echo %>"),
+        ("constructor\necho", "constructor\necho"),
+    ],
+)  # fmt: skip
+def test_the_rest_server_renders_as_mustache_does(template: str, command: str) -> None:
+    assert rendered(template, VALUES) == command
+
+
+@pytest.mark.parametrize(
+    ("template", "place"),
+    [
+        ('echo a; printf "<%s>"', "<%"),
+        ("x <%# open %> y", "<%# open %>"),
+        ("x <%/ open %> y", "<%/ open %>"),
+        ("x <%# a %><%/ b %> y", "<%# a %>"),
+        ("x <%=one=%> y", "<%=one=%>"),
+        ("x <% $parameters.epochs.toFixed %> y", "<% $parameters.epochs.toFixed %>"),
+        ("toString", "toString"),
+    ],
+)  # fmt: skip
+def test_a_template_that_the_rest_server_dies_of_is_shown(template: str, place: str) -> None:
+    fault = rendered(template, VALUES)
+    assert isinstance(fault, TemplateFault)
+    assert template[fault.span.start : fault.span.end] == place
+
+
+def test_trimming_is_javascripts() -> None:
+    assert trim("\ufeff\xa0 a\x1c \u2028") == "a\x1c"
+
+
+JOB = """\
+protocolVersion: 2
+name: train
+type: job
+parameters: {rate: "0.1", epochs: 5, quote: it's, list: [x, y], none: null}
+secrets: {token: abc, broken: it's}
+prerequisites:
+  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
+  - {type: data, name: mnist, uri: [https://a/1], version: 3}
+  - type: script
+    name: setup
+    plugin: com.microsoft.pai.runtimeplugin.cmd
+%s
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    data: mnist
+    prerequisites: [setup]
+    resourcePerInstance: {cpu: 1, memoryMB: 1, gpu: 0}
+    commands: [echo hello]
+"""
+
+
+def worker(text: str, settings: Settings | None = None) -> RoleRun | str:
+    """What runs in the role, or why nothing does with the words it is about."""
+    run = released_run(Job(parse(text), settings or Settings()))
+    if run.stops:
+        stop = run.stops[0]
+        return f"{text[stop.span.start : stop.span.end]}: {stop.message}"
+    return run.roles["worker"]
+
+
+def with_setup(text: str) -> str:
+    """The job with these lines in the definition of its prerequisite."""
+    return JOB % "\n".join(f"    {line}" for line in text.splitlines())
+
+
+def callbacks(*commands: str, event: str = "taskStarts") -> str:
+    """A callback with these items, written as YAML."""
+    lines = "\n".join(f"    - {command}" for command in commands)
+    return with_setup(f"callbacks:\n- event: {event}\n  commands:\n{lines}")
+
+
+@pytest.mark.parametrize(
+    ("item", "line"),
+    [
+        ("echo <% $parameters.rate %> <% $data.uri[ 0 ] %>", "echo 0.1 https://a/1"),
+        ("echo <% $parameters.list[1] %><% $parameters.none %>", "echo y"),
+        ("echo <% $secrets.token %> <% foo %> <%# x %>", "echo <% $secrets.token %> <% foo %> <%# x %>"),
+        ('grep "\\\\d" f', 'grep "\\\\\\\\d" f'),
+        ("\"grep 'a\\\\d' f\"", "grep 'a\\d' f"),
+        ('"a\\nb\\tc"', "a\\nb\\tc"),
+        ("\"echo 'a\\nb'\"", "echo 'a\nb'"),
+        (">-\n      one\n      two", "one two"),
+        ("~", "None"),
+        ("' '", " "),
+        ("echo 中文 😀", "echo 中文 😀"),
+    ],
+)
+def test_an_item_of_a_callback_is_mangled_as_the_runtime_mangles_it(item: str, line: str) -> None:
+    run = worker(callbacks(item))
+    assert isinstance(run, RoleRun), run
+    assert run.pre == (f"set -o errexit\n{line}\n",)
+
+
+@pytest.mark.parametrize(
+    ("item", "why"),
+    [
+        ("""'echo "it''s"'""", "setup: the runtime's YAML reader fails on the plugin's parameters"),
+        ("5", "setup: the plugin fails on its parameters"),
+        ("yes", "setup: the plugin fails on its parameters"),
+        ("[a]", "setup: the plugin fails on its parameters"),
+        ("echo <% $parameters.epochs %>", "setup: '$parameters.epochs' is no text, and the runtime fills only text"),
+        ("echo <% $parameters.nope %>", "setup: '$parameters.nope' finds nothing in the runtime"),
+        ("echo <% $script.uri %>", "setup: '$script.uri' finds nothing in the runtime"),
+        ("echo <% $other.x %>", "setup: '$other.x' finds nothing in the runtime"),
+        ("echo <% $data.version %>", "setup: '$data.version' is no text, and the runtime fills only text"),
+        ("echo <% $secrets.broken %>", "setup: the runtime's YAML reader fails on the plugin's parameters"),
+    ],
+)  # fmt: skip
+def test_an_item_that_ends_the_task_is_a_stop_at_the_reference(item: str, why: str) -> None:
+    stop = worker(callbacks(item))
+    assert isinstance(stop, str)
+    assert stop.startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("lines", "pre", "post"),
+    [
+        ("callbacks:\n- {event: taskSucceeds, commands: [a, b]}", (), ("set -o errexit\na\nb\n",)),
+        ("callbacks:\n- {event: taskFails, commands: [a]}\n- {event: tasksucceeds, commands: [b]}", (), ()),
+        ("callbacks:\n- {event: taskStarts, commands: [a]}\n- {event: taskStarts, commands: [b]}",
+         ("set -o errexit\na\nb\n",), ()),
+        ("callbacks:\n- {event: taskStarts, commands: ls}", ("set -o errexit\nl\ns\n",), ()),
+        ("callbacks:\n- {event: taskStarts, commands: null}", ("set -o errexit\nN\no\nn\ne\n",), ()),
+        ("preCommands: [a]\npostCommands: [b]", ("set -o errexit\na\n",), ("set -o errexit\nb\n",)),
+        ("failurePolicy: Ignore\npreCommands: [a]", ("set +o errexit\na\nset -o errexit\n",), ()),
+        ("failurePolicy: whatever\npreCommands: [a]", ("set -o errexit\na\n",), ()),
+        ("failurePolicy: ignore\npreCommands: [5]", (), ()),
+        ("failurePolicy: ignore\npreCommands: [a]\npostCommands: [5]", ("set +o errexit\na\nset -o errexit\n",), ()),
+        ("require: [mnist]\npathForUser: /data", (), ()),
+    ],
+)  # fmt: skip
+def test_the_cmd_plugin_writes_what_it_is_given(lines: str, pre: tuple[str, ...], post: tuple[str, ...]) -> None:
+    assert worker(with_setup(lines)) == RoleRun(pre, "echo hello", post)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "callbacks: null",
+        "callbacks: [{commands: [a]}]",
+        "callbacks: [{event: taskStarts}]",
+        "callbacks: []\npreCommands: [a]",
+        "failurePolicy: 5\npreCommands: [a]",
+        "failurePolicy: Ignore\npreCommands: [5]",
+    ],
+)
+def test_the_cmd_plugin_ends_the_task_on_parameters_of_the_wrong_form(lines: str) -> None:
+    assert worker(with_setup(lines)) == "setup: the plugin fails on its parameters"
+
+
+def test_plugins_run_in_order_before_and_in_reverse_behind() -> None:
+    text = with_setup("preCommands: [setup]\npostCommands: [clean]").replace(
+        "[setup]\n    res", "[setup, setup]\n    res"
+    )
+    run = worker(
+        f"{text}extras:\n"
+        "  com.microsoft.pai.runtimeplugin:\n"
+        "    - {plugin: ssh, parameters: {jobssh: true}}\n"
+        "    - {plugin: cmd, taskroles: [other], parameters: {preCommands: [never]}}\n"
+        "    - {plugin: cmd, taskroles: [worker], parameters: {preCommands: [x1], postCommands: [x2]}}\n"
+        "    - {plugin: cmd}\n"
+        "    - {plugin: cmd, parameters: null}\n"
+    )
+    header = "set -o errexit\n"
+    assert run == RoleRun(
+        (f"{header}setup\n", f"{header}setup\n", f"{header}x1\n"),
+        "echo hello",
+        (f"{header}x2\n", f"{header}clean\n", f"{header}clean\n"),
+    )
+
+
+@pytest.mark.parametrize("name", ["", "CMD", "cmd.x", "../cmd", "x/../cmd"])
+def test_a_plugin_that_the_runtime_does_not_have_ends_the_task(name: str) -> None:
+    text = with_setup("preCommands: [a]").replace("runtimeplugin.cmd", f"runtimeplugin.{name}")
+    assert worker(text) == f"setup: the runtime has no plugin '{name}'"
+
+
+def test_the_name_of_a_plugin_is_a_path() -> None:
+    run = worker(with_setup("preCommands: [a]").replace("runtimeplugin.cmd", "runtimeplugin./ssh/../../plugins/cmd"))
+    assert run == RoleRun(("set -o errexit\na\n",), "echo hello", ())
+
+
+def test_a_plugin_of_the_site_is_no_stop() -> None:
+    text = with_setup("anything: [a]").replace("runtimeplugin.cmd", "runtimeplugin.ours")
+    assert worker(text, Settings(plugins=frozenset({"ours"}))) == RoleRun((), "echo hello", ())
+
+
+def test_a_plugin_without_the_prefix_is_ignored() -> None:
+    assert worker(with_setup("preCommands: [a]").replace("com.microsoft.pai.runtimeplugin.cmd", "cmd")) == RoleRun(
+        (), "echo hello", ()
+    )
+
+
+def test_a_role_that_the_runtime_does_not_find_never_starts() -> None:
+    text = with_setup("preCommands: [a]").replace("  worker:", "  my_worker:")
+    assert worker(text) == (
+        "my_worker: the runtime looks for the task role under 'myworker', and does not find it"
+    )  # fmt: skip
+
+
+def test_deployments_stand_around_the_commands() -> None:
+    text = with_setup("preCommands: [a]").replace(
+        "taskRoles:",
+        "deployments:\n"
+        "  - name: prod\n"
+        "    taskRoles:\n"
+        '      worker: {preCommands: [" before "], postCommands: ["after <% $parameters.rate %>"]}\n'
+        "defaults: {deployment: prod}\n"
+        "taskRoles:",
+    )
+    run = worker(text)
+    assert isinstance(run, RoleRun)
+    assert run.command == "before\necho hello\nafter 0.1"
+
+
+def test_secrets_stay_as_they_are_and_other_tags_are_emptied() -> None:
+    text = with_setup("preCommands: [a]").replace(
+        "[echo hello]", '["x <% $secrets.token %> <% $secrets.nope %> <% $parameters.none %> <% foo %> y"]'
+    )
+    run = worker(text)
+    assert isinstance(run, RoleRun)
+    assert run.command == "x <% $secrets.token %>    y"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("a <% $secrets.list.0 %> <% $secrets.list.9 %> b", "a <% $secrets.list.0 %>  b"),
+        ("a <% $secrets.map.key %> <% $secrets.map.no %> b", "a <% $secrets.map.key %>  b"),
+        ("a\n<%! note %>\nb <%# x %>gone<%/ x %> <%> part %> <% y", "a\nb   <% y"),
+    ],
+)
+def test_what_the_second_reader_leaves(text: str, left: str) -> None:
+    assert with_secrets_left(text, {"list": ["s"], "map": {"key": "s"}}) == left
+    assert with_secrets_left(text, {}) == text
+
+
+def test_the_runtime_loses_what_the_masking_of_secrets_swallows() -> None:
+    text = JOB % "    preCommands: [a]"
+    swallowed = text.replace("prerequisites:\n  - {type: d", '"prerequisites":\n  - {type: d')
+    assert worker(text) == RoleRun(("set -o errexit\na\n",), "echo hello", ())
+    assert worker(swallowed) == RoleRun((), "echo hello", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("a: 1\nsecrets:\n  x: y\nb: 2\n", 'a: 1\nsecrets: "******"\nb: 2\n'),
+        ("secrets:\n  x: y\n", 'secrets: "******"'),
+        ("a: 1\nsecrets : {x: y}\n", "a: 1\nsecrets : {x: y}\n"),
+        ("secrets: {\n x: y\n}\n# note\nb: 2", 'secrets: "******"\nb: 2'),
+    ],
+)
+def test_secrets_are_masked_by_a_pattern(text: str, masked: str) -> None:
+    assert masked_text(text) == masked
+
+
+def test_the_command_line_prints_what_runs(tmp_path: Path) -> None:
+    job = tmp_path / "train.pai.yaml"
+    job.write_text(with_setup("preCommands: [a]"), encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, "-m", "pai_lsp", "expand", "--as-is", "--format", "json", str(job)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    role = {"pre": ["set -o errexit\na\n"], "command": "echo hello", "post": []}
+    assert json.loads(run.stdout) == {"version": 1, "taskRoles": {"worker": role}}
+
+
+def test_the_command_line_says_why_nothing_runs(tmp_path: Path) -> None:
+    job = tmp_path / "train.pai.yaml"
+    job.write_text(callbacks("echo <% $parameters.nope %>"), encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, "-m", "pai_lsp", "expand", "--as-is", "--format", "json", str(job)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 1
+    assert run.stdout == ""
+    assert "'$parameters.nope' finds nothing in the runtime" in run.stderr
