@@ -13,14 +13,14 @@ import pytest
 from pai_lsp import document
 from pai_lsp.cli import main
 from pai_lsp.commands import check_one
-from pai_lsp.diagnostic import Rule, Severity
+from pai_lsp.diagnostic import Finding, Related, Rule, Severity
 from pai_lsp.report import FORMATS
 from pai_lsp.rules import RULES
+from pai_lsp.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.diagnostic import Finding
     from pai_lsp.job import Job
 
 GOOD = """\
@@ -367,3 +367,18 @@ def test_colours_on_demand(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert "\x1b[1;31m" in run(capsys)[1]
     assert "\x1b" not in run(capsys, "--color", "never")[1]
+
+
+def test_a_place_in_another_file_is_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def check(job: Job) -> Iterator[Finding]:
+        del job
+        places = ((Span(6, 10), "market/b.yaml"), (Span(0, 1), "gone.yaml"), (Span(0, 1), "marketplace://c/d"))
+        yield Finding(Span(0, 4), "look there", related=tuple(Related(span, "there", path) for span, path in places))
+
+    write("a.pai.yaml", GOOD)
+    write("market/b.yaml", "name: here\n")
+    monkeypatch.setattr(document, "RULES", (Rule("pointing", Severity.ERROR, check, "Never mind."),))
+    _, output, _ = run(capsys, "--format", "json")
+    starts = [related["start"] for related in json.loads(output)["diagnostics"][0]["related"]]
+    assert starts == [{"line": 1, "column": 7, "offset": 6}, None, None]
+    assert " 1 | name: here\n   |       ----\n" in run(capsys)[1]

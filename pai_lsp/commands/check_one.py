@@ -156,10 +156,24 @@ def _unreadable(file: UnreadableFile, target: Target, options: Options) -> Outco
 
 def _reported_document(document: Document, diagnostics: tuple[Diagnostic, ...], options: Options) -> CheckedFile:
     file = _reported(document.path or "", document.text, diagnostics, options)
+    file = replace(file, other_texts=_other_texts(file))
     if not file.diagnostics or not (hidden := hidden_spans(document, diagnostics)):
         return file
     shown = tuple(without_hidden_words(diagnostic, document.text, hidden) for diagnostic in file.diagnostics)
     return replace(file, text=with_hidden(document.text, hidden), diagnostics=shown, hidden=hidden)
+
+
+def _other_texts(file: CheckedFile) -> dict[str, str]:
+    """The texts of the other files on this machine that findings point to, so that their places can be shown."""
+    paths = {related.path for diagnostic in file.diagnostics for related in diagnostic.related} - {None, file.path}
+    texts: dict[str, str] = {}
+    for path in paths:
+        if path is not None and "://" not in path:
+            data = read_bytes(path)
+            source = data if isinstance(data, UnreadableFile) else decoded(path, data)
+            if isinstance(source, SourceFile):
+                texts[path] = source.text
+    return texts
 
 
 def _reported(path: str, text: str, diagnostics: tuple[Diagnostic, ...], options: Options) -> CheckedFile:
@@ -168,23 +182,29 @@ def _reported(path: str, text: str, diagnostics: tuple[Diagnostic, ...], options
     return CheckedFile(path, text if shown else "", shown, not_shown=len(counted) - len(shown))
 
 
+class _Gatherer(logging.Handler):
+    """Makes a `Failure` of every fault that is logged."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(logging.ERROR)
+        self.failures: list[Failure] = []
+        self._path = path
+
+    def emit(self, record: logging.LogRecord) -> None:
+        told = _told(record.exc_info[1]) if record.exc_info and record.exc_info[1] else "an error"
+        self.failures.append(Failure(self._path, f"{record.getMessage()}: {told}"))
+
+
 @contextmanager
 def _rule_failures(path: str) -> Iterator[list[Failure]]:
     """Gather the faults of single rules, which the checker logs and passes over."""
-    failures: list[Failure] = []
-
-    class Gatherer(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            told = _told(record.exc_info[1]) if record.exc_info and record.exc_info[1] else "an error"
-            failures.append(Failure(path, f"{record.getMessage()}: {told}"))
-
     logger = logging.getLogger("pai_lsp")
-    gatherer = Gatherer(logging.ERROR)
+    gatherer = _Gatherer(path)
     propagates = logger.propagate
     logger.addHandler(gatherer)
     logger.propagate = False
     try:
-        yield failures
+        yield gatherer.failures
     finally:
         logger.removeHandler(gatherer)
         logger.propagate = propagates

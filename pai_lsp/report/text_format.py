@@ -68,8 +68,8 @@ def _finding(item: Placed, terminal: Terminal) -> Iterator[str]:
     diagnostic = item.diagnostic
     style = _STYLES[diagnostic.severity]
     code = terminal.linked(diagnostic.code, diagnostic.url)
-    label = terminal.styled(f"{diagnostic.severity.label}[", style) + terminal.styled(code, style)
-    yield f"{label}{terminal.styled(']', style)}: {terminal.styled(visible(diagnostic.message), Style.STRONG)}"
+    label = terminal.styled(f"{diagnostic.severity.label}[{code}]", style)
+    yield f"{label}: {terminal.styled(visible(diagnostic.message), Style.STRONG)}"
     width = max(
         number_width(item.lines, diagnostic.span),
         *(number_width(related.lines, related.span) for related in item.related if related.lines is not None),
