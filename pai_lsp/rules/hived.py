@@ -176,8 +176,8 @@ def hived_affinity_inconsistent(job: Job) -> Iterator[Finding]:
 def hived_sku_number_ignored(job: Job) -> Iterator[Finding]:
     """A number of SKUs is written, which HiveD does not read.
 
-    The rest-server computes the number for each instance from `cpu`, `memoryMB` and `gpu`. `skuNum` only fills a field
-    of the portal's form, and `skuNumber` is overwritten.
+    The rest-server computes the number for each instance from `cpu`, `memoryMB` and `gpu`, and writes it over
+    `skuNumber`. (`skuNum` is the portal's own: it fills a field of the form.)
     Source: rest-server, middlewares/v2/hived.js (leafCellNumber).
 
         extras:
@@ -197,11 +197,10 @@ def hived_sku_number_ignored(job: Job) -> Iterator[Finding]:
                 skuType: K80
     """
     for entry in _role_entries(job):
-        for key in ("skuNum", "skuNumber"):
-            number = entry.value.entry(key) if isinstance(entry.value, Mapping) else None
-            if number is not None:
-                message = f"'{key}' has no effect: the number of SKUs follows from 'cpu', 'memoryMB' and 'gpu'"
-                yield Finding(number.key.span, message)
+        number = entry.value.entry("skuNumber") if isinstance(entry.value, Mapping) else None
+        if number is not None:
+            message = "'skuNumber' has no effect: the number of SKUs follows from 'cpu', 'memoryMB' and 'gpu'"
+            yield Finding(number.key.span, message)
 
 
 def _hived(job: Job) -> Mapping | None:
