@@ -5,7 +5,18 @@
 
 from __future__ import annotations
 
-from pai_lsp.rules import hived, images, notifications, references, resources, structure, suppression, syntax, values
+from pai_lsp.rules import (
+    completion,
+    hived,
+    images,
+    notifications,
+    references,
+    resources,
+    structure,
+    suppression,
+    syntax,
+    values,
+)
 
 RULES = (
     *syntax.RULES,
@@ -14,6 +25,7 @@ RULES = (
     *references.RULES,
     *images.RULES,
     *resources.RULES,
+    *completion.RULES,
     *hived.RULES,
     *notifications.RULES,
     *suppression.RULES,
