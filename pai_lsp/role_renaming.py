@@ -1,0 +1,109 @@
+"""Giving a task role another name, everywhere the job speaks of it.
+
+A role is named as a key of `taskRoles`, of deployments and of `extras.hivedScheduler`, in the `taskroles` of plugins,
+inside environment variables (schemas/environment.json) and in host names, `role-0`. Any other mention in a command is
+text of the author's program, which nobody but the author can judge.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pai_lsp.content import mapped
+from pai_lsp.definition import name_span
+from pai_lsp.platform import environment_variables
+from pai_lsp.syntax import Entry, Mapping, Scalar, Style, walk
+from pai_lsp.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job import Job
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRenaming:
+    """The edits that rename a role; `is_complete` unless its old name stands elsewhere in a command as well."""
+
+    edits: tuple[TextEdit, ...]
+    is_complete: bool
+
+
+def rename_role(job: Job, name: str, new_name: str) -> RoleRenaming:
+    """Rename the task role `name`; the names as the rest-server reads them."""
+    edits = {_key_edit(scalar, new_name) for scalar in _names(job, name)}
+    is_complete = True
+    mention = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])|_{re.escape(name)}(?![A-Za-z0-9])")
+    for scalar in _commands(job):
+        if name not in scalar.text:
+            continue
+        known = {match.span(match.lastindex or 0) for match in _known_mentions(name).finditer(scalar.text)}
+        others = [match for match in mention.finditer(scalar.text) if not any(_holds(match, span) for span in known)]
+        text = mapped(job.text, scalar)
+        spans = {text.span(*span) for span in known}
+        written = {span for span in spans if job.text[span.start : span.end] == name}
+        edits |= {TextEdit(span, new_name) for span in written}
+        is_complete = is_complete and not others and written == spans
+    return RoleRenaming(tuple(sorted(edits)), is_complete)
+
+
+def _holds(match: re.Match[str], span: tuple[int, int]) -> bool:
+    return match.start() <= span[0] and span[1] <= match.end()
+
+
+def _key_edit(scalar: Scalar, new_name: str) -> TextEdit:
+    """The edit of a name in its own quotes; what YAML 1.1 takes for a boolean or null gets quotes."""
+    if scalar.style is Style.PLAIN and Scalar(scalar.span, new_name).runtime_value != new_name:
+        return TextEdit(scalar.span, f"'{new_name}'")
+    return TextEdit(name_span(scalar), new_name)
+
+
+def _names(job: Job, name: str) -> Iterator[Scalar]:
+    """Where the role is named as such."""
+    entries: list[Entry] = [role.entry for role in job.task_roles]
+    for deployment in job.deployments:
+        entries += deployment.role_entries
+    hived = job.extras.get("hivedScheduler") if job.extras else None
+    hived_roles = hived.get("taskRoles") if isinstance(hived, Mapping) else None
+    entries += hived_roles.effective_entries() if isinstance(hived_roles, Mapping) else ()
+    for entry in entries:
+        if entry.name == name and isinstance(entry.key, Scalar):
+            yield entry.key
+    for plugin in job.plugins:
+        yield from (scalar for scalar in plugin.task_roles or () if scalar.text == name)
+
+
+def _commands(job: Job) -> Iterator[Scalar]:
+    """Every scalar that may hold a command, once."""
+    seen: set[int] = set()
+    nodes = [node for role in job.task_roles for node in role.commands]
+    for deployment in job.deployments:
+        nodes += (node for entry in deployment.role_entries for node in walk(entry.value) if isinstance(node, Scalar))
+    for definition in job.definitions:
+        if definition.type != "dockerimage":
+            nodes += (node for node in walk(definition.node) if isinstance(node, Scalar))
+    for plugin in job.plugins:
+        nodes += (node for node in walk(plugin.parameters) if isinstance(node, Scalar))
+    for entry in job.parameters.values():
+        nodes += (node for node in walk(entry.value) if isinstance(node, Scalar))
+    for node in nodes:
+        if id(node) not in seen:
+            seen.add(id(node))
+            yield node
+
+
+@lru_cache(maxsize=64)
+def _known_mentions(name: str) -> re.Pattern[str]:
+    """A role's name in a host name or in a variable of the platform, as the one group that takes part."""
+    role = f"({re.escape(name)})"
+    found = [rf"(?<![\w.-]){role}-(?=[0-9$])"]
+    for variable in environment_variables():
+        before, place, after = variable.name.partition("{role}")
+        if place:
+            literal, _, rest = after.partition("{")
+            end = r"(?=[0-9$])" if rest else r"(?!\w)"
+            found.append(rf"(?<!\w){before}{role}{literal}{end}")
+    return re.compile("|".join(found))
