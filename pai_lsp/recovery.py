@@ -347,8 +347,6 @@ def _open_bracket(text: str, problem: str, context: str, at: int, context_at: in
     message = f"the '{opener}' is never closed; expected '{closer}'"
     if at >= content.end or "\n" in text[context_at:at]:
         stop = content.end
-        while stop > context_at + 1 and text[stop - 1] in ", ":
-            stop -= 1
         replacement = (stop, stop, closer)
         return _Step(message, Span(context_at, context_at + 1), (replacement,), title=f"Close it with '{closer}'")
     tail = "".join("#" if character != " " else " " for character in text[at : content.end])

@@ -58,7 +58,31 @@ class Cursor:
     index: int
     job: Job
     offset: int
+    document_text: str
     missing: str = ""
+
+    @property
+    def line_before(self) -> str:
+        """What stands on the cursor's line in front of what would be replaced."""
+        start = self.document_text.rfind("\n", 0, self.replace.start) + 1
+        return self.document_text[start : self.replace.start]
+
+    @property
+    def line_behind(self) -> str:
+        """What stands on the cursor's line behind what would be replaced."""
+        end = self.document_text.find("\n", self.replace.end)
+        return self.document_text[self.replace.end : len(self.document_text) if end < 0 else end].rstrip("\r")
+
+    def block_start(self) -> tuple[str, str]:
+        """What must stand in front of a key or item of a block inserted here, and the indentation of its next lines.
+
+        On a line of its own it begins where the cursor is; behind a key's colon it begins on the next line.
+        """
+        line = self.line_before
+        if self.is_flow or not line.strip(" -") or self.spot is Spot.KEY:
+            return self.missing, " " * len(line + self.missing)
+        pad = " " * (len(line) - len(line.lstrip(" -")) + 2)
+        return "\n" + pad, pad
 
     @property
     def mapping(self) -> Mapping | None:
@@ -133,7 +157,9 @@ def _find(document: Document, offset: int, mark: str, before: str) -> Cursor | N
     replace = Span(min(start, offset), max(offset, stop - added))
     job = Job(syntax, document.settings, document.lookup, document.is_catalogue)
     content = place.text.replace(mark, "", 1)
-    return Cursor(spot, path, parents, prefix, suffix, replace, scalar, content, index, job, offset, missing=before)
+    return Cursor(
+        spot, path, parents, prefix, suffix, replace, scalar, content, index, job, offset, text, missing=before
+    )
 
 
 _Trail = tuple[Scalar, Spot, tuple["str | int", ...], tuple["Mapping | Sequence", ...]]

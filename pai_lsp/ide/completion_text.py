@@ -1,0 +1,211 @@
+"""Completion inside text: `<% $parameters.x %>`, `{{ name }}`, and `$PAI_…` variables in commands."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.ide.documentation import variable_documentation
+from pai_lsp.ide.suggestion import Kind, Suggestion
+from pai_lsp.platform import converted_role_name, environment_variables
+from pai_lsp.scalar import server_text
+from pai_lsp.syntax import Mapping, Node, Scalar, Sequence, plain_value
+from pai_lsp.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.definition import Definition
+    from pai_lsp.ide.cursor import Cursor
+    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.platform import EnvironmentVariable
+
+_OPEN_TAG = re.compile(r"<%\s*([$\w.\[\]-]*)$")
+_OPEN_VARIABLE = re.compile(r"\{\{\s*([\w.-]*)$")
+_SHELL_NAME = re.compile(r"(\$\{?!?|\b)([A-Za-z_]\w*)?$")
+_MOST_INDEXES = 8
+_MOST_MEMBERS = 20
+_DEPTH = 3
+
+
+def complete_in_text(cursor: Cursor) -> list[Suggestion] | None:
+    """What can be typed inside a text; None where the cursor is not in a template or a command."""
+    before = cursor.content[: cursor.index]
+    line = before.rpartition("\n")[2]
+    if tag := _OPEN_TAG.search(line):
+        return list(_members(cursor, tag[1]))
+    owner = _definition_around(cursor)
+    if owner is not None and (variable := _OPEN_VARIABLE.search(line)):
+        return list(_template_variables(cursor, owner, variable[1]))
+    if not _is_command(cursor):
+        return None
+    name = _SHELL_NAME.search(line)
+    if name is None or not (name[1] or (name[2] or "").startswith(("PAI", "FC_"))):
+        return []
+    return [*_variables(cursor, name[1], name[2] or ""), *_tags(cursor, name[1], name[2] or "")]
+
+
+def _is_command(cursor: Cursor) -> bool:
+    keys = [step for step in cursor.path if isinstance(step, str)]
+    return bool(keys) and keys[-1] in {"commands", "preCommands", "postCommands"}
+
+
+def _role(cursor: Cursor) -> TaskRole | None:
+    path = cursor.path
+    if path[:1] == ("taskRoles",) and len(path) > 1:
+        return cursor.job.task_roles_by_name.get(str(path[1]))
+    if path[:1] == ("deployments",) and len(path) > 3:
+        return cursor.job.task_roles_by_name.get(str(path[3]))
+    return None
+
+
+def _definition_around(cursor: Cursor) -> Definition | None:
+    return next(
+        (
+            definition
+            for definition in cursor.job.definitions
+            if any(parent is definition.node for parent in cursor.parents)
+        ),
+        None,
+    )
+
+
+def _typed(cursor: Cursor, typed: str, behind: str) -> Span:
+    """The place in the document of what is typed before the cursor and of the word that goes on behind it."""
+    rest = re.match(behind, cursor.content[cursor.index :].split("\n")[0])
+    return Span(cursor.offset - len(typed), cursor.offset + (len(rest[0]) if rest else 0))
+
+
+def _members(cursor: Cursor, typed: str) -> Iterator[Suggestion]:
+    place = _typed(cursor, typed, r"[$\w.\[\]-]*")
+    rest = cursor.content[cursor.index :].split("\n")[0]
+    following = re.sub(r"^[$\w.\[\]-]*", "", rest)
+    closing = "" if following.lstrip().startswith("%>") else " %>"
+    blank = " " if cursor.content[: cursor.index - len(typed)].endswith("<%") else ""
+    for number, (path, value, detail) in enumerate(_roots(cursor)):
+        shown = detail or value
+        edit = TextEdit(place, blank + path + closing)
+        yield Suggestion(path, Kind.PARAMETER, edit, None, shown, "", number)
+
+
+def _roots(cursor: Cursor) -> Iterator[tuple[str, str, str]]:
+    """`(path, value as text, detail)` of what works at the cursor; never a secret's value."""
+    job = cursor.job
+    is_auth = "auth" in cursor.path
+    if not is_auth:
+        for name, entry in job.parameters.items():
+            yield from _paths(f"$parameters.{name}", entry.value)
+    for name in job.secrets:
+        yield f"$secrets.{name}", "", "secret"
+    if is_auth:
+        return
+    definition = _definition_around(cursor)
+    role = _role(cursor)
+    roles = (role,) if role else job.roles_listing(definition) if definition else job.task_roles
+    for field in ("data", "script", "output"):
+        for one in roles:
+            reference = one.typed_references.get(field)
+            bound = job.find_typed(field, reference.name) if reference else None
+            if bound is not None:
+                for entry in bound.node.effective_entries():
+                    if entry.name not in {"callbacks", "require", "plugin"}:
+                        yield from _paths(f"${field}.{entry.name}", entry.value)
+                break
+    if definition is not None:
+        for entry in definition.parameters:
+            if entry.name not in {"callbacks", "preCommands", "postCommands", "uri"}:
+                yield from _paths(f"this.{entry.name}", entry.value)
+
+
+def _paths(path: str, node: Node, depth: int = _DEPTH) -> Iterator[tuple[str, str, str]]:
+    if isinstance(node, Scalar):
+        yield path, _short(node.value), ""
+    elif isinstance(node, Sequence) and depth:
+        for number, item in enumerate(node.items[:_MOST_MEMBERS]):
+            yield from _paths(f"{path}[{number}]", item, depth - 1)
+    elif isinstance(node, Mapping) and depth:
+        for entry in node.effective_entries()[:_MOST_MEMBERS]:
+            yield from _paths(f"{path}.{entry.name}", entry.value, depth - 1)
+
+
+def _short(value: Any) -> str:
+    text = "" if value is None else server_text(value).replace("\n", "⏎")
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _template_variables(cursor: Cursor, owner: Definition, typed: str) -> Iterator[Suggestion]:
+    place = _typed(cursor, typed, r"[\w.-]*")
+    following = re.sub(r"^[\w.-]*", "", cursor.content[cursor.index :].split("\n")[0])
+    closing = "" if following.lstrip().startswith("}}") else " }}"
+    blank = " " if cursor.content[: cursor.index - len(typed)].endswith("{{") else ""
+    for number, variable in enumerate(owner.template_variables):
+        edit = TextEdit(place, blank + variable.name + closing)
+        yield Suggestion(variable.name, Kind.VARIABLE, edit, None, "template variable", "", number)
+
+
+def _variables(cursor: Cursor, sigil: str, typed: str) -> Iterator[Suggestion]:
+    place = _typed(cursor, typed, r"\w*")
+    closing = "}" if "{" in sigil and not cursor.content[cursor.index :].lstrip("_" + _WORD).startswith("}") else ""
+    for number, (name, variable, value) in enumerate(_names(cursor.job, _role(cursor))):
+        detail = value or variable.description
+        documentation = variable_documentation(variable, name, value)
+        edit = TextEdit(place, name + closing)
+        yield Suggestion(name, Kind.VARIABLE, edit, None, detail, documentation, number + 100 * _rank(variable))
+
+
+_WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+
+def _rank(variable: EnvironmentVariable) -> int:
+    return {"current": 0, "legacy": 10, "deprecated": 20}.get(variable.status, 30)
+
+
+def _names(job: Job, own: TaskRole | None) -> Iterator[tuple[str, EnvironmentVariable, str]]:
+    """The variables that this job's containers really have, with the value where it is known before the job runs."""
+    for variable in environment_variables():
+        if variable.status in {"removed", "internal"} or variable.available in {"init", "nowhere"}:
+            continue
+        if "{" not in variable.name:
+            yield variable.name, variable, _known_value(job, own, variable.name)
+            continue
+        for role in job.task_roles if "{role}" in variable.name else (own,):
+            if role is None:
+                continue
+            spelt = converted_role_name(role.name) if variable.role_spelling == "converted" else role.name
+            name = variable.name.replace("{role}", spelt)
+            labels = [entry.name for entry in role.port_labels] + ["ssh", "http"] if "{label}" in name else [""]
+            indexes = range(min(role.instances, _MOST_INDEXES)) if "{index}" in name else range(1)
+            for index in indexes:
+                for label in dict.fromkeys(labels):
+                    filled = name.replace("{index}", str(index)).replace("{label}", label)
+                    yield filled, variable, _known_value(job, role, variable.name)
+
+
+def _known_value(job: Job, role: TaskRole | None, name: str) -> str:
+    if name == "PAI_TASK_ROLE_COUNT":
+        return str(len(job.task_roles))
+    if name == "PAI_TASK_ROLE_LIST":
+        return ",".join(one.name for one in job.task_roles)
+    if role is None:
+        return ""
+    if name == "PAI_CURRENT_TASK_ROLE_NAME":
+        return role.name
+    if name == "PAI_TASK_ROLE_TASK_COUNT_{role}":
+        return str(role.instances)
+    if name == "PAI_RESOURCE_{role}":
+        resources = plain_value(role.get("resourcePerInstance"))
+        options = plain_value(role.get("extraContainerOptions"))
+        if isinstance(resources, dict):
+            shared = options.get("shmMB", 0) if isinstance(options, dict) else 0
+            return ",".join(str(resources.get(key, "?")) for key in ("gpu", "cpu", "memoryMB")) + f",{shared}"
+    return ""
+
+
+def _tags(cursor: Cursor, sigil: str, typed: str) -> Iterator[Suggestion]:
+    """`<% $parameters.x %>` offered to whoever types a bare `$`."""
+    if sigil != "$" or (typed and not "parameters".startswith(typed) and not "secrets".startswith(typed)):
+        return
+    place = Span(cursor.offset - len(typed) - 1, cursor.offset)
+    for number, (path, value, detail) in enumerate(_roots(cursor)):
+        text = f"<% {path} %>"
+        yield Suggestion(text, Kind.PARAMETER, TextEdit(place, text), None, detail or value, "", 5000 + number)

@@ -1,0 +1,171 @@
+"""Completion of values and list items: names that are defined somewhere, and choices that the schema knows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.definition import TYPED_FIELDS
+from pai_lsp.ide import snippets
+from pai_lsp.ide.completion_keys import complete_keys
+from pai_lsp.ide.cursor import Spot
+from pai_lsp.ide.documentation import definition_documentation, event_documentation, plugin_documentation
+from pai_lsp.ide.suggestion import Kind, Suggestion, scalar_suggestion, written_scalar
+from pai_lsp.lookup import LookupState
+from pai_lsp.platform import PLUGIN_PREFIX, converted_role_name, events, plugins
+from pai_lsp.schema import Kind as SchemaKind
+from pai_lsp.schema import field
+from pai_lsp.syntax import Mapping, Scalar
+from pai_lsp.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pai_lsp.definition import Definition
+    from pai_lsp.ide.cursor import Cursor
+
+_EXTRAS_PLUGINS = ("extras", PLUGIN_PREFIX.rstrip("."))
+_EVENT_STATUS_ORDER = {"released": 0, "extended": 100, "superseded": 200}
+
+
+def complete_values(cursor: Cursor) -> list[Suggestion]:
+    """What can stand behind the colon at the cursor."""
+    found = [*_names(cursor), *_choices(cursor)]
+    if found:
+        return found
+    items = list(_item_names(cursor, ()))
+    if items:
+        return [_as_list(cursor, item) for item in items]
+    described = field(cursor.path, kind=_schema_kind(cursor))
+    if described is not None and described.type.startswith("list"):
+        return snippets.for_list(cursor)
+    return complete_keys(cursor) if cursor.path else []
+
+
+def complete_items(cursor: Cursor) -> list[Suggestion]:
+    """What can be an item of the list at the cursor: names, or the first keys of a mapping."""
+    sequence = cursor.sequence
+    written = tuple(
+        item.text
+        for item in (sequence.items if sequence else ())
+        if isinstance(item, Scalar) and item is not cursor.scalar
+    )
+    found = list(_item_names(cursor, written))
+    return [*found, *snippets.for_item(cursor), *([] if found and cursor.is_flow else complete_keys(cursor))]
+
+
+def _schema_kind(cursor: Cursor) -> SchemaKind:
+    return "definition" if cursor.job.is_catalogue else "job"
+
+
+def _names(cursor: Cursor) -> Iterator[Suggestion]:
+    """Names for keys whose value is one name."""
+    path, job = cursor.path, cursor.job
+    key = path[-1] if path else ""
+    if len(path) == 3 and path[0] == "taskRoles" and key in TYPED_FIELDS:
+        kind = TYPED_FIELDS[str(key)]
+        for number, definition in enumerate(job.prerequisites):
+            if definition.type == kind and definition.name:
+                yield _definition(cursor, definition, number)
+    elif path == ("defaults", "deployment"):
+        for deployment in job.deployments:
+            if deployment.name:
+                yield scalar_suggestion(cursor, deployment.name, Kind.REFERENCE, detail="deployment")
+    elif key == "plugin":
+        yield from _plugins(cursor)
+    elif key == "event":
+        for event in events().values():
+            order = _EVENT_STATUS_ORDER[event.status]
+            documentation = event_documentation(event)
+            yield scalar_suggestion(
+                cursor, event.name, Kind.EVENT, detail=event.when, documentation=documentation, order=order
+            )
+    elif key == "name" and "require" in path:
+        yield from _item_names(cursor, ())
+
+
+def _plugins(cursor: Cursor) -> Iterator[Suggestion]:
+    in_extras = cursor.path[:2] == _EXTRAS_PLUGINS
+    if cursor.path[:1] not in {("prerequisites",), ("extras",)} and not cursor.job.is_catalogue:
+        return
+    for number, plugin in enumerate(plugins().values()):
+        if plugin.deprecated:
+            continue
+        name = plugin.name if in_extras else plugin.full_name
+        documentation = plugin_documentation(plugin)
+        if in_extras and not _has_sibling(cursor, "parameters"):
+            yield snippets.plugin_with_parameters(cursor, plugin, documentation, number)
+        else:
+            yield scalar_suggestion(
+                cursor, name, Kind.PLUGIN, detail=plugin.title, documentation=documentation, order=number
+            )
+
+
+def _has_sibling(cursor: Cursor, key: str) -> bool:
+    return cursor.mapping is not None and cursor.mapping.own(key) is not None
+
+
+def _choices(cursor: Cursor) -> Iterator[Suggestion]:
+    """The values of an enumeration, or true and false."""
+    if cursor.path[-1:] in {("event",), ("plugin",)}:
+        return
+    described = field(cursor.path, kind=_schema_kind(cursor))
+    for number, value in enumerate(described.values if described else ()):
+        detail = "default" if described and described.default in {value, f'"{value}"'} else ""
+        edit = TextEdit(cursor.replace, cursor.missing + value)
+        yield Suggestion(value, Kind.VALUE, edit, None, detail, described.description if described else "", number)
+
+
+def _item_names(cursor: Cursor, written: Iterable[str]) -> Iterator[Suggestion]:
+    """Names for lists of names; those that are in the list already come last."""
+    path = cursor.path if cursor.spot is not Spot.ITEM else cursor.path[:-1]
+    here = path[-1] if path else ""
+    if "require" in path and here != "require":
+        here = "require"
+    if here == "prerequisites" and path[:1] == ("taskRoles",):
+        yield from _prerequisites(cursor, written, None)
+    elif here == "require":
+        yield from _prerequisites(cursor, written, _own_name(cursor))
+    elif here == "taskroles" and path[:2] == _EXTRAS_PLUGINS:
+        for role in cursor.job.task_roles:
+            yield scalar_suggestion(cursor, converted_role_name(role.name), Kind.ROLE, detail="task role")
+
+
+def _own_name(cursor: Cursor) -> str | None:
+    """The name of the definition whose `require` the cursor is in: it can not require itself."""
+    for node in cursor.parents:
+        if isinstance(node, Mapping) and node.own("require") and isinstance(name := node.get("name"), Scalar):
+            return name.text
+    return None
+
+
+def _prerequisites(cursor: Cursor, written: Iterable[str], own: str | None) -> Iterator[Suggestion]:
+    listed = set(written)
+    for number, definition in enumerate(cursor.job.definitions_by_name.values()):
+        if definition.type != "dockerimage" and definition.name != own:
+            order = number + (1000 if definition.name in listed else 0)
+            yield _definition(cursor, definition, order)
+    for number, reference in enumerate(cursor.job.lookup.names()):
+        answer = cursor.job.lookup.find(reference)
+        definition_found = answer.definitions[0] if answer.state is LookupState.FOUND and answer.definitions else None
+        documentation = definition_documentation(definition_found, "marketplace") if definition_found else ""
+        order = 2000 + number
+        yield scalar_suggestion(
+            cursor, reference, Kind.REFERENCE, detail="marketplace", documentation=documentation, order=order
+        )
+
+
+def _definition(cursor: Cursor, definition: Definition, order: int) -> Suggestion:
+    detail = definition.type or "prerequisite"
+    documentation = definition_documentation(definition)
+    return scalar_suggestion(
+        cursor, definition.name, Kind.REFERENCE, detail=detail, documentation=documentation, order=order
+    )
+
+
+def _as_list(cursor: Cursor, item: Suggestion) -> Suggestion:
+    """A name offered where its list is not begun yet: as a list of one."""
+    written = written_scalar(item.label)
+    on_own_line = not cursor.line_before.strip()
+    text = f"- {written}" if on_own_line else f"[{written}]"
+    edit = TextEdit(cursor.replace, cursor.missing + text)
+    return Suggestion(item.label, item.kind, edit, None, item.detail, item.documentation, item.order)

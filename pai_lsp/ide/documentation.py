@@ -1,0 +1,94 @@
+"""Markdown for people: a key of the schema, a definition, an event, a variable; shared by completion and hover."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.syntax import Scalar, Sequence
+
+if TYPE_CHECKING:
+    from pai_lsp.definition import Definition
+    from pai_lsp.platform import EnvironmentVariable, Event, Plugin
+    from pai_lsp.schema import Field
+
+_ENFORCED = {
+    "rest-server": "checked by the rest-server when the job is submitted",
+    "runtime": "read by the runtime when the container starts",
+    "portal": "checked by the web portal only",
+    "nobody (extension)": "of the extended protocol: released clusters need the expanded job",
+}
+_MOST_COMMANDS = 12
+
+
+def field_documentation(field: Field) -> str:
+    """What a key means, its type and default, and who looks at it."""
+    facts = [field.type]
+    if field.required:
+        facts.append("required")
+    if field.default is not None:
+        facts.append(f"default `{field.default}`")
+    lines = [f"**{field.title}** ({', '.join(facts)})", field.description]
+    if field.values:
+        lines.append("One of " + ", ".join(f"`{value}`" for value in field.values[:12]) + ".")
+    if field.examples:
+        lines.append("For example " + ", ".join(f"`{example}`" for example in field.examples[:3]) + ".")
+    enforced = _ENFORCED.get(field.enforced_by)
+    if enforced:
+        lines.append(f"_{enforced[0].upper()}{enforced[1:]}._")
+    return "\n\n".join(line for line in lines if line)
+
+
+def definition_documentation(definition: Definition, where: str = "") -> str:
+    """What a definition is and runs; commands as written, so templates and secrets stay templates."""
+    kind = definition.type or "prerequisite"
+    lines = [f"**{definition.name}** ({kind}{', ' + where if where else ''})"]
+    description = definition.node.get("description")
+    if isinstance(description, Scalar) and description.text:
+        lines.append(description.text.strip())
+    lines += [f"`{address}`" for address in _addresses(definition)]
+    requirements = [requirement.reference.name for requirement in definition.requirements]
+    if requirements:
+        lines.append("requires " + ", ".join(f"`{name}`" for name in requirements))
+    variables = [variable.name for variable in definition.template_variables]
+    if variables:
+        lines.append("to fill: " + ", ".join(f"`{name}`" for name in variables))
+    for callback in definition.callbacks:
+        commands = "\n".join(command.text.rstrip("\n") for command in callback.commands[:_MOST_COMMANDS])
+        more = "\n…" if len(callback.commands) > _MOST_COMMANDS else ""
+        lines.append(f"{callback.event_name or 'commands'}:\n```sh\n{commands}{more}\n```")
+    return "\n\n".join(lines)
+
+
+def _addresses(definition: Definition) -> list[str]:
+    node = definition.node.get("uri")
+    if isinstance(node, Scalar) and node.text:
+        return [node.text]
+    return [item.text for item in node.items if isinstance(item, Scalar)] if isinstance(node, Sequence) else []
+
+
+def event_documentation(event: Event) -> str:
+    """When an event's commands run, and what a released cluster makes of it."""
+    lines = [f"**{event.name}**", event.when]
+    if event.replacement:
+        lines.append(f"Superseded; write `{event.replacement}`.")
+    elif event.status == "extended":
+        lines.append(f"_Of the extended protocol_; when expanded: {event.released_form}.")
+    return "\n\n".join(lines)
+
+
+def plugin_documentation(plugin: Plugin) -> str:
+    """What a runtime plugin does, and its parameters."""
+    rows = [
+        f"* `{parameter.name}` ({parameter.type}{', required' if parameter.required else ''}): {parameter.description}"
+        for parameter in plugin.parameters
+    ]
+    return "\n\n".join([f"**{plugin.title}**", plugin.description, "\n".join(rows)])
+
+
+def variable_documentation(variable: EnvironmentVariable, name: str, value: str = "") -> str:
+    """What an environment variable holds; `value` where it is known before the job runs."""
+    lines = [f"**{name}**" + (f" = `{value}`" if value else ""), variable.description]
+    if variable.status in {"deprecated", "legacy", "removed"}:
+        instead = f"; use `{variable.replacement}`" if variable.replacement else ""
+        lines.append(f"_{variable.status}{instead}_")
+    return "\n\n".join(lines)
