@@ -25,6 +25,14 @@ def told(error: BaseException) -> str:
 class QuietFormatter(logging.Formatter):
     """Formats a record with the way an exception came, and without its text."""
 
+    def format(self, record: logging.LogRecord) -> str:
+        """The record; what another formatter has made of its exception is not used."""
+        kept, record.exc_text = record.exc_text, None
+        try:
+            return super().format(record)
+        finally:
+            record.exc_text = kept
+
     def formatException(  # noqa: N802 - the name is the base class'
         self,
         ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None],

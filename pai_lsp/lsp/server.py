@@ -36,8 +36,8 @@ class Server(LanguageServer):
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Log it; the client has its answer, and the user can do nothing about it."""
         places = getattr(error, "data", None)
-        came = "".join(places.get("traceback", ())) if isinstance(places, dict) else ""
-        _log.error("a message failed: %s, %s\n%s", source.__name__, type(error).__name__, came)
+        if isinstance(places, dict):  # what we have not logged ourselves comes with the way it came
+            _log.error("a message failed: %s\n%s", source.__name__, "".join(places.get("traceback", ())))
 
 
 def main(tcp: tuple[str, int] | None = None) -> int:
