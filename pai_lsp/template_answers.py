@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 _RUNTIME_PLACES = frozenset({TemplatePlace.DEFINITION, TemplatePlace.PLUGIN})
 # What no name of a path holds: variables to be filled first, and a tag that runs into the next one.
 _NO_NAME = frozenset("{<")
-_FIELDS = {"$data": "data", "$script": "script", "$output": "output"}
+# The field of a task role that says what a root stands for.
+ROLE_FIELDS = {"$data": "data", "$script": "script", "$output": "output"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +59,11 @@ class TemplateAnswer:
     def name(self) -> str:
         """The step that finds nothing, or the last one."""
         return str(self.steps[self.step].name)
+
+    @property
+    def path_above(self) -> str:
+        """What that step was looked up in, as it is written."""
+        return self.use.tag.content[: self.steps[self.step].span.start - self.use.tag.content_span.start].rstrip(".[ ")
 
     @property
     def span(self) -> Span:
@@ -126,7 +132,7 @@ class _Finder:
             yield _answer(use, root, tuple(those), found)
 
     def _found(self, tag: Tag, root: str, role: TaskRole, *, in_plugin: bool) -> Found | None:
-        field = _FIELDS.get(root)
+        field = ROLE_FIELDS.get(root)
         if root not in ROOTS:
             return self._kept((tag.content, in_plugin, 0), lambda: Found(Outcome.UNKNOWN_ROOT, 0))
         if field is None:

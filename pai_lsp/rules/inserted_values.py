@@ -1,0 +1,76 @@
+"""What the rules about inserted values have in common: words for a value, and which names templates use at all."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.diagnostic import Finding, Fix, Tag
+from pai_lsp.edits import remove_entry
+from pai_lsp.rules.template_fixes import key_span
+from pai_lsp.scalar import Date
+from pai_lsp.syntax import Sequence
+from pai_lsp.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job import Job
+    from pai_lsp.template_answers import TemplateAnswer
+
+
+def kind_of_value(value: object) -> str:
+    """What a scalar's value is, in words."""
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, Date):
+        return "a date"
+    if isinstance(value, float) and math.isfinite(value) and abs(value) > 2**53:
+        return "a number too long to keep its digits"
+    return "a number" if isinstance(value, (int, float)) else "a text"
+
+
+def first_item_fix(answer: TemplateAnswer) -> tuple[Fix, ...]:
+    """Offer the first item of a list in the place of the list."""
+    if not isinstance(answer.node, Sequence) or not answer.node.items:
+        return ()
+    end = answer.use.content_span.end
+    return (Fix("Take the first item", (TextEdit(Span(end, end), "[0]"),)),)
+
+
+def unused_entries(job: Job, section: str) -> Iterator[Finding]:
+    """The parameters or secrets that no tag of the file names, not even one in a comment."""
+    mapping = job.mapping(section)
+    if mapping is None or not mapping.entries or (used := used_names(job, f"${section}")) is None:
+        return
+    for entry in mapping.entries:
+        name = entry.name
+        if entry.is_merge or "." in name or name in used or _is_written(job.text, f"{section}.{name}"):
+            continue
+        edits = remove_entry(job.text, mapping, entry) or _without_section(job, section)
+        fixes = (Fix(f"Remove '{name}'", edits),) if edits else ()
+        yield Finding(key_span(entry), f"no template uses the {section[:-1]} '{name}'", fixes, tags=(Tag.UNNECESSARY,))
+
+
+def used_names(job: Job, root: str) -> frozenset[str] | None:
+    """The names behind a root in all tags of the file, whoever fills them; None where the whole root is used."""
+    found: set[str] = set()
+    for use in job.template_uses:
+        for steps in (use.tag.server_steps, use.tag.runtime_steps):
+            if steps[0].name == root:
+                if len(steps) == 1:
+                    return None
+                found.add(str(steps[1].name))
+                found.add(".".join(str(step.name) for step in steps[1:]))
+    return frozenset(found)
+
+
+def _is_written(text: str, path: str) -> bool:
+    """Whether a path stands anywhere in the file, be it in a comment or in a tag that can not be read."""
+    return re.search(rf"{re.escape(path)}(?![\w-])", text) is not None
+
+
+def _without_section(job: Job, section: str) -> tuple[TextEdit, ...]:
+    entry = job.root.own(section) if job.root else None
+    return remove_entry(job.text, job.root, entry) if job.root and entry else ()

@@ -1,0 +1,208 @@
+"""Rules about the job's parameters: what becomes of their values in a command, and whether anything uses them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.edits import quote_fix
+from pai_lsp.rules.inserted_values import first_item_fix, kind_of_value, unused_entries
+from pai_lsp.rules.template_fixes import key_span, quote_insertions, written_key
+from pai_lsp.scalar import Date, server_text
+from pai_lsp.syntax import Mapping, Scalar, Sequence, Style, plain_value
+from pai_lsp.template_lookup import Outcome
+from pai_lsp.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job import Job
+    from pai_lsp.syntax import Entry
+    from pai_lsp.template_answers import TemplateAnswer
+
+_LONGEST = 40
+
+
+@rule(Severity.WARNING)
+def parameter_text_changes(job: Job) -> Iterator[Finding]:
+    """A value without quotes is no text to YAML, and a command gets it written in another way.
+
+    The rest-server reads `3.10` as the number 3.1, `0123` as octal, `12:30` as 750 and `2020-01-02` as a date, and
+    writes into the command what JavaScript makes of it. Numbers with more than 15 digits lose the last ones. Quotes
+    keep the characters as they are. Only values that a template uses are looked at.
+    Sources: js-yaml 3.13, lib/js-yaml/type/*.js; rest-server, middlewares/v2/protocol.js, render.
+
+        parameters:
+          python: 3.10
+          #       ^^^^ warning
+        taskRoles:
+          worker:
+            commands:
+              - conda install python=<% $parameters.python %>
+
+    Good:
+
+        parameters:
+          python: "3.10"
+        taskRoles:
+          worker:
+            commands:
+              - conda install python=<% $parameters.python %>
+    """
+    uses: dict[int, list[TemplateAnswer]] = {}
+    for answer in _inserted(job):
+        if isinstance(answer.node, Scalar) and _changes(answer):
+            uses.setdefault(id(answer.node), []).append(answer)
+    for answers in uses.values():
+        node = answers[0].node
+        if not isinstance(node, Scalar):
+            continue
+        related = tuple(Related(answer.use.span, "inserted here") for answer in answers[:3])
+        if any(answer.root == "$secrets" for answer in answers):
+            message = f"this secret is read as {kind_of_value(node.value)}, and a command gets other characters"
+            fixes = (Fix("Quote it", edits),) if (edits := quote_insertions(node)) else ()
+            yield Finding(node.span, message, fixes, related)
+        else:
+            text = _shortened(server_text(node.value))
+            message = f"'{_shortened(node.text)}' is read as {kind_of_value(node.value)}, and a command gets '{text}'"
+            yield Finding(node.span, message, (quote_fix(node),), related)
+
+
+def _inserted(job: Job) -> Iterator[TemplateAnswer]:
+    """What the rest-server and, for secrets, the runtime put into commands and `auth`."""
+    return (one for one in job.template_answers if one.outcome is Outcome.FOUND and not one.in_plugin)
+
+
+def _changes(answer: TemplateAnswer) -> bool:
+    node = answer.node
+    if not isinstance(node, Scalar) or node.style is not Style.PLAIN or node.tag is not None or node.is_string:
+        return False
+    if answer.root == "$secrets" and answer.roles and isinstance(node.value, (bool, Date)):
+        return node.text not in {"True", "False"}  # Python writes it
+    return server_text(node.value) != node.text
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+@rule(Severity.WARNING)
+def parameter_not_scalar(job: Job) -> Iterator[Finding]:
+    """A command is given a whole list or mapping.
+
+    The rest-server writes a mapping as `[object Object]` and a list as its items with commas between; the runtime
+    writes a secret's list as Python does. A list of one value is the same as the value, so it is left alone.
+    Sources: rest-server, middlewares/v2/protocol.js, render; openpai-runtime, src/init.d/user_command_renderer.py.
+
+        prerequisites:
+          - name: mnist
+            type: data
+            uri: ["https://example.com/train.tgz", "https://example.com/test.tgz"]
+        taskRoles:
+          worker:
+            data: mnist
+            commands:
+              - wget <% $data.uri %>
+              #         ^^^^^^^^^ warning
+
+    Good:
+
+        prerequisites:
+          - name: mnist
+            type: data
+            uri: ["https://example.com/train.tgz", "https://example.com/test.tgz"]
+        taskRoles:
+          worker:
+            data: mnist
+            commands:
+              - wget <% $data.uri[0] %> <% $data.uri[1] %>
+    """
+    for answer in _inserted(job):
+        node = answer.node
+        if node is None or isinstance(node, Scalar) or (answer.field_value is not None and len(answer.steps) == 0):
+            continue
+        is_secret = answer.root == "$secrets"
+        if isinstance(node, Sequence) and not is_secret and _is_one_value(node):
+            continue
+        kind = "a mapping" if isinstance(node, Mapping) else "a list"
+        gets = "what Python writes for it" if is_secret else f"'{_shortened(server_text(plain_value(node)))}'"
+        message = f"'{answer.use.tag.content}' is {kind}; the command gets {gets}"
+        yield Finding(answer.use.content_span, message, first_item_fix(answer))
+
+
+def _is_one_value(node: Sequence) -> bool:
+    return len(node.items) == 1 and isinstance(node.items[0], Scalar)
+
+
+@rule(Severity.WARNING)
+def parameter_key_with_dot(job: Job) -> Iterator[Finding]:
+    """The name of a parameter holds a dot, so that no template can name it.
+
+    A dot divides names: `<% $parameters.model.lr %>` looks for `lr` in a parameter `model`.
+    Sources: rest-server, middlewares/v2/protocol.js, render; openpai-runtime, src/init.d/initializer.py, replace_ref.
+
+        parameters:
+          model.lr: "0.1"
+          #^^^^^^^ warning
+
+    Good:
+
+        parameters:
+          model_lr: "0.1"
+        taskRoles:
+          worker:
+            commands:
+              - python train.py --lr <% $parameters.model_lr %>
+    """
+    for name, entry in job.parameters.items():
+        if "." not in name:
+            continue
+        meant = name.replace(".", "_")
+        fixes = () if meant in job.parameters else (Fix(f"Rename to '{meant}'", _renaming(job, entry, name, meant)),)
+        yield Finding(key_span(entry), "a dot divides the names of a template, so none can name this parameter", fixes)
+
+
+def _renaming(job: Job, entry: Entry, name: str, meant: str) -> tuple[TextEdit, ...]:
+    edits = {TextEdit(entry.key.span, written_key(meant))}
+    for use in job.template_uses:
+        steps = use.tag.server_steps
+        if steps[0].name == "$parameters" and use.text and ".".join(str(step.name) for step in steps[1:]) == name:
+            edits.add(TextEdit(use.text.span(steps[1].span.start, steps[-1].span.end), meant))
+    return tuple(sorted(edits))
+
+
+@rule(Severity.HINT)
+def unused_parameter(job: Job) -> Iterator[Finding]:
+    """No template uses a parameter.
+
+    A parameter that no `<% $parameters.… %>` names has no effect: parameters are not put into the environment.
+    Sources: rest-server, middlewares/v2/protocol.js, protocolRender; openpai-runtime, initializer.py, replace_ref.
+
+        parameters:
+          epochs: "10"
+          lr: "0.1"
+          #^ hint
+        taskRoles:
+          worker:
+            commands:
+              - python train.py --epochs <% $parameters.epochs %>
+
+    Good:
+
+        parameters:
+          epochs: "10"
+        taskRoles:
+          worker:
+            commands:
+              - python train.py --epochs <% $parameters.epochs %>
+    """
+    yield from unused_entries(job, "parameters")
+
+
+RULES = (
+    parameter_text_changes,
+    parameter_not_scalar,
+    parameter_key_with_dot,
+    unused_parameter,
+)
