@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -170,6 +171,37 @@ def test_a_file_that_can_not_be_read(capsys: pytest.CaptureFixture[str]) -> None
         "/proc/self/mem:1:1: error[unreadable-file] this file can not be read: input/output error\n"
     )
     assert "a.pai.yaml:10:21" in output
+
+
+def test_a_folder_that_can_not_be_listed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    scan = os.scandir
+
+    def scandir(path: str) -> Any:
+        if path == "closed":
+            raise PermissionError(13, "Permission denied")
+        return scan(path)
+
+    write("closed/a.pai.yaml", BAD)
+    write("open/a.pai.yaml", BAD)
+    monkeypatch.setattr(os, "scandir", scandir)
+    status, output, _ = run(capsys, *KNOWN, "--format", "concise")
+    assert status == 1
+    assert output.splitlines()[0] == (
+        "closed:1:1: error[unreadable-file] this folder can not be listed: permission denied"
+    )
+    assert output.splitlines()[1].startswith("open/a.pai.yaml:10:21")
+    write(".pai-lsp.yaml", "rules: {unreadable-file: off}\n")
+    assert run(capsys, "--select", "unknown-prerequisite", "closed") == (0, "no job files found\n", "")
+
+
+def test_a_file_that_is_far_too_large(capsys: pytest.CaptureFixture[str]) -> None:
+    with Path("a.pai.yaml").open("wb") as file:
+        file.truncate(20_000_001)
+    _, output, _ = run(capsys, "--format", "concise")
+    assert output == (
+        "a.pai.yaml:1:1: error[unreadable-file] "
+        "this file is larger than 20,000,000 bytes; OpenPAI takes jobs up to 102,400\n"
+    )
 
 
 def test_other_peoples_files_may_be_unreadable(capsys: pytest.CaptureFixture[str]) -> None:

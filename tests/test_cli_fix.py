@@ -155,6 +155,32 @@ def test_a_link_stays_a_link() -> None:
     assert Path("real.yaml").read_text() == "a: 2\n"
 
 
+@pytest.mark.skipif(not Path(os.devnull).is_char_device(), reason="needs a device that reads as an empty file")
+def test_only_regular_files_are_written() -> None:
+    with pytest.raises(OSError, match="not a regular file"):
+        write_text(SourceFile(os.devnull, ""), "a: 2\n")
+
+
+@pytest.mark.skipif(not hasattr(os, "chown"), reason="needs owners")
+def test_the_owner_is_kept_where_that_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[int, int]] = []
+
+    def chown(path: Path, user: int, group: int) -> None:
+        given.append((user, group))
+        raise PermissionError(1, "Operation not permitted", str(path))
+
+    file = Path("a.yaml")
+    file.write_text("a: 1\n")
+    monkeypatch.setattr(os, "chown", chown)
+    write_text(SourceFile("a.yaml", "a: 1\n"), "a: 2\n")
+    assert given == []
+    owner = file.stat().st_uid
+    monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
+    write_text(SourceFile("a.yaml", "a: 2\n"), "a: 3\n")
+    assert given == [(owner, file.stat().st_gid)]
+    assert file.read_text() == "a: 3\n"
+
+
 def test_somebody_elses_change_is_not_lost() -> None:
     Path("a.yaml").write_text("a: 3\n")
     with pytest.raises(OSError, match="changed by somebody else"):

@@ -103,6 +103,24 @@ def test_a_span_of_several_lines_is_marked_without_its_indentation() -> None:
     ]
 
 
+def test_an_empty_line_inside_a_span_has_no_mark() -> None:
+    text = "a:\n\n  b\n"
+    assert frame(text, Span(0, 7)) == [" 1 | a:", "   | ^^", " 2 |", " 3 |   b", "   |   ^"]
+
+
+def test_a_place_between_carriage_return_and_line_feed_is_the_lines_end() -> None:
+    assert frame("a:\r\nb\r\n", Span(3, 3)) == [" 1 | a:", "   |   ^"]
+
+
+def test_a_long_span_that_begins_far_to_the_right() -> None:
+    text = "a: " + "x" * 300 + "y" * 100 + "\nb: z\n"
+    shown = frame(text, span_of(text, "y" * 100 + "\nb: z"), width=50)
+    assert len(shown[0]) <= 50
+    assert shown[0][shown[1].index("^")] == "y"
+    assert shown[0][shown[1].index("^") - 1] == "x"
+    assert not any("^" in line for line in shown[2:])
+
+
 def test_the_middle_of_a_long_span_is_left_out() -> None:
     text = "".join(f"line {number}\n" for number in range(1, 31))
     assert frame(text, Span(0, len(text))) == [
