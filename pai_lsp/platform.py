@@ -107,7 +107,10 @@ class EnvironmentVariable:
 
     def match(self, name: str) -> Mapping[str, str] | None:
         """The `role`, `index` and `label` in `name` if it is of this family, in any spelling of the role; else None."""
-        found = _pattern(self.name).fullmatch(name)
+        stem, brace, _ = self.name.partition("{")
+        if not brace:
+            return {} if name == stem else None
+        found = _pattern(self.name).fullmatch(name) if name.startswith(stem) else None
         return None if found is None else found.groupdict()
 
 
