@@ -18,6 +18,7 @@ from pai_lsp.lookup import Lookup, NoLookup
 from pai_lsp.rules import BY_CODE, RULES
 from pai_lsp.rules.suppression import ignores, unused_ignore, unused_ignores
 from pai_lsp.settings import Settings
+from pai_lsp.symbols import Occurrence, occurrences
 from pai_lsp.syntax import Mapping, ProblemKind, Scalar, Syntax, parse
 from pai_lsp.text import LineIndex
 
@@ -74,6 +75,11 @@ class Document:
         is_version_2 = isinstance(version, Scalar) and version.value in {2, "2"}
         is_typed_job = isinstance(kind, Scalar) and kind.text == "job"
         return is_version_2 and (root.entry("taskRoles") is not None or is_typed_job)
+
+    @cached_property
+    def occurrences(self) -> tuple[Occurrence, ...]:
+        """Every place of every name."""
+        return occurrences(self.job)
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
