@@ -13,6 +13,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.text import Span
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -112,6 +114,11 @@ class EnvironmentVariable:
             return {} if name == stem else None
         found = _pattern(self.name).fullmatch(name) if name.startswith(stem) else None
         return None if found is None else found.groupdict()
+
+    def places(self, name: str) -> Mapping[str, Span]:
+        """Where `role`, `index` and `label` stand in `name`; empty if it is not of this family or has no such parts."""
+        found = _pattern(self.name).fullmatch(name)
+        return {key: Span(*found.span(key)) for key in found.groupdict()} if found else {}
 
 
 @dataclass(frozen=True, slots=True)

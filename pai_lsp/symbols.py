@@ -17,7 +17,6 @@ from pai_lsp.platform import converted_role_name, environment_variable
 from pai_lsp.syntax import Entry, Mapping, Scalar, walk
 from pai_lsp.template import variables
 from pai_lsp.template_uses import TemplatePlace
-from pai_lsp.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from pai_lsp.content import MappedText
     from pai_lsp.definition import Definition
     from pai_lsp.job import Job, TaskRole
+    from pai_lsp.text import Span
 
 _VARIABLE = re.compile(r"(?<!\w)PAI_\w+")
 _HOST = re.compile(r"(?<![\w.-])([a-zA-Z_][a-zA-Z0-9_]*)-\d+(?![\w.])")
