@@ -62,7 +62,7 @@ class Client:
         }
         self._arrived = asyncio.Event()
         self._number = 0
-        self.server.protocol.set_writer(self)  # type: ignore[arg-type]  # it has all that is used of a writer
+        self.server.protocol.set_writer(self)
         self.serving = asyncio.ensure_future(self.server.protocol.serve(self.reader, ends_with_parent=False))
 
     def write(self, data: bytes) -> None:

@@ -279,7 +279,7 @@ async def test_messages_that_make_no_sense_get_an_error(body: bytes, code: int) 
 
 async def test_odd_headers() -> None:
     async with connected() as client:
-        body = json.dumps(client.notification("textDocument/didOpen", **{})).encode()
+        body = json.dumps(client.notification("textDocument/didOpen")).encode()
         client.reader.feed_data(b"content-length:%d\nContent-Type: x; charset=utf8\n\n%b" % (len(body), body))
         client.reader.feed_data(b"No: length\r\n\r\n")
         client.open(WRONG)

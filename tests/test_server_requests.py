@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio
 
 JOB = "protocolVersion: 2\ntype: job\nname: train\ntaskRoles: {worker: {prerequisites: [nothing]}}\n"
-SECRET = "hunter2"
+PASSWORD = "hunter2"  # noqa: S105 - nobody's
 CANCELLED = -32800
 
 # A method that the server itself does not offer, so that these tests decide what it does.
@@ -141,7 +141,7 @@ async def test_a_broken_request_is_an_error_and_no_more(
     work: Work, line: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with connected() as client:
-        client.open(JOB + f"secrets: {{password: {SECRET}}}\n")
+        client.open(JOB + f"secrets: {{password: {PASSWORD}}}\n")
         broken, sound = about(client, line), about(client, QUICK)
         client.send(broken, sound)
         error = (await client.answer(broken))["error"]
@@ -152,8 +152,8 @@ async def test_a_broken_request_is_an_error_and_no_more(
         formatter = QuietFormatter()
         told = [formatter.format(record) for record in caplog.records if record.name.startswith("pai_lsp")]
         assert any(__name__ in one or "protocol" in one for one in told)
-        assert SECRET not in str(error)
-        assert not any(SECRET in one for one in told)
+        assert PASSWORD not in str(error)
+        assert not any(PASSWORD in one for one in told)
 
 
 async def test_a_request_means_the_text_that_it_was_asked_in(work: Work) -> None:

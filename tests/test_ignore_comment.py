@@ -1,0 +1,55 @@
+"""Where a comment that silences a finding can be written, and where not."""
+
+from __future__ import annotations
+
+import pytest
+
+from pai_lsp.diagnostic import Diagnostic, Severity
+from pai_lsp.document import Document
+from pai_lsp.ide.ignore_comment import ignore_comment
+from pai_lsp.text import Span, apply_edits
+
+
+def ignored(text: str) -> str:
+    """The text, in which `$` is the place of a finding, after ignoring it; or why that can not be."""
+    offset = text.index("$")
+    text = text.replace("$", "", 1)
+    diagnostic = Diagnostic("some-code", Severity.ERROR, Span(offset, offset), "found")
+    fix = ignore_comment(Document(text), diagnostic)
+    return fix if isinstance(fix, str) else apply_edits(text, fix.edits)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a: $b\n", "a: b  # pai-lsp: ignore[some-code]\n"),
+        ("a: $b", "a: b  # pai-lsp: ignore[some-code]"),
+        ("a: $b  \r\nc: d\r\n", "a: b  # pai-lsp: ignore[some-code]\r\nc: d\r\n"),
+        ("a: $b # why\n", "a: b # why  # pai-lsp: ignore[some-code]\n"),
+        ("a: $b # pai-lsp: ignore[other] why\n", "a: b # pai-lsp: ignore[some-code, other] why\n"),
+        ("# pai-lsp: ignore[other]\na: $b\n", "# pai-lsp: ignore[some-code, other]\na: b\n"),
+        ("a: $[b,\n  c]\n", "a: [b,  # pai-lsp: ignore[some-code]\n  c]\n"),
+        ("$", "# pai-lsp: ignore[some-code]"),
+        ("a: $|\n  text\n", "a: |  # pai-lsp: ignore[some-code]\n  text\n"),
+        ("a:\n  - |\n    echo $x\n    echo y\n", "a:\n  - |\n    echo x  # pai-lsp: ignore[some-code]\n    echo y\n"),
+        ('a: |\n  echo "x\'"\n  echo $y\n  z\n', 'a: |\n  echo "x\'"\n  echo y  # pai-lsp: ignore[some-code]\n  z\n'),
+        ("a: |\n  # don't\n  echo $y\n  z\n", "a: |\n  # don't\n  echo y  # pai-lsp: ignore[some-code]\n  z\n"),
+    ],
+)
+def test_a_comment_at_the_end_of_the_line(before: str, after: str) -> None:
+    assert ignored(before) == after
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("a: >\n  echo $x\n  echo y\n", "a part of the text"),
+        ("a: $b\n  c\n", "a part of the text"),
+        ('a: "$b\n  c"\n', "a part of the text"),
+        ("a: |\n  echo $x \\\n    y\n", "goes on"),
+        ("a: |\n  cat <<EOF\n  $x\n  EOF\n", "here-document"),
+        ("a: |\n  echo '$x\n  y'\n", "quoted word"),
+    ],
+)
+def test_no_room(text: str, reason: str) -> None:
+    assert reason in ignored(text)

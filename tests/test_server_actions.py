@@ -1,0 +1,201 @@
+"""Quick fixes, ignoring, explaining and fixing all, as an editor asks for them and applies them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from lsprotocol import converters
+from lsprotocol import types as lsp
+from server_client import CAPABILITIES, URI, Client, codes, connected, place
+
+from pai_lsp.diagnostic import DOCUMENTATION
+from pai_lsp.lsp.code_actions import line_edits
+from pai_lsp.lsp.convert import changed_text
+from pai_lsp.text import ColumnUnit, apply_edits
+
+JOB = """\
+protocolVersion: 2
+name: "😀"
+type: job
+prerequisites:
+  - {name: image, type: dockerimage, uri: "example/train:1.0"}
+  - {name: justecho, type: script, plugin: com.microsoft.pai.runtimeplugin.cmd}
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    prerequisites: [justecho_wrong]
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands: [echo hello]
+"""
+IN_NAME = (10, 22)
+in_a_loop = pytest.mark.asyncio
+Action = dict[str, Any]
+
+
+async def actions(client: Client, start: tuple[int, int], end: tuple[int, int] | None = None, **context: Any) -> Any:
+    return await client.ask(
+        "textDocument/codeAction",
+        textDocument={"uri": URI},
+        range=place(start, end),
+        context={"diagnostics": [], **context},
+    )
+
+
+def titled(found: list[Action], title: str) -> Action:
+    return next(action for action in found if action["title"] == title)
+
+
+def applied(text: str, edit: Action) -> str:
+    """The text after a workspace edit, done as a client does it."""
+    (document,) = edit["documentChanges"]
+    assert document["textDocument"] == {"uri": URI, "version": 1}
+    edits = [converters.get_converter().structure(edit, lsp.TextEdit) for edit in document["edits"]]
+    changes = [lsp.TextDocumentContentChangePartial(edit.range, edit.new_text) for edit in edits]
+    return changed_text(text, reversed(changes), ColumnUnit.UTF16)
+
+
+@in_a_loop
+async def test_a_quick_fix() -> None:
+    async with connected() as client:
+        client.open(JOB)
+        published = await client.published(version=1)
+        fix = titled(await actions(client, IN_NAME), "Change to 'justecho'")
+        assert fix["kind"] == "quickfix"
+        assert fix["isPreferred"] is True
+        assert fix["diagnostics"] == [one for one in published if one["code"] == "unknown-prerequisite"]
+        assert applied(JOB, fix["edit"]) == JOB.replace("justecho_wrong", "justecho")
+
+
+@in_a_loop
+async def test_no_actions_where_nothing_is_wrong() -> None:
+    async with connected() as client:
+        client.open(JOB.replace("justecho_wrong", "justecho"))
+        assert await actions(client, IN_NAME) is None
+
+
+@in_a_loop
+async def test_ignoring_a_finding() -> None:
+    async with connected() as client:
+        client.open(JOB)
+        ignoring = titled(await actions(client, IN_NAME), "Ignore 'unknown-prerequisite' on this line")
+        assert "isPreferred" not in ignoring
+        text = applied(JOB, ignoring["edit"])
+        assert "    prerequisites: [justecho_wrong]  # pai-lsp: ignore[unknown-prerequisite]\n" in text
+        client.change({"text": text}, version=2)
+        found = codes(await client.published(version=2))
+        assert found.isdisjoint({"unknown-prerequisite", "unused-ignore"})
+
+
+@in_a_loop
+async def test_reading_about_a_rule() -> None:
+    async with connected() as client:
+        client.open(JOB)
+        reading = titled(await actions(client, IN_NAME), "Read about 'unknown-prerequisite'")
+        command = reading["command"]
+        await client.ask("workspace/executeCommand", command=command["command"], arguments=command["arguments"])
+        message = await client.next(lambda message: message.get("method") == "window/showDocument")
+        assert message["params"] == {"uri": f"{DOCUMENTATION}unknown-prerequisite/", "external": True}
+
+
+@in_a_loop
+@pytest.mark.parametrize("only", ["source", "source.fixAll", "source.fixAll.pai-lsp"])
+async def test_fixing_all(only: str) -> None:
+    text = JOB.replace("name: justecho,", "name: justecho, nmae: x,").replace("dockerImage: image", "dockerImage: imag")
+    async with connected() as client:
+        client.open(text)
+        (action,) = await actions(client, (0, 0), only=[only])
+        assert action["kind"] == "source.fixAll.pai-lsp"
+        mended = applied(text, action["edit"])
+        assert "prerequisites: [justecho]" in mended
+        assert "dockerImage: image\n" in mended
+        assert mended.splitlines()[0] == text.splitlines()[0]
+
+
+@in_a_loop
+async def test_fixing_all_is_offered_when_somebody_asks() -> None:
+    async with connected() as client:
+        client.open(JOB)
+        kinds = {"source.fixAll.pai-lsp", "quickfix"}
+        assert {one["kind"] for one in await actions(client, IN_NAME, triggerKind=1)} == kinds
+        assert {one["kind"] for one in await actions(client, IN_NAME)} == kinds
+        assert {one["kind"] for one in await actions(client, IN_NAME, triggerKind=2)} == {"quickfix"}
+        assert {one["kind"] for one in await actions(client, IN_NAME, only=["quickfix"])} == {"quickfix"}
+        assert await actions(client, IN_NAME, only=["refactor", "source.organizeImports", "quick"]) is None
+        client.change({"text": JOB.replace("justecho_wrong", "justecho")}, version=2)
+        assert await actions(client, (0, 0), only=["source.fixAll"]) is None
+
+
+@in_a_loop
+async def test_no_room_for_a_comment_is_said() -> None:
+    text = JOB.replace("[justecho_wrong]", '["justecho_\n      wrong"]')
+    async with connected() as client:
+        client.open(text)
+        found = titled(await actions(client, IN_NAME), "Ignore 'unknown-prerequisite' on this line")
+        assert found["disabled"] == {"reason": "a comment here would become a part of the text"}
+        assert "edit" not in found
+    literals: Action = {"codeActionLiteralSupport": {"codeActionKind": {"valueSet": []}}}
+    async with connected(capabilities={"textDocument": {"codeAction": literals}}) as client:
+        client.open(text)
+        titles = [one["title"] for one in await actions(client, IN_NAME)]
+        assert not [title for title in titles if title.startswith(("Ignore", "Read"))]
+
+
+@in_a_loop
+async def test_a_client_that_knows_only_commands() -> None:
+    capabilities = {"workspace": CAPABILITIES["workspace"], "textDocument": {"codeAction": {}}}
+    async with connected(capabilities=capabilities) as client:
+        client.open(JOB)
+        command = titled(await actions(client, IN_NAME), "Change to 'justecho'")
+        assert command["command"] == "pai-lsp.applyEdit"
+        await client.ask("workspace/executeCommand", command=command["command"], arguments=command["arguments"])
+        message = await client.next(lambda message: message.get("method") == "workspace/applyEdit")
+        assert applied(JOB, message["params"]["edit"]) == JOB.replace("justecho_wrong", "justecho")
+
+
+@in_a_loop
+@pytest.mark.parametrize(
+    ("command", "arguments", "says"),
+    [
+        ("pai-lsp.explain", ["unknown-prerequisit"], "did you mean 'unknown-prerequisite'?"),
+        ("pai-lsp.explain", None, "no rule has the code ''"),
+        ("pai-lsp.openRule", [{"a": 1}], "no rule"),
+        ("pai-lsp.applyEdit", [], "expects an edit"),
+        ("pai-lsp.applyEdit", [{"documentChanges": 3}], "expects an edit"),
+        ("pai-lsp.unheardOf", [], "no command is named 'pai-lsp.unheardOf'"),
+    ],
+)
+async def test_wrong_commands(command: str, arguments: Any, says: str) -> None:
+    async with connected() as client:
+        error = await client.ask_in_vain("workspace/executeCommand", command=command, arguments=arguments)
+        assert error["code"] == -32602
+        assert says in error["message"]
+
+
+@in_a_loop
+async def test_explaining_a_rule() -> None:
+    async with connected() as client:
+        page = await client.ask("workspace/executeCommand", command="pai-lsp.explain", arguments=["unused-ignore"])
+        title, severity, first, *_ = page.split("\n\n")
+        assert (title, severity) == ("# unused-ignore", "*hint*")
+        assert first == "An ignore comment silences nothing."
+        assert "```yaml\n# pai-lsp: ignore[unknown-key] was needed once\n" in page
+        assert page.count("```") % 2 == 0
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "count"),
+    [
+        ("a\nb\nc\n", "a\nb\nc\n", 0),
+        ("a\nb\nc\n", "a\nx\nc\n", 1),
+        ("a\nb\nc\n", "a\nc\n", 1),
+        ("a\nb\nc", "x\nb\nc\nd", 2),
+        ("", "a", 1),
+        ("a\r\nb\u2028c\rd", "a\r\nB\u2028c\rD", 2),
+    ],
+)
+def test_line_edits(before: str, after: str, count: int) -> None:
+    edits = line_edits(before, after)
+    assert len(edits) == count
+    assert apply_edits(before, edits) == after

@@ -1,0 +1,203 @@
+"""Settings from the editor and from `.pai-lsp.yaml`, and what happens when they change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from server_client import Client, codes, connected
+
+from pai_lsp.config import Configuration
+from pai_lsp.diagnostic import Severity
+from pai_lsp.lsp import workspace_settings
+from pai_lsp.lsp.workspace_settings import WorkspaceSettings, merged, section_configuration, section_in
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JOB = "protocolVersion: 2\ntype: job\nname: train\ntaskRoles: {worker: {prerequisites: [nothing]}}\n"
+CODE = "unknown-prerequisite"
+OFF = {"rules": {CODE: "off"}}
+WARNING = {"rules": {CODE: "warning"}}
+in_a_loop = pytest.mark.asyncio
+
+
+def telling(*sections: Any) -> dict[str, Any]:
+    """A client that answers with these sections, one after the other and then with the last one."""
+    left = list(sections)
+
+    def answer(parameters: Any) -> list[Any]:
+        section = left.pop(0) if len(left) > 1 else left[0]
+        return [section for _ in parameters["items"]]
+
+    return {"workspace/configuration": answer}
+
+
+def severity(diagnostics: list[dict[str, Any]]) -> int | None:
+    return next((one["severity"] for one in diagnostics if one["code"] == CODE), None)
+
+
+async def open_in(client: Client, folder: Path, name: str = "job.pai.yaml") -> str:
+    uri = (folder / name).as_uri()
+    client.open(JOB, uri=uri)
+    return uri
+
+
+@in_a_loop
+async def test_the_first_check_waits_for_the_settings(tmp_path: Path) -> None:
+    async with connected(answers=telling(OFF)) as client:
+        uri = await open_in(client, tmp_path)
+        assert CODE not in codes(await client.published(uri))
+        await client.settle()
+        assert not [one for one in client.received if one.get("method") == "textDocument/publishDiagnostics"]
+
+
+@in_a_loop
+async def test_a_client_that_does_not_tell_its_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workspace_settings, "PATIENCE", 0.01)
+    client = Client()
+    del client.answers["workspace/configuration"]
+    capabilities = {"workspace": {"configuration": True}}
+    await client.ask("initialize", processId=None, rootUri=None, capabilities=capabilities)
+    client.send(client.notification("initialized"))
+    uri = await open_in(client, tmp_path)
+    assert severity(await client.published(uri)) == Severity.ERROR
+    # The answer comes late, and counts all the same.
+    question = await client.next(lambda message: message.get("method") == "workspace/configuration")
+    client.send({"id": question["id"], "result": [OFF]})
+    assert CODE not in codes(await client.published(uri))
+
+
+@in_a_loop
+async def test_a_client_that_refuses_to_tell(tmp_path: Path) -> None:
+    client = Client()
+    del client.answers["workspace/configuration"]
+    capabilities = {"workspace": {"configuration": True}}
+    options = {"openpai": WARNING}
+    await client.ask(
+        "initialize", processId=None, rootUri=None, capabilities=capabilities, initializationOptions=options
+    )
+    client.send(client.notification("initialized"))
+    question = await client.next(lambda message: message.get("method") == "workspace/configuration")
+    client.send({"id": question["id"], "error": {"code": -32601, "message": "unheard of"}})
+    uri = await open_in(client, tmp_path)
+    assert severity(await client.published(uri)) == Severity.WARNING
+
+
+@in_a_loop
+async def test_settings_that_are_asked_for_again(tmp_path: Path) -> None:
+    async with connected(answers=telling(WARNING, OFF)) as client:
+        uri = await open_in(client, tmp_path)
+        assert severity(await client.published(uri)) == Severity.WARNING
+        client.send(client.notification("workspace/didChangeConfiguration", settings=None))
+        assert CODE not in codes(await client.published(uri))
+
+
+@in_a_loop
+async def test_settings_that_are_pushed(tmp_path: Path) -> None:
+    async with connected(capabilities={}, initializationOptions=WARNING) as client:
+        uri = await open_in(client, tmp_path)
+        assert severity(await client.published(uri)) == Severity.WARNING
+        client.send(client.notification("workspace/didChangeConfiguration", settings={"openpai": OFF}))
+        assert CODE not in codes(await client.published(uri))
+        client.send(client.notification("workspace/didChangeConfiguration", settings=None))
+        await client.settle()
+
+
+@in_a_loop
+async def test_each_folder_has_its_own_settings(tmp_path: Path) -> None:
+    one, two = tmp_path / "a", tmp_path / "ab"
+    folders = [{"uri": folder.as_uri(), "name": folder.name} for folder in (one, two)]
+
+    def answer(parameters: Any) -> list[Any]:
+        scopes = {None: None, one.as_uri(): OFF, two.as_uri(): WARNING}
+        return [scopes[item.get("scopeUri")] for item in parameters["items"]]
+
+    async with connected(answers={"workspace/configuration": answer}, workspaceFolders=folders) as client:
+        assert severity(await client.published(await open_in(client, one))) is None
+        assert severity(await client.published(await open_in(client, two))) == Severity.WARNING
+        assert severity(await client.published(await open_in(client, tmp_path))) == Severity.ERROR
+        event = {"added": [], "removed": [folders[0]]}
+        client.send(client.notification("workspace/didChangeWorkspaceFolders", event=event))
+        assert severity(await client.published((one / "job.pai.yaml").as_uri())) == Severity.ERROR
+
+
+@in_a_loop
+async def test_a_configuration_file_that_changes(tmp_path: Path) -> None:
+    file = tmp_path / ".pai-lsp.yaml"
+    folder = tmp_path / "jobs"
+    folder.mkdir()
+    async with connected(answers=telling(OFF)) as client:
+        file.write_text("rules: {unknown-prerequisite: warning}\n")
+        uri = await open_in(client, folder)
+        assert severity(await client.published(uri)) == Severity.WARNING, "the file has the last word"
+        file.write_text("rules: {unknown-prerequisite: information}\n")
+        event = {"uri": file.as_uri(), "type": 2}
+        client.send(client.notification("workspace/didChangeWatchedFiles", changes=[event]))
+        assert severity(await client.published(uri)) == Severity.INFORMATION
+        file.write_text("exclude: [jobs/]\n")
+        client.send(client.notification("textDocument/didSave", textDocument={"uri": file.as_uri()}))
+        assert await client.published(uri) == []
+        file.unlink()
+        client.send(client.notification("textDocument/didClose", textDocument={"uri": uri}))
+        assert severity(await client.published(await open_in(client, folder))) is None
+
+
+@in_a_loop
+async def test_a_puller_is_told_to_pull_again(tmp_path: Path) -> None:
+    pulling = {
+        "textDocument": {"diagnostic": {}},
+        "workspace": {"diagnostics": {"refreshSupport": True}},
+    }
+    answers = {"workspace/diagnostic/refresh": lambda _: None}
+    async with connected(capabilities=pulling, answers=answers) as client:
+        uri = await open_in(client, tmp_path)
+        report = await client.ask("textDocument/diagnostic", textDocument={"uri": uri})
+        assert severity(report["items"]) == Severity.ERROR
+        client.send(client.notification("workspace/didChangeConfiguration", settings=OFF))
+        await client.next(lambda message: message.get("method") == "workspace/diagnostic/refresh")
+        report = await client.ask("textDocument/diagnostic", textDocument={"uri": uri})
+        assert severity(report["items"]) is None
+
+
+@in_a_loop
+async def test_faults_in_the_settings_are_told(tmp_path: Path) -> None:
+    section = {"rules": {CODE: "eror"}, "trace": {"server": "off"}}
+    async with connected(answers=telling(section)) as client:
+        await open_in(client, tmp_path)
+        message = await client.next(lambda message: message.get("method") == "window/logMessage")
+        assert message["params"]["type"] == 2
+        assert "'eror' is no severity" in message["params"]["message"]
+        await client.settle()
+        assert not [one for one in client.received if one.get("method") == "window/logMessage"], "and nothing else"
+
+
+def test_file_and_editor_together() -> None:
+    section = section_configuration({"rules": {CODE: "off", "yaml-syntax": "hint"}, "plugins": ["a"]})
+    file = section_configuration({"rules": {CODE: "warning"}, "plugins": ["b"], "exclude": ["x.yaml"]}, "/work")
+    both = merged(section, file, "/work/x.yaml")
+    assert both.settings.severities == {CODE: Severity.WARNING, "yaml-syntax": Severity.HINT}
+    assert both.settings.plugins == {"a", "b"}
+    assert both.is_excluded
+    assert not merged(section, file, "/work/y.yaml").is_excluded
+    assert not merged(section, Configuration(), "/work/x.yaml").is_excluded
+
+
+@pytest.mark.parametrize("section", [None, [], "off", 3, {}, {"rules": None}, {"trace": "off"}])
+def test_sections_that_say_nothing(section: Any) -> None:
+    configuration = section_configuration(section)
+    assert (configuration.settings.severities, configuration.diagnostics) == ({}, ())
+
+
+def test_a_section_may_come_under_its_name() -> None:
+    assert section_in({"openpai": OFF}) == OFF
+    assert section_in(OFF) == OFF
+    assert section_in(None) is None
+
+
+def test_a_document_that_is_no_file_has_the_editors_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".pai-lsp.yaml").write_text("rules: {unknown-prerequisite: warning}\n")
+    monkeypatch.chdir(tmp_path)
+    settings = WorkspaceSettings()
+    assert settings.effective("Untitled-1").settings.severities == {}
+    assert settings.effective(str(tmp_path / "job.yaml")).settings.severities == {CODE: Severity.WARNING}
