@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.ide.documentation import variable_documentation
+from pai_lsp.ide.known_values import short, variable_value
 from pai_lsp.ide.suggestion import Kind, Suggestion
 from pai_lsp.platform import converted_role_name, environment_variables
 from pai_lsp.scalar import server_text
-from pai_lsp.syntax import Mapping, Node, Scalar, Sequence, plain_value
+from pai_lsp.syntax import Mapping, Node, Scalar, Sequence
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def _roots(cursor: Cursor) -> Iterator[tuple[str, str, str]]:
 
 def _paths(path: str, node: Node, depth: int = _DEPTH) -> Iterator[tuple[str, str, str]]:
     if isinstance(node, Scalar):
-        yield path, _short(node.value), ""
+        yield path, _shown(node.value), ""
     elif isinstance(node, Sequence) and depth:
         for number, item in enumerate(node.items[:_MOST_MEMBERS]):
             yield from _paths(f"{path}[{number}]", item, depth - 1)
@@ -128,9 +129,8 @@ def _paths(path: str, node: Node, depth: int = _DEPTH) -> Iterator[tuple[str, st
             yield from _paths(f"{path}.{entry.name}", entry.value, depth - 1)
 
 
-def _short(value: Any) -> str:
-    text = "" if value is None else server_text(value).replace("\n", "⏎")
-    return text if len(text) <= 60 else text[:59] + "…"
+def _shown(value: Any) -> str:
+    return "" if value is None else short(server_text(value))
 
 
 def _template_variables(cursor: Cursor, owner: Definition, typed: str) -> Iterator[Suggestion]:
@@ -166,7 +166,7 @@ def _names(job: Job, own: TaskRole | None) -> Iterator[tuple[str, EnvironmentVar
         if variable.status in {"removed", "internal"} or variable.available in {"init", "nowhere"}:
             continue
         if "{" not in variable.name:
-            yield variable.name, variable, _known_value(job, own, variable.name)
+            yield variable.name, variable, variable_value(job, own, variable, variable.name)
             continue
         for role in job.task_roles if "{role}" in variable.name else (own,):
             if role is None:
@@ -178,27 +178,7 @@ def _names(job: Job, own: TaskRole | None) -> Iterator[tuple[str, EnvironmentVar
             for index in indexes:
                 for label in dict.fromkeys(labels):
                     filled = name.replace("{index}", str(index)).replace("{label}", label)
-                    yield filled, variable, _known_value(job, role, variable.name)
-
-
-def _known_value(job: Job, role: TaskRole | None, name: str) -> str:
-    if name == "PAI_TASK_ROLE_COUNT":
-        return str(len(job.task_roles))
-    if name == "PAI_TASK_ROLE_LIST":
-        return ",".join(one.name for one in job.task_roles)
-    if role is None:
-        return ""
-    if name == "PAI_CURRENT_TASK_ROLE_NAME":
-        return role.name
-    if name == "PAI_TASK_ROLE_TASK_COUNT_{role}":
-        return str(role.instances)
-    if name == "PAI_RESOURCE_{role}":
-        resources = plain_value(role.get("resourcePerInstance"))
-        options = plain_value(role.get("extraContainerOptions"))
-        if isinstance(resources, dict):
-            shared = options.get("shmMB", 0) if isinstance(options, dict) else 0
-            return ",".join(str(resources.get(key, "?")) for key in ("gpu", "cpu", "memoryMB")) + f",{shared}"
-    return ""
+                    yield filled, variable, variable_value(job, role, variable, filled)
 
 
 def _tags(cursor: Cursor, sigil: str, typed: str) -> Iterator[Suggestion]:

@@ -8,7 +8,7 @@ from pai_lsp.syntax import Scalar, Sequence
 
 if TYPE_CHECKING:
     from pai_lsp.definition import Definition
-    from pai_lsp.platform import EnvironmentVariable, Event, Plugin
+    from pai_lsp.platform import EnvironmentVariable, Event, ExitCode, Plugin
     from pai_lsp.schema import Field
 
 _ENFORCED = {
@@ -92,3 +92,14 @@ def variable_documentation(variable: EnvironmentVariable, name: str, value: str 
         instead = f"; use `{variable.replacement}`" if variable.replacement else ""
         lines.append(f"_{variable.status}{instead}_")
     return "\n\n".join(lines)
+
+
+def exit_code_documentation(code: int, known: ExitCode | None) -> str:
+    """What the platform makes of a command's exit code.
+
+    Source: openpai-runtime, exithandler: a code without a pattern of its own is reported as 255.
+    """
+    if known is None:
+        return f"**exit {code}**: reported as 255; the portal shows {code} as the code of your command"
+    lines = [f"**exit {code}**" + (f" ({known.phrase})" if known.phrase else ""), known.description, known.hint]
+    return "\n\n".join(line for line in lines if line)

@@ -1,0 +1,168 @@
+"""Hover: what the word under the pointer means, in Markdown; a secret's value is never part of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pai_lsp.content import mapped
+from pai_lsp.definition import TYPED_FIELDS, Definition
+from pai_lsp.ide.documentation import (
+    definition_documentation,
+    event_documentation,
+    exit_code_documentation,
+    field_documentation,
+    plugin_documentation,
+    variable_documentation,
+)
+from pai_lsp.ide.known_values import resources_sentence, template_value, variable_value
+from pai_lsp.ide.location import Location, locate
+from pai_lsp.lookup import LookupState
+from pai_lsp.platform import PLUGIN_PREFIX, environment_variable, events, exit_codes, plugins
+from pai_lsp.schema import field
+from pai_lsp.symbols import Occurrence, SymbolKind, occurrence_at
+from pai_lsp.syntax import Mapping, Scalar
+
+if TYPE_CHECKING:
+    from pai_lsp.document import Document
+    from pai_lsp.template_uses import TemplateUse
+    from pai_lsp.text import Span
+
+_VARIABLE = re.compile(r"(?<!\w)(?:PAI|FC)_\w+|NVIDIA_VISIBLE_DEVICES")
+_EXIT = re.compile(r"(?<!\w)exit[ \t]+(\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Hover:
+    """Markdown, and the place that it speaks of."""
+
+    markdown: str
+    span: Span
+
+
+def hover(document: Document, offset: int) -> Hover | None:
+    """What stands at an offset; None where there is nothing to say."""
+    use = next((use for use in document.job.template_uses if use.span.start <= offset < use.span.end), None)
+    if use is not None:
+        return Hover(_template(document, use), use.span)
+    location = locate(document, offset)
+    here = occurrence_at(document.occurrences, offset)
+    if location is None:
+        return None
+    if isinstance(location.node, Scalar) and not location.is_key:
+        found = _in_text(document, location, offset)
+        if found is not None:
+            return found
+    if here is not None:
+        return Hover(_symbol(document, here, location), here.span)
+    if location.is_key:
+        documentation = _key(document, location)
+        return Hover(documentation, location.node.span) if documentation else None
+    if isinstance(location.node, Scalar):
+        documentation = _value(document, location, location.node)
+        return Hover(documentation, location.node.span) if documentation else None
+    return None
+
+
+def _template(document: Document, use: TemplateUse) -> str:
+    value = template_value(document.job, use)
+    return f"`<% {use.tag.content} %>`\n\n{value}"
+
+
+def _in_text(document: Document, location: Location, offset: int) -> Hover | None:
+    """A variable or an exit code in a command."""
+    node = location.node
+    if not isinstance(node, Scalar):
+        return None
+    text = mapped(document.text, node)
+    for match in _VARIABLE.finditer(node.text):
+        span = text.span(*match.span())
+        variable = environment_variable(match[0]) if span.touches(offset) else None
+        if variable is not None:
+            role = document.job.task_roles_by_name.get(str(location.path[1])) if len(location.path) > 1 else None
+            value = variable_value(document.job, role, variable, match[0])
+            return Hover(variable_documentation(variable, match[0], value), span)
+    for match in _EXIT.finditer(node.text):
+        span = text.span(*match.span(1))
+        if span.touches(offset):
+            return Hover(exit_code_documentation(int(match[1]), exit_codes().get(int(match[1]))), span)
+    return None
+
+
+def _symbol(document: Document, here: Occurrence, location: Location) -> str:
+    """A name: what it stands for, and how often it is used."""
+    job, symbol = document.job, here.symbol
+    places = [one for one in document.occurrences if one.symbol == symbol]
+    uses = sum(not one.is_definition for one in places)
+    used = f"_used {uses} time{'' if uses == 1 else 's'} in this file_"
+    if symbol.kind is SymbolKind.PREREQUISITE:
+        definition = _meant(document, here, location)
+        if definition is not None:
+            return f"{definition_documentation(definition, definition.origin.value)}\n\n{used}"
+        return f"no prerequisite is named `{symbol.name}`"
+    if symbol.kind is SymbolKind.TASK_ROLE:
+        role = job.task_roles_by_name.get(symbol.name)
+        return f"**{symbol.name}** (task role)\n\n{resources_sentence(role) if role else 'not defined'}\n\n{used}"
+    if symbol.kind is SymbolKind.SECRET:
+        return f"**{symbol.name}** (secret; its value is not shown)\n\n{used}"
+    if symbol.kind is SymbolKind.PARAMETER:
+        entry = job.parameters.get(symbol.name)
+        written = document.text[entry.value.span.start : entry.value.span.end] if entry else ""
+        return f"**{symbol.name}** (parameter)" + (f"\n\n```yaml\n{written}\n```" if written else "") + f"\n\n{used}"
+    scope = f" of role {symbol.scope}" if symbol.kind is SymbolKind.PORT else ""
+    return f"**{symbol.name}** ({symbol.kind.value}{scope})\n\n{used}"
+
+
+def _meant(document: Document, here: Occurrence, location: Location) -> Definition | None:
+    """The definition that a name means at its place: a typed field wants its own type."""
+    job = document.job
+    for definition in job.definitions:
+        if definition.name_scalar and definition.name_span == here.span:
+            return definition
+    wanted = TYPED_FIELDS.get(str(location.path[-1])) if len(location.path) == 3 else None
+    typed = job.find_typed(wanted, here.symbol.name) if wanted else None
+    return typed or job.definitions_by_name.get(here.symbol.name)
+
+
+def _key(document: Document, location: Location) -> str:
+    if location.path == ("taskRoles",):
+        total = "\n\n".join(f"`{role.name}`: {resources_sentence(role)}" for role in document.job.task_roles)
+        described = _described(document, location)
+        return f"{described}\n\n{total}".strip()
+    return _described(document, location)
+
+
+def _described(document: Document, location: Location) -> str:
+    kind = location.sibling("type")
+    plugin = location.sibling("plugin")
+    for parent in reversed(location.parents):
+        if plugin is None and isinstance(parent, Mapping) and isinstance(named := parent.get("plugin"), Scalar):
+            plugin = named.text
+    plugin = plugin.removeprefix(PLUGIN_PREFIX) if plugin else None
+    found = field(
+        location.path,
+        prerequisite_type=kind,
+        plugin=plugin,
+        kind="definition" if document.is_catalogue else "job",
+    )
+    return field_documentation(found) if found is not None and isinstance(found.key, str) else ""
+
+
+def _value(document: Document, location: Location, node: Scalar) -> str:
+    key = location.path[-1] if location.path else ""
+    if key == "event" and node.text in events():
+        return event_documentation(events()[node.text])
+    if key == "plugin" and (plugin := plugins().get(node.text.removeprefix(PLUGIN_PREFIX))):
+        return plugin_documentation(plugin)
+    if "://" in node.text and ("require" in location.path or "prerequisites" in location.path):
+        return _address(document, node.text)
+    return _described(document, location) if isinstance(key, str) else ""
+
+
+def _address(document: Document, reference: str) -> str:
+    answer = document.job.lookup.find(reference)
+    if answer.state is LookupState.FOUND:
+        return "\n\n---\n\n".join(definition_documentation(one, "marketplace") for one in answer.definitions)
+    note = f" ({answer.note})" if answer.note else ""
+    return f"`{reference}`: {answer.state.value}{note}"

@@ -1,0 +1,142 @@
+"""What is known about a job before it runs: values of templates and variables, and what it asks of the cluster."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pai_lsp.platform import converted_role_name
+from pai_lsp.scalar import server_text
+from pai_lsp.syntax import plain_value
+from pai_lsp.template import MISSING, server_lookup, server_path
+
+if TYPE_CHECKING:
+    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.platform import EnvironmentVariable
+    from pai_lsp.template_uses import TemplateUse
+
+_SHORT = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What tasks ask for together; None where it is not a number."""
+
+    tasks: int
+    gpu: int | None
+    cpu: int | None
+    memory: int | None
+
+    def sentence(self) -> str:
+        """The resources as people say them: `4 GPU, 16 CPU, 32 GiB`."""
+        parts = [f"{number} {unit}" for number, unit in ((self.gpu, "GPU"), (self.cpu, "CPU")) if number is not None]
+        if self.memory is not None:
+            gibibytes = self.memory / 1024
+            parts.append(f"{self.memory} MiB" if gibibytes < 1 else f"{gibibytes:.1f} GiB".replace(".0 ", " "))
+        return ", ".join(parts)
+
+
+def role_resources(role: TaskRole) -> Resources:
+    """What all tasks of a role ask for together."""
+    asked = plain_value(role.get("resourcePerInstance"))
+
+    def total(name: str) -> int | None:
+        value = asked.get(name) if isinstance(asked, dict) else None
+        return value * role.instances if isinstance(value, int) and not isinstance(value, bool) else None
+
+    return Resources(role.instances, total("gpu"), total("cpu"), total("memoryMB"))
+
+
+def job_resources(job: Job) -> Resources:
+    """What the whole job asks for."""
+    roles = [role_resources(role) for role in job.task_roles]
+
+    def total(numbers: list[int | None]) -> int | None:
+        known = [number for number in numbers if number is not None]
+        return sum(known) if known else None
+
+    return Resources(
+        sum(role.tasks for role in roles),
+        total([role.gpu for role in roles]),
+        total([role.cpu for role in roles]),
+        total([role.memory for role in roles]),
+    )
+
+
+def resources_sentence(role: TaskRole) -> str:
+    """How many tasks a role has, what each asks for, and what that is in all."""
+    found = role_resources(role)
+    if found.tasks == 1:
+        return f"1 task: {found.sentence() or 'resources unknown'}"
+    return f"{found.tasks} tasks, in all {found.sentence() or 'resources unknown'}"
+
+
+def template_text(job: Job, use: TemplateUse) -> str | None:
+    """The text that the rest-server puts in for a template; None for secrets, unknown names and other readers."""
+    steps = use.tag.steps
+    if len(steps) < 2:
+        return None
+    root = str(steps[0].name)
+    values = {}
+    if root == "$parameters":
+        values = {"$parameters": plain_value(job.mapping("parameters"))}
+    elif root in {"$data", "$script", "$output"} and use.role is not None:
+        reference = use.role.typed_references.get(root[1:])
+        definition = job.find_typed(root[1:], reference.name) if reference else None
+        values = {root: plain_value(definition.node)} if definition else {}
+    found = server_lookup(server_path(use.tag.content), values)
+    return None if found is MISSING else server_text(found)
+
+
+def template_value(job: Job, use: TemplateUse) -> str:
+    """What a template becomes, in Markdown."""
+    root = use.tag.root
+    if root == "$secrets":
+        return "a secret; its value is filled in inside the container and never shown"
+    if root == "this":
+        return "a parameter of this definition or of what it requires; filled when the job is expanded"
+    text = template_text(job, use)
+    if text is None:
+        return "nothing is known under this name here"
+    fence = "```" if "```" not in text else "````"
+    return f"{fence}text\n{text}\n{fence}" if text else "the empty text"
+
+
+def short(text: str, limit: int = _SHORT) -> str:
+    """A text on one line, cut to `limit` characters."""
+    text = text.replace("\n", "⏎")
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def variable_value(job: Job, own: TaskRole | None, variable: EnvironmentVariable, name: str) -> str:
+    """The value of an environment variable where the job file decides it; else empty.
+
+    Source: rest-server, src/models/v2/job/runtime-env.js.
+    """
+    if name == "PAI_TASK_ROLE_COUNT":
+        return str(len(job.task_roles))
+    if name == "PAI_TASK_ROLE_LIST":
+        return ",".join(role.name for role in job.task_roles)
+    parts = variable.match(name) or {}
+    role = _role(job, parts["role"]) if "role" in parts else own
+    if role is None:
+        return ""
+    if variable.name == "PAI_CURRENT_TASK_ROLE_NAME":
+        return role.name
+    if variable.name == "PAI_TASK_ROLE_TASK_COUNT_{role}":
+        return str(role.instances)
+    if variable.name == "PAI_RESOURCE_{role}":
+        return _resource_variable(role)
+    return ""
+
+
+def _role(job: Job, written: str) -> TaskRole | None:
+    return next((role for role in job.task_roles if written in {role.name, converted_role_name(role.name)}), None)
+
+
+def _resource_variable(role: TaskRole) -> str:
+    resources, options = plain_value(role.get("resourcePerInstance")), plain_value(role.get("extraContainerOptions"))
+    if not isinstance(resources, dict):
+        return ""
+    shared = options.get("shmMB", 0) if isinstance(options, dict) else 0
+    return ",".join(str(resources.get(key, "?")) for key in ("gpu", "cpu", "memoryMB")) + f",{shared}"
