@@ -44,7 +44,7 @@ def read_marks(text: str, code: str = "") -> tuple[str, list[Mark]]:
     """The text without its mark lines, and the marks; `code` is meant where a mark names none."""
     lines: list[str] = []
     marks: list[Mark] = []
-    for line in text.splitlines(keepends=True):
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
         match = _MARK.match(line.rstrip("\r\n"))
         if match is None:
             lines.append(line)

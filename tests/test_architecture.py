@@ -17,7 +17,7 @@ FLOORS = (
     ("diagnostic", "settings", "marketplace_settings", "syntax", "recovery", "content", "template", "template_variables", "shell", "shell_script", "schema",
      "platform", "_job_validator", "structure", "shipped_schemas"),
     ("job", "definition", "addresses", "lookup", "template_uses", "template_lookup", "template_answers", "requirements", "plugin_parameters", "prerequisite_uses",
-     "edits", "role_renaming", "symbols"),
+     "edits", "role_renaming", "masking", "symbols"),
     ("catalog", "expand"),
     ("rules",),
     ("document",),

@@ -18,7 +18,9 @@ FIXTURES = Path(__file__).parent / "rules"
 FIXES = Path(__file__).parent / "fixes"
 CODES = [rule.code for rule in RULES]
 # Rules whose finding needs a file that no example can be.
-WITHOUT_EXAMPLE = {"too-large-to-read", "job-too-large"}
+WITHOUT_EXAMPLE = {"too-large-to-read", "job-too-large", "unknown-marketplace-item"}
+# Rules about characters that a docstring, which loses its tabs, can not show.
+WITHOUT_DOCUMENTED_EXAMPLE = WITHOUT_EXAMPLE | {"stray-tab", "unicode-line-end"}
 
 _EXAMPLE = re.compile(r"(?:^(?: {4}.*)?\n)+", re.MULTILINE)
 
@@ -43,7 +45,7 @@ def test_documentation(rule: Rule) -> None:
     assert rule.summary.endswith("."), "the first line is one sentence"
     assert "Source:" in rule.documentation or rule.code in {"unused-ignore"} or "Sources:" in rule.documentation
     bad, good = examples(rule)
-    assert (bad and good) or rule.code in WITHOUT_EXAMPLE
+    assert (bad and good) or rule.code in WITHOUT_DOCUMENTED_EXAMPLE
 
 
 @pytest.mark.parametrize("rule", RULES, ids=CODES)
