@@ -1,8 +1,8 @@
-"""Rules about what the rest-server hides of a job before it stores it: the section `secrets`, found by a pattern.
+r"""Rules about what the rest-server hides of a job before it stores it: the section `secrets`, found by a pattern.
 
 The stored text is what everybody who may see the job can read, and what the runtime reads again. So what the pattern
 misses is readable, and what it takes too much is lost.
-Source: rest-server, src/utils/protocolSecret.js: the text from `/(^secrets:)[^]*?(^\\w)/m` is replaced.
+Source: rest-server, src/utils/protocolSecret.js: the text from `/(^secrets:)[^]*?(^\w)/m` is replaced.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.masking import masked_span
 from pai_lsp.syntax import Mapping, ProblemKind, Scalar, Sequence, Style, parse
 from pai_lsp.text import Span, TextEdit
 
@@ -21,20 +22,10 @@ if TYPE_CHECKING:
     from pai_lsp.syntax import Entry
 
 _KEY = "secrets:"
-# JavaScript's `m` flag knows two more line ends than Python's.
-_LINE_START = re.compile(r"(?:\A\ufeff?|(?<=[\n\r\u2028\u2029]))secrets:")
-_NEXT_WORD = re.compile(r"(?<=[\n\r\u2028\u2029])[A-Za-z0-9_]")
 _NOTHING = re.compile(r"(?:\s|#[^\n\r]*|\.\.\.)*")
 _PLAIN_KEY = re.compile(r"[A-Za-z]\w*")
+_WORD = re.compile(r"\w+")
 _COLON = re.compile(r"[ \t]*:")
-
-
-def hidden_span(text: str) -> Span | None:
-    """What the rest-server replaces, from `secrets:` to the next line that begins with a letter, digit or `_`."""
-    if _KEY not in text or (start := _LINE_START.search(text)) is None:
-        return None
-    behind = _NEXT_WORD.search(text, start.end())
-    return Span(start.end() - len(_KEY), behind.start() if behind else len(text))
 
 
 def stored_text(text: str, hidden: Span) -> str:
@@ -73,15 +64,13 @@ def secrets_not_masked(job: Job) -> Iterator[Finding]:
     entry = _section(job)
     if entry is None:
         return
-    hidden = hidden_span(job.text)
+    hidden = masked_span(job.text)
     key = entry.key.span
-    if hidden is None or hidden.start != key.start:
+    if not len(hidden) or hidden.start != key.start:
         message = "only an unquoted 'secrets:' at the start of a line is hidden; these secrets stay readable in the job"
         yield Finding(key, message, _plain_key_fix(job, entry))
     elif hidden.end < entry.value.span.end:
-        message = (
-            "the secrets are hidden up to the next line that begins with a letter or digit; the rest stays readable"
-        )
+        message = "the secrets are hidden only up to a line in them that begins with a letter or digit; the rest is not"
         yield Finding(key, message)
 
 
@@ -155,8 +144,8 @@ def key_missing_in_stored_job(job: Job) -> Iterator[Finding]:
 
 def _swallowed(job: Job) -> Iterator[Entry]:
     """The keys of the job that are hidden, besides the secrets."""
-    hidden = hidden_span(job.text)
-    if hidden is None or job.root is None:
+    hidden = masked_span(job.text)
+    if job.root is None:
         return
     for entry in job.root.entries:
         if entry.name != "secrets" and hidden.start < entry.key.span.start < hidden.end:
@@ -184,38 +173,6 @@ def _unquote_fix(entry: Entry) -> tuple[Fix, ...]:
 
 
 @rule(Severity.ERROR)
-def secrets_anchor(job: Job) -> Iterator[Finding]:
-    """An alias means an anchor inside the secrets, which the stored job does not hold.
-
-    The rest-server knows the anchor and accepts the job. The runtime reads the text in which the secrets are hidden,
-    finds no anchor of that name and dies.
-    Sources: rest-server, src/utils/protocolSecret.js; PyYAML, composer.py ("found undefined alias").
-
-        secrets:
-          token: &token not-a-real-one
-        parameters:
-          token: *token
-          #       ^^^^^ error
-
-    Good:
-
-        secrets:
-          token: not-a-real-one
-        taskRoles:
-          worker:
-            commands:
-              - login <% $secrets.token %>
-    """
-    hidden = hidden_span(job.text) if job.syntax.aliases else None
-    if hidden is None:
-        return
-    for alias in job.syntax.aliases:
-        if alias.anchor and alias.anchor.span.start in hidden and alias.span.start not in hidden:
-            message = f"'&{alias.name}' is hidden with the secrets, so the task dies before it starts"
-            yield Finding(alias.span, message, related=(Related(alias.anchor.span, "the anchor"),))
-
-
-@rule(Severity.ERROR)
 def masking_breaks_job(job: Job) -> Iterator[Finding]:
     """Hiding the secrets leaves a text that is no YAML any more.
 
@@ -236,25 +193,19 @@ def masking_breaks_job(job: Job) -> Iterator[Finding]:
           token: "not-a-real-one"
         name: train
     """
-    hidden = hidden_span(job.text)
-    if (
-        hidden is None
-        or job.root is None
-        or job.syntax.problems
-        or _is_regular(job, hidden)
-        or any(secrets_anchor.check(job))
-    ):
+    hidden = masked_span(job.text)
+    if not len(hidden) or job.root is None or job.syntax.problems or _is_regular(job, hidden):
         return
+    if any(
+        one.anchor and one.anchor.span.start in hidden for one in job.syntax.aliases if one.span.start not in hidden
+    ):
+        return  # an alias without its anchor is the business of another rule
     problems = parse(stored_text(job.text, hidden)).problems
     if any(problem.kind is ProblemKind.SYNTAX for problem in problems):
-        word = re.compile(r"\w*").match(job.text, hidden.end)
-        span = (
-            Span(hidden.end, word.end())
-            if word and hidden.end < len(job.text)
-            else Span(hidden.start, hidden.start + 7)
-        )
+        key = Span(hidden.start, hidden.start + len(_KEY) - 1)
+        word = _WORD.match(job.text, hidden.end)
         message = "the secrets are hidden up to here, and what is left is no YAML: the task dies before it starts"
-        yield Finding(span, message, related=(Related(Span(hidden.start, hidden.start + 7), "from here"),))
+        yield Finding(Span(*word.span()) if word else key, message, related=(Related(key, "from here"),))
 
 
 def _is_regular(job: Job, hidden: Span) -> bool:
@@ -270,6 +221,5 @@ RULES = (
     secrets_not_masked,
     key_after_secrets_swallowed,
     key_missing_in_stored_job,
-    secrets_anchor,
     masking_breaks_job,
 )

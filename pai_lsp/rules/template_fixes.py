@@ -130,7 +130,7 @@ def text_at(job: Job, offset: int) -> tuple[tuple[str, ...], Scalar | None]:
         else:
             node = next((one for one in node.items if offset in one.span), None)
             keys.append("")
-    return tuple(keys), node
+    return tuple(keys), node if node is not None and offset in node.span else None
 
 
 def inlined(job: Job, use: TemplateUse, scalar: Scalar | None) -> tuple[Fix, ...]:

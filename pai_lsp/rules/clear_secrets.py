@@ -1,0 +1,195 @@
+"""Finding what looks like a password, token or key in a job, and moving it into `secrets`. No value is ever said."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pai_lsp.definition import name_span
+from pai_lsp.diagnostic import Fix
+from pai_lsp.edits import quoted, remove_entry
+from pai_lsp.masking import masked_span
+from pai_lsp.rules.template_fixes import add_to_section, text_at, written_key
+from pai_lsp.syntax import Mapping, Scalar, Style, walk
+from pai_lsp.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job import Job
+    from pai_lsp.syntax import Entry, Node
+
+# What gives a token away: a text that every such token holds, its form, and what to call it.
+_FORMS = (
+    ("gh", re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})"), "a GitHub token"),
+    ("glpat-", re.compile(r"\bglpat-[\w-]{20,}"), "a GitLab token"),
+    ("IA", re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"), "an AWS access key"),
+    ("xox", re.compile(r"\bxox[abprs]-[0-9A-Za-z-]{10,}"), "a Slack token"),
+    ("hf_", re.compile(r"\bhf_[A-Za-z0-9]{30,}"), "a Hugging Face token"),
+    ("AccountKey=", re.compile(r"\bAccountKey=([A-Za-z0-9+/]{40,}=*)"), "an Azure storage key"),
+    ("sig=", re.compile(r"[?&]sig=([A-Za-z0-9+/%]{30,}=*)"), "an Azure signature"),
+    (
+        "-----BEGIN ",
+        re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----(?:(?:(?!-----)[\s\S])*-----END [A-Z ]*-----)?"),
+        "a private key",
+    ),
+    ("://", re.compile(r"://[^\s/:@'\"<>]*:([^\s/@'\"<>${}]+)@"), "a password in an address"),
+)
+# What stands for a secret rather than being one.
+_PLACEHOLDER = re.compile(r"(?i)[*x.]+|[<\[{(].*[>\]})]|none|null")
+_WORD_FOR_PASSWORD = re.compile(r"(?i)(?:your|my)?[ _-]?(?:user|pass(?:word|wd)?|pwd|token|secret|key)")
+_NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_PASSWORDS = frozenset({"password", "passwd", "passphrase", "pwd"})
+_TOKENS = frozenset({"token", "secret", "credential", "apikey", "accesskey", "secretkey", "privatekey"})
+_KEY_OWNERS = frozenset({"api", "access", "secret", "private", "account", "storage", "auth", "encryption", "signing"})
+_SHORTEST_TOKEN = 8
+_OUTSIDE = re.compile(r"[./~$]|[a-z]+://|ssh-")
+
+
+@dataclass(frozen=True, slots=True)
+class ClearSecret:
+    """A secret in clear: its place, what it is, and how to move it."""
+
+    span: Span
+    kind: str
+    fixes: tuple[Fix, ...] = ()
+
+
+def clear_secrets(job: Job) -> Iterator[ClearSecret]:
+    """Every password, token or key outside `secrets`, each once, in no order."""
+    found: list[Span] = []
+    hidden = [masked_span(job.text)]
+    if section := job.section("secrets"):
+        hidden.append(section.value.span)
+
+    def is_new(span: Span) -> bool:
+        return not any(one.overlaps(span) for one in (*hidden, *found) if len(one))
+
+    for entry, kind in _told_by_key(job):
+        span = name_span(entry.value) if isinstance(entry.value, Scalar) else entry.value.span
+        if is_new(span):
+            found.append(span)
+            yield ClearSecret(span, kind, _entry_fixes(job, entry))
+    for needle, form, kind in _FORMS:
+        for match in form.finditer(job.text) if needle in job.text else ():
+            group = 1 if form.groups else 0
+            span = Span(*match.span(group))
+            if (
+                is_new(span)
+                and not _PLACEHOLDER.fullmatch(match[group])
+                and not _WORD_FOR_PASSWORD.fullmatch(match[group])
+            ):
+                found.append(span)
+                yield ClearSecret(span, kind, _text_fixes(job, span))
+
+
+def _told_by_key(job: Job) -> Iterator[tuple[Entry, str]]:
+    """The entries whose key says that their value is a secret."""
+    for definition in job.definitions:
+        auth = definition.node.get("auth") if definition.type == "dockerimage" else None
+        password = auth.entry("password") if isinstance(auth, Mapping) else None
+        if password is not None and isinstance(password.value, Scalar) and _is_literal(password.value):
+            yield password, "a registry's password"
+    places: list[Node | None] = [job.mapping("parameters"), job.extras]
+    places += [definition.node for definition in job.definitions]
+    for place in places:
+        for node in walk(place):
+            if isinstance(node, Mapping):
+                for entry in node.entries:
+                    if isinstance(entry.value, Scalar) and (kind := _kind(entry.name, entry.value)):
+                        yield entry, kind
+
+
+def _kind(name: str, value: Scalar) -> str:
+    """What a key says about its value; empty where it is no secret."""
+    if not _is_literal(value):
+        return ""
+    words = [word.lower() for word in _NAME_WORD.findall(name)]
+    if not words:
+        return ""
+    last = words[-1]
+    if last in _PASSWORDS:
+        return "" if isinstance(value.value, bool) else "a password"
+    is_key = last == "key" and not _KEY_OWNERS.isdisjoint(words[:-1])
+    if not (is_key or last in _TOKENS) or not isinstance(value.value, str) or _OUTSIDE.match(value.text):
+        return ""
+    is_long = len(value.text) >= _SHORTEST_TOKEN and not any(character.isspace() for character in value.text)
+    return ("a key" if is_key else "a token") if is_long else ""
+
+
+def _is_literal(value: Scalar) -> bool:
+    text = value.text.strip()
+    if value.value is None or not text or "<%" in text or text[0] == "$":
+        return False
+    return _PLACEHOLDER.fullmatch(text) is None
+
+
+def _entry_fixes(job: Job, entry: Entry) -> tuple[Fix, ...]:
+    """Move a whole value: a parameter becomes a secret of the same name, any other value a reference to a new one."""
+    value = entry.value
+    if not isinstance(value, Scalar) or value.is_block or "\n" in job.text[value.span.start : value.span.end]:
+        return ()
+    written = job.text[value.span.start : value.span.end]
+    if value.style is Style.PLAIN and (not value.is_string or value.tag is not None):
+        written = quoted(value.text)
+    if job.parameters.get(entry.name) is entry:
+        return _parameter_fixes(job, entry, written)
+    keys, _ = text_at(job, entry.key.span.start)
+    if not _is_filled(job, keys, entry.key.span.start):
+        return ()
+    name = _new_name(job, "docker_password" if "auth" in keys else "_".join(_NAME_WORD.findall(entry.name)).lower())
+    edit = add_to_section(job, "secrets", f"{written_key(name)}: {written}")
+    reference = f"<% $secrets.{name} %>"
+    return (Fix(f"Move it to the secret '{name}'", (edit, TextEdit(value.span, reference))),) if edit else ()
+
+
+def _parameter_fixes(job: Job, entry: Entry, written: str) -> tuple[Fix, ...]:
+    section = job.mapping("parameters")
+    if section is None or entry not in section.entries or entry.name in job.secrets or "." in entry.name:
+        return ()
+    root = job.root
+    whole = root.own("parameters") if root else None
+    removal = remove_entry(job.text, section, entry)
+    if not removal and root and whole:
+        removal = remove_entry(job.text, root, whole)
+    edit = add_to_section(job, "secrets", f"{written_key(entry.name)}: {written}")
+    if edit is None or not removal:
+        return ()
+    roots = {
+        TextEdit(use.text.span(steps[0].span.start, steps[0].span.end), "$secrets")
+        for use in job.template_uses
+        if use.text and len(steps := use.tag.server_steps) > 1
+        if (steps[0].name, steps[1].name) == ("$parameters", entry.name)
+    }
+    return (Fix(f"Move it to the secret '{entry.name}'", (edit, *removal, *sorted(roots))),)
+
+
+def _text_fixes(job: Job, span: Span) -> tuple[Fix, ...]:
+    """Move a part of a text, where somebody fills templates."""
+    keys, scalar = text_at(job, span.start)
+    token = job.text[span.start : span.end]
+    if scalar is None or not _is_filled(job, keys, span.start) or "\n" in token or "\\" in token or "'" in token:
+        return ()
+    name = _new_name(job, "token")
+    edit = add_to_section(job, "secrets", f"{name}: {quoted(token)}")
+    return (Fix(f"Move it to the secret '{name}'", (edit, TextEdit(span, f"<% $secrets.{name} %>"))),) if edit else ()
+
+
+def _is_filled(job: Job, keys: tuple[str, ...], offset: int) -> bool:
+    """Whether `$secrets` are filled in the text at a place."""
+    if keys[:1] == ("taskRoles",):
+        return keys[2:3] == ("commands",)
+    if keys[:1] == ("deployments",):
+        return keys[4:5] in {("preCommands",), ("postCommands",)}
+    if keys[:1] == ("extras",):
+        return keys[3:4] == ("parameters",) and keys[1].endswith("runtimeplugin")
+    definition = next((one for one in job.prerequisites if offset in one.node.span), None)
+    if keys[:1] != ("prerequisites",) or definition is None:
+        return False
+    return keys[2:3] == ("auth",) if definition.type == "dockerimage" else definition.runtime_plugin is not None
+
+
+def _new_name(job: Job, wanted: str) -> str:
+    numbered = (wanted if number == 1 else f"{wanted}_{number}" for number in range(1, len(job.secrets) + 2))
+    return next(name for name in numbered if name not in job.secrets)
