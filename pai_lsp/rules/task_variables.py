@@ -1,0 +1,243 @@
+"""Rules about the variables of task roles, tasks and ports: the name says which, and that one must exist.
+
+The commands of a task role run with `set -o nounset`: a variable that does not exist ends the task with exit code 1,
+"unbound variable". A variable with a default (`${X:-}`), or one that the commands set themselves, is never reported.
+Facts: schemas/environment.json; openpai-runtime, src/init.d/framework_parser.py; rest-server, runtime-env.js.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.edits import insert_entry
+from pai_lsp.job import whole_number
+from pai_lsp.platform import converted_role_name
+from pai_lsp.rules.variable_places import Mention, declared_ports, mentions, role_scripts, role_spellings
+from pai_lsp.spelling import did_you_mean, nearest
+from pai_lsp.syntax import Mapping, Scalar
+from pai_lsp.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job import Job, TaskRole
+
+
+@rule(Severity.ERROR)
+def undeclared_port(job: Job) -> Iterator[Finding]:
+    """Commands read the numbers of ports that the task role does not have.
+
+    A role has the ports that it declares under `resourcePerInstance.ports`, and `ssh` and `http` besides. Variables for
+    any other label do not exist: the task ends there with "unbound variable".
+    Source: openpai-runtime, src/init.d/framework_parser.py, generate_runtime_env; openpai, issue 4339.
+
+        taskRoles:
+          worker:
+            instances: 1
+            resourcePerInstance:
+              ports:
+                web: 1
+            commands:
+              - python serve.py --port $PAI_PORT_LIST_worker_0_wbe
+              #                         ^^^^^^^^^^^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            instances: 1
+            resourcePerInstance:
+              ports:
+                web: 1
+            commands:
+              - python serve.py --port $PAI_PORT_LIST_worker_0_web
+    """
+    for mention in _fatal_mentions(job):
+        label = mention.parts.get("label")
+        role = mention.named_role if "role" in mention.parts else mention.place.role
+        labels = declared_ports(role) if role else None
+        if label is None or role is None or labels is None or label in labels:
+            continue
+        related = (Related(role.name_span, "the task role"),)
+        fixes = tuple(_rename(mention, label=near) for near in nearest(label, labels))
+        message = f"'{role.name}' has no port '{label}'{did_you_mean(label, labels)}"
+        yield Finding(mention.span, message, fixes + _declare_port(job, role, label), related)
+
+
+@rule(Severity.ERROR)
+def env_unknown_role(job: Job) -> Iterator[Finding]:
+    """Commands read a variable of a task role that the job does not have.
+
+    The variable does not exist: the task ends there with "unbound variable".
+    Source: openpai-runtime, src/init.d/framework_parser.py; rest-server, models/v2/job/runtime-env.js.
+
+        taskRoles:
+          worker:
+            commands:
+              - ping -c 1 $PAI_HOST_IP_wroker_0
+              #            ^^^^^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - ping -c 1 $PAI_HOST_IP_worker_0
+    """
+    for mention in _fatal_mentions(job):
+        variable, spelt = mention.variable, mention.parts.get("role")
+        if variable is None or spelt is None or mention.named_role is not None or _meant_role(mention) is not None:
+            continue
+        names = tuple(role_spellings(job, variable))
+        fixes = tuple(_rename(mention, role=near) for near in nearest(spelt, names))
+        yield Finding(mention.span, f"the job has no task role '{spelt}'{did_you_mean(spelt, names)}", fixes)
+
+
+@rule(Severity.ERROR)
+def env_role_spelling(job: Job) -> Iterator[Finding]:
+    """Commands read a variable of a task role in a spelling that this variable does not use.
+
+    What the runtime makes (`PAI_HOST_IP_`, `PAI_PORT_LIST_`, ...) has the role's name in lower case and without `_`;
+    what the rest-server makes (`PAI_TASK_ROLE_TASK_COUNT_`, `PAI_RESOURCE_`, ...) has it as it is written in the job.
+    The other spelling does not exist: the task ends there with "unbound variable".
+    Source: rest-server, utils/name.js, convertName, and models/v2/job/runtime-env.js; framework_parser.py.
+
+        taskRoles:
+          ps_server:
+            commands:
+              - ping -c 1 $PAI_HOST_IP_ps_server_0
+              #            ^^^^^^^^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          ps_server:
+            commands:
+              - ping -c 1 $PAI_HOST_IP_psserver_0
+    """
+    for mention in _fatal_mentions(job):
+        right = _meant_role(mention) if mention.named_role is None else None
+        if right is not None:
+            fix = _rename(mention, safe=True, role=right)
+            new = fix.edits[0].new_text
+            yield Finding(mention.span, f"this variable spells the task role '{right}': '{new}'", (fix,))
+
+
+@rule(Severity.ERROR)
+def env_index_out_of_range(job: Job) -> Iterator[Finding]:
+    """Commands read a variable of a task that the role does not have.
+
+    Tasks count from 0 to `instances` - 1. The variable does not exist: the task ends there with "unbound variable".
+    Source: openpai-runtime, src/init.d/framework_parser.py.
+
+        taskRoles:
+          worker:
+            instances: 2
+            commands:
+              - ping -c 1 $PAI_HOST_IP_worker_2
+              #            ^^^^^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            instances: 2
+            commands:
+              - ping -c 1 $PAI_HOST_IP_worker_1
+    """
+    for mention in _fatal_mentions(job):
+        role, index = mention.named_role, mention.parts.get("index")
+        if role is None or index is None or int(index) < role.instances:
+            continue
+        written = role.field("instances")
+        if written is not None and (whole_number(written.value) or 0) < 1:
+            continue
+        tasks = "one task, 0" if role.instances == 1 else f"tasks 0 to {role.instances - 1}"
+        related = (Related(written.value.span, "the role's instances"),) if written else ()
+        yield Finding(mention.span, f"'{role.name}' has only {tasks}", related=related)
+
+
+@rule(Severity.WARNING)
+def host_ip_without_gang(job: Job) -> Iterator[Finding]:
+    """Commands read the address of another task in a job without gang allocation.
+
+    With `gangAllocation: false` a task starts without waiting for the others. Addresses that are not known yet are
+    missing: the task ends with "unbound variable", and the lists of hosts are incomplete.
+    Source: openpai-runtime, src/init.d/framework_parser.py ("current ip maybe None for non-gang-allocation").
+
+        taskRoles:
+          worker:
+            instances: 2
+            commands:
+              - ping -c 1 $PAI_HOST_IP_worker_0
+              #            ^^^^^^^^^^^^^^^^^^^^ warning
+        extras:
+          gangAllocation: false
+
+    Good:
+
+        taskRoles:
+          worker:
+            instances: 2
+            commands:
+              - ping -c 1 $PAI_HOST_IP_worker_0
+    """
+    gang = job.extras.get("gangAllocation") if job.extras else None
+    if not isinstance(gang, Scalar) or gang.value is not False:
+        return
+    for mention in mentions(role_scripts(job)):
+        is_list = mention.name.endswith("_HOST_LIST") and mention.name.startswith("PAI_TASK_ROLE_")
+        role = mention.named_role
+        if role is None or not (is_list or mention.name.startswith("PAI_HOST_IP_")):
+            continue
+        if role is mention.place.role and role.instances == 1:
+            continue
+        missing = (
+            "this list lacks tasks that have no machine yet"
+            if is_list
+            else "this is not set before the task has a machine"
+        )
+        related = (Related(gang.span, "no task waits for the others"),)
+        yield Finding(mention.span, f"without gang allocation {missing}", related=related)
+
+
+def _fatal_mentions(job: Job) -> Iterator[Mention]:
+    """The mentions in scripts that surely stop at a variable that is not set."""
+    return (mention for mention in mentions(role_scripts(job)) if not mention.place.script.allows_unset)
+
+
+def _meant_role(mention: Mention) -> str | None:
+    """The right spelling of the role that a name names in another spelling."""
+    variable, spelt = mention.variable, mention.parts.get("role")
+    if variable is None or spelt is None:
+        return None
+    converted = converted_role_name(spelt)
+    spellings = role_spellings(mention.place.job, variable)
+    return next((name for name in spellings if converted and converted_role_name(name) == converted), None)
+
+
+def _rename(mention: Mention, *, safe: bool = False, **changes: str) -> Fix:
+    """Write the same variable of another role, or of another port."""
+    name = mention.variable.name if mention.variable else mention.name
+    for part, value in (mention.parts | changes).items():
+        name = name.replace(f"{{{part}}}", value)
+    return Fix(f"Change to '{name}'", (TextEdit(mention.span, name),), safe)
+
+
+def _declare_port(job: Job, role: TaskRole, label: str) -> tuple[Fix, ...]:
+    resources = role.get("resourcePerInstance")
+    if not isinstance(resources, Mapping) or not resources.entries:
+        return ()
+    ports = resources.get("ports")
+    if isinstance(ports, Mapping) and ports.entries:
+        edit = insert_entry(job.text, ports, f"{label}: 1")
+    elif ports is None:
+        lines = f"ports: {{{label}: 1}}" if resources.is_flow else f"ports:\n  {label}: 1"
+        edit = insert_entry(job.text, resources, lines)
+    else:
+        return ()
+    return (Fix(f"Declare the port '{label}'", (edit,)),)
+
+
+RULES = (undeclared_port, env_unknown_role, env_role_spelling, env_index_out_of_range, host_ip_without_gang)

@@ -1,0 +1,136 @@
+"""Where commands read the platform's environment variables, and what each one means for the job.
+
+A mention is one use of a `PAI_...` name in a script that neither sets the variable itself nor provides for its absence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+from pai_lsp.content import MappedText, joined, mapped, trimmed
+from pai_lsp.platform import EnvironmentVariable, converted_role_name, environment_variable, environment_variables
+from pai_lsp.shell import read_script
+from pai_lsp.syntax import Mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.shell_script import Script, VariableUse
+    from pai_lsp.syntax import Scalar
+    from pai_lsp.text import Span
+
+# Every task has these ports. Source: rest-server, models/v2/job/k8s.js.
+RESERVED_PORTS = ("ssh", "http")
+
+
+@dataclass(frozen=True, eq=False)
+class ScriptPlace:
+    """A script in the file: a role's commands (with `role`), or the commands of a callback."""
+
+    job: Job
+    script: Script
+    parts: tuple[Scalar, ...]
+    role: TaskRole | None = None
+
+    @cached_property
+    def mapped_text(self) -> MappedText:
+        """The script's text with its places in the file; costly, so only asked for once something is found."""
+        return joined([trimmed(mapped(self.job.text, scalar)) for scalar in self.parts], "\n")
+
+    def span(self, span: Span) -> Span:
+        """The place in the file of a place in the script."""
+        return self.mapped_text.span(span.start, span.end)
+
+
+@dataclass(frozen=True, eq=False)
+class Mention:
+    """A use of a `PAI_...` variable, and the entry of the platform's table that its name fits."""
+
+    place: ScriptPlace
+    use: VariableUse
+    variable: EnvironmentVariable | None
+
+    @property
+    def name(self) -> str:
+        """The variable's name."""
+        return self.use.name
+
+    @cached_property
+    def span(self) -> Span:
+        """Where the name stands in the file."""
+        return self.place.span(self.use.name_span)
+
+    @cached_property
+    def parts(self) -> dict[str, str]:
+        """The role, index and label in the name."""
+        return dict(self.variable.match(self.name) or {}) if self.variable else {}
+
+    @cached_property
+    def named_role(self) -> TaskRole | None:
+        """The role that the name names in the very spelling that the variable needs."""
+        role = self.parts.get("role")
+        spellings = role_spellings(self.place.job, self.variable) if self.variable and role else {}
+        return spellings.get(role or "")
+
+
+def role_scripts(job: Job) -> Iterator[ScriptPlace]:
+    """What the task roles run."""
+    for role in job.task_roles:
+        yield ScriptPlace(job, job.scripts[role.name], job.command_parts(role), role)
+
+
+def callback_scripts(job: Job, parts: Sequence[tuple[Scalar, ...]]) -> Iterator[ScriptPlace]:
+    """What callbacks run, each list of commands a script of its own."""
+    for scalars in parts:
+        yield ScriptPlace(job, read_script("\n".join(scalar.text.strip() for scalar in scalars)), scalars)
+
+
+def mentions(places: Iterator[ScriptPlace]) -> Iterator[Mention]:
+    """The uses of `PAI_...` variables, in the order in which they are written."""
+    for place in places:
+        script = place.script
+        for use in script.uses:
+            name = use.name
+            if name.startswith("PAI_") and name not in script.assigned_names and name not in script.guarded_names:
+                yield Mention(place, use, known_variable(name))
+
+
+@lru_cache(maxsize=1024)
+def known_variable(name: str) -> EnvironmentVariable | None:
+    """The platform's variable, or family of variables, of that name."""
+    return environment_variable(name)
+
+
+def role_spellings(job: Job, variable: EnvironmentVariable) -> dict[str, TaskRole]:
+    """The job's roles by the spelling that a family of variables needs."""
+    if variable.role_spelling == "converted":
+        return {converted_role_name(role.name): role for role in job.task_roles}
+    return {role.name: role for role in job.task_roles}
+
+
+def declared_ports(role: TaskRole) -> tuple[str, ...] | None:
+    """The labels of the role's ports; None where they can not be read."""
+    resources = role.get("resourcePerInstance")
+    ports = resources.get("ports") if isinstance(resources, Mapping) else None
+    if not isinstance(resources, Mapping) or (ports is not None and not isinstance(ports, Mapping)):
+        return None
+    return (*(entry.name for entry in role.port_labels), *RESERVED_PORTS)
+
+
+def platform_names(job: Job) -> list[str]:
+    """The variables that this job's tasks have, families with the first instance of each role: for suggestions."""
+    names: list[str] = []
+    for variable in environment_variables():
+        if variable.status == "removed" or variable.available == "init":
+            continue
+        if "{" not in variable.name:
+            names.append(variable.name)
+            continue
+        for spelt, role in role_spellings(job, variable).items():
+            name = variable.name.replace("{role}", spelt).replace("{index}", "0")
+            labels = declared_ports(role) or () if "{label}" in name else ("",)
+            names += (name.replace("{label}", label) for label in labels)
+    return names
