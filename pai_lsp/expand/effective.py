@@ -1,0 +1,371 @@
+"""The effective job: what each task role runs, in order, with every prerequisite followed and every variable filled.
+
+This is the meaning of a job in the extended protocol; pai_lsp/expand/write.py turns it into a job that a released
+cluster runs, pai_lsp/expand/script.py into text for a person. Source of the semantics: docs/protocol.md, "Expansion of
+a task role" and "Events".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from pai_lsp.addresses import looks_like_address
+from pai_lsp.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition
+from pai_lsp.diagnostic import Diagnostic, Related, Severity
+from pai_lsp.expand.filling import step_text, unfilled
+from pai_lsp.lookup import LookupState
+from pai_lsp.platform import events
+from pai_lsp.requirements import MAX_STEPS, expansion
+from pai_lsp.syntax import Mapping, Node, Scalar, Sequence, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job import Job, PluginEntry, TaskRole
+    from pai_lsp.requirements import Cycle, Link, Step
+    from pai_lsp.text import Span
+
+# The code of what can not be expanded and is no other rule's finding.
+CANNOT_BE_EXPANDED = "cannot-be-expanded"
+
+
+class Moment(Enum):
+    """When commands run; the values are the protocol's events."""
+
+    START = "taskStarts"
+    SUCCESS = "taskSucceeds"
+    FAILURE = "taskFails"
+    EXIT = "containerExit"
+
+
+_PRE_AND_POST = {"preCommands": Moment.START, "postCommands": Moment.SUCCESS}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CommandItem:
+    """One command of a callback: its text with variables filled, and the scalar it is written as."""
+
+    text: str
+    scalar: Scalar
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Commands:
+    """The commands of one callback, or of `preCommands` or `postCommands`.
+
+    callback: the callback's mapping; None for the other two.
+    place: the list in which the items stand, or the single text in its place.
+    """
+
+    moment: Moment
+    items: tuple[CommandItem, ...]
+    callback: Mapping | None
+    place: Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Storage:
+    """A storage that a prerequisite needs; `span` is where the job says so, or names what says so in another file."""
+
+    name: str
+    mount_path: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prerequisite:
+    """A prerequisite as a job needs it: a definition with the values of its template variables.
+
+    plugin: the short name of its plugin; None where it has none, and for a storage.
+    entry: the reference in the job through which it came first.
+    is_own: whether the definition stands in the job's file.
+    """
+
+    step: Step
+    plugin: str | None
+    commands: tuple[Commands, ...]
+    storages: tuple[Storage, ...]
+    entry: Link
+    is_own: bool
+
+    @property
+    def definition(self) -> Definition:
+        """The definition it is made of."""
+        return self.step.definition
+
+    @property
+    def ignores_failure(self) -> bool:
+        """Whether its commands may fail. Source: openpai-runtime, src/plugins/plugin_utils.py."""
+        return ignores_failure(self.definition.node)
+
+    def moments(self, moment: Moment) -> tuple[CommandItem, ...]:
+        """The commands that it runs at one moment."""
+        return items_at(self.commands, moment)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CmdPluginEntry:
+    """An entry of the `cmd` plugin under `extras`."""
+
+    entry: PluginEntry
+    commands: tuple[Commands, ...]
+
+    @property
+    def ignores_failure(self) -> bool:
+        """Whether its commands may fail."""
+        return ignores_failure(self.entry.node)
+
+    def moments(self, moment: Moment) -> tuple[CommandItem, ...]:
+        """The commands that it runs at one moment."""
+        return items_at(self.commands, moment)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EffectiveRole:
+    """What a task role runs: its prerequisites in start order, then the plugins of `extras` that are for it."""
+
+    role: TaskRole
+    prerequisites: tuple[Prerequisite, ...]
+    plugins: tuple[CmdPluginEntry | PluginEntry, ...]
+
+    @property
+    def sources(self) -> tuple[Prerequisite | CmdPluginEntry, ...]:
+        """Everything that brings commands, in start order; what ends a task runs in reverse."""
+        own = tuple(plugin for plugin in self.plugins if isinstance(plugin, CmdPluginEntry))
+        return (*self.prerequisites, *own)
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveJob:
+    """All task roles; `problems` are what keeps the job from being expanded."""
+
+    roles: tuple[EffectiveRole, ...]
+    problems: tuple[Diagnostic, ...] = field(default=())
+
+    @property
+    def prerequisites(self) -> tuple[Prerequisite, ...]:
+        """Every prerequisite of any role, each once."""
+        found = {id(one): one for role in self.roles for one in role.prerequisites}
+        return tuple(found.values())
+
+
+def effective_job(job: Job) -> EffectiveJob:
+    """Follow what every task role lists. A job that can not be read to the end has its syntax problems."""
+    if job.syntax.problems:
+        return EffectiveJob(
+            (),
+            tuple(
+                Diagnostic(problem.kind.value, Severity.ERROR, problem.span, problem.message)
+                for problem in job.syntax.problems
+            ),
+        )
+    return _Reader(job).read()
+
+
+def ignores_failure(node: Mapping) -> bool:
+    """Whether a prerequisite or plugin entry says that its commands may fail."""
+    policy = node.get("failurePolicy")
+    return isinstance(policy, Scalar) and policy.text.lower() == "ignore"
+
+
+def items_at(commands: tuple[Commands, ...], moment: Moment) -> tuple[CommandItem, ...]:
+    """The items of all commands that run at one moment."""
+    return tuple(item for one in commands if one.moment is moment for item in one.items)
+
+
+class _Reader:
+    """Reads one job; a prerequisite that several roles need with the same values is the same object."""
+
+    __slots__ = ("_job", "_known", "_plugins", "_problems")
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._problems: dict[tuple[str, Span], Diagnostic] = {}
+        self._known: dict[tuple[int, str], Prerequisite] = {}
+        self._plugins: list[CmdPluginEntry | PluginEntry] = []
+
+    def read(self) -> EffectiveJob:
+        for plugin in self._job.plugins:
+            if plugin.plugin in {"cmd", CMD_PLUGIN} and isinstance(plugin.parameters, Mapping):
+                commands = tuple(self._commands(plugin.parameters, None, None))
+                self._plugins.append(CmdPluginEntry(plugin, commands))
+            else:
+                self._plugins.append(plugin)
+        roles = tuple(self._role(role) for role in self._job.task_roles)
+        return EffectiveJob(roles, tuple(self._problems.values()))
+
+    def _role(self, role: TaskRole) -> EffectiveRole:
+        found = expansion(self._job.require_graph, role.prerequisites)
+        entries = _entries(self._job, role)
+        for link in found.unresolved:
+            self._unresolved(link, entries)
+        for cycle in found.cycles:
+            self._cycle(cycle, entries)
+        for missing in found.unfilled:
+            name = missing.definition.name
+            message = f"'{name}' needs a value for its template variable '{missing.variable.name}'"
+            self._report("unfilled-template-variable", missing.link, entries, message)
+        if not found.is_complete and role.prerequisites:
+            message = f"more than {MAX_STEPS:,} prerequisites once all that they require is followed"
+            self._problem(CANNOT_BE_EXPANDED, role.prerequisites[0].span, message)
+        prerequisites = tuple(self._prerequisite(step, entries.get(id(step.link), step.link)) for step in found.steps)
+        plugins = tuple(one for one in self._plugins if _is_for(one, role))
+        return EffectiveRole(role, prerequisites, plugins)
+
+    def _prerequisite(self, step: Step, entry: Link) -> Prerequisite:
+        key = (id(step.definition.node), repr(sorted(step.values.items(), key=lambda item: item[0])))
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._read_prerequisite(step, entry)
+        return known
+
+    def _read_prerequisite(self, step: Step, entry: Link) -> Prerequisite:
+        definition = step.definition
+        is_own = not self._job.require_graph.is_outside(definition)
+        where = None if is_own else entry.reference.span
+        plugin = definition.extended_plugin
+        storages = list(self._required_storages(step, where))
+        if plugin in STORAGE_PLUGINS or (definition.type == "storage" and plugin is None):
+            storages.append(_own_storage(step, where))
+            plugin = None
+        for scalar in _filled_scalars(definition.node):
+            self._unfilled(scalar, step, where)
+        commands: tuple[Commands, ...] = ()
+        if plugin == "cmd" and definition.type != "dockerimage":
+            params = definition.node.get("plugin_params")
+            holder = params if isinstance(params, Mapping) else definition.node
+            commands = tuple(self._commands(holder, step, where))
+        return Prerequisite(step, plugin, commands, tuple(storages), entry, is_own)
+
+    def _required_storages(self, step: Step, where: Span | None) -> Iterator[Storage]:
+        node = step.definition.node.get("requireStorages")
+        for item in node.items if isinstance(node, Sequence) else ():
+            name = item.get("name") if isinstance(item, Mapping) else None
+            if not isinstance(item, Mapping) or not isinstance(name, Scalar) or not name.text:
+                self._problem(CANNOT_BE_EXPANDED, where or item.span, "a storage needs a name")
+                continue
+            mount = item.get("mountPath")
+            named = step_text(name.text, step)
+            path = step_text(mount.text, step) if isinstance(mount, Scalar) and mount.text else f"/mnt/{named}"
+            yield Storage(named, path, where or item.span)
+
+    def _commands(self, holder: Mapping, step: Step | None, where: Span | None) -> Iterator[Commands]:
+        """The commands in a plugin's parameters; `where` is the place in the job of what stands in another file."""
+        for name, moment in _PRE_AND_POST.items():
+            if (node := holder.get(name)) is not None:
+                yield Commands(moment, self._items(node, step, where), None, node)
+        callbacks = holder.get("callbacks")
+        if callbacks is None:
+            return
+        if not isinstance(callbacks, Sequence):
+            self._broken(callbacks, where, "'callbacks' must be a list")
+            return
+        for callback in callbacks.items:
+            event = callback.get("event") if isinstance(callback, Mapping) else None
+            node = callback.get("commands") if isinstance(callback, Mapping) else None
+            if not isinstance(callback, Mapping) or not isinstance(event, Scalar) or node is None:
+                self._broken(callback, where, "a callback needs an 'event' and 'commands'")
+                continue
+            known = events().get(event.text)
+            if known is None:
+                self._problem(
+                    "invalid-event", where or event.span, f"'{event.text}' is no event; its commands would never run"
+                )
+                continue
+            yield Commands(Moment(known.replacement or known.name), self._items(node, step, where), callback, node)
+
+    def _items(self, node: Node, step: Step | None, where: Span | None) -> tuple[CommandItem, ...]:
+        """The items of a list of commands, a single text standing for a list of one; null is no command."""
+        if isinstance(node, Mapping):
+            self._broken(node, where, "'commands' must be a list of texts")
+            return ()
+        found: list[CommandItem] = []
+        for item in node.items if isinstance(node, Sequence) else (node,):
+            if not isinstance(item, Scalar):
+                self._broken(item, where, "a command must be a text; quote it")
+            elif item.value is not None:
+                found.append(CommandItem(step_text(item.text, step) if step else item.text, item))
+        return tuple(found)
+
+    def _unfilled(self, scalar: Scalar, step: Step, where: Span | None) -> None:
+        for written in unfilled(scalar.text, step):
+            name = step.definition.name
+            if written.startswith("{{"):
+                code, message = "undeclared-template-variable", f"'{name}' declares no template variable {written}"
+            else:
+                code, message = CANNOT_BE_EXPANDED, f"{written} finds nothing in '{name}' nor in what it requires"
+            self._problem(code, where or scalar.span, message)
+
+    def _broken(self, node: Node, where: Span | None, message: str) -> None:
+        self._problem(CANNOT_BE_EXPANDED, where or node.span, message)
+
+    def _unresolved(self, link: Link, entries: dict[int, Link]) -> None:
+        name = link.reference.name
+        if link.answer.state is LookupState.UNKNOWN:
+            note = f": {link.answer.note}" if link.answer.note else ""
+            self._report(CANNOT_BE_EXPANDED, link, entries, f"'{name}' could not be looked up{note}")
+            return
+        required = "unknown-required-prerequisite" if link.requirement else "unknown-prerequisite"
+        code = "unknown-marketplace-item" if looks_like_address(name) else required
+        self._report(code, link, entries, f"no prerequisite is found under '{name}'")
+
+    def _cycle(self, cycle: Cycle, entries: dict[int, Link]) -> None:
+        path = " -> ".join(f"'{definition.name}'" for definition in (*cycle.definitions, cycle.definitions[0]))
+        message = f"prerequisites require each other in a circle: {path}"
+        self._report("prerequisite-cycle", cycle.closing, entries, message)
+
+    def _report(self, code: str, link: Link, entries: dict[int, Link], message: str) -> None:
+        """Report on a reference; for one in another file, on the reference in the job that leads there."""
+        entry = entries.get(id(link))
+        if entry is None:
+            self._problem(code, link.reference.span, message)
+        else:
+            related = Related(link.reference.span, "required here", link.path)
+            self._problem(code, entry.reference.span, message, related)
+
+    def _problem(self, code: str, span: Span, message: str, *related: Related) -> None:
+        self._problems.setdefault((code, span), Diagnostic(code, Severity.ERROR, span, message, related=related))
+
+
+def _is_for(plugin: CmdPluginEntry | PluginEntry, role: TaskRole) -> bool:
+    names = (plugin.entry if isinstance(plugin, CmdPluginEntry) else plugin).task_roles
+    return names is None or any(name.text == role.name for name in names)
+
+
+def _entries(job: Job, role: TaskRole) -> dict[int, Link]:
+    """For references outside the file (by identity) that the role's lead to, the one in the file that leads there."""
+    graph = job.require_graph
+    found: dict[int, Link] = {}
+    seen: set[int] = set()
+    waiting = [graph.link(reference) for reference in role.prerequisites]
+    for link in waiting:  # grows while it is read
+        for target in link.targets:
+            if id(target.node) not in seen:
+                seen.add(id(target.node))
+                waiting += graph.links(target)
+                if graph.is_outside(target):
+                    entry = found.get(id(link), link)
+                    found.update((id(further), entry) for further in graph.links(target))
+    return found
+
+
+def _filled_scalars(node: Mapping) -> Iterator[Scalar]:
+    """The scalars of a definition that may hold something to fill."""
+    for entry in node.effective_entries():
+        if entry.name not in {"require", "template_variables"}:
+            yield from (
+                one for one in walk(entry.value) if isinstance(one, Scalar) and ("{{" in one.text or "<%" in one.text)
+            )
+
+
+def _own_storage(step: Step, where: Span | None) -> Storage:
+    """The storage that a definition of a storage plugin is. Source: openpai, issues 5145 and 5345."""
+    definition = step.definition
+    name = definition.parameter("config") or definition.parameter("name") or definition.node.entry("name")
+    mount = definition.parameter("mountPath") or definition.parameter("mountPoint")
+    named = step_text(name.value.text, step) if name and isinstance(name.value, Scalar) else definition.name
+    path = step_text(mount.value.text, step) if mount and isinstance(mount.value, Scalar) else ""
+    path = path or f"/mnt/{named}"
+    return Storage(named, path, where or definition.name_span)
