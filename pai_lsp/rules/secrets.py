@@ -40,8 +40,8 @@ def secret_in_clear(job: Job) -> Iterator[Finding]:
     stores. Looked for are a registry's password, values of keys such as `password`, `token` or `apiKey`, and texts of
     the form of well-known tokens. Inside `secrets`, `<% $secrets.name %>` gives the value to commands, callbacks and
     an image's `auth`.
-    Source: openpai-protocol, schemas/v2/schema.yaml ("If a password is needed, it should be referenced as a secret"); rest-server,
-    src/utils/protocolSecret.js.
+    Sources: openpai-protocol, schemas/v2/schema.yaml ("If a password is needed, it should be referenced as a secret");
+    rest-server, src/utils/protocolSecret.js.
 
         prerequisites:
           - name: image
