@@ -477,7 +477,10 @@ class _Builder:
         start, _ = self._content_start(event) if event.tag is None else (event.start_mark.index, None)
         is_flow = bool(event.flow_style)
         if is_flow:
-            start = self._text.find("{" if type(event) is yaml.MappingStartEvent else "[", start)
+            if event.start_mark.index < event.end_mark.index:
+                start = self._text.find("{" if type(event) is yaml.MappingStartEvent else "[", start)
+            elif children:  # a pair in a list needs no braces: `[key: value]`
+                start = children[0].span.start
             last = children[-1].span.end if children else start + 1
             span = Span(start, max(end if end is not None else last, start))
         else:
