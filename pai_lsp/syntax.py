@@ -203,6 +203,7 @@ class ProblemKind(Enum):
     SEVERAL_DOCUMENTS = "several-documents"
     UNQUOTED_TEMPLATE = "unquoted-template"
     TOO_LARGE = "too-large-to-read"
+    SELF_ALIAS = "alias-inside-itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -564,7 +565,8 @@ class _Builder:
         else:
             inside = name in self._named
             message = f"'*{name}' stands inside what it names" if inside else f"no anchor is named '{name}'"
-            self._problem(ProblemKind.SYNTAX, Span(span.start - 1, span.end), message)
+            kind = ProblemKind.SELF_ALIAS if inside else ProblemKind.SYNTAX
+            self._problem(kind, Span(span.start - 1, span.end), message)
             node, weight = Scalar(Span(span.start - 1, span.end), ""), 1
         self._add(node, weight, None)
 

@@ -118,4 +118,32 @@ def too_large_to_read(job: Job) -> Iterator[Finding]:
         yield Finding(problem.span, problem.message)
 
 
-RULES = (yaml_syntax, duplicate_key, several_documents, unquoted_template, too_large_to_read)
+@rule(Severity.WARNING)
+def alias_inside_itself(job: Job) -> Iterator[Finding]:
+    """An alias stands inside the very value that it repeats.
+
+    Both readers make a value that contains itself, without end; nothing useful can come of it.
+    Source: js-yaml 3.13, lib/js-yaml/loader.js, readAlias; PyYAML, composer.py.
+
+        parameters: &all
+          again: *all
+          #      ^^^^ warning
+
+    Good:
+
+        parameters:
+          rate: &rate 0.1
+          again: *rate
+    """
+    for problem in _problems(job, ProblemKind.SELF_ALIAS):
+        yield Finding(problem.span, problem.message)
+
+
+RULES = (
+    alias_inside_itself,
+    yaml_syntax,
+    duplicate_key,
+    several_documents,
+    unquoted_template,
+    too_large_to_read,
+)
