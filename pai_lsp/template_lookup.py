@@ -121,11 +121,11 @@ def _followed_by_runtime(steps: tuple[Step, ...], node: Node, definition: Defini
 
 
 def _entry(mapping: Mapping, name: str | int, *, is_secret: bool) -> Entry | None:
+    """A key that the runtime reads as no text, such as `on`, is found here: another rule speaks of it."""
     entry = mapping.entry(str(name))
-    if entry is None or is_secret or not isinstance(entry.key, Scalar):
+    if entry is None or isinstance(name, str) or not isinstance(entry.key, Scalar):
         return entry
-    value = entry.key.runtime_value
-    return entry if value == name and not isinstance(value, bool) else None
+    return entry if not is_secret and entry.key.runtime_value == name else None
 
 
 def _missing(definition: Definition | None, number: int) -> Outcome:

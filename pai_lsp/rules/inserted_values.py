@@ -46,7 +46,13 @@ def unused_entries(job: Job, section: str) -> Iterator[Finding]:
         return
     for entry in mapping.entries:
         name = entry.name
-        if entry.is_merge or "." in name or name in used or _is_written(job.text, f"{section}.{name}"):
+        if (
+            not isinstance(entry.key, Scalar)
+            or entry.is_merge
+            or "." in name
+            or name in used
+            or _is_written(job.text, f"{section}.{name}")
+        ):
             continue
         edits = remove_entry(job.text, mapping, entry) or _without_section(job, section)
         fixes = (Fix(f"Remove '{name}'", edits),) if edits else ()

@@ -79,6 +79,8 @@ def _changes(answer: TemplateAnswer) -> bool:
         return False
     if answer.root == "$secrets" and answer.roles and isinstance(node.value, (bool, Date)):
         return node.text not in {"True", "False"}  # Python writes it
+    if isinstance(node.runtime_value, ValueError):
+        return False  # the runtime fails on it, of which another rule speaks
     return server_text(node.value) != node.text
 
 

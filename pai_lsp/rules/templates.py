@@ -131,11 +131,22 @@ def template_not_rendered_here(job: Job) -> Iterator[Finding]:
         if root not in ROOTS:
             continue
         keys, scalar = text_at(job, use.span.start)
-        if not _FREE_KEYS.isdisjoint(keys) or (root == "$secrets" and _reaches_commands(job, use, keys)):
+        if (
+            not _FREE_KEYS.isdisjoint(keys)
+            or _is_command(keys)
+            or (root == "$secrets" and _reaches_commands(job, use, keys))
+        ):
             continue
         key = next((name for name in reversed(keys) if name), "")
         where = f"in '{key}'" if key else "here"
         yield Finding(use.span, f"templates are not filled {where}; the text stays as it is", inlined(job, use, scalar))
+
+
+def _is_command(keys: tuple[str, ...]) -> bool:
+    """Whether the text stands where a command should, and only its shape keeps it from being one."""
+    return (keys[:1] == ("taskRoles",) and keys[2:3] == ("commands",)) or (
+        keys[:1] == ("deployments",) and keys[4:5] in {("preCommands",), ("postCommands",)}
+    )
 
 
 def _reaches_commands(job: Job, use: TemplateUse, keys: tuple[str, ...]) -> bool:
