@@ -345,10 +345,13 @@ class Job:
         return joined([trimmed(mapped(self.text, scalar)) for scalar in self.command_parts(role)], "\n")
 
     @cached_property
-    def scripts(self) -> dict[str, Script]:
-        """What each role's `command_text` says to bash; places in it are found in the file by `command_text`."""
+    def scripts(self) -> dict[TaskRole, Script]:
+        """What each role's `command_text` says to bash; places in it are found in the file by `command_text`.
+
+        By role and not by name: in a file with a duplicate key two roles have the same name.
+        """
         return {
-            role.name: read_script("\n".join(scalar.text.strip() for scalar in self.command_parts(role)))
+            role: read_script("\n".join(scalar.text.strip() for scalar in self.command_parts(role)))
             for role in self.task_roles
         }
 

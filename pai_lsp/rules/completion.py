@@ -258,7 +258,7 @@ def first_role_ends_job(job: Job) -> Iterator[Finding]:
     finite = [
         role
         for role in job.task_roles
-        if role.node and (script := job.scripts[role.name]).text and not script.endless_command
+        if role.node and (script := job.scripts[role]).text and not script.endless_command
     ]
     for role in finite if len(finite) > 1 else ():
         limit = next((entry for entry in _completion(role) if entry.name == "minSucceededInstances"), None)
@@ -298,7 +298,7 @@ def job_never_completes(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py
     """
-    waiting = [(role, job.scripts[role.name].endless_command) for role in job.task_roles]
+    waiting = [(role, job.scripts[role].endless_command) for role in job.task_roles]
     if not waiting or not all(command for _, command in waiting):
         return
     places = [

@@ -79,7 +79,7 @@ class Mention:
 def role_scripts(job: Job) -> Iterator[ScriptPlace]:
     """What the task roles run."""
     for role in job.task_roles:
-        yield ScriptPlace(job, job.scripts[role.name], job.command_parts(role), role)
+        yield ScriptPlace(job, job.scripts[role], job.command_parts(role), role)
 
 
 def callback_scripts(job: Job, parts: Sequence[tuple[Scalar, ...]]) -> Iterator[ScriptPlace]:
