@@ -10,7 +10,7 @@ from pai_lsp.diagnostic import Finding, Fix, Tag
 from pai_lsp.edits import remove_entry
 from pai_lsp.rules.template_fixes import key_span
 from pai_lsp.scalar import Date
-from pai_lsp.syntax import Sequence
+from pai_lsp.syntax import Scalar, Sequence
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -46,13 +46,9 @@ def unused_entries(job: Job, section: str) -> Iterator[Finding]:
         return
     for entry in mapping.entries:
         name = entry.name
-        if (
-            not isinstance(entry.key, Scalar)
-            or entry.is_merge
-            or "." in name
-            or name in used
-            or _is_written(job.text, f"{section}.{name}")
-        ):
+        if not isinstance(entry.key, Scalar) or entry.is_merge or "." in name:
+            continue
+        if name in used or _is_written(job.text, f"{section}.{name}"):
             continue
         edits = remove_entry(job.text, mapping, entry) or _without_section(job, section)
         fixes = (Fix(f"Remove '{name}'", edits),) if edits else ()
