@@ -12,19 +12,22 @@ from typing import TYPE_CHECKING
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import double_quoted, line_span
 from pai_lsp.masking import masked_span
-from pai_lsp.syntax import Mapping, ProblemKind, Scalar, Sequence, Style, walk
+from pai_lsp.syntax import Mapping, ProblemKind, Scalar, Style, walk
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
+    from pai_lsp.syntax import Entry, Node
 
 _TABS = re.compile(r"\t+")
 _BLANKS_BEFORE = re.compile(r"[ \t]*\Z")
-_COMMENT = re.compile(r"(?:^|(?<=[ \t]))#", re.MULTILINE)
+_COMMENT = re.compile(r"(?<![^ \t\r\n\ufeff])#")
 _HEADER = re.compile(r"[^\r\n]*")
 _INDENTED = re.compile(r"^( *)[^ \r\n]", re.MULTILINE)
+_BLANKS_AND_DASHES = re.compile(r" *(?:- +)*")
+_REST = re.compile("([ ]*)([^\x85\u2028\u2029]?)")
 # Line ends to PyYAML, characters like others to js-yaml.
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
 # Behind these, parts of the file are missing from the tree.
@@ -42,6 +45,8 @@ def stray_tab(job: Job) -> Iterator[Finding]:
     text, quote it.
     Source: PyYAML, scanner.py, scan_to_next_token and scan_plain.
     """
+    if "\t" not in job.text:
+        return
     quoted: set[int] = set()
     for span, scalar in _found(job, _TABS):
         text = job.text
@@ -67,9 +72,8 @@ def _may_hold_tab(text: str, scalar: Scalar | None, at: int) -> bool:
         return at >= end or _COMMENT.search(text, scalar.span.start, at) is not None
     line = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
     if scalar is not None and scalar.is_block and not text[scalar.span.end : at].strip():
-        body = text[scalar.span.start : scalar.span.end].partition("\n")[2]
-        first = _INDENTED.search(body)
-        return first is not None and at - line >= len(first[1]) and line >= scalar.span.end
+        indentation = _block_indentation(text, scalar)
+        return 0 < indentation <= at - line and line >= scalar.span.end
     return _is_comment(text, scalar, at)
 
 
@@ -77,7 +81,7 @@ def _is_comment(text: str, scalar: Scalar | None, at: int) -> bool:
     """Whether a comment has begun before `at` on its line; `scalar` is the last that begins before it."""
     line = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
     begin = max(line, scalar.span.end if scalar is not None else 0)
-    return _COMMENT.search(text[begin:at]) is not None and (begin == line or text[begin] in " \t")
+    return _COMMENT.search(text, begin, at) is not None
 
 
 def _without_tab(text: str, span: Span) -> Fix:
@@ -99,30 +103,60 @@ def unicode_line_end(job: Job) -> Iterator[Finding]:
     file, or takes a comment's rest for a part of the job. In quotes they do no harm.
     Source: PyYAML, scanner.py, scan_line_break; js-yaml 3.13, lib/js-yaml/loader.js, is_EOL.
     """
-    flow: list[Span] | None = None
+    if job.text.isascii():
+        return
     for span, scalar in _found(job, _LINE_ENDS):
-        text, at = job.text, span.start
-        following = text[span.end : span.end + 1]
-        if following in {"", " ", "\t", "\r", "\n", "#"} or _LINE_ENDS.match(following):
-            continue
-        is_inside = scalar is not None and at < scalar.span.end
-        if not is_inside and not _is_comment(text, scalar, at):
-            continue
-        if is_inside and scalar is not None and scalar.style is Style.PLAIN:
-            if flow is None:
-                flow = _flow_spans(job)
-            if any(at in one for one in flow):
-                continue
-        elif is_inside and scalar is not None and not scalar.is_block:
-            continue
-        name = _NAMES[text[at]]
-        message = f"{name}, which is not shown, ends the line for the runtime's YAML reader"
-        yield Finding(span, message, (Fix("Write a space", (TextEdit(span, " "),)),))
+        if _breaks_line(job, span, scalar):
+            message = f"{_NAMES[job.text[span.start]]}, which is not shown, ends the line for the runtime's YAML reader"
+            yield Finding(span, message, (Fix("Write a space", (TextEdit(span, " "),)),))
+
+
+def _breaks_line(job: Job, span: Span, scalar: Scalar | None) -> bool:
+    """Whether what follows on the line is no longer what it was once it is a line of its own."""
+    text = job.text
+    rest = _REST.match(text, span.end)
+    if rest is None or rest[2] in {"", "\r", "\n", "#"}:
+        return False
+    if scalar is None or span.start >= scalar.span.end:
+        return _is_comment(text, scalar, span.start)
+    if scalar.is_block:
+        return len(rest[1]) < _block_indentation(text, scalar)
+    if scalar.style is not Style.PLAIN:
+        return False
+    if any(span.start in node.span for node in walk(job.syntax.root) if _is_flow(node)):
+        # In brackets text may go on in the next line, but a key may not.
+        return any(entry.key is scalar for node in walk(job.syntax.root) if _is_flow(node) for entry in _entries(node))
+    return len(rest[1]) < _plain_indentation(text, scalar)
+
+
+def _is_flow(node: Node) -> bool:
+    return not isinstance(node, Scalar) and node.is_flow
+
+
+def _entries(node: Node) -> tuple[Entry, ...]:
+    return node.entries if isinstance(node, Mapping) else ()
+
+
+def _block_indentation(text: str, scalar: Scalar) -> int:
+    """The indentation of a block's lines; 0 where it has none."""
+    first = _INDENTED.search(text[scalar.span.start : scalar.span.end].partition("\n")[2])
+    return len(first[1]) if first else 0
+
+
+def _plain_indentation(text: str, scalar: Scalar) -> int:
+    """How far a plain value's next line must be indented: deeper than the key or the dash in front of it."""
+    line = text.rfind("\n", 0, scalar.span.start) + 1
+    blanks = _BLANKS_AND_DASHES.match(text, line, scalar.span.start)
+    column = blanks.end() - line if blanks else 0
+    if line + column < scalar.span.start:
+        return column + 1
+    dash = text.rfind("-", line, scalar.span.start)
+    return dash - line + 1 if dash >= 0 else 1
 
 
 def _found(job: Job, pattern: re.Pattern[str]) -> Iterator[tuple[Span, Scalar | None]]:
     """Where a pattern stands in what the runtime reads, with the last scalar that begins before."""
-    if job.is_catalogue or pattern.search(job.text) is None:
+    if job.is_catalogue:
         return
     text, scalars = job.text, job.syntax.scalars
     unread = [line_span(text, problem.span) for problem in job.syntax.problems if problem.kind in _UNREAD]
@@ -134,10 +168,6 @@ def _found(job: Job, pattern: re.Pattern[str]) -> Iterator[tuple[Span, Scalar | 
             continue
         number = bisect_right(starts, span.start) - 1
         yield span, scalars[number] if number >= 0 else None
-
-
-def _flow_spans(job: Job) -> list[Span]:
-    return [node.span for node in walk(job.syntax.root) if isinstance(node, (Mapping, Sequence)) and node.is_flow]
 
 
 RULES = (stray_tab, unicode_line_end)

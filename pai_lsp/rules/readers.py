@@ -28,8 +28,8 @@ _MAYBE_UNREADABLE = re.compile(r"=|<<|[-+]?0[bx]_+|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2
 _FIRST_CHARACTERS = frozenset("=<+-0123456789")
 # Names that YAML 1.1 may take for something else than text.
 _MAYBE_OTHERWISE = re.compile(r"(?:yes|no|on|off|true|false|null|~)?$|[-+.0-9]", re.IGNORECASE)
-# Where a key may be a list or a mapping: an explicit one, an alias, or a bracket closed in front of a colon.
-_MAYBE_COLLECTION_KEY = re.compile(r"[\]}][ \t]*:|\?\s|\*")
+# Where a key may be a list or a mapping: explicit, an alias, in front of a colon, or alone in braces.
+_MAYBE_COLLECTION_KEY = re.compile(r"[\]}][ \t]*:|\?\s|\*|[{,]\s*[\[{]")
 
 
 @rule(Severity.ERROR)

@@ -30,7 +30,7 @@ def skeleton(job: Job, path: Path) -> Any:
         return own
     if path[0] == "taskRoles" and len(path) == 2:
         return {"instances": 1, **_required(job, path)}
-    documented = field(path, prerequisite_type=_prerequisite_type(job, path), kind=job.schema_kind)
+    documented = field(path, prerequisite_type=prerequisite_type(job, path), kind=job.schema_kind)
     if documented is None:
         return None
     if documented.examples:
@@ -38,6 +38,21 @@ def skeleton(job: Job, path: Path) -> Any:
     if documented.values:
         return documented.values[0]
     return _required(job, path) or None
+
+
+def prerequisite_type(job: Job, path: Path) -> str | None:
+    """The type of the prerequisite that a path leads through: as written, else the likeliest for its keys."""
+    if path[0] != "prerequisites" or len(path) < 2 or not isinstance(job.plain, dict):
+        return None
+    items = job.plain.get("prerequisites")
+    item = items[int(path[1])] if isinstance(items, list) and int(path[1]) < len(items) else None
+    if not isinstance(item, dict):
+        return None
+    if isinstance(item.get("type"), str):
+        return str(item["type"])
+    if isinstance(item.get("uri"), list):
+        return "data"
+    return "dockerimage" if "uri" in item and "plugin" not in item else "script"
 
 
 def yaml_lines(value: Any) -> list[str]:
@@ -92,28 +107,13 @@ def _from_job(job: Job, path: Path) -> Any:
     if key == "commands" and path[0] == "taskRoles":
         return ["echo hello"]
     if path[0] == "prerequisites" and len(path) == 3 and key == "type":
-        return _prerequisite_type(job, path)
+        return prerequisite_type(job, path)
     if key == "name" and path[0] in {"prerequisites", "deployments"} and len(path) == 3:
         taken = {one.name for one in job.prerequisites} | {one.name for one in job.deployments}
-        stem = "deployment" if path[0] == "deployments" else _prerequisite_type(job, path) or "prerequisite"
+        stem = "deployment" if path[0] == "deployments" else prerequisite_type(job, path) or "prerequisite"
         return next(name for number in range(len(taken) + 1) if (name := f"{stem}_{number}") not in taken)
     return None
 
 
 def _required(job: Job, path: Path) -> dict[str, Any]:
     return {str(one.key): skeleton(job, (*path, one.key)) for one in fields(path, kind=job.schema_kind) if one.required}
-
-
-def _prerequisite_type(job: Job, path: Path) -> str | None:
-    """The type of the prerequisite that a path leads through: as written, else the likeliest for its keys."""
-    if path[0] != "prerequisites" or len(path) < 2 or not isinstance(job.plain, dict):
-        return None
-    items = job.plain.get("prerequisites")
-    item = items[int(path[1])] if isinstance(items, list) and int(path[1]) < len(items) else None
-    if not isinstance(item, dict):
-        return None
-    if isinstance(item.get("type"), str):
-        return str(item["type"])
-    if isinstance(item.get("uri"), list):
-        return "data"
-    return "dockerimage" if "uri" in item and "plugin" not in item else "script"

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Fix
 from pai_lsp.edits import line_end, quote_fix, quoted, remove_item, wrap_in_list_fix
+from pai_lsp.rules.skeletons import prerequisite_type
 from pai_lsp.rules.structure_fixes import empty_fixes
+from pai_lsp.schema import field
 from pai_lsp.spelling import nearest
 from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.text import Span, TextEdit
@@ -42,7 +44,7 @@ def type_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
     elif "boolean" in types:
         fix = _as_boolean(node)
     elif "array" in types:
-        fix = as_list_fix(job, place.entry, node)
+        fix = _as_list(job, place, node)
     elif "object" in types and isinstance(node, Sequence) and not node.items and node.is_flow:
         fix = Fix("Write an empty mapping", (TextEdit(node.span, "{}"),), safe=True)
     return (fix,) if fix else ()
@@ -114,6 +116,13 @@ def _as_boolean(node: Node | None) -> Fix | None:
         return None
     word = "true" if text in _TRUE else "false"
     return Fix(f"Write {word}", (TextEdit(node.span, word),), safe=True)
+
+
+def _as_list(job: Job, place: Place, node: Node | None) -> Fix | None:
+    path = place.error.path
+    documented = field(path, prerequisite_type=prerequisite_type(job, path), kind=job.schema_kind)
+    wanted = "mappings" if isinstance(node, Mapping) else "strings"
+    return as_list_fix(job, place.entry, node) if documented is None or wanted in documented.type else None
 
 
 def as_list_fix(job: Job, entry: Entry | None, node: Node | None) -> Fix | None:
