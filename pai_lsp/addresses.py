@@ -92,7 +92,9 @@ def _wrong_scheme(reference: str, scheme: str, rest: str) -> AddressFault:
 
 def _marketplace(rest: str) -> Address | AddressFault:
     form, *path = rest.split("/")
-    if form not in _FORMS:
+    if form == "itemId":
+        form = "prerequisites"  # the word was left out, and is missed below
+    elif form not in _FORMS:
         return _wrong_form(rest, form, path)
     if form == "prerequisites":
         if len(path) == 2 and path[0] == "itemId" and _ITEM.fullmatch(path[1]):

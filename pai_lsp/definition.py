@@ -16,6 +16,10 @@ from pai_lsp.text import Span
 PLUGIN_PREFIX = "com.microsoft.pai.runtimeplugin"
 CMD_PLUGIN = f"{PLUGIN_PREFIX}.cmd"
 
+# Plugins of the extended protocol that mount a storage; expansion makes `extras.storages` of them.
+# Source: openpai, issues 5345 (`pvc_storage`: name, mountPath) and 5145 (`com.microsoft.pai.rest.storage`).
+STORAGE_PLUGINS = ("pvc_storage", "com.microsoft.pai.rest.storage")
+
 LEGACY_TYPES = ("dockerimage", "data", "script", "output")
 
 # A role's fields that name one prerequisite of one type each. Source: rest-server, middlewares/v2/protocol.js.
@@ -164,6 +168,12 @@ class Definition:
         if isinstance(node, Mapping):
             return node.effective_entries()
         return tuple(entry for entry in self.node.effective_entries() if entry.name not in PROTOCOL_KEYS)
+
+    @property
+    def flat_parameters(self) -> tuple[Entry, ...]:
+        """The plugin's parameters among the other keys; `uri`, which has a meaning without any plugin, is none."""
+        entries = self.node.effective_entries()
+        return tuple(entry for entry in entries if entry.name not in PROTOCOL_KEYS and entry.name != "uri")
 
     def parameter(self, name: str) -> Entry | None:
         """The plugin parameter of that name."""

@@ -74,7 +74,7 @@ def prerequisite_uses(job: Job) -> PrerequisiteUses:
     listed = {reference.name for role in job.task_roles for reference in role.prerequisites}
     used |= {
         id(definition.node)
-        for definition in job.prerequisites
+        for definition in job.definitions
         # A name that several share is another rule's matter; here all of them count.
         if definition.name in listed or (definition.type, definition.name) in named
     }

@@ -117,6 +117,33 @@ class RequireGraph:
         home = self._homes.get(id(definition.node))
         return home.path if home else None
 
+    def is_outside(self, definition: Definition) -> bool:
+        """Whether a definition of the graph stands outside the job's file."""
+        return id(definition.node) in self._homes
+
+    def entries(self) -> Iterator[Link]:
+        """Every reference in the file itself: what task roles list, then what definitions require."""
+        for role in self.job.task_roles:
+            yield from map(self.link, role.prerequisites)
+        for definition in self.job.definitions:
+            yield from self.links(definition)
+
+    def reached(self, entry: Link) -> Iterator[Definition]:
+        """Every definition outside the file that one of its references leads to, without coming back, each once."""
+        waiting = [target for target in entry.targets if self.is_outside(target)]
+        seen = {id(target.node) for target in waiting}
+        for definition in waiting:  # grows while it is read
+            yield definition
+            for link in self.links(definition):
+                for target in link.targets:
+                    if self.is_outside(target) and id(target.node) not in seen:
+                        seen.add(id(target.node))
+                        waiting.append(target)
+
+    def beyond(self, entry: Link) -> Iterator[Link]:
+        """Every reference outside the file that one of its references leads to, each once."""
+        return (link for definition in self.reached(entry) for link in self.links(definition))
+
     def link(self, reference: Reference) -> Link:
         """What a reference in the job itself (a task role's, say) finds."""
         return Link(reference, self.job.resolve(reference.name))

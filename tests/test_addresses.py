@@ -32,6 +32,7 @@ def test_right(reference: str, address: Address) -> None:
         ("market_place://name/mnist", "marketplace://name/mnist"),
         ("marketplace://names/mnist", "marketplace://name/mnist"),
         ("marketplace://dockerImage/mnist", "marketplace://dockerimage/mnist"),
+        ("marketplace://itemId/7", "marketplace://prerequisites/itemId/7"),
         ("marketplace://prerequisites/items/7", "marketplace://prerequisites/itemId/7"),
         ("marketplace://prerequisites/itemId/", ""),
         ("marketplace://prerequisites/itemId", ""),

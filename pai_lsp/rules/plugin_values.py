@@ -1,152 +1,460 @@
-"""Rules about values that the runtime inserts into callbacks and plugin parameters, where a wrong one is fatal."""
+"""Rules about the values of the runtime plugins' parameters: ssh, tensorboard, git and the rest.
+
+A value that is filled from a `<% %>` is not known here and not judged.
+Facts: openpai-runtime, src/plugins/*/init.py, sshd.sh and sshbarrier.sh.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.edits import quote_fix
-from pai_lsp.plugin_parameters import runtime_round_trip
-from pai_lsp.rules.inserted_values import first_item_fix, kind_of_value
-from pai_lsp.rules.template_fixes import quote_insertions
-from pai_lsp.syntax import Scalar, Sequence, Style
-from pai_lsp.template_lookup import Outcome
+from pai_lsp.definition import Definition, name_span
+from pai_lsp.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.edits import insert_entry, quote_fix, remove_entry, replace_fixes, wrap_in_list_fix
+from pai_lsp.rules.plugin_places import PluginUse, plugin_uses
+from pai_lsp.syntax import Mapping, Scalar, Sequence
+from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.template_answers import TemplateAnswer
+    from pai_lsp.syntax import Node
 
-# Without one of these a value can end no quotes.
-_BREAKING = frozenset("'\"\\\n")
+_WHOLE_NUMBER = re.compile(r"[-+]?\d+")
+_SWITCHES = ("true", "false")
 
 
 @rule(Severity.ERROR)
-def non_string_parameter_in_plugin(job: Job) -> Iterator[Finding]:
-    """A callback or plugin parameter inserts something that is no text to the runtime.
+def plugin_parameter_type(job: Job) -> Iterator[Finding]:
+    """A parameter of a runtime plugin has a type with which the plugin fails.
 
-    The runtime joins the parts of the text itself, and Python refuses to join a number, a date, true or false, a list
-    or a mapping: the task dies before it starts. Here `yes`, `no`, `on` and `off` are true and false as well. In
-    commands, which the rest-server fills, all of them work.
-    Source: openpai-runtime, src/init.d/initializer.py, replace_ref.
+    The plugin stops while the task is prepared, and the job ends before the user's commands. Commands of `cmd` are
+    judged by `callback-command-not-text`.
+    Source: openpai-runtime, src/plugins/{git,tensorboard,ssh}/init.py; rest-server, src/models/v2/job/k8s.js
+    (teamwise_storage).
 
-        parameters:
-          port: 8080
-        prerequisites:
-          - name: serve
-            type: script
-            plugin: com.microsoft.pai.runtimeplugin.cmd
-            callbacks:
-              - event: taskStarts
-                commands:
-                  - serve --port <% $parameters.port %>
-                  #                 ^^^^^^^^^^^^^^^^ error
-        taskRoles:
-          worker:
-            prerequisites: [serve]
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: tensorboard
+              parameters:
+                port: 12345
+                logdir: /mnt/tensorboard
+                #       ^^^^^^^^^^^^^^^^ error
 
     Good:
 
-        parameters:
-          port: "8080"
-        prerequisites:
-          - name: serve
-            type: script
-            plugin: com.microsoft.pai.runtimeplugin.cmd
-            callbacks:
-              - event: taskStarts
-                commands:
-                  - serve --port <% $parameters.port %>
-        taskRoles:
-          worker:
-            prerequisites: [serve]
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: tensorboard
+              parameters:
+                port: 12345
+                logdir: {logs: /mnt/tensorboard}
     """
-    for answer in job.template_answers:
-        node = answer.node
-        if not answer.in_plugin or answer.outcome is not Outcome.FOUND or node is None:
+    for use in plugin_uses(job):
+        owner = use.owner
+        if not isinstance(owner, Definition):
+            entry = owner.node.entry("parameters")
+            if entry and not isinstance(entry.value, Mapping) and _fails_without_mapping(use, entry.value):
+                yield Finding(entry.place, f"'parameters' of '{use.plugin.name}' is a mapping")
+        yield from _JUDGES.get(use.plugin.name, _nothing)(job, use)
+
+
+def _fails_without_mapping(use: PluginUse, value: Node) -> bool:
+    # Null is read as no parameters by the runtime; only the rest-server, which mounts team storages, stops at it.
+    is_null = isinstance(value, Scalar) and value.runtime_value is None
+    return use.plugin.name == "teamwise_storage" or not is_null
+
+
+def _nothing(job: Job, use: PluginUse) -> Iterator[Finding]:
+    del job, use
+    yield from ()
+
+
+def _git(job: Job, use: PluginUse) -> Iterator[Finding]:
+    address, options = use.entry("repo_uri"), use.entry("options")
+    if address and not _is_text(address.value):
+        yield Finding(address.place, "'repo_uri' is the address of a repository, a text")
+    if options is None:
+        return
+    if isinstance(options.value, Sequence):
+        for item in options.value.items:
+            if not _is_text(item):
+                fixes = (quote_fix(item),) if isinstance(item, Scalar) and item.text else ()
+                yield Finding(item.span, "an option of 'git clone' is a text", fixes)
+    elif not isinstance(options.value, Scalar) or options.value.runtime_value is not None:
+        fix = wrap_in_list_fix(job.text, options.value)
+        yield Finding(options.place, "'options' is a list of texts", (fix,) if fix else ())
+
+
+def _tensorboard(job: Job, use: PluginUse) -> Iterator[Finding]:
+    logdir = use.entry("logdir")
+    if logdir is None or (isinstance(logdir.value, Mapping) and logdir.value.effective_entries()):
+        return
+    fixes: tuple[Fix, ...] = ()
+    if _is_text(logdir.value) and "\n" not in job.text[logdir.value.span.start : logdir.value.span.end]:
+        written = job.text[logdir.value.span.start : logdir.value.span.end]
+        fixes = (Fix("Give it the name 'logs'", (TextEdit(logdir.value.span, f"{{logs: {written}}}"),)),)
+    yield Finding(logdir.place, "'logdir' is a mapping of names to directories, with one at least", fixes)
+
+
+def _ssh(job: Job, use: PluginUse) -> Iterator[Finding]:
+    del job
+    user = use.entry("userssh")
+    if user is None:
+        return
+    if isinstance(user.value, Mapping):
+        key = user.value.entry("value")
+        if key and user.value.entry("type") and not _is_text(key.value) and not _is_null(key.value):
+            yield Finding(key.place, "the 'value' of 'userssh' is a public key, a text")
+    elif isinstance(user.value, Scalar) and isinstance(user.value.runtime_value, (bool, int, float)):
+        yield Finding(user.place, "'userssh' is a mapping with 'type' and 'value'")
+
+
+def _teamwise_storage(job: Job, use: PluginUse) -> Iterator[Finding]:
+    names = use.entry("storageConfigNames")
+    if names and not isinstance(names.value, Sequence):
+        fix = wrap_in_list_fix(job.text, names.value) if _is_text(names.value) else None
+        yield Finding(names.place, "'storageConfigNames' is a list of texts", (fix,) if fix else ())
+
+
+_JUDGES = {"git": _git, "tensorboard": _tensorboard, "ssh": _ssh, "teamwise_storage": _teamwise_storage}
+
+
+def _is_text(node: Node) -> bool:
+    return isinstance(node, Scalar) and isinstance(node.runtime_value, str)
+
+
+def _is_null(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.runtime_value is None
+
+
+def _ssh_uses(job: Job) -> Iterator[PluginUse]:
+    return (use for use in plugin_uses(job) if use.plugin.name == "ssh")
+
+
+def _switch(use: PluginUse, name: str) -> bool:
+    """Whether a switch is on, as the plugin reads it: `str(value).lower() == "true"`."""
+    entry = use.entry(name)
+    return entry is not None and isinstance(entry.value, Scalar) and str(entry.value.runtime_value).lower() == "true"
+
+
+def _is_gang_off(job: Job) -> bool:
+    node = job.extras.get("gangAllocation") if job.extras else None
+    return isinstance(node, Scalar) and node.value is False
+
+
+@rule(Severity.ERROR)
+def ssh_barrier_timeout_not_integer(job: Job) -> Iterator[Finding]:
+    """The timeout of the SSH barrier is not a whole number.
+
+    It is a number of minutes, with which the barrier's script calculates. For `0.5` or `30m` bash stops, and the task
+    fails before the user's commands.
+    Source: openpai-runtime, src/plugins/ssh/sshbarrier.sh.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true, sshbarrier: true, sshbarrierTimeout: 30m}
+              #                                                               ^^^ error
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true, sshbarrier: true, sshbarrierTimeout: 30}
+    """
+    for use in _ssh_uses(job):
+        entry = use.entry("sshbarrierTimeout")
+        if entry is None or not _switch(use, "jobssh") or not _switch(use, "sshbarrier") or _is_gang_off(job):
             continue
-        is_secret = answer.root == "$secrets"
-        if isinstance(node, Scalar):
-            value = node.value if is_secret else node.runtime_value
-            if isinstance(value, (str, ValueError)):
+        if isinstance(entry.value, Scalar):
+            written = str(entry.value.runtime_value)
+            if _WHOLE_NUMBER.fullmatch(written.strip()) or "<%" in written:
                 continue
-            kind = kind_of_value(value) if isinstance(value, (bool, int, float)) else "a date"
-            fixes = _quote_fixes(node, is_secret=is_secret)
-        else:
-            kind = "a list" if isinstance(node, Sequence) else "a mapping"
-            fixes = first_item_fix(answer)
-        related = () if is_secret else (Related(node.span, f"{kind} to the runtime"),)
-        message = f"'{answer.use.tag.content}' is {kind}, and the runtime inserts only text: the task dies at its start"
-        yield Finding(answer.use.content_span, message, fixes, related)
+        yield Finding(entry.place, "'sshbarrierTimeout' is a whole number of minutes")
 
 
-def _quote_fixes(node: Scalar, *, is_secret: bool) -> tuple[Fix, ...]:
-    if is_secret:
-        edits = quote_insertions(node)
-        return (Fix("Quote the secret", edits, safe=True),) if edits else ()
-    return (quote_fix(node, "Quote the value"),) if node.style is Style.PLAIN and node.tag is None else ()
+@rule(Severity.WARNING)
+def ssh_switch_not_boolean(job: Job) -> Iterator[Finding]:
+    """`jobssh` or `sshbarrier` is neither `true` nor `false`.
 
+    The plugin takes every other value for `false`.
+    Source: openpai-runtime, src/plugins/ssh/init.py.
 
-@rule(Severity.ERROR)
-def value_breaks_plugin_parameter(job: Job) -> Iterator[Finding]:
-    """A value that is inserted into a callback or plugin parameter ends the quotes around it.
-
-    The runtime inserts values into Python's writing of the parameters, `{'commands': ['echo …']}`, and reads the result
-    as YAML. A `'` in the value ends the text there; in a text that holds `'` itself, a `"` or a backslash does. What
-    follows is no YAML, and the task dies before it starts.
-    Source: openpai-runtime, src/init.d/initializer.py, init_plugins and replace_ref.
-
-        parameters:
-          title: it's mine
-        prerequisites:
-          - name: hello
-            type: script
-            plugin: com.microsoft.pai.runtimeplugin.cmd
-            callbacks:
-              - event: taskStarts
-                commands:
-                  - echo <% $parameters.title %>
-                  #         ^^^^^^^^^^^^^^^^^ error
-        taskRoles:
-          worker:
-            prerequisites: [hello]
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: 1}
+              #                    ^ warning
 
     Good:
 
-        parameters:
-          title: mine
-        prerequisites:
-          - name: hello
-            type: script
-            plugin: com.microsoft.pai.runtimeplugin.cmd
-            callbacks:
-              - event: taskStarts
-                commands:
-                  - echo <% $parameters.title %>
-        taskRoles:
-          worker:
-            prerequisites: [hello]
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true}
     """
-    for answer in job.template_answers:
-        node = answer.node
-        if not answer.in_plugin or answer.outcome is not Outcome.FOUND or not isinstance(node, Scalar):
+    for use in _ssh_uses(job):
+        for name in ("jobssh", "sshbarrier"):
+            entry = use.entry(name)
+            if entry is None or (isinstance(entry.value, Scalar) and _is_switch(entry.value)):
+                continue
+            fixes = tuple(
+                Fix(f"Change to '{one}'", (TextEdit(entry.value.span, one),))
+                for one in _SWITCHES
+                if len(entry.value.span)
+            )
+            yield Finding(entry.place, f"'{name}' is true or false; anything else means false", fixes)
+
+
+def _is_switch(scalar: Scalar) -> bool:
+    written = str(scalar.runtime_value)
+    return written.lower() in _SWITCHES or "<%" in written
+
+
+@rule(Severity.WARNING)
+def ssh_barrier_without_jobssh(job: Job) -> Iterator[Finding]:
+    """The SSH barrier is switched on without `jobssh`.
+
+    The barrier waits until the tasks can reach each other; without `jobssh` they never can, and the switch is ignored.
+    Source: openpai-runtime, src/plugins/ssh/init.py.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: false, sshbarrier: true}
+              #                           ^^^^^^^^^^ warning
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true, sshbarrier: true}
+    """
+    for use in _ssh_uses(job):
+        entry = use.entry("sshbarrier")
+        if entry is None or not _switch(use, "sshbarrier") or _switch(use, "jobssh"):
             continue
-        value = node.value if answer.root == "$secrets" else node.runtime_value
-        if isinstance(value, str) and not _BREAKING.isdisjoint(value) and _breaks(answer, value):
-            related = () if answer.root == "$secrets" else (Related(node.span, "the value"),)
-            message = "a quote in the value ends the text that it is put into, so the task dies before it starts"
-            yield Finding(answer.use.content_span, message, related=related)
+        switch = use.entry("jobssh")
+        if switch and isinstance(switch.value, Scalar) and (not _is_switch(switch.value) or "<%" in switch.value.text):
+            continue
+        fixes: tuple[Fix, ...] = ()
+        if switch is None and use.parameters is not None:
+            fixes = (Fix("Add 'jobssh: true'", (insert_entry(job.text, use.parameters, "jobssh: true"),)),)
+        elif switch is not None:
+            fixes = (Fix("Switch 'jobssh' on", (TextEdit(switch.value.span, "true"),)),)
+        yield Finding(entry.key.span, "'sshbarrier' is ignored without 'jobssh: true'", fixes)
 
 
-def _breaks(answer: TemplateAnswer, value: str) -> bool:
-    """Whether the runtime can no longer read the text once the value is in it, and could before."""
-    text = answer.use.text.text if answer.use.text else ""
-    span = answer.use.tag.span
-    tag = text[span.start : span.end]
-    if isinstance(runtime_round_trip([text], lambda written: written), ValueError):
-        return False
-    return isinstance(runtime_round_trip([text], lambda written: written.replace(tag, value)), ValueError)
+@rule(Severity.WARNING)
+def ssh_barrier_unreachable_role(job: Job) -> Iterator[Finding]:
+    """The SSH barrier waits for a task role that has no SSH.
+
+    The barrier tries to reach every task of every task role. Where the ssh plugin with `jobssh` is left out for one,
+    it waits in vain, for five hours unless `sshbarrierTimeout` says otherwise, and then the task fails.
+    Source: openpai-runtime, src/plugins/ssh/sshbarrier.sh; k8s-job-exit-spec, code 249.
+
+        taskRoles:
+          server: {instances: 1}
+          worker: {instances: 2}
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              taskroles: [worker]
+              parameters: {jobssh: true, sshbarrier: true}
+              #                          ^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          server: {instances: 1}
+          worker: {instances: 2}
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true, sshbarrier: true}
+    """
+    uses = [use for use in _ssh_uses(job) if _switch(use, "jobssh")]
+    barriers = [use for use in uses if _switch(use, "sshbarrier")]
+    if not barriers or _is_gang_off(job):
+        return
+    reached = {role.name for use in uses for role in use.roles(job)}
+    alone = [role.name for role in job.task_roles if role.name not in reached]
+    for use in barriers:
+        entry = use.entry("sshbarrier")
+        if entry is None or not alone or not use.roles(job):
+            continue
+        fixes: tuple[Fix, ...] = ()
+        filtered = None if isinstance(use.owner, Definition) else use.owner.node.own("taskroles")
+        if filtered and not isinstance(use.owner, Definition):
+            edits = remove_entry(job.text, use.owner.node, filtered)
+            fixes = (Fix("Use ssh in all task roles", edits),) if edits else ()
+        names = " and ".join(f"'{name}'" for name in alone[:2]) + (f" and {len(alone) - 2} more" if alone[2:] else "")
+        yield Finding(
+            entry.key.span, f"the barrier waits for {names} in vain: no ssh plugin with 'jobssh' there", fixes
+        )
 
 
-RULES = (non_string_parameter_in_plugin, value_breaks_plugin_parameter)
+@rule(Severity.WARNING)
+def ssh_needs_gang(job: Job) -> Iterator[Finding]:
+    """SSH between tasks is asked for in a job without gang allocation.
+
+    With `gangAllocation: false` a task does not wait for the others, so the plugin switches `jobssh` off.
+    Source: openpai-runtime, src/plugins/ssh/init.py.
+
+        extras:
+          gangAllocation: false
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true}
+              #            ^^^^^^ warning
+
+    Good:
+
+        extras:
+          gangAllocation: true
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true}
+    """
+    if not _is_gang_off(job):
+        return
+    for use in _ssh_uses(job):
+        entry = use.entry("jobssh")
+        if entry and _switch(use, "jobssh"):
+            yield Finding(entry.key.span, "'jobssh' is switched off by 'gangAllocation: false'")
+
+
+@rule(Severity.WARNING)
+def ssh_without_effect(job: Job) -> Iterator[Finding]:
+    """The ssh plugin is asked for neither SSH between tasks nor SSH for the user.
+
+    Without `jobssh: true` and without `userssh` it starts no SSH server.
+    Source: openpai-runtime, src/plugins/ssh/init.py.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              #       ^^^ warning
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true}
+    """
+    for use in _ssh_uses(job):
+        if use.entry("jobssh") is None and use.entry("userssh") is None:
+            fixes: tuple[Fix, ...] = ()
+            if use.parameters is not None:
+                fixes = (Fix("Add 'jobssh: true'", (insert_entry(job.text, use.parameters, "jobssh: true"),)),)
+            elif not isinstance(use.owner, Definition) and use.owner.node.entry("parameters") is None:
+                line = "parameters: {jobssh: true}"
+                fixes = (Fix(f"Add '{line}'", (insert_entry(job.text, use.owner.node, line),)),)
+            yield Finding(use.name_span, "without 'jobssh' and 'userssh' the plugin 'ssh' does nothing", fixes)
+
+
+@rule(Severity.WARNING)
+def userssh_type_unknown(job: Job) -> Iterator[Finding]:
+    """The user's SSH key is of an unknown type, or is null.
+
+    The plugin knows the type `custom`; for any other it starts an SSH server without the key. For a null key the text
+    `None` is taken as the key; leave `value` out, or empty, to use the keys of your profile page.
+    Source: openpai-runtime, src/plugins/ssh/init.py, sshd.sh.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters:
+                jobssh: true
+                userssh: {type: customm, value: ""}
+                #               ^^^^^^^ warning
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters:
+                jobssh: true
+                userssh: {type: custom, value: ""}
+    """
+    for use in _ssh_uses(job):
+        user = use.entry("userssh")
+        if user is None or not isinstance(user.value, Mapping):
+            continue
+        kind, key = user.value.entry("type"), user.value.entry("value")
+        if kind and not (isinstance(kind.value, Scalar) and (kind.value.text in _KEY_TYPES or "<%" in kind.value.text)):
+            span = name_span(kind.value) if isinstance(kind.value, Scalar) and kind.value.text else kind.place
+            text = kind.value.text if isinstance(kind.value, Scalar) else ""
+            fixes = replace_fixes(span, text, ("custom",)) if text else ()
+            yield Finding(span, f"'{text}' is no type of key; expected 'custom'", fixes)
+        if kind and key and _is_null(key.value):
+            edits = remove_entry(job.text, user.value, key) if key in user.value.entries else ()
+            fixes = (Fix("Remove 'value'", edits, safe=True),) if edits else ()
+            yield Finding(key.place, "a null key becomes the key 'None'; leave 'value' out", fixes)
+
+
+# `system` is an old name of a key that no cluster writes any more; the script still knows it.
+_KEY_TYPES = ("custom", "system")
+
+
+@rule(Severity.WARNING)
+def tensorboard_wrong_role(job: Job) -> Iterator[Finding]:
+    """TensorBoard is left out for the first task role, the only one in which it runs.
+
+    The plugin starts TensorBoard in the first task of the first task role and does nothing elsewhere.
+    Source: openpai-runtime, src/plugins/tensorboard/init.py.
+
+        taskRoles:
+          master: {instances: 1}
+          worker: {instances: 2}
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: tensorboard
+              #       ^^^^^^^^^^^ warning
+              taskroles: [worker]
+              parameters: {port: 12345, logdir: {logs: /mnt/tensorboard}}
+
+    Good:
+
+        taskRoles:
+          master: {instances: 1}
+          worker: {instances: 2}
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: tensorboard
+              taskroles: [master]
+              parameters: {port: 12345, logdir: {logs: /mnt/tensorboard}}
+    """
+    if not job.task_roles:
+        return
+    first = job.task_roles[0]
+    for use in plugin_uses(job):
+        if use.plugin.name != "tensorboard":
+            continue
+        roles = use.roles(job)
+        if roles and first not in roles:
+            yield Finding(
+                use.name_span,
+                f"here 'tensorboard' does nothing: it runs only in the first task role, '{first.name}'",
+                (),
+            )
+
+
+RULES = (
+    plugin_parameter_type,
+    ssh_barrier_timeout_not_integer,
+    ssh_switch_not_boolean,
+    ssh_barrier_without_jobssh,
+    ssh_barrier_unreachable_role,
+    ssh_needs_gang,
+    ssh_without_effect,
+    userssh_type_unknown,
+    tensorboard_wrong_role,
+)

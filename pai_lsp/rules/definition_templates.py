@@ -1,0 +1,393 @@
+"""Rules about the template variables of definitions, and about `<% this.… %>`: the extended protocol's templates.
+
+A mistake in a marketplace's file is shown on the reference in the job that leads there, with its own place related.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.content import mapped
+from pai_lsp.definition import Definition, Origin, TemplateVariable, name_span
+from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
+from pai_lsp.edits import append_item, insert_entry, remove_entry, remove_item, replace_fixes
+from pai_lsp.lookup import LookupState
+from pai_lsp.rules.skeletons import yaml_entry, yaml_flow
+from pai_lsp.spelling import did_you_mean
+from pai_lsp.syntax import Mapping, Scalar, Sequence, walk
+from pai_lsp.template import variables
+from pai_lsp.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job import Job
+    from pai_lsp.requirements import Link
+    from pai_lsp.syntax import Node
+    from pai_lsp.template_uses import TemplateUse
+
+# Other template languages put dots and blanks between the same braces; a template variable is one word.
+_WORD = re.compile(r"[A-Za-z_][\w-]*")
+
+
+@rule(Severity.ERROR)
+def unfilled_template_variable(job: Job) -> Iterator[Finding]:
+    """A prerequisite is required without a value for each of its template variables.
+
+    Whoever requires a definition with `template_variables` must give all of them, so that nothing is ever run with a
+    gap in it. A task role's list can not give any: put an entry with a `require` between.
+    Source: docs/protocol.md, "Template variables"; openpai, issue 5345.
+
+        prerequisites:
+          - name: download
+            type: script
+            template_variables: [{name: dataPath}]
+          - name: mnist
+            type: data
+            require: [download]
+            #         ^^^^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: download
+            type: script
+            template_variables: [{name: dataPath}]
+          - name: mnist
+            type: data
+            require: [{name: download, template_variables: {dataPath: /dataset/mnist}}]
+    """
+    graph = job.require_graph
+    for entry in graph.entries():
+        missing = _missing(entry)
+        if missing:
+            names = list(dict.fromkeys(variable.name for variable in missing))
+            told = " and ".join(f"'{name}'" for name in names)
+            hint = "" if entry.requirement else "; a task role's list can not give it, a 'require' can"
+            related = tuple(Related(one.span, f"'{one.name}' is declared here", _path(job, entry)) for one in missing)
+            message = f"'{entry.reference.name}' needs a value for {told}{hint}"
+            yield Finding(entry.reference.span, message, _fill(job, entry, names), related)
+        for link in graph.beyond(entry) if any(map(graph.is_outside, entry.targets)) else ():
+            for variable in _missing(link):
+                message = (
+                    f"'{entry.reference.name}' requires '{link.reference.name}' without a value for '{variable.name}'"
+                )
+                related = (Related(link.reference.span, "required here", link.path),)
+                yield Finding(entry.reference.span, message, related=related)
+
+
+def _missing(link: Link) -> list[TemplateVariable]:
+    given = link.requirement.values() if link.requirement else {}
+    return [one for target in link.targets for one in target.template_variables if one.name not in given]
+
+
+def _path(job: Job, link: Link) -> str | None:
+    return next((job.require_graph.path(target) for target in link.targets), None)
+
+
+def _fill(job: Job, link: Link, names: list[str]) -> tuple[Fix, ...]:
+    """Write the variables with empty values, for their author to fill."""
+    requirement = link.requirement
+    if requirement is None or link.path is not None:
+        return ()
+    values = dict.fromkeys(names, "")
+    title = "Add " + " and ".join(f"'{name}'" for name in names)
+    if isinstance(requirement.node, Scalar):
+        whole = {"name": link.reference.name, "template_variables": values}
+        return (Fix(title, (TextEdit(requirement.node.span, yaml_flow(whole)),)),)
+    if not isinstance(requirement.node, Mapping):
+        return ()
+    holder, lines = requirement.node, yaml_entry("template_variables", values)
+    if requirement.bindings is not None:
+        holder, lines = requirement.bindings, [f"{name}: ''" for name in names]
+    elif requirement.node.entry("template_variables"):
+        return ()
+    if holder.is_flow and requirement.bindings is None:
+        lines = [f"template_variables: {yaml_flow(values)}"]
+    return (Fix(title, (insert_entry(job.text, holder, "\n".join(lines)),)),)
+
+
+@rule(Severity.WARNING)
+def template_variable_not_wanted(job: Job) -> Iterator[Finding]:
+    """A value is given for a template variable that the required prerequisite does not declare.
+
+    Nothing takes the value; most often its name is misspelt.
+    Source: docs/protocol.md, "Template variables"; openpai, issue 5345.
+
+        prerequisites:
+          - name: download
+            type: script
+            template_variables: [{name: dataPath}]
+          - name: mnist
+            type: data
+            require: [{name: download, template_variables: {dataPath: /dataset, path: /dataset}}]
+            #                                                                   ^^^^ warning
+
+    Good:
+
+        prerequisites:
+          - name: download
+            type: script
+            template_variables: [{name: dataPath}]
+          - name: mnist
+            type: data
+            require: [{name: download, template_variables: {dataPath: /dataset}}]
+    """
+    for definition in job.definitions:
+        for link in job.require_graph.links(definition):
+            bindings = link.requirement.bindings if link.requirement else None
+            if bindings is None or not link.targets:
+                continue
+            declared = [variable.name for target in link.targets for variable in target.template_variables]
+            free = [name for name in declared if bindings.entry(name) is None]
+            for entry in bindings.entries:
+                if entry.name in declared or entry.is_merge:
+                    continue
+                span = name_span(entry.key) if isinstance(entry.key, Scalar) else entry.key.span
+                removal = remove_entry(job.text, bindings, entry)
+                fixes = replace_fixes(span, entry.name, free) + ((Fix("Remove it", removal),) if removal else ())
+                message = f"'{link.reference.name}' declares no template variable '{entry.name}'"
+                yield Finding(span, message + did_you_mean(entry.name, declared), fixes)
+
+
+@rule(Severity.ERROR)
+def undeclared_template_variable(job: Job) -> Iterator[Finding]:
+    """A definition uses a template variable that it does not declare.
+
+    `{{ name }}` is filled only where `template_variables` declares the name; any other stays as it is. Judged are
+    definitions that are written to be required (in a marketplace's file, in `extras.reference_prerequisites`, or with
+    `template_variables` or `plugin_params`), and only braces with one word in them: in other places, and around
+    anything else, they may belong to another template language. `{{FC_TASK_INDEX}}` and the like are the platform's.
+    Source: docs/protocol.md, "Template variables"; openpai, issue 5345.
+
+        # a catalogue file
+        - name: mnist
+          plugin: cmd
+          plugin_params:
+            callbacks:
+              - event: taskStarts
+                commands:
+                  - mkdir -p {{ dataPth }}
+                  #             ^^^^^^^ error
+                  - cd {{ dataPath }}
+          template_variables:
+            - name: dataPath
+
+    Good:
+
+        # a catalogue file
+        - name: mnist
+          plugin: cmd
+          plugin_params:
+            callbacks:
+              - event: taskStarts
+                commands:
+                  - mkdir -p {{ dataPath }}
+          template_variables:
+            - name: dataPath
+    """
+    if "{{" not in job.text:
+        return
+    for definition in job.definitions:
+        node = definition.node
+        is_template = bool(node.entry("template_variables") or node.entry("plugin_params"))
+        if definition.origin is Origin.JOB and not is_template:
+            continue
+        declared = {variable.name: variable for variable in definition.template_variables}
+        for scalar in _filled_texts(definition):
+            for variable in variables(scalar.text):
+                if variable.name in declared or not _WORD.fullmatch(variable.name):
+                    continue
+                text = mapped(job.text, scalar)
+                span = text.span(variable.name_span.start, variable.name_span.end)
+                fixes = replace_fixes(span, variable.name, declared) + _declare(job, definition, variable.name)
+                message = f"no template variable '{variable.name}' is declared"
+                yield Finding(span, message + did_you_mean(variable.name, declared), fixes)
+
+
+def _filled_texts(definition: Definition) -> Iterator[Scalar]:
+    """The texts of a definition in which variables are filled: all but the declarations themselves."""
+    for entry in definition.node.effective_entries():
+        if entry.name not in {"template_variables", "description", "title", "summary"}:
+            yield from (node for node in walk(entry.value) if isinstance(node, Scalar) and "{{" in node.text)
+
+
+def _declare(job: Job, definition: Definition, name: str) -> tuple[Fix, ...]:
+    title = f"Declare '{name}'"
+    entry = definition.node.entry("template_variables")
+    if entry is None:
+        flow = f"template_variables: {yaml_flow([{'name': name}])}"
+        lines = flow if definition.node.is_flow else "\n".join(yaml_entry("template_variables", [{"name": name}]))
+        return (Fix(title, (insert_entry(job.text, definition.node, lines),)),)
+    if not isinstance(entry.value, Sequence):
+        return ()
+    item = yaml_flow({"name": name}) if entry.value.is_flow else f"name: {yaml_flow(name)}"
+    return (Fix(title, (append_item(job.text, entry.value, item),)),)
+
+
+@rule(Severity.HINT)
+def unused_template_variable(job: Job) -> Iterator[Finding]:
+    """A definition declares a template variable and never uses it.
+
+    Whoever requires the definition must give it a value all the same.
+    Source: docs/protocol.md, "Template variables"; openpai, issue 5345.
+
+        # a catalogue file
+        - name: debug_hook
+          plugin: cmd
+          plugin_params:
+            callbacks:
+              - event: taskFails
+                commands: ["sleep {{ min }}m"]
+          template_variables:
+            - name: min
+            - name: max
+              #     ^^^ hint
+
+    Good:
+
+        # a catalogue file
+        - name: debug_hook
+          plugin: cmd
+          plugin_params:
+            callbacks:
+              - event: taskFails
+                commands: ["sleep {{ min }}m"]
+          template_variables:
+            - name: min
+    """
+    for definition in job.definitions:
+        if not definition.template_variables:
+            continue
+        used = {variable.name for scalar in _filled_texts(definition) for variable in variables(scalar.text)}
+        for declared in definition.template_variables:
+            if declared.name not in used:
+                message = f"the template variable '{declared.name}' is never used"
+                yield Finding(
+                    declared.span, message, _undeclare(job, definition, declared.node), tags=(Tag.UNNECESSARY,)
+                )
+
+
+def _undeclare(job: Job, definition: Definition, node: Node) -> tuple[Fix, ...]:
+    entry = definition.node.entry("template_variables")
+    if entry is None or not isinstance(entry.value, Sequence):
+        return ()
+    if len(entry.value.items) == 1 and entry in definition.node.entries:
+        edits = remove_entry(job.text, definition.node, entry)
+    else:
+        edits = remove_item(job.text, entry.value, node)
+    return (Fix("Remove the declaration", edits),) if edits else ()
+
+
+@rule(Severity.ERROR)
+def unresolved_this(job: Job) -> Iterator[Finding]:
+    """`<% this.name %>` finds no such parameter.
+
+    `this` is the prerequisite that the tag stands in. The name is looked up among its own keys (or its
+    `plugin_params`), then among those of the prerequisites that it requires.
+    Source: docs/protocol.md, "Expansion of a task role"; openpai, issue 5145.
+
+        prerequisites:
+          - name: nfs
+            type: script
+            mountPoint: /mnt/nfs
+          - name: mnist
+            type: data
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            require: [nfs]
+            callbacks:
+              - event: taskStarts
+                commands:
+                  - ls <% this.mountPath %>/mnist
+                  #            ^^^^^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: nfs
+            type: script
+            mountPoint: /mnt/nfs
+          - name: mnist
+            type: data
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            require: [nfs]
+            callbacks:
+              - event: taskStarts
+                commands:
+                  - ls <% this.mountPoint %>/mnist
+    """
+    lost = lost_this(job)
+    for use in job.template_uses:
+        if id(use) not in lost or use.definition is None:
+            continue
+        number = _key_step(use)
+        if number is None:
+            # A `this` without anything behind it is reported as a root that nothing fills.
+            if use.tag.content.startswith("this."):
+                yield Finding(use.content_span, "expected 'this.NAME', with the name of a parameter")
+            continue
+        name, span = str(use.tag.steps[number].name), use.step_span(number)
+        below = [target for link in job.require_graph.links(use.definition) for target in link.targets]
+        near = list(dict.fromkeys(one for holder in (use.definition, *below) for one in _keys(holder)))
+        message = f"neither '{use.definition.name}' nor what it requires has a parameter '{name}'"
+        yield Finding(span, message + did_you_mean(name, near), replace_fixes(span, name, near))
+
+
+def _keys(definition: Definition) -> Iterator[str]:
+    return (entry.name for entry in definition.parameters if entry.name not in {"callbacks", *_SIMPLE})
+
+
+_SIMPLE = ("preCommands", "postCommands")
+
+
+def _key_step(use: TemplateUse) -> int | None:
+    """Which step of the path is the parameter's name: `this.NAME` or `this.parameters.NAME`."""
+    steps = use.tag.steps
+    number = 2 if len(steps) > 2 and steps[1].name == "parameters" else 1
+    return number if len(steps) > number and isinstance(steps[number].name, str) else None
+
+
+def lost_this(job: Job) -> frozenset[int]:
+    """The `<% this.… %>` that find nothing for sure, by `id` of their `TemplateUse`."""
+    uses = [use for use in job.template_uses if use.definition is not None and use.tag.root == "this"]
+    names = {str(use.tag.steps[number].name) for use in uses if (number := _key_step(use)) is not None}
+    holders = {name: _that_have(job, name) for name in names}
+    lost: set[int] = set()
+    for use in uses:
+        number = _key_step(use)
+        found = holders[str(use.tag.steps[number].name)] if number is not None else frozenset()
+        if use.definition is None or id(use.definition.node) not in found:
+            lost.add(id(use))
+    return frozenset(lost)
+
+
+def _that_have(job: Job, name: str) -> frozenset[int]:
+    """The definitions that have a key of that name, or may have it, themselves or by what they require."""
+    graph = job.require_graph
+    requirers: dict[int, list[Definition]] = {}
+    waiting: list[Definition] = []
+    for definition in graph.definitions:
+        links = graph.links(definition)
+        for link in links:
+            for target in link.targets:
+                requirers.setdefault(id(target.node), []).append(definition)
+        is_unsure = any(link.answer.state is LookupState.UNKNOWN for link in links)
+        if is_unsure or definition.node.entry(name) or definition.parameter(name):
+            waiting.append(definition)
+    found = {id(definition.node) for definition in waiting}
+    while waiting:
+        for requirer in requirers.get(id(waiting.pop().node), ()):
+            if id(requirer.node) not in found:
+                found.add(id(requirer.node))
+                waiting.append(requirer)
+    return frozenset(found)
+
+
+RULES = (
+    unfilled_template_variable,
+    template_variable_not_wanted,
+    undeclared_template_variable,
+    unused_template_variable,
+    unresolved_this,
+)

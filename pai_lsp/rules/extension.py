@@ -1,0 +1,263 @@
+"""Rules about the extended protocol in a job: what a released cluster refuses or ignores until the job is expanded.
+
+Files of a marketplace are written in the extended protocol and never submitted, so nothing is said about them here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from pai_lsp.addresses import AddressFault, looks_like_address, read_address
+from pai_lsp.definition import CMD_PLUGIN, PLUGIN_PREFIX, STORAGE_PLUGINS, Definition, Origin, name_span
+from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
+from pai_lsp.edits import insert_entry, remove_entry
+from pai_lsp.platform import events, plugins
+from pai_lsp.rules.command_places import cmd_parameters
+from pai_lsp.rules.definition_templates import lost_this
+from pai_lsp.syntax import Mapping, Scalar
+from pai_lsp.template_uses import TemplatePlace
+from pai_lsp.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job import Job
+    from pai_lsp.syntax import Entry, Node
+
+_EXPAND = "submit what 'pai-lsp expand' prints"
+
+
+class _Feature(NamedTuple):
+    """One use of the extended protocol: its place, what a released cluster does, what mends it without expansion."""
+
+    span: Span
+    message: str
+    fixes: tuple[Fix, ...] = ()
+    tags: tuple[Tag, ...] = ()
+
+
+@rule(Severity.WARNING)
+def needs_expansion(job: Job) -> Iterator[Finding]:
+    """The job uses the extended protocol, of which a released cluster knows nothing.
+
+    A released cluster ignores `require`, `plugin_params`, `template_variables`, `requireStorages`, `pathForUser`,
+    `<% this.… %>`, `extras.reference_prerequisites`, short or missing plugin names and the events `taskFails` and
+    `containerExit`, without a word: the job runs without what they ask for. `pai-lsp expand` writes a job that every
+    cluster understands. Each use has one finding; the first of those that the cluster refuses has the error
+    `refused-until-expanded` instead. Where jobs are always expanded, switch both rules off in `.pai-lsp.yaml`.
+    Source: docs/protocol.md, "Layers"; openpai-runtime, src/init.d/initializer.py, src/plugins/cmd/init.py; openpai,
+    issues 5145 and 5345.
+
+        prerequisites:
+          - name: storage
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+          - name: mnist
+            type: data
+            plugin: cmd
+            #       ^^^ warning
+            require: [storage]
+            #^^^^^^ warning
+            callbacks:
+              - event: taskFails
+                #      ^^^^^^^^^ warning
+                commands: [sleep 30m]
+        taskRoles:
+          worker:
+            prerequisites: [mnist]
+
+    Good:
+
+        prerequisites:
+          - name: storage
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+          - name: mnist
+            type: data
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: taskStarts
+                commands: [echo hello]
+        taskRoles:
+          worker:
+            prerequisites: [storage, mnist]
+    """
+    if job.is_catalogue:
+        return
+    refused = sorted(_refused(job), key=lambda feature: feature.span)
+    for feature in (*_ignored(job), *refused[1:]):
+        yield Finding(feature.span, f"{feature.message}; {_EXPAND}", feature.fixes, tags=feature.tags)
+
+
+@rule(Severity.ERROR)
+def refused_until_expanded(job: Job) -> Iterator[Finding]:
+    """The job uses the extended protocol in a way that the rest-server refuses.
+
+    It refuses a task role that lists an address or a name out of `extras.reference_prerequisites` ("Prerequisite ...
+    does not exist."), a prerequisite of type `storage`, and an entry of `require` with template variables. A job has
+    this error once, on the first such place; the others are named with it and have the warning `needs-expansion`.
+    `pai-lsp expand` writes a job that the rest-server takes. Where jobs are always expanded, switch both rules off in
+    `.pai-lsp.yaml`.
+    Source: rest-server, config/v2/protocol.js, middlewares/v2/protocol.js; docs/protocol.md, "Layers".
+
+        taskRoles:
+          worker:
+            prerequisites: ["marketplace://name/mnist"]
+            #                ^^^^^^^^^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: mnist
+            type: data
+        taskRoles:
+          worker:
+            prerequisites: [mnist]
+    """
+    if job.is_catalogue:
+        return
+    refused = sorted(_refused(job), key=lambda feature: feature.span)
+    if refused:
+        related = tuple(Related(feature.span, feature.message) for feature in refused[1:])
+        yield Finding(refused[0].span, f"{refused[0].message}; {_EXPAND}", related=related)
+
+
+def _refused(job: Job) -> Iterator[_Feature]:
+    own = {definition.name for definition in job.prerequisites}
+    for role in job.task_roles:
+        for reference in role.prerequisites:
+            name = reference.name
+            if looks_like_address(name):
+                if not isinstance(read_address(name), AddressFault):
+                    yield _Feature(reference.span, f"a released cluster does not look up '{name}'")
+            elif name not in own and name in job.definitions_by_name:
+                message = f"a released cluster does not know '{name}' of 'extras.reference_prerequisites'"
+                yield _Feature(reference.span, message)
+    for definition in job.prerequisites:
+        kind = definition.node.get("type")
+        if definition.type == "storage" and isinstance(kind, Scalar):
+            yield _Feature(name_span(kind), "a released cluster knows no prerequisites of type 'storage'")
+        for requirement in definition.requirements:
+            if isinstance(requirement.node, Mapping):
+                message = "a released cluster takes only names in 'require'"
+                yield _Feature(requirement.reference.span, message)
+
+
+_KEYS = ("require", "plugin_params", "template_variables", "requireStorages", "pathForUser")
+
+
+def _ignored(job: Job) -> Iterator[_Feature]:
+    for definition in job.prerequisites:
+        if definition.type == "dockerimage":
+            continue  # the rest-server refuses such keys there, which another rule says
+        for key in _KEYS:
+            entry = definition.node.entry(key)
+            if entry and not _is_empty(entry.value):
+                yield _Feature(entry.key.span, f"a released cluster ignores '{key}'")
+        yield from _plugin(job, definition)
+    section = job.extras.entry("reference_prerequisites") if job.extras else None
+    if section and not _is_empty(section.value):
+        yield _Feature(section.key.span, "a released cluster ignores 'reference_prerequisites'")
+    yield from _events(job)
+    lost = lost_this(job)
+    for use in job.template_uses:
+        owner = use.definition
+        if owner is None or owner.origin is not Origin.JOB or use.place is not TemplatePlace.DEFINITION:
+            continue
+        if use.tag.root == "this" and id(use) not in lost:
+            yield _Feature(use.span, "a released cluster does not fill in 'this'")
+
+
+def _is_empty(node: Node) -> bool:
+    if isinstance(node, Scalar):
+        return node.value in {None, ""}
+    return not (node.entries if isinstance(node, Mapping) else node.items)
+
+
+def _plugin(job: Job, definition: Definition) -> Iterator[_Feature]:
+    if not definition.plugin:
+        entry = definition.parameter("callbacks")
+        if entry and definition.plugin_scalar is None:
+            edit = insert_entry(job.text, definition.node, f"plugin: {CMD_PLUGIN}", definition.node.own("name"))
+            fix = Fix("Add the plugin", (edit,), safe=True)
+            yield _Feature(entry.key.span, "a released cluster ignores 'callbacks' without a 'plugin'", (fix,))
+        return
+    scalar = definition.plugin_scalar
+    if scalar is None or definition.runtime_plugin is not None:
+        return
+    span, message = name_span(scalar), f"a released cluster ignores the plugin '{definition.plugin}'"
+    if definition.plugin in plugins() or definition.plugin in job.settings.plugins:
+        full = f"{PLUGIN_PREFIX}.{definition.plugin}"
+        yield _Feature(span, message, (Fix(f"Write '{full}'", (TextEdit(span, full),), safe=True),))
+    elif definition.plugin in STORAGE_PLUGINS:
+        yield _Feature(span, message)
+
+
+def _events(job: Job) -> Iterator[_Feature]:
+    for place in cmd_parameters(job):
+        if isinstance(place.owner, Definition) and place.owner.origin is not Origin.JOB:
+            continue
+        for callback in place.callbacks():
+            node = callback.get("event")
+            event = events().get(node.text) if isinstance(node, Scalar) else None
+            if event is None or event.status == "released" or not isinstance(node, Scalar):
+                continue
+            span, fixes, tags = name_span(node), (), ()
+            message = f"a released cluster never runs the callback for '{event.name}'"
+            if event.replacement:
+                fix = Fix(f"Change to '{event.replacement}'", (TextEdit(span, event.replacement),), safe=True)
+                yield _Feature(span, message, (fix,), (Tag.DEPRECATED,))
+            else:
+                yield _Feature(span, message, fixes, tags)
+
+
+@rule(Severity.ERROR)
+def plugin_parameters_twice(job: Job) -> Iterator[Finding]:
+    """A prerequisite has parameters for its plugin in `plugin_params` and beside it.
+
+    In the extended protocol they stand in `plugin_params` or, as in the released one, among the other keys; where both
+    are written nobody can tell which is meant.
+    Source: docs/protocol.md, "A definition"; openpai, issue 5345.
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            plugin_params:
+              preCommands: [echo hello]
+            postCommands: [echo bye]
+            #^^^^^^^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            plugin_params:
+              preCommands: [echo hello]
+              postCommands: [echo bye]
+    """
+    for definition in job.definitions:
+        params = definition.node.entry("plugin_params")
+        if params is None or not isinstance(params.value, Mapping):
+            continue
+        for entry in definition.flat_parameters:
+            related = (Related(params.key.span, "'plugin_params' stands here"),)
+            message = f"'{entry.name}' can not stand beside 'plugin_params'"
+            yield Finding(entry.key.span, message, _moved(job, definition, params.value, entry), related)
+
+
+def _moved(job: Job, definition: Definition, params: Mapping, entry: Entry) -> tuple[Fix, ...]:
+    written = job.text[entry.key.span.start : entry.span.end]
+    is_movable = entry in definition.node.entries and entry.span.end >= entry.key.span.end and "\n" not in written
+    if not is_movable or params.entry(entry.name) or not params.entries:
+        return ()
+    if params.is_flow and isinstance(entry.value, Scalar) and any(sign in written for sign in ",[]{}"):
+        return ()
+    removal = remove_entry(job.text, definition.node, entry)
+    edits = (*removal, insert_entry(job.text, params, written))
+    return (Fix("Move it into 'plugin_params'", edits, safe=True),) if removal else ()
+
+
+RULES = (needs_expansion, refused_until_expanded, plugin_parameters_twice)

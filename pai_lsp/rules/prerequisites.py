@@ -1,0 +1,370 @@
+"""Rules about callbacks and failure policies, in prerequisites and in the runtime plugins of `extras`.
+
+Facts: openpai-runtime, src/plugins/cmd/init.py and src/plugins/plugin_utils.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.definition import name_span
+from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.edits import (
+    append_item,
+    insert_entry,
+    quote_fix,
+    quoted,
+    remove_entry,
+    remove_item,
+    replace_fixes,
+    wrap_in_list_fix,
+)
+from pai_lsp.platform import events
+from pai_lsp.rules.command_places import SIMPLE_KEYS, cmd_parameters
+from pai_lsp.rules.plugin_places import item_place
+from pai_lsp.spelling import did_you_mean
+from pai_lsp.syntax import Mapping, Scalar, Sequence, Style
+from pai_lsp.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job import Job
+    from pai_lsp.rules.command_places import CmdParameters
+    from pai_lsp.syntax import Entry, Node
+
+_POLICIES = ("fail", "ignore")
+
+
+@rule(Severity.ERROR)
+def invalid_event(job: Job) -> Iterator[Finding]:
+    """A callback waits for an event that never happens.
+
+    The runtime knows `taskStarts` and `taskSucceeds` in exactly this spelling and ignores every other callback without
+    a word, so the commands never run. `taskFails` and `containerExit` are of the extended protocol (`needs-expansion`).
+    The rest-server takes the job nevertheless; we are stricter, since the commands were written to run.
+    Source: openpai-runtime, src/plugins/cmd/init.py; docs/protocol.md, "Events".
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: TaskStart
+                #      ^^^^^^^^^ error
+                commands: ["echo hello"]
+
+    Good:
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: taskStarts
+                commands: ["echo hello"]
+    """
+    for place in cmd_parameters(job):
+        for callback in place.callbacks():
+            entry = callback.entry("event")
+            if entry is None or not isinstance(entry.value, Scalar) or entry.value.text in events():
+                continue
+            scalar, released = entry.value, [one.name for one in events().values() if one.status == "released"]
+            if not scalar.text:
+                yield Finding(entry.place, "expected an event: 'taskStarts' or 'taskSucceeds'")
+                continue
+            span, name = name_span(scalar), scalar.text
+            fixes = replace_fixes(span, name, events()) or tuple(
+                Fix(f"Change to '{one}'", (TextEdit(span, one),)) for one in released
+            )
+            known = did_you_mean(name, events()) or "; expected 'taskStarts' or 'taskSucceeds'"
+            yield Finding(span, f"there is no event '{name}'{known}", fixes)
+
+
+@rule(Severity.ERROR)
+def callback_incomplete(job: Job) -> Iterator[Finding]:
+    """`callbacks` is not a list of events with their commands.
+
+    Each callback is a mapping with an `event` and a list of `commands`. For anything else the plugin fails while the
+    task is prepared: the job ends before the user's commands, as if the platform had failed.
+    Source: openpai-runtime, src/plugins/cmd/init.py.
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - commands: ["echo hello"]
+                #^^^^^^^^^^^^^^^^^^^^^^^ error
+              - event: taskSucceeds
+                #^^^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: taskStarts
+                commands: ["echo hello"]
+    """
+    for place in cmd_parameters(job):
+        entry = place.entry("callbacks")
+        if entry and not isinstance(entry.value, Sequence):
+            flow = isinstance(entry.value, Mapping) and entry.value.is_flow
+            edit = TextEdit(entry.value.span, f"[{job.text[entry.value.span.start : entry.value.span.end]}]")
+            fixes = (Fix("Wrap in a list", (edit,), safe=True),) if flow else ()
+            yield Finding(entry.place, "'callbacks' is a list of mappings with 'event' and 'commands'", fixes)
+        for item in place.items():
+            if not isinstance(item, Mapping):
+                yield Finding(item_place(job, item), "a callback is a mapping with 'event' and 'commands'")
+                continue
+            yield from _incomplete(job, item)
+
+
+def _incomplete(job: Job, callback: Mapping) -> Iterator[Finding]:
+    event, commands = callback.entry("event"), callback.entry("commands")
+    if event is None:
+        fix = Fix("Add 'event: taskStarts'", (insert_entry(job.text, callback, "event: taskStarts"),))
+        yield Finding(callback.span, "a callback needs an 'event'", (fix,))
+    elif not isinstance(event.value, Scalar):
+        yield Finding(event.value.span, "an event is one word, such as 'taskStarts'")
+    if commands is None:
+        fix = Fix("Add 'commands'", (insert_entry(job.text, callback, "commands: [echo hello]"),))
+        yield Finding(callback.span, "a callback needs 'commands'", (fix,))
+    elif isinstance(commands.value, Scalar) and commands.value.runtime_value is None:
+        yield Finding(commands.key.span, "'commands' is a list of texts; here is nothing")
+
+
+@rule(Severity.ERROR)
+def callback_command_not_text(job: Job) -> Iterator[Finding]:
+    """A command of the `cmd` plugin is not a text.
+
+    `commands`, `preCommands` and `postCommands` are lists of texts. A number, `yes`, a date, a list or a mapping (an
+    unquoted `: ` makes one) lets the plugin fail, so that the job ends before the user's commands; an empty item runs
+    `None`; and a single text instead of a list is run letter by letter.
+    Source: openpai-runtime, src/plugins/plugin_utils.py, inject_commands.
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: taskStarts
+                commands:
+                  - yes
+                  # ^^^ error
+                  - echo note: done
+                  # ^^^^^^^^^^^^^^^ error
+              - event: taskSucceeds
+                commands: echo bye
+                #         ^^^^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: taskStarts
+                commands:
+                  - "yes"
+                  - "echo note: done"
+              - event: taskSucceeds
+                commands: [echo bye]
+    """
+    for place in cmd_parameters(job):
+        for entry in place.commands():
+            if isinstance(entry.value, Sequence):
+                for item in entry.value.items:
+                    yield from _not_text(job, entry.value, item)
+            elif not isinstance(entry.value, Scalar):
+                yield Finding(entry.value.span, f"'{entry.name}' is a list of texts; found a mapping")
+            elif entry.value.runtime_value is not None:
+                fix = wrap_in_list_fix(job.text, entry.value)
+                message = f"'{entry.name}' is a list; a single text is run letter by letter"
+                yield Finding(entry.value.span, message, (fix,) if fix else ())
+            elif entry.name in SIMPLE_KEYS:
+                yield Finding(entry.place, f"'{entry.name}' is a list of texts; here is nothing")
+
+
+def _not_text(job: Job, commands: Sequence, item: Node) -> Iterator[Finding]:
+    if not isinstance(item, Scalar):
+        kind = "mapping" if isinstance(item, Mapping) else "list"
+        written = job.text[item.span.start : item.span.end]
+        is_line = isinstance(item, Mapping) and not item.is_flow and "\n" not in written
+        fixes = (Fix("Quote it", (TextEdit(item.span, quoted(written)),), safe=True),) if is_line else ()
+        yield Finding(item.span, f"a command is text, and this is a {kind}", fixes)
+        return
+    value = item.runtime_value
+    if isinstance(value, (str, ValueError)):
+        return  # what the runtime can not read at all is a mistake of the file, wherever it stands
+    if value is None and not item.text:
+        edits = remove_item(job.text, commands, item)
+        fixes = (Fix("Remove it", edits),) if edits else ()
+        yield Finding(item_place(job, item), "an empty command runs 'None'", fixes)
+        return
+    kind = _KINDS.get(type(value).__name__, "a date")
+    message = f"a command is text; the runtime reads '{item.text}' as {kind}"
+    yield Finding(item.span, message, (quote_fix(item),) if item.style is Style.PLAIN else ())
+
+
+_KINDS = {"int": "a number", "float": "a number", "bool": "true or false", "NoneType": "null", "bytes": "binary"}
+
+
+@rule(Severity.ERROR)
+def callbacks_with_pre_post_commands(job: Job) -> Iterator[Finding]:
+    """`callbacks` stands beside `preCommands` or `postCommands`.
+
+    The `cmd` plugin takes one form or the other; for both it fails while the task is prepared, and the job ends before
+    the user's commands. `preCommands` is the same as a callback for `taskStarts`, `postCommands` for `taskSucceeds`.
+    Source: openpai-runtime, src/plugins/cmd/init.py (`assert "preCommands" not in parameters`).
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: cmd
+              parameters:
+                callbacks:
+                  - event: taskSucceeds
+                    commands: [echo bye]
+                preCommands: [echo hello]
+                #^^^^^^^^^^ error
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: cmd
+              parameters:
+                callbacks:
+                  - event: taskSucceeds
+                    commands: [echo bye]
+                  - event: taskStarts
+                    commands: [echo hello]
+    """
+    for place in cmd_parameters(job):
+        callbacks = place.entry("callbacks")
+        if callbacks is None:
+            continue
+        for key in SIMPLE_KEYS:
+            entry = place.entry(key)
+            if entry:
+                related = (Related(callbacks.key.span, "'callbacks' stands here"),)
+                message = f"'{key}' can not stand beside 'callbacks'"
+                yield Finding(entry.key.span, message, _merge(job, place, callbacks, entry), related)
+
+
+def _merge(job: Job, place: CmdParameters, callbacks: Entry, entry: Entry) -> tuple[Fix, ...]:
+    """Make a callback of simple commands, where both are written in a way that can be moved as it is."""
+    holder = place.holder
+    commands, first = entry.value, next(place.items(), None)
+    if (
+        not isinstance(commands, Sequence)
+        or not isinstance(callbacks.value, Sequence)
+        or not isinstance(first, Mapping)
+    ):
+        return ()
+    if not isinstance(holder, Mapping) or entry not in holder.entries or callbacks.value.is_flow or first.is_flow:
+        return ()
+    written = [job.text[item.span.start : item.span.end] for item in commands.items if isinstance(item, Scalar)]
+    if len(written) < len(commands.items) or any("\n" in text or not text for text in written):
+        return ()
+    event = "taskStarts" if entry.name == "preCommands" else "taskSucceeds"
+    item = "\n".join([f"event: {event}", "commands:", *(f"  - {text}" for text in written)])
+    edits = (*remove_entry(job.text, holder, entry), append_item(job.text, callbacks.value, item))
+    return (Fix("Make a callback of it", edits, safe=True),)
+
+
+@rule(Severity.WARNING)
+def invalid_failure_policy(job: Job) -> Iterator[Finding]:
+    """A failure policy is neither `fail` nor `ignore`.
+
+    The runtime takes every other text for `fail`. In capitals, `Ignore` works for commands in the task but not while
+    the plugin itself is prepared.
+    Source: openpai-runtime, src/plugins/plugin_utils.py, inject_commands; src/init.d/initializer.py, run_script.
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            failurePolicy: ignored
+            #              ^^^^^^^ warning
+
+    Good:
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            failurePolicy: ignore
+    """
+    for entry in _failure_policies(job):
+        scalar = entry.value
+        if not isinstance(scalar, Scalar) or not isinstance(scalar.runtime_value, str) or scalar.text in _POLICIES:
+            continue
+        span = name_span(scalar)
+        lower = scalar.text.strip().lower()
+        if lower in _POLICIES:
+            fixes: tuple[Fix, ...] = (Fix(f"Change to '{lower}'", (TextEdit(span, lower),), safe=True),)
+            yield Finding(span or entry.key.span, f"write '{lower}' in lower case", fixes)
+            continue
+        fixes = replace_fixes(span, scalar.text, _POLICIES) if scalar.text else ()
+        message = f"'{scalar.text}' is no failure policy and means 'fail'; expected 'fail' or 'ignore'"
+        yield Finding(span if scalar.text else entry.place, message, fixes)
+
+
+@rule(Severity.ERROR)
+def failure_policy_not_text(job: Job) -> Iterator[Finding]:
+    """A failure policy is not a text.
+
+    For null, a number or `yes` the plugin fails while the task is prepared, and the job ends before the user's
+    commands.
+    Source: openpai-runtime, src/plugins/plugin_utils.py, inject_commands (`self._failure_policy.lower()`).
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            failurePolicy: no
+            #              ^^ error
+
+    Good:
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            failurePolicy: fail
+    """
+    for entry in _failure_policies(job):
+        if not isinstance(entry.value, Scalar) or not isinstance(entry.value.runtime_value, str):
+            fixes = tuple(
+                Fix(f"Change to '{one}'", (TextEdit(entry.value.span, one),))
+                for one in _POLICIES
+                if len(entry.value.span)
+            )
+            yield Finding(entry.place, "expected 'fail' or 'ignore'", fixes)
+
+
+def _failure_policies(job: Job) -> Iterator[Entry]:
+    """Every `failurePolicy` that a plugin reads."""
+    for definition in job.definitions:
+        entry = definition.node.entry("failurePolicy")
+        if entry and definition.extended_plugin is not None and definition.type != "dockerimage":
+            yield entry
+    for plugin in job.plugins:
+        entry = plugin.node.entry("failurePolicy")
+        if entry:
+            yield entry
+
+
+RULES = (
+    invalid_event,
+    callback_incomplete,
+    callback_command_not_text,
+    callbacks_with_pre_post_commands,
+    invalid_failure_policy,
+    failure_policy_not_text,
+)

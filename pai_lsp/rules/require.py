@@ -1,0 +1,233 @@
+"""Rules about what prerequisites require, and about addresses of prerequisites outside the job.
+
+A mistake in a marketplace's file is shown on the reference in the job that leads there, with its own place related.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.addresses import AddressFault, AddressKind, looks_like_address, read_address
+from pai_lsp.definition import Origin
+from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.edits import replace_fixes
+from pai_lsp.lookup import LookupState
+from pai_lsp.requirements import cycles
+from pai_lsp.rules.stubs import callback_stub
+from pai_lsp.spelling import did_you_mean
+from pai_lsp.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job import Job
+    from pai_lsp.requirements import Cycle, Link
+
+# A longer path of a cycle is told by its related places alone.
+_MOST_TOLD = 6
+
+
+@rule(Severity.ERROR)
+def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
+    """A prerequisite requires one that is not defined.
+
+    A released cluster never follows `require`; in the extended protocol, which does, such a job can not be expanded.
+    Source: docs/protocol.md, "References"; openpai, issue 5145.
+
+        prerequisites:
+          - name: storage
+            type: script
+          - name: mnist
+            type: data
+            require: [storag]
+            #         ^^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: storage
+            type: script
+          - name: mnist
+            type: data
+            require: [storage]
+    """
+    graph = job.require_graph
+    for definition in job.definitions:
+        for link in graph.links(definition):
+            name = link.reference.name
+            if link.answer.state is LookupState.ABSENT and not looks_like_address(name):
+                names = [one for one in job.definitions_by_name if one != definition.name]
+                fixes = replace_fixes(link.reference.span, name, names)
+                if definition.origin is not Origin.CATALOGUE:
+                    fixes += callback_stub(job, name)
+                message = f"no prerequisite is named '{name}'{did_you_mean(name, names)}"
+                yield Finding(link.reference.span, message, fixes)
+    yield from _missing_beyond(job, addresses=False)
+
+
+@rule(Severity.ERROR)
+def unknown_marketplace_item(job: Job) -> Iterator[Finding]:
+    """An address names something that is not there.
+
+    The marketplace (or the web server) answered that it has no such definition: `marketplace://name/mnits`, say, where
+    it has `mnist`. When it could not be asked, `marketplace-not-asked` says so instead.
+    Source: docs/protocol.md, "References"; openpai, issue 5345.
+    """
+    known: tuple[str, ...] | None = None
+    for link in job.require_graph.entries():
+        name = link.reference.name
+        if link.answer.state is not LookupState.ABSENT or not looks_like_address(name):
+            continue
+        address = read_address(name)
+        if isinstance(address, AddressFault):
+            continue
+        if address.kind is AddressKind.WEB:
+            yield Finding(link.reference.span, f"nothing is found at '{name}'")
+            continue
+        known = job.lookup.names() if known is None else known
+        message = f"the marketplace has no '{name}'{did_you_mean(name, known)}"
+        yield Finding(link.reference.span, message, replace_fixes(link.reference.span, name, known))
+    yield from _missing_beyond(job, addresses=True)
+
+
+def _missing_beyond(job: Job, *, addresses: bool) -> Iterator[Finding]:
+    """What is missing for definitions outside the file, on the references that lead to them."""
+    graph = job.require_graph
+    for entry in graph.entries():
+        if not any(graph.is_outside(target) for target in entry.targets):
+            continue
+        for link in graph.beyond(entry):
+            name = link.reference.name
+            if link.answer.state is LookupState.ABSENT and looks_like_address(name) == addresses:
+                message = f"'{entry.reference.name}' needs '{name}', which is not there"
+                related = (Related(link.reference.span, "required here", link.path),)
+                yield Finding(entry.reference.span, message, related=related)
+
+
+@rule(Severity.INFORMATION)
+def marketplace_not_asked(job: Job) -> Iterator[Finding]:
+    """The definition at an address could not be looked up.
+
+    So nothing is known about it, and what it requires and which template variables it wants is not checked. Configure
+    a marketplace in `.pai-lsp.yaml`, or refresh it. Said once for each reason.
+    Source: docs/protocol.md, "References".
+
+        taskRoles:
+          worker:
+            prerequisites: ["marketplace://name/mnist", "marketplace://name/tools"]
+            #                ^^^^^^^^^^^^^^^^^^^^^^^^ information
+
+    Good:
+
+        prerequisites:
+          - name: mnist
+            type: data
+        taskRoles:
+          worker:
+            prerequisites: [mnist]
+    """
+    by_note: dict[str, list[Link]] = {}
+    for link in job.require_graph.entries():
+        if link.answer.state is LookupState.UNKNOWN and not isinstance(read_address(link.reference.name), AddressFault):
+            by_note.setdefault(link.answer.note, []).append(link)
+    for note, links in by_note.items():
+        first, *others = sorted(links, key=lambda link: link.reference.span)
+        more = f" (nor {len(others)} more)" if others else ""
+        reason = f": {note}" if note else ""
+        related = tuple(Related(link.reference.span, "nor this one") for link in others)
+        message = f"'{first.reference.name}' could not be looked up{more}{reason}"
+        yield Finding(first.reference.span, message, related=related)
+
+
+@rule(Severity.ERROR)
+def malformed_reference(job: Job) -> Iterator[Finding]:
+    """A reference is neither a name nor an address of a known form.
+
+    What stands outside the job is named `marketplace://name/NAME`, `marketplace://TYPE/NAME` (data, script, output or
+    dockerimage), `marketplace://prerequisites/itemId/ID`, or by an `https://` or `http://` address.
+    Source: docs/protocol.md, "References"; openpai, issues 5145 and 5345; names: rest-server, config/v2/protocol.js.
+
+        taskRoles:
+          worker:
+            prerequisites: ["marketplace://mnist"]
+            #                ^^^^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            prerequisites: ["marketplace://name/mnist"]
+    """
+    for link in job.require_graph.entries():
+        name = link.reference.name
+        if not looks_like_address(name):
+            continue
+        fault = read_address(name)
+        if isinstance(fault, AddressFault):
+            span = link.reference.span
+            fixes = (Fix(f"Change to '{fault.meant}'", (TextEdit(span, fault.meant),)),) if fault.meant else ()
+            yield Finding(span, fault.message, fixes)
+
+
+@rule(Severity.ERROR)
+def prerequisite_cycle(job: Job) -> Iterator[Finding]:
+    """Prerequisites require each other in a circle.
+
+    What is required runs before who requires it, so a circle has no first one and the job can not be expanded. The
+    finding is on the entry that closes the circle; the related places are the whole way round.
+    Source: docs/protocol.md, "Expansion of a task role".
+
+        prerequisites:
+          - name: data
+            type: data
+            require: [tools]
+          - name: tools
+            type: script
+            require: [data]
+            #         ^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: data
+            type: data
+            require: [tools]
+          - name: tools
+            type: script
+    """
+    for cycle in cycles(job.require_graph):
+        place = _place(job, cycle)
+        if place is None:
+            continue
+        related = tuple(
+            Related(link.reference.span, f"'{definition.name}' requires '{link.reference.name}' here", link.path)
+            for definition, link in zip(cycle.definitions, cycle.links, strict=True)
+        )
+        yield Finding(place.reference.span, _circle(cycle), related=related)
+
+
+def _place(job: Job, cycle: Cycle) -> Link | None:
+    """The reference in the file to show a cycle on: the one that closes it, or one that leads to it."""
+    outside = job.require_graph.is_outside
+    own = [link for one, link in zip(cycle.definitions, cycle.links, strict=True) if not outside(one)]
+    if own:
+        return own[-1]
+    return next((link for link in job.require_graph.entries() if cycle.closing in job.require_graph.beyond(link)), None)
+
+
+def _circle(cycle: Cycle) -> str:
+    names = [f"'{definition.name}'" for definition in cycle.definitions]
+    if len(names) == 1:
+        return f"{names[0]} requires itself"
+    if len(names) > _MOST_TOLD:
+        return f"{len(names)} prerequisites require each other in a circle, {names[0]} among them"
+    return f"prerequisites require each other in a circle: {' -> '.join([*names, names[0]])}"
+
+
+RULES = (
+    unknown_required_prerequisite,
+    unknown_marketplace_item,
+    marketplace_not_asked,
+    malformed_reference,
+    prerequisite_cycle,
+)

@@ -1,0 +1,50 @@
+"""Fixes that create what a name stands for: a first prerequisite or deployment, which the author then fills."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.definition import CMD_PLUGIN
+from pai_lsp.diagnostic import Fix
+from pai_lsp.edits import append_item, insert_entry
+from pai_lsp.rules.skeletons import yaml_entry, yaml_flow, yaml_lines
+from pai_lsp.schema import field
+from pai_lsp.syntax import Sequence
+
+if TYPE_CHECKING:
+    from pai_lsp.job import Job
+
+# The rest-server's pattern of names (config/v2/protocol.js).
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,255}")
+
+
+def prerequisite_stub(job: Job, kind: str, name: str) -> tuple[Fix, ...]:
+    """Create a prerequisite with an address, as the fields `dockerImage`, `data`, `script` and `output` take it."""
+    documented = field(("prerequisites", 0, "uri"), prerequisite_type=kind)
+    value: dict[str, Any] = {"type": kind, "name": name}
+    if kind != "output" and documented and documented.examples:
+        value["uri"] = documented.examples[0]
+    return _created(job, "prerequisites", kind, name, value)
+
+
+def callback_stub(job: Job, name: str) -> tuple[Fix, ...]:
+    """Create a prerequisite that runs commands, as a task role's `prerequisites` takes it."""
+    callbacks = [{"event": "taskStarts", "commands": [f"echo {name}"]}]
+    value = {"type": "script", "name": name, "plugin": CMD_PLUGIN, "callbacks": callbacks}
+    return _created(job, "prerequisites", "script", name, value)
+
+
+def _created(job: Job, section: str, kind: str, name: str, value: dict[str, Any]) -> tuple[Fix, ...]:
+    if not _NAME.fullmatch(name) or job.root is None or not job.root.entries:
+        return ()
+    title = f"Create the {kind} prerequisite '{name}'"
+    entry = job.section(section)
+    if entry is None:
+        flow = f"{section}: {yaml_flow([value])}"
+        lines = flow if job.root.is_flow else "\n".join(yaml_entry(section, [value]))
+        return (Fix(title, (insert_entry(job.text, job.root, lines),)),)
+    if not isinstance(entry.value, Sequence) or entry not in job.root.entries:
+        return ()
+    item = yaml_flow(value) if entry.value.is_flow else "\n".join(yaml_lines(value))
+    return (Fix(title, (append_item(job.text, entry.value, item),)),)
