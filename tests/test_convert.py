@@ -82,7 +82,9 @@ class ClientText:
 
     def position(self, offset: int) -> lsp.Position:
         starts = [start for start in self.line_starts() if start <= offset]
-        return lsp.Position(len(starts) - 1, len(encoded(self.text[starts[-1] : offset], self.unit)) // WIDTH[self.unit])
+        return lsp.Position(
+            len(starts) - 1, len(encoded(self.text[starts[-1] : offset], self.unit)) // WIDTH[self.unit]
+        )
 
     def replace(self, start: int, end: int, new: str) -> lsp.TextDocumentContentChangePartial:
         change = lsp.TextDocumentContentChangePartial(lsp.Range(self.position(start), self.position(end)), new)
