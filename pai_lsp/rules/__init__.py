@@ -16,6 +16,8 @@ from pai_lsp.rules import (
     hived,
     images,
     masking,
+    mpi,
+    mpi_hosts,
     names,
     notifications,
     parameters,
@@ -74,6 +76,8 @@ RULES = (
     *commands.RULES,
     *environment.RULES,
     *task_variables.RULES,
+    *mpi_hosts.RULES,
+    *mpi.RULES,
     *suppression.RULES,
 )
 

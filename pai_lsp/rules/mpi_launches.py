@@ -1,0 +1,162 @@
+"""Where commands start an MPI program on several tasks, and which hosts they name for it.
+
+Only what is written out is read: a list of hosts with a variable in it, or a host file, is not judged.
+Sources: Open MPI, mpirun(1); Horovod, docs/running.rst; openpai-runtime, src/plugins/ssh/sshd.sh (hosts are called
+`ROLE-INDEX`, the role's name as the runtime converts it).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pai_lsp.platform import converted_role_name
+from pai_lsp.rules.variable_places import ScriptPlace, role_scripts
+from pai_lsp.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.shell_script import SimpleCommand, Word
+
+_LAUNCHERS = frozenset({"mpirun", "mpiexec", "orterun", "prterun", "horovodrun"})
+# Programs that start another one, which stands behind them.
+_STARTERS = frozenset({"sudo", "exec", "time", "nohup", "env", "timeout", "stdbuf", "numactl", "command"})
+_COUNT = frozenset({"-np", "--np", "-n", "--n", "--num-proc", "-c"})
+_HOSTS = frozenset({"-H", "-host", "--host", "-hosts", "--hosts"})
+_HOST_FILES = frozenset({"-hostfile", "--hostfile", "-machinefile", "--machinefile", "-f", "--host-discovery-script"})
+_PROGRAM = re.compile(r"(?:.*/)?(?:python[0-9.]*|bash|sh)|.*\.(?:py|sh)|\.{0,2}/.*")
+_HOST = re.compile(r"(?P<role>[A-Za-z0-9_]+)-(?P<index>[0-9]+)")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Host:
+    """One host in a list, as `worker-0:4`; `span` is its name in the script."""
+
+    name: str
+    slots: int
+    span: Span
+    slots_span: Span
+    has_slots: bool
+
+    @property
+    def parts(self) -> tuple[str, int] | None:
+        """The role and the index that its name is made of, if it looks so."""
+        match = _HOST.fullmatch(self.name)
+        return (match["role"], int(match["index"])) if match else None
+
+
+@dataclass(frozen=True, eq=False)
+class Launch:
+    """One command that starts an MPI program with a written list of hosts."""
+
+    place: ScriptPlace
+    role: TaskRole
+    command: SimpleCommand
+    launcher: Word
+    count: Word | None
+    hosts: tuple[Host, ...]
+
+    @property
+    def job(self) -> Job:
+        """The job."""
+        return self.place.job
+
+    @cached_property
+    def options(self) -> frozenset[str]:
+        """All words of the command."""
+        return frozenset(word.text for word in self.command.words)
+
+    @cached_property
+    def reached_roles(self) -> tuple[TaskRole, ...]:
+        """The task roles that the hosts belong to, each once."""
+        by_name = {converted_role_name(role.name): role for role in self.job.task_roles}
+        named = [host.parts[0] for host in self.hosts if host.parts]
+        return tuple(by_name[name] for name in dict.fromkeys(named) if name in by_name)
+
+    @property
+    def processes(self) -> int | None:
+        """How many processes are asked for, where that is a number."""
+        return int(self.count.text) if self.count and _NUMBER.fullmatch(self.count.text) else None
+
+    @property
+    def slots(self) -> int:
+        """How many processes the hosts have room for."""
+        return sum(host.slots for host in self.hosts)
+
+    def role_of(self, host: Host) -> TaskRole | None:
+        """The task role that a host belongs to."""
+        name = host.parts[0] if host.parts else None
+        return next((role for role in self.reached_roles if converted_role_name(role.name) == name), None)
+
+    def span(self, span: Span) -> Span:
+        """The place in the file of a place in the script."""
+        return self.place.span(span)
+
+
+def launches(job: Job) -> Iterator[Launch]:
+    """Every such command in what the task roles run."""
+    if not any(name in job.text for name in _LAUNCHERS):
+        return
+    for place in role_scripts(job):
+        role = place.role
+        found = (_launch(place, role, command) for command in place.script.commands if role is not None)
+        yield from (launch for launch in found if launch is not None)
+
+
+def _launch(place: ScriptPlace, role: TaskRole, command: SimpleCommand) -> Launch | None:
+    start = _launcher(command.words)
+    if start is None:
+        return None
+    count: Word | None = None
+    hosts: tuple[Host, ...] | None = None
+    words = command.words[start + 1 :]
+    for index, word in enumerate(words):
+        value = words[index + 1] if index + 1 < len(words) else None
+        if word.text in _HOST_FILES:
+            return None
+        if word.text in _COUNT and value is not None and count is None:
+            count = value
+        elif word.text in _HOSTS and value is not None:
+            if hosts is not None or not value.is_literal:
+                return None
+            hosts = _hosts(place.script.text, value)
+        elif not word.text.startswith("-") and _PROGRAM.fullmatch(word.text) and (hosts is not None or index > 0):
+            break
+    return Launch(place, role, command, command.words[start], count, hosts) if hosts else None
+
+
+def _launcher(words: tuple[Word, ...]) -> int | None:
+    """The number of the word that is the launcher, behind programs that only start it."""
+    for index, word in enumerate(words):
+        name = word.text.rpartition("/")[2]
+        if name in _LAUNCHERS:
+            return index
+        is_argument = index > 0 and (word.text.startswith("-") or "=" in word.text or name.isdigit())
+        if name not in _STARTERS and not is_argument:
+            return None
+    return None
+
+
+def _hosts(text: str, word: Word) -> tuple[Host, ...]:
+    """The hosts in a word; nothing where the word is not written in one piece."""
+    written = text[word.span.start : word.span.end]
+    at = written.find(word.text)
+    if at < 0:
+        return ()
+    start = word.span.start + at
+    found: list[Host] = []
+    for item in word.text.split(","):
+        name, colon, slots = item.partition(":")
+        span = Span(start, start + len(name))
+        slots_span = Span(span.end + 1, start + len(item)) if colon else span
+        if name and (not colon or _NUMBER.fullmatch(slots)):
+            found.append(Host(name, int(slots) if colon else 1, span, slots_span, bool(colon)))
+        elif item:
+            return ()
+        start += len(item) + 1
+    return tuple(found)
