@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import TYPED_FIELDS
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -67,15 +65,14 @@ def prerequisite_uses(job: Job) -> PrerequisiteUses:
             used.add(id(definition.node))
             reached += (target for link in job.require_graph.links(definition) for target in link.targets)
     named = {
-        (TYPED_FIELDS[field], reference.name)
+        reference.name
         for role in job.task_roles
-        for field, reference in role.typed_references.items()
+        for reference in (*role.prerequisites, *role.typed_references.values())
     }
-    listed = {reference.name for role in job.task_roles for reference in role.prerequisites}
     used |= {
         id(definition.node)
         for definition in job.definitions
-        # A name that several share is another rule's matter; here all of them count.
-        if definition.name in listed or (definition.type, definition.name) in named
+        # A name that several share, or of a wrong type, is another rule's matter; here all of them count.
+        if definition.name in named
     }
     return PrerequisiteUses({key: tuple(found) for key, found in listings.items()}, frozenset(used), typed)

@@ -78,6 +78,9 @@ def _listed(role: TaskRole) -> Iterator[Reference]:
             yield Reference(item.text, item)
 
 
+_TYPES = frozenset({*TYPED_FIELDS.values(), "storage"})
+
+
 @rule(Severity.ERROR)
 def wrong_prerequisite_type(job: Job) -> Iterator[Finding]:
     """A task role's `dockerImage`, `data`, `script` or `output` names a prerequisite of another type.
@@ -108,6 +111,8 @@ def wrong_prerequisite_type(job: Job) -> Iterator[Finding]:
         definition = job.definitions_by_name.get(reference.name)
         if definition is None or job.prerequisite_uses.typed(TYPED_FIELDS[field], reference.name):
             continue
+        if definition.type and definition.type not in _TYPES:
+            continue  # once its type is put right, this may be right as well
         if definition.type == TYPED_FIELDS[field]:
             place = definition.origin.value
             message = f"'{field}' names a prerequisite of the job itself; '{reference.name}' is one of '{place}'"
