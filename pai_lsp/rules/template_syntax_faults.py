@@ -65,19 +65,20 @@ def _faults(text: MappedText, found: tuple[Tag, ...], fault: TemplateFault | Non
             message = f"this '{OPENING}' is closed only by the '{CLOSING}' of the next tag"
             yield Fault(text.span(span.start, span.end), message, _close_fix(text, span.start, inner))
     if fault is not None:
-        span = text.span(fault.span.start, fault.span.end)
-        yield Fault(span, f"{fault.message}: the rest-server answers 500", _fixes(text, fault))
+        written = text.text[fault.span.start : fault.span.end].rstrip()
+        span = text.span(fault.span.start, fault.span.start + len(written))
+        yield Fault(span, f"{fault.message}: the rest-server answers 500", _fixes(text, fault, written))
 
 
-def _fixes(text: MappedText, fault: TemplateFault) -> tuple[Fix, ...]:
-    written = text.text[fault.span.start : fault.span.end].rstrip()
+def _fixes(text: MappedText, fault: TemplateFault, written: str) -> tuple[Fix, ...]:
+    start = fault.span.start
+    span = text.span(start, start + len(written))
     if written == f"{OPENING}=":
-        edit = TextEdit(text.span(fault.span.start, fault.span.start + len(written)), OPENING)
-        return (Fix(f"Change to '{OPENING}'", (edit,), safe=True),)
+        return (Fix(f"Change to '{OPENING}'", (TextEdit(span, OPENING),), safe=True),)
     if written == OPENING:
-        return _close_fix(text, fault.span.start, len(text.text))
-    if not text.text.startswith((f"{OPENING}{{"), fault.span.start):
-        return (Fix("Remove the tag", (TextEdit(text.span(fault.span.start, fault.span.end), ""),)),)
+        return _close_fix(text, start, len(text.text))
+    if written.endswith(CLOSING):
+        return (Fix("Remove the tag", (TextEdit(span, ""),)),)
     return ()
 
 
