@@ -1,0 +1,61 @@
+// Puts together exactly what goes into the .vsix: node stage.mjs FOLDER WHEEL [WHEELHOUSE]
+//
+// The folder is written anew, so that nothing gets in that is not named here.
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+const HOME = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+const PROJECT = path.dirname(HOME);
+const PICTURES = "docs/images/vscode";
+/** Where the documentation site shows the pictures of PICTURES; a README in a .vsix can not hold its own. */
+const PICTURES_ADDRESS = "https://pai-lsp.readthedocs.io/en/latest/images/vscode/";
+/** Of no use to who runs the extension. */
+const KEYS_LEFT_OUT = ["scripts", "devDependencies", "private"];
+
+const [stage, wheel, wheelhouse] = process.argv.slice(2);
+if (!stage || !wheel) {
+  console.error("usage: stage.mjs FOLDER WHEEL [WHEELHOUSE]");
+  process.exit(2);
+}
+
+fs.rmSync(stage, { recursive: true, force: true });
+fs.mkdirSync(path.join(stage, "server"), { recursive: true });
+
+const manifest = JSON.parse(fs.readFileSync(path.join(HOME, "package.json"), "utf8"));
+refuseOtherVersion(manifest.version);
+for (const key of KEYS_LEFT_OUT) {
+  delete manifest[key];
+}
+fs.writeFileSync(path.join(stage, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+
+for (const name of ["language-configuration.json", "syntaxes", "media"]) {
+  copy(path.join(HOME, name), name);
+}
+fs.rmSync(path.join(stage, "media/icon.svg"));
+copy(path.join(PROJECT, PICTURES), "media/pictures");
+copy(path.join(HOME, "CHANGELOG.md"), "CHANGELOG.md");
+copy(path.join(PROJECT, "LICENSE"), "LICENSE");
+const readme = fs.readFileSync(path.join(HOME, "README.md"), "utf8");
+fs.writeFileSync(path.join(stage, "README.md"), readme.replaceAll(`../${PICTURES}/`, PICTURES_ADDRESS));
+
+copy(wheel, path.join("server", path.basename(wheel)));
+if (wheelhouse) {
+  copy(wheelhouse, "server/wheelhouse");
+}
+const bundle = [path.join(HOME, "scripts/bundle.mjs"), "extension", path.resolve(stage, "dist/extension.js")];
+execFileSync(process.execPath, bundle, { stdio: "inherit" });
+
+function copy(from, to) {
+  fs.cpSync(from, path.join(stage, to), { recursive: true });
+}
+
+/** The extension carries the server of its own version. */
+function refuseOtherVersion(version) {
+  const carried = path.basename(wheel).split("-")[1];
+  if (carried !== version) {
+    console.error(`the extension is ${version}, and the server that it is to carry is ${carried}`);
+    process.exit(1);
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * Reads what the server answers to commands. Answers come from another program, maybe another version of it: what does
+ * not have the expected form is undefined here, and never a surprise later.
+ */
+
+/** A text to be shown, and the language that it is coloured in. */
+export interface TextAnswer {
+  readonly text: string;
+  readonly languageId: string;
+}
+
+/** A variable of a marketplace definition that is to be filled in. */
+export interface Variable {
+  readonly name: string;
+  readonly description: string;
+  /** The value that it has when none is given. */
+  readonly value: string;
+  readonly isRequired: boolean;
+}
+
+/** A definition in the marketplace. */
+export interface Item {
+  /** What a job writes to use it. */
+  readonly reference: string;
+  readonly name: string;
+  readonly type: string;
+  readonly summary: string;
+  readonly variables: readonly Variable[];
+}
+
+/** What the marketplace holds, and what is to be known about it, such as a source that can not be reached. */
+export interface Listing {
+  readonly items: readonly Item[];
+  readonly notes: readonly string[];
+}
+
+/** A job to begin with. */
+export interface Template {
+  readonly name: string;
+  readonly description: string;
+  readonly text: string;
+}
+
+/** An expanded job, or why there is none. */
+export type Expansion = { readonly text: string } | { readonly findings: readonly string[] };
+
+export function textAnswer(answer: unknown): TextAnswer | undefined {
+  const { text, languageId } = fields(answer);
+  return typeof text === "string" ? { text, languageId: string(languageId) || "shellscript" } : undefined;
+}
+
+export function drawing(answer: unknown): string | undefined {
+  const { svg } = fields(answer);
+  return typeof svg === "string" && svg.trimStart().startsWith("<svg") ? svg : undefined;
+}
+
+export function expansion(answer: unknown): Expansion | undefined {
+  const { text, findings } = fields(answer);
+  if (typeof text === "string") {
+    return { text };
+  }
+  return Array.isArray(findings) ? { findings: findings.map(message).filter((line) => line !== "") } : undefined;
+}
+
+/** A bare list of items is a listing without notes. */
+export function listing(answer: unknown): Listing | undefined {
+  const { items, notes } = Array.isArray(answer) ? { items: answer, notes: [] } : fields(answer);
+  if (!Array.isArray(items)) {
+    return undefined;
+  }
+  return {
+    items: items.map(item).filter((one) => one !== undefined),
+    notes: Array.isArray(notes) ? notes.map(message).filter((line) => line !== "") : [],
+  };
+}
+
+export function templates(answer: unknown): readonly Template[] | undefined {
+  if (!Array.isArray(answer)) {
+    return undefined;
+  }
+  return answer.flatMap((one) => {
+    const { name, description, text } = fields(one);
+    return typeof name === "string" && typeof text === "string"
+      ? [{ name, description: string(description), text }]
+      : [];
+  });
+}
+
+function item(answer: unknown): Item | undefined {
+  const { reference, name, type, summary, variables } = fields(answer);
+  if (typeof reference !== "string") {
+    return undefined;
+  }
+  return {
+    reference,
+    name: string(name) || reference,
+    type: string(type),
+    summary: string(summary),
+    variables: Array.isArray(variables) ? variables.map(variable).filter((one) => one !== undefined) : [],
+  };
+}
+
+/** A variable is its bare name, or its name with what is known about it. */
+function variable(answer: unknown): Variable | undefined {
+  if (typeof answer === "string") {
+    return { name: answer, description: "", value: "", isRequired: true };
+  }
+  const known = fields(answer);
+  const value = known.default;
+  if (typeof known.name !== "string") {
+    return undefined;
+  }
+  return {
+    name: known.name,
+    description: string(known.description),
+    value: value === undefined || value === null ? "" : String(value),
+    isRequired: value === undefined || value === null,
+  };
+}
+
+function message(answer: unknown): string {
+  return typeof answer === "string" ? answer : string(fields(answer).message);
+}
+
+function string(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function fields(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+}

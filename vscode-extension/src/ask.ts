@@ -1,0 +1,79 @@
+/**
+ * Asks the server to run one of its commands.
+ *
+ * All analysis is the server's. A server that is older than this extension may lack a command; then it is said so.
+ */
+
+import * as vscode from "vscode";
+import { ExecuteCommandRequest, type LanguageClient } from "vscode-languageclient/node";
+import type { Controller } from "./server/controller";
+
+/** The commands of the server that this extension uses, and what they do in words for the user. */
+export const SERVER_COMMANDS = {
+  "pai-lsp.preview": "preview what runs",
+  "pai-lsp.graph": "draw the prerequisite graph",
+  "pai-lsp.expand": "expand a job",
+  "pai-lsp.marketplace.list": "list the marketplace",
+  "pai-lsp.marketplace.insert": "insert from the marketplace",
+  "pai-lsp.explain": "explain a finding",
+  "pai-lsp.templates": "offer templates",
+} as const;
+
+export type ServerCommand = keyof typeof SERVER_COMMANDS;
+
+/** The server can not answer; the message is for the user. */
+export class NoAnswer extends Error {}
+
+/** Whether the server that runs has the command. */
+export function knows(client: LanguageClient, command: ServerCommand): boolean {
+  return client.initializeResult?.capabilities.executeCommandProvider?.commands.includes(command) ?? false;
+}
+
+/**
+ * The client of a server that has the commands.
+ *
+ * @throws NoAnswer when there is none.
+ */
+export async function clientFor(controller: Controller, ...wanted: ServerCommand[]): Promise<LanguageClient> {
+  const client = await controller.client();
+  if (client === undefined) {
+    throw new NoAnswer("the server does not run");
+  }
+  const missing = wanted.find((command) => !knows(client, command));
+  if (missing !== undefined) {
+    const version = client.initializeResult?.serverInfo?.version;
+    const server = version ? `this server (pai-lsp ${version})` : "this server";
+    throw new NoAnswer(`${server} can not ${SERVER_COMMANDS[missing]}; a newer one can`);
+  }
+  return client;
+}
+
+/**
+ * What the server answers to a command.
+ *
+ * @throws NoAnswer when it fails; when `token` is cancelled the request is, too.
+ */
+export async function ask(
+  client: LanguageClient,
+  command: ServerCommand,
+  words: readonly unknown[],
+  token?: vscode.CancellationToken,
+): Promise<unknown> {
+  try {
+    return await client.sendRequest(ExecuteCommandRequest.type, { command, arguments: [...words] }, token);
+  } catch (error) {
+    throw new NoAnswer(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Run a command of the extension; when the server can not answer, the user reads why. */
+export async function telling(work: () => unknown): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof NoAnswer)) {
+      throw error;
+    }
+    void vscode.window.showErrorMessage(`OpenPAI: ${error.message}.`);
+  }
+}

@@ -1,0 +1,34 @@
+/** Writes the job that every cluster runs into a new file. */
+
+import * as vscode from "vscode";
+import { jobOf } from "../activeJob";
+import { expansion } from "../answers";
+import { ask, clientFor, NoAnswer } from "../ask";
+import { JOB_LANGUAGE } from "../documents";
+import type { Controller } from "../server/controller";
+
+const SHOW_PROBLEMS = "Show Problems";
+
+/** Expand the active job for submission. */
+export async function expandJob(controller: Controller, named?: unknown): Promise<void> {
+  const job = await jobOf(named);
+  const client = await clientFor(controller, "pai-lsp.expand");
+  const answer = expansion(await ask(client, "pai-lsp.expand", [job.uri.toString()]));
+  if (answer === undefined) {
+    throw new NoAnswer("this is no job that can be expanded");
+  }
+  if ("text" in answer) {
+    const document = await vscode.workspace.openTextDocument({ language: JOB_LANGUAGE, content: answer.text });
+    await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preview: false });
+    return;
+  }
+  const [first = "it has mistakes", ...others] = answer.findings;
+  const more = others.length > 0 ? ` (and ${others.length} more)` : "";
+  const shown = await vscode.window.showErrorMessage(
+    `OpenPAI: the job can not be expanded: ${first}${more}.`,
+    SHOW_PROBLEMS,
+  );
+  if (shown === SHOW_PROBLEMS) {
+    await vscode.commands.executeCommand("workbench.actions.view.problems");
+  }
+}

@@ -1,0 +1,80 @@
+/** Shows what a job runs: a read-only document beside it that follows its edits. */
+
+import * as vscode from "vscode";
+import { jobOf, shortName } from "../activeJob";
+import { textAnswer } from "../answers";
+import { ask, clientFor, NoAnswer } from "../ask";
+import { followEdits } from "../followEdits";
+import type { Controller } from "../server/controller";
+
+const SCHEME = "openpai-preview";
+
+/** The documents that show what jobs run. Their address holds the job's and the role's name. */
+export class Previews implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
+  private readonly subscriptions: vscode.Disposable;
+  readonly onDidChange = this.changed.event;
+
+  constructor(private readonly controller: Controller) {
+    this.subscriptions = vscode.Disposable.from(
+      this.changed,
+      vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+      followEdits((uri) => this.refresh(uri.toString())),
+      controller.onDidBegin(() => this.refresh()),
+    );
+  }
+
+  /** Show what a role of the active job runs; without a role, what all of them run. */
+  async show(named?: unknown, role?: unknown): Promise<void> {
+    const job = await jobOf(named);
+    const client = await clientFor(this.controller, "pai-lsp.preview");
+    const roleName = typeof role === "string" ? role : null;
+    const answer = textAnswer(await ask(client, "pai-lsp.preview", [job.uri.toString(), roleName]));
+    if (answer === undefined) {
+      throw new NoAnswer(`'${shortName(job.uri)}' is no job that can be previewed`);
+    }
+    const preview = await vscode.workspace.openTextDocument(previewUri(job.uri, roleName));
+    await vscode.languages.setTextDocumentLanguage(preview, answer.languageId);
+    await vscode.window.showTextDocument(preview, {
+      viewColumn: vscode.ViewColumn.Beside,
+      preserveFocus: true,
+      preview: true,
+    });
+  }
+
+  async provideTextDocumentContent(uri: vscode.Uri, token: vscode.CancellationToken): Promise<string> {
+    const { job, role } = shown(uri);
+    try {
+      const client = await clientFor(this.controller, "pai-lsp.preview");
+      const answer = textAnswer(await ask(client, "pai-lsp.preview", [job, role], token));
+      return answer?.text ?? "# This is no job at the moment.\n";
+    } catch (error) {
+      if (error instanceof NoAnswer) {
+        return `# ${error.message}\n`;
+      }
+      throw error;
+    }
+  }
+
+  dispose(): void {
+    this.subscriptions.dispose();
+  }
+
+  private refresh(job?: string): void {
+    for (const document of vscode.workspace.textDocuments) {
+      if (document.uri.scheme === SCHEME && (job === undefined || shown(document.uri).job === job)) {
+        this.changed.fire(document.uri);
+      }
+    }
+  }
+}
+
+function previewUri(job: vscode.Uri, role: string | null): vscode.Uri {
+  const title = role === null ? `What runs (${shortName(job)})` : `What ${role} runs (${shortName(job)})`;
+  const query = JSON.stringify({ job: job.toString(), role });
+  return vscode.Uri.from({ scheme: SCHEME, path: `/${title}`, query });
+}
+
+function shown(uri: vscode.Uri): { readonly job: string; readonly role: string | null } {
+  return JSON.parse(uri.query) as { job: string; role: string | null };
+}

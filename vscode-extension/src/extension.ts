@@ -1,0 +1,128 @@
+/** Where VS Code enters the extension: everything is made here once and given to what needs it. */
+
+import * as vscode from "vscode";
+import { isOurs } from "./activeJob";
+import { telling } from "./ask";
+import { expandJob } from "./commands/expand";
+import { Explanations } from "./commands/explain";
+import { Graphs } from "./commands/graph";
+import { insertFromMarketplace } from "./commands/marketplace";
+import { newJob } from "./commands/newJob";
+import { Previews } from "./commands/preview";
+import { Controller } from "./server/controller";
+import type { State } from "./server/state";
+import { watchSelectedInterpreter } from "./server/surroundings";
+import { showStatus, statusItem } from "./statusItem";
+
+/** What the extension tells other extensions and its tests. */
+export interface Interface {
+  /** The state of the server; undefined before its first start. */
+  readonly state: () => State | undefined;
+  readonly onDidChangeState: vscode.Event<State>;
+}
+
+let running: Controller | undefined;
+
+export function activate(context: vscode.ExtensionContext): Interface {
+  const output = vscode.window.createOutputChannel("OpenPAI", { log: true });
+  const controller = new Controller(context, output, (command, words, next) => {
+    // Code lenses and code actions of the server name its own commands; these show something here.
+    const shown = SHOWN_HERE[command];
+    return shown === undefined ? next(command, words) : vscode.commands.executeCommand(shown, ...words);
+  });
+  running = controller;
+  const previews = new Previews(controller);
+  const graphs = new Graphs(controller);
+  const explanations = new Explanations(controller);
+  const command = (name: string, run: (...words: unknown[]) => unknown) =>
+    vscode.commands.registerCommand(`openpai.${name}`, (...words: unknown[]) => telling(() => run(...words)));
+  context.subscriptions.push(
+    output,
+    previews,
+    graphs,
+    explanations,
+    statusItem(controller),
+    command("preview", (job, role) => previews.show(job, role)),
+    command("showGraph", (job) => graphs.show(job)),
+    command("expand", (job) => expandJob(controller, job)),
+    command("insertFromMarketplace", () => insertFromMarketplace(controller)),
+    command("newJob", () => newJob(controller)),
+    command("explainFinding", (code) => explanations.show(code)),
+    command("restartServer", () => controller.restart()),
+    command("showOutput", () => output.show()),
+    command("showStatus", () => showStatus(controller, output)),
+    ...startWhenNeeded(controller),
+    ...restartWhenChanged(controller),
+    ...tellWhetherJob(),
+  );
+  void watchSelectedInterpreter(() => void controller.restartIfOther()).then((watch) =>
+    context.subscriptions.push(watch),
+  );
+  return { state: () => controller.state, onDidChangeState: controller.onDidChangeState };
+}
+
+export async function deactivate(): Promise<void> {
+  await running?.dispose();
+}
+
+/** The server's commands whose answers are shown, and the commands here that show them. */
+const SHOWN_HERE: Readonly<Record<string, string>> = {
+  "pai-lsp.preview": "openpai.preview",
+  "pai-lsp.graph": "openpai.showGraph",
+  "pai-lsp.expand": "openpai.expand",
+  "pai-lsp.explain": "openpai.explainFinding",
+};
+
+/** A folder may hold nothing but other YAML: then no server is started. */
+function startWhenNeeded(controller: Controller): vscode.Disposable[] {
+  const look = (document: vscode.TextDocument) => {
+    if (controller.state === undefined && isOurs(document)) {
+      void controller.start();
+    }
+  };
+  for (const document of vscode.workspace.textDocuments) {
+    look(document);
+  }
+  return [
+    vscode.workspace.onDidOpenTextDocument(look),
+    vscode.workspace.onDidChangeTextDocument(({ document }) => look(document)),
+  ];
+}
+
+function restartWhenChanged(controller: Controller): vscode.Disposable[] {
+  return [
+    vscode.workspace.onDidGrantWorkspaceTrust(() => {
+      if (controller.state !== undefined) {
+        void controller.restart();
+      }
+    }),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (controller.state !== undefined && change.affectsConfiguration("openpai.server")) {
+        void controller.restart();
+      }
+    }),
+  ];
+}
+
+/** Menus show the commands about a job only where there may be one. */
+function tellWhetherJob(): vscode.Disposable[] {
+  let told: boolean | undefined;
+  const tell = () => {
+    const document = vscode.window.activeTextEditor?.document;
+    const isJob = document !== undefined && isOurs(document);
+    if (isJob !== told) {
+      told = isJob;
+      void vscode.commands.executeCommand("setContext", "openpai.isJob", isJob);
+    }
+  };
+  tell();
+  return [
+    vscode.window.onDidChangeActiveTextEditor(tell),
+    vscode.workspace.onDidOpenTextDocument(tell),
+    vscode.workspace.onDidChangeTextDocument(({ document }) => {
+      if (document === vscode.window.activeTextEditor?.document) {
+        tell();
+      }
+    }),
+  ];
+}

@@ -1,0 +1,40 @@
+/** The page around a drawn graph. */
+
+/**
+ * Nothing may be loaded from anywhere and no script runs; colours come from the editor. The picture itself was drawn
+ * from a job, whose author may be anybody: this line is what keeps it a picture.
+ */
+const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
+
+const STYLE = `
+  html { color-scheme: light dark; }
+  body { margin: 0; padding: 16px; background: var(--vscode-editor-background); color: var(--vscode-editor-foreground); }
+  svg { display: block; max-width: none; margin: 0 auto; }
+  p { font-family: var(--vscode-font-family); }
+`;
+
+/** The page with a picture, which is an `<svg>` element. */
+export function graphPage(svg: string): string {
+  return page(svg);
+}
+
+/** The page with a sentence in place of a picture. */
+export function messagePage(message: string): string {
+  return page(`<p>${escaped(message)}</p>`);
+}
+
+function page(body: string): string {
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${POLICY}">
+<style>${STYLE}</style>
+</head>
+<body>${body}</body>
+</html>`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}

@@ -1,0 +1,145 @@
+/** One running server: its process, and the client that speaks with it until either ends. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import * as vscode from "vscode";
+import {
+  CloseAction,
+  ErrorAction,
+  type ExecuteCommandSignature,
+  LanguageClient,
+  type LanguageClientOptions,
+} from "vscode-languageclient/node";
+import { CONFIGURATION_FILE, JOB_LANGUAGE } from "../documents";
+import { sectionFor } from "../settings";
+import type { Server } from "./selection";
+
+export interface ConnectionOptions {
+  readonly server: Server;
+  readonly output: vscode.LogOutputChannel;
+  readonly folder: string;
+  /** Called once when the server has ended without being asked to; `how` is for the user. */
+  readonly onEnd: (how: string) => void;
+  /** What is done when a command of the server is run from a code lens or a code action. */
+  readonly executeCommand: (command: string, words: unknown[], next: ExecuteCommandSignature) => unknown;
+}
+
+const MILLISECONDS_TO_START = 30_000;
+const MILLISECONDS_TO_STOP = 2_000;
+
+/** A client with its server. */
+export class Connection {
+  readonly client: LanguageClient;
+  readonly server: Server;
+  private process: ChildProcess | undefined;
+  private hasEnded = false;
+  /** Lets a start that is under way fail. */
+  private refuseStart: ((reason: Error) => void) | undefined;
+
+  constructor(private readonly options: ConnectionOptions) {
+    this.server = options.server;
+    this.client = new LanguageClient("openpai", "OpenPAI", () => this.spawned(), this.clientOptions());
+  }
+
+  /**
+   * Start the server and wait until it answers.
+   *
+   * @throws Error when it does not; it is stopped then.
+   */
+  async start(): Promise<void> {
+    const refused = new Promise<never>((_, reject) => {
+      this.refuseStart = reject;
+    });
+    const seconds = MILLISECONDS_TO_START / 1000;
+    const timer = setTimeout(
+      () => this.refuseStart?.(new Error(`it gave no answer in ${seconds} seconds`)),
+      MILLISECONDS_TO_START,
+    );
+    try {
+      await Promise.race([this.client.start(), refused]);
+      this.refuseStart = undefined;
+    } catch (error) {
+      this.hasEnded = true;
+      this.process?.kill("SIGKILL");
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** End the server; this never rejects. */
+  async stop(): Promise<void> {
+    this.hasEnded = true;
+    try {
+      await this.client.stop(MILLISECONDS_TO_STOP);
+    } catch (error) {
+      this.options.output.warn(`the server did not stop when asked: ${String(error)}`);
+    }
+    if (this.process?.exitCode === null) {
+      this.process.kill();
+    }
+    await this.client.dispose().catch(() => undefined);
+  }
+
+  private spawned(): Promise<ChildProcess> {
+    const { launch } = this.options.server;
+    return new Promise((resolve, reject) => {
+      const child = spawn(launch.program, [...launch.words, "server"], {
+        cwd: this.options.folder,
+        stdio: ["pipe", "pipe", "pipe"],
+        windowsHide: true,
+      });
+      this.process = child;
+      child.on("error", reject);
+      child.on("spawn", () => resolve(child));
+      child.on("exit", (status, signal) => this.ended(signal ? `ended by ${signal}` : `ended with status ${status}`));
+    });
+  }
+
+  private ended(how: string): void {
+    if (this.hasEnded) {
+      return;
+    }
+    this.hasEnded = true;
+    if (this.refuseStart) {
+      this.refuseStart(new Error(`it has ${how}`));
+    } else {
+      this.options.onEnd(how);
+    }
+  }
+
+  private clientOptions(): LanguageClientOptions {
+    return {
+      documentSelector: [
+        { language: JOB_LANGUAGE },
+        // Which of them are jobs is for the server to say; of the others it says nothing.
+        { language: "yaml", scheme: "file" },
+        { language: "yaml", scheme: "untitled" },
+        { language: "yaml", scheme: "vscode-remote" },
+        { language: "yaml", scheme: "vscode-vfs" },
+        { pattern: `**/${CONFIGURATION_FILE}` },
+      ],
+      diagnosticCollectionName: "openpai",
+      outputChannel: this.options.output,
+      initializationOptions: { trusted: vscode.workspace.isTrusted },
+      // Restarts are counted in one place, which also looks for the server again; here the client only lets go.
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue, handled: true }),
+        closed: () => {
+          this.ended("closed its output");
+          return { action: CloseAction.DoNotRestart, handled: true };
+        },
+      },
+      initializationFailedHandler: () => false,
+      middleware: {
+        executeCommand: this.options.executeCommand,
+        workspace: {
+          configuration: (params) =>
+            params.items.map((item) => {
+              const scope = item.scopeUri ? this.client.protocol2CodeConverter.asUri(item.scopeUri) : undefined;
+              return sectionFor(vscode.workspace.getConfiguration(undefined, scope ?? null), item.section);
+            }),
+        },
+      },
+    };
+  }
+}

@@ -1,0 +1,274 @@
+/**
+ * Finds a server, starts it, and starts it again when it ends.
+ *
+ * All of this happens one after the other: a restart waits for a start that is under way.
+ */
+
+import * as os from "node:os";
+import * as path from "node:path";
+import * as vscode from "vscode";
+import type { ExecuteCommandSignature, LanguageClient } from "vscode-languageclient/node";
+import { Connection } from "./connection";
+import { configuredLaunch, expanded, installedLaunches, type Surroundings, WrongSetting } from "./launch";
+import { bundleIn, makePrivateServer, privateServer } from "./privateEnvironment";
+import { interpretersOnPath } from "./python";
+import { restartsAfterCrash } from "./restartBudget";
+import { checkedServer, firstUsable, type Server, Unusable } from "./selection";
+import { SetupFailure } from "./setupFailure";
+import type { State } from "./state";
+import { chosenInterpreters, surroundings } from "./surroundings";
+
+export type ExecuteCommand = (command: string, words: unknown[], next: ExecuteCommandSignature) => unknown;
+
+const RETRY = "Retry";
+const SHOW_OUTPUT = "Show Output";
+const OPEN_SETTINGS = "Open Settings";
+const MANAGE_TRUST = "Manage Workspace Trust";
+
+/** The one server of a window. */
+export class Controller implements vscode.Disposable {
+  private readonly stateChanged = new vscode.EventEmitter<State>();
+  private readonly serverBegan = new vscode.EventEmitter<LanguageClient>();
+  private current: State | undefined;
+  private connection: Connection | undefined;
+  private restarts: readonly number[] = [];
+  private queue: Promise<void> = Promise.resolve();
+  private isDisposed = false;
+
+  /** Fires with every new state. */
+  readonly onDidChangeState = this.stateChanged.event;
+  /** Fires whenever a server has begun to answer. */
+  readonly onDidBegin = this.serverBegan.event;
+
+  constructor(
+    private readonly context: vscode.ExtensionContext,
+    private readonly output: vscode.LogOutputChannel,
+    private readonly executeCommand: ExecuteCommand,
+  ) {}
+
+  /** The newest state; undefined before the first start. */
+  get state(): State | undefined {
+    return this.current;
+  }
+
+  /** The client of a server that answers, once a start that is under way has ended. */
+  async client(): Promise<LanguageClient | undefined> {
+    await this.start();
+    return this.connection?.client;
+  }
+
+  /** Start a server unless one was started before. */
+  start(): Promise<void> {
+    if (this.current === undefined) {
+      return this.inTurn(() => this.begin());
+    }
+    return this.queue;
+  }
+
+  /** End the server and start one anew; what was counted of crashes is forgotten. */
+  restart(): Promise<void> {
+    this.restarts = [];
+    return this.inTurn(async () => {
+      await this.end();
+      await this.begin();
+    });
+  }
+
+  /** Start anew when another server would be chosen now than the one that runs. */
+  restartIfOther(): Promise<void> {
+    if (this.current === undefined) {
+      return Promise.resolve();
+    }
+    return this.inTurn(async () => {
+      const server = await this.found(new AbortController().signal).catch(() => undefined);
+      if (server !== undefined && server.launch.program !== this.connection?.server.launch.program) {
+        await this.end();
+        await this.begin();
+      }
+    });
+  }
+
+  async dispose(): Promise<void> {
+    this.isDisposed = true;
+    await this.queue;
+    await this.end();
+  }
+
+  private inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.queue.then(() => (this.isDisposed ? undefined : work()));
+    this.queue = turn.catch((error: unknown) => this.output.error(error instanceof Error ? error : String(error)));
+    return this.queue;
+  }
+
+  private async begin(): Promise<void> {
+    this.become({ kind: "starting", message: "looking for the server" });
+    try {
+      const server = await this.serverWithProgress();
+      this.output.info(`pai-lsp ${server.version}, from ${server.launch.origin}: ${server.launch.program}`);
+      this.become({ kind: "starting", message: `starting pai-lsp ${server.version}` });
+      const connection = new Connection({
+        server,
+        output: this.output,
+        folder: this.folder(),
+        executeCommand: this.executeCommand,
+        onEnd: (how) => this.ended(connection, how),
+      });
+      await connection.start();
+      this.connection = connection;
+      this.become({
+        kind: "ready",
+        version: server.version,
+        origin: server.launch.origin,
+        isRestricted: !vscode.workspace.isTrusted,
+      });
+      this.serverBegan.fire(connection.client);
+    } catch (error) {
+      this.refused(error);
+    }
+  }
+
+  private async end(): Promise<void> {
+    const { connection } = this;
+    this.connection = undefined;
+    await connection?.stop();
+  }
+
+  private ended(connection: Connection, how: string): void {
+    if (connection !== this.connection) {
+      return;
+    }
+    this.connection = undefined;
+    this.output.warn(`the server has ${how}`);
+    const restarts = restartsAfterCrash(this.restarts, Date.now());
+    if (restarts === undefined) {
+      this.refused(new Error(`the server has ended again and again (the last time it has ${how})`));
+      return;
+    }
+    this.restarts = restarts;
+    void this.inTurn(async () => {
+      await connection.stop();
+      await this.begin();
+    });
+  }
+
+  /** The setup of a private environment takes a while: it shows what it does and can be stopped. */
+  private async serverWithProgress(): Promise<Server> {
+    const stop = new AbortController();
+    return this.found(stop.signal, (work) =>
+      vscode.window.withProgress(
+        { location: vscode.ProgressLocation.Notification, title: "OpenPAI", cancellable: true },
+        (progress, token) => {
+          token.onCancellationRequested(() => stop.abort());
+          return work((message) => {
+            progress.report({ message });
+            this.become({ kind: "starting", message });
+          });
+        },
+      ),
+    );
+  }
+
+  private async found(
+    signal: AbortSignal,
+    setUp?: (work: (onStep: (step: string) => void) => Promise<Server>) => Thenable<Server>,
+  ): Promise<Server> {
+    const around = surroundings();
+    const isTrusted = vscode.workspace.isTrusted;
+    const setting = vscode.workspace.getConfiguration("openpai.server").inspect<unknown>("command");
+    // VS Code leaves out a restricted folder's own value; only the user's is asked for here all the same.
+    const written = isTrusted ? this.setting("command") : setting?.globalValue;
+    const configured = configuredLaunch(written, around);
+    if (configured !== undefined) {
+      return checkedServer(configured, this.folder());
+    }
+    const tell = (text: string) => this.output.warn(text);
+    const chosen = isTrusted ? await chosenInterpreters(around, tell) : [];
+    if (isTrusted) {
+      const installed = await firstUsable(installedLaunches(chosen, around), this.folder(), tell);
+      if (installed !== undefined) {
+        return installed;
+      }
+    }
+    const bundle = await bundleIn(this.context.asAbsolutePath("server"));
+    if (bundle === undefined) {
+      throw new Unusable("no 'pai-lsp' was found: install it, or name it in 'openpai.server.command'");
+    }
+    const storage = path.join(this.context.globalStorageUri.fsPath, "server");
+    const made = await privateServer(bundle, storage);
+    if (made !== undefined) {
+      return checkedServer(made, storage);
+    }
+    if (setUp === undefined) {
+      throw new Unusable("there is no server yet");
+    }
+    return setUp(async (onStep) => {
+      const launch = await makePrivateServer({
+        bundle,
+        storage,
+        interpreters: [...this.namedPython(around), ...chosen, ...interpretersOnPath(around)],
+        mayDownload: isTrusted,
+        signal,
+        onStep,
+        onText: (text) => this.output.append(text),
+      });
+      return checkedServer(launch, storage);
+    });
+  }
+
+  private namedPython(around: Surroundings) {
+    const setting = vscode.workspace.getConfiguration("openpai.server").inspect<unknown>("python");
+    const named = vscode.workspace.isTrusted ? this.setting("python") : setting?.globalValue;
+    return typeof named === "string" && named !== ""
+      ? [{ path: expanded(named, around), origin: "the setting 'openpai.server.python'" }]
+      : [];
+  }
+
+  private setting(name: string): unknown {
+    return vscode.workspace.getConfiguration("openpai.server").get<unknown>(name);
+  }
+
+  /** An untrusted folder is no place to start programs in: they might look for something there. */
+  private folder(): string {
+    const { folder } = surroundings();
+    return vscode.workspace.isTrusted && folder !== undefined ? folder : os.homedir();
+  }
+
+  private refused(error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof SetupFailure && error.kind === "not-allowed") {
+      this.output.info(message);
+      this.become({ kind: "restricted", message });
+      void this.offer(vscode.window.showWarningMessage(`OpenPAI: ${message}.`, MANAGE_TRUST));
+      return;
+    }
+    this.output.error(message);
+    this.become({ kind: "failed", message });
+    const isExpected = error instanceof SetupFailure || error instanceof Unusable || error instanceof WrongSetting;
+    const shown = isExpected ? message : `the server does not run: ${message}`;
+    void this.offer(
+      vscode.window.showErrorMessage(`OpenPAI: ${shown.replace(/\.$/, "")}.`, RETRY, SHOW_OUTPUT, OPEN_SETTINGS),
+    );
+  }
+
+  private async offer(shown: Thenable<string | undefined>): Promise<void> {
+    switch (await shown) {
+      case RETRY:
+        await this.restart();
+        break;
+      case SHOW_OUTPUT:
+        this.output.show();
+        break;
+      case OPEN_SETTINGS:
+        await vscode.commands.executeCommand("workbench.action.openSettings", "openpai.server");
+        break;
+      case MANAGE_TRUST:
+        await vscode.commands.executeCommand("workbench.trust.manage");
+        break;
+    }
+  }
+
+  private become(state: State): void {
+    this.current = state;
+    this.stateChanged.fire(state);
+  }
+}

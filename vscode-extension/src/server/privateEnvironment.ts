@@ -1,0 +1,154 @@
+/**
+ * The extension's own Python environment: made once from the wheel that the extension carries.
+ *
+ * Every environment has a folder of its own, and `current.json` names the one in use. So two windows that make one at
+ * the same time do not disturb each other, and one that was left half-made is never used.
+ */
+
+import { createHash, randomUUID } from "node:crypto";
+import * as fs from "node:fs/promises";
+import * as path from "node:path";
+import type { Interpreter, Launch } from "./launch";
+import { suitablePython } from "./python";
+import { runProgram } from "./runProgram";
+import { environmentFailure, installFailure, SetupFailure } from "./setupFailure";
+
+/** What the extension carries. */
+export interface Bundle {
+  /** The path of the server's wheel. */
+  readonly wheel: string;
+  /** A folder with the wheels of everything that the server needs; with it nothing is downloaded. */
+  readonly wheelhouse: string | undefined;
+}
+
+export interface SetupOptions {
+  readonly bundle: Bundle;
+  /** The folder under which the environments lie. */
+  readonly storage: string;
+  readonly interpreters: readonly Interpreter[];
+  readonly mayDownload: boolean;
+  readonly signal: AbortSignal;
+  /** Gets what is being done, in words for the user. */
+  readonly onStep: (step: string) => void;
+  /** Gets what the programs print. */
+  readonly onText: (text: string) => void;
+}
+
+const CURRENT = "current.json";
+const MILLISECONDS_FOR_ENVIRONMENT = 120_000;
+const MILLISECONDS_FOR_PACKAGES = 600_000;
+/** Environments that are not in use any more are kept that long: another window may still run one. */
+const MILLISECONDS_KEPT = 7 * 24 * 60 * 60 * 1000;
+
+/** What the folder of the extension carries, or undefined when it was built without a wheel. */
+export async function bundleIn(folder: string): Promise<Bundle | undefined> {
+  const names = await fs.readdir(folder).catch((): string[] => []);
+  const wheel = names.find((name) => /^pai_lsp-.*\.whl$/.test(name));
+  const wheelhouse = names.includes("wheelhouse") ? path.join(folder, "wheelhouse") : undefined;
+  return wheel === undefined ? undefined : { wheel: path.join(folder, wheel), wheelhouse };
+}
+
+/** The server of the environment that was made from this bundle, or undefined when there is none. */
+export async function privateServer(bundle: Bundle, storage: string): Promise<Launch | undefined> {
+  try {
+    const current: unknown = JSON.parse(await fs.readFile(path.join(storage, CURRENT), "utf8"));
+    const { wheel, folder } = current as { wheel: unknown; folder: unknown };
+    if (wheel !== (await fingerprint(bundle)) || typeof folder !== "string") {
+      return undefined;
+    }
+    const python = interpreterIn(path.join(storage, path.basename(folder)));
+    await fs.access(python, fs.constants.X_OK);
+    return serverOf(python);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Make an environment from the bundle and return its server.
+ *
+ * @throws SetupFailure with what is missing.
+ */
+export async function makePrivateServer(options: SetupOptions): Promise<Launch> {
+  const { bundle, storage, signal } = options;
+  if (bundle.wheelhouse === undefined && !options.mayDownload) {
+    throw new SetupFailure("not-allowed", "the server is not set up yet, and an untrusted folder allows no download");
+  }
+  options.onStep("looking for Python");
+  const python = await suitablePython(options.interpreters);
+  if (python instanceof SetupFailure) {
+    throw python;
+  }
+  await fs.mkdir(storage, { recursive: true });
+  await removeForgotten(storage);
+  const folder = path.join(storage, `environment-${randomUUID()}`);
+  try {
+    options.onStep(`making an environment with Python ${python.version}`);
+    const step = { folder: storage, signal, onText: options.onText };
+    const made = await runProgram(python.path, ["-I", "-m", "venv", folder], {
+      ...step,
+      milliseconds: MILLISECONDS_FOR_ENVIRONMENT,
+    });
+    refuseIfStopped(signal);
+    if (made.status !== 0) {
+      throw environmentFailure(python.path, `${made.output}\n${made.errors}\n${made.reason ?? ""}`);
+    }
+    options.onStep(bundle.wheelhouse ? "installing the server" : "installing the server and what it needs");
+    const installed = await runProgram(interpreterIn(folder), pipWords(bundle), {
+      ...step,
+      milliseconds: MILLISECONDS_FOR_PACKAGES,
+    });
+    refuseIfStopped(signal);
+    if (installed.status !== 0) {
+      throw installFailure(`${installed.output}\n${installed.errors}\n${installed.reason ?? ""}`);
+    }
+    await writeCurrent(storage, { wheel: await fingerprint(bundle), folder: path.basename(folder) });
+    return serverOf(interpreterIn(folder));
+  } catch (error) {
+    await fs.rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+/** `-I` keeps the open folder and PYTHONPATH out of the server. */
+function serverOf(python: string): Launch {
+  return { program: python, words: ["-I", "-m", "pai_lsp"], origin: "the extension's own environment" };
+}
+
+function pipWords(bundle: Bundle): string[] {
+  const from = bundle.wheelhouse ? ["--no-index", "--find-links", bundle.wheelhouse] : ["--prefer-binary"];
+  return ["-I", "-m", "pip", "install", "--disable-pip-version-check", "--no-input", ...from, bundle.wheel];
+}
+
+function interpreterIn(folder: string): string {
+  return process.platform === "win32" ? path.join(folder, "Scripts", "python.exe") : path.join(folder, "bin", "python");
+}
+
+async function fingerprint(bundle: Bundle): Promise<string> {
+  return createHash("sha256")
+    .update(await fs.readFile(bundle.wheel))
+    .digest("hex");
+}
+
+async function writeCurrent(storage: string, current: { wheel: string; folder: string }): Promise<void> {
+  const written = path.join(storage, `${CURRENT}.${randomUUID()}`);
+  await fs.writeFile(written, JSON.stringify(current));
+  await fs.rename(written, path.join(storage, CURRENT));
+}
+
+async function removeForgotten(storage: string): Promise<void> {
+  const now = Date.now();
+  for (const name of await fs.readdir(storage)) {
+    const place = path.join(storage, name);
+    const { mtimeMs } = await fs.stat(place);
+    if (name.startsWith("environment-") && now - mtimeMs > MILLISECONDS_KEPT) {
+      await fs.rm(place, { recursive: true, force: true });
+    }
+  }
+}
+
+function refuseIfStopped(signal: AbortSignal): void {
+  if (signal.aborted) {
+    throw new SetupFailure("stopped", "setting up the server was stopped");
+  }
+}

@@ -1,0 +1,69 @@
+/** Why the extension's own environment could not be made, in words that say what to do. */
+
+export type FailureKind = "no-python" | "old-python" | "no-venv" | "no-network" | "not-allowed" | "stopped" | "other";
+
+/** An environment could not be made; the message is for the user. */
+export class SetupFailure extends Error {
+  constructor(
+    readonly kind: FailureKind,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** How pip says that it reached nothing: urllib3's, OpenSSL's and its own words. */
+const UNREACHABLE = [
+  /NewConnectionError|ConnectionError|ConnectTimeoutError|ReadTimeoutError|ProxyError/,
+  /Failed to establish a new connection|Connection (?:refused|reset|timed out)|Network is unreachable/i,
+  /Temporary failure in name resolution|Name or service not known|getaddrinfo failed|nodename nor servname/i,
+  /CERTIFICATE_VERIFY_FAILED|SSLError/,
+];
+
+/** What failed when pip installed the server; `output` is all that it printed. */
+export function installFailure(output: string): SetupFailure {
+  if (UNREACHABLE.some((sign) => sign.test(output))) {
+    return new SetupFailure(
+      "no-network",
+      "the packages that the server needs could not be downloaded: the package index can not be reached. " +
+        "Check the network and pip's settings for a proxy, or name an installed 'pai-lsp' in 'openpai.server.command'.",
+    );
+  }
+  return new SetupFailure("other", `pip could not install the server: ${lastComplaint(output)}`);
+}
+
+/** What failed when `python -m venv` ran. */
+export function environmentFailure(python: string, output: string): SetupFailure {
+  if (/ensurepip|No module named '?venv|python3[\d.]*-venv/.test(output)) {
+    return new SetupFailure(
+      "no-venv",
+      `the Python '${python}' can not make environments. On Debian and Ubuntu, install the package 'python3-venv'.`,
+    );
+  }
+  return new SetupFailure("other", `'${python} -m venv' failed: ${lastComplaint(output)}`);
+}
+
+/** No Python that was looked at is new enough; `seen` are those that are too old, with their versions. */
+export function pythonFailure(seen: readonly { readonly path: string; readonly version: string }[]): SetupFailure {
+  const [old] = seen;
+  if (old === undefined) {
+    return new SetupFailure(
+      "no-python",
+      "the server needs Python 3.10 or newer, and no Python was found. Install one, or name it in 'openpai.server.python'.",
+    );
+  }
+  return new SetupFailure(
+    "old-python",
+    `the server needs Python 3.10 or newer; '${old.path}' is ${old.version}. ` +
+      "Install a newer one, or name it in 'openpai.server.python'.",
+  );
+}
+
+function lastComplaint(output: string): string {
+  const lines = output
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+  const line = lines.findLast((one) => /^error/i.test(one)) ?? lines.at(-1) ?? "it said nothing";
+  return line.length > 300 ? `${line.slice(0, 299)}…` : line;
+}

@@ -1,0 +1,59 @@
+/**
+ * The settings that the server asks for: the section `openpai` in the keys of `.pai-lsp.yaml`.
+ *
+ * Lists and mappings that are empty are not told: an empty list of sources, say, would outweigh the folder that the
+ * server finds by itself.
+ */
+
+/** What of `vscode.WorkspaceConfiguration` is used. */
+export interface Configuration {
+  get(key: string): unknown;
+}
+
+/** Settings by their path in what the server gets. */
+const TOLD: readonly (readonly [setting: string, ...path: string[]])[] = [
+  ["rules", "rules"],
+  ["exclude", "exclude"],
+  ["plugins", "plugins"],
+  ["marketplace.sources", "marketplace", "sources"],
+  ["marketplace.allowedHosts", "marketplace", "allowed_hosts"],
+  ["inlayHints.templateValues", "inlayHints", "templateValues"],
+  ["inlayHints.runOrder", "inlayHints", "runOrder"],
+  ["inlayHints.resources", "inlayHints", "resources"],
+];
+
+/** The answer to a question of the server for a section; null for sections that it has no business with. */
+export function sectionFor(configuration: Configuration, section: string | undefined): Record<string, unknown> | null {
+  if (section !== "openpai") {
+    return null;
+  }
+  const told: Record<string, unknown> = {};
+  for (const [setting, ...path] of TOLD) {
+    const value = configuration.get(`openpai.${setting}`);
+    if (!isEmpty(value)) {
+      put(told, path, value);
+    }
+  }
+  return told;
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === null || value === undefined || value === "") {
+    return true;
+  }
+  return typeof value === "object" && Object.keys(value).length === 0;
+}
+
+function put(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
+  const [key, ...rest] = path;
+  if (key === undefined) {
+    return;
+  }
+  if (rest.length === 0) {
+    target[key] = value;
+    return;
+  }
+  const inner = (target[key] ?? {}) as Record<string, unknown>;
+  target[key] = inner;
+  put(inner, rest, value);
+}
