@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.content import mapped
 from pai_lsp.definition import Definition, scalars
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.platform import converted_role_name
 from pai_lsp.rules.command_places import cmd_parameters
 from pai_lsp.rules.variable_places import ScriptPlace, callback_scripts, role_scripts
 from pai_lsp.shell import read_script
@@ -244,7 +245,7 @@ def _roles_with(job: Job, parameters: CmdParameters) -> tuple[TaskRole, ...]:
     if owner.task_roles is None:
         return job.task_roles
     named = {scalar.text for scalar in owner.task_roles}
-    return tuple(role for role in job.task_roles if role.name in named)
+    return tuple(role for role in job.task_roles if converted_role_name(role.name) in named)
 
 
 def _exported_names(job: Job) -> set[str]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from pai_lsp.shell_script import SimpleCommand, Word
 
 _LAUNCHERS = frozenset({"mpirun", "mpiexec", "orterun", "prterun", "horovodrun"})
+# A quick way to see that a job has none of them.
+_PARTS_OF_LAUNCHERS = ("mpirun", "mpiexec", "rterun", "horovodrun")
 # Programs that start another one, which stands behind them.
 _STARTERS = frozenset({"sudo", "exec", "time", "nohup", "env", "timeout", "stdbuf", "numactl", "command"})
 _COUNT = frozenset({"-np", "--np", "-n", "--n", "--num-proc", "-c"})
@@ -100,7 +102,7 @@ class Launch:
 
 def launches(job: Job) -> Iterator[Launch]:
     """Every such command in what the task roles run."""
-    if not any(name in job.text for name in _LAUNCHERS):
+    if not any(part in job.text for part in _PARTS_OF_LAUNCHERS):
         return
     for place in role_scripts(job):
         role = place.role

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import insert_entry
 from pai_lsp.job import whole_number
-from pai_lsp.platform import converted_role_name
-from pai_lsp.rules.variable_places import Mention, declared_ports, mentions, role_scripts, role_spellings
+from pai_lsp.rules.variable_places import Mention, declared_ports, mentions, role_scripts
 from pai_lsp.spelling import did_you_mean, nearest
 from pai_lsp.syntax import Mapping, Scalar
 from pai_lsp.text import TextEdit
@@ -87,9 +86,9 @@ def env_unknown_role(job: Job) -> Iterator[Finding]:
     """
     for mention in _fatal_mentions(job):
         variable, spelt = mention.variable, mention.parts.get("role")
-        if variable is None or spelt is None or mention.named_role is not None or _meant_role(mention) is not None:
+        if variable is None or spelt is None or mention.named_role is not None or mention.right_role_name is not None:
             continue
-        names = tuple(role_spellings(job, variable))
+        names = tuple(mention.place.spellings.of(variable))
         fixes = tuple(_rename(mention, role=near) for near in nearest(spelt, names))
         yield Finding(mention.span, f"the job has no task role '{spelt}'{did_you_mean(spelt, names)}", fixes)
 
@@ -117,7 +116,7 @@ def env_role_spelling(job: Job) -> Iterator[Finding]:
               - ping -c 1 $PAI_HOST_IP_psserver_0
     """
     for mention in _fatal_mentions(job):
-        right = _meant_role(mention) if mention.named_role is None else None
+        right = mention.right_role_name if mention.named_role is None else None
         if right is not None:
             fix = _rename(mention, safe=True, role=right)
             new = fix.edits[0].new_text
@@ -205,16 +204,6 @@ def host_ip_without_gang(job: Job) -> Iterator[Finding]:
 def _fatal_mentions(job: Job) -> Iterator[Mention]:
     """The mentions in scripts that surely stop at a variable that is not set."""
     return (mention for mention in mentions(role_scripts(job)) if not mention.place.script.allows_unset)
-
-
-def _meant_role(mention: Mention) -> str | None:
-    """The right spelling of the role that a name names in another spelling."""
-    variable, spelt = mention.variable, mention.parts.get("role")
-    if variable is None or spelt is None:
-        return None
-    converted = converted_role_name(spelt)
-    spellings = role_spellings(mention.place.job, variable)
-    return next((name for name in spellings if converted and converted_role_name(name) == converted), None)
 
 
 def _rename(mention: Mention, *, safe: bool = False, **changes: str) -> Fix:

@@ -27,10 +27,32 @@ RESERVED_PORTS = ("ssh", "http")
 
 
 @dataclass(frozen=True, eq=False)
+class RoleSpellings:
+    """The job's task roles by name, in the two spellings that variables use."""
+
+    job: Job
+
+    @cached_property
+    def raw(self) -> dict[str, TaskRole]:
+        """As they are written in the job."""
+        return {role.name: role for role in self.job.task_roles}
+
+    @cached_property
+    def converted(self) -> dict[str, TaskRole]:
+        """As the runtime knows them."""
+        return {converted_role_name(role.name): role for role in self.job.task_roles}
+
+    def of(self, variable: EnvironmentVariable) -> dict[str, TaskRole]:
+        """In the spelling that a family of variables needs."""
+        return self.converted if variable.role_spelling == "converted" else self.raw
+
+
+@dataclass(frozen=True, eq=False)
 class ScriptPlace:
     """A script in the file: a role's commands (with `role`), or the commands of a callback."""
 
     job: Job
+    spellings: RoleSpellings
     script: Script
     parts: tuple[Scalar, ...]
     role: TaskRole | None = None
@@ -72,20 +94,31 @@ class Mention:
     def named_role(self) -> TaskRole | None:
         """The role that the name names in the very spelling that the variable needs."""
         role = self.parts.get("role")
-        spellings = role_spellings(self.place.job, self.variable) if self.variable and role else {}
-        return spellings.get(role or "")
+        return self.place.spellings.of(self.variable).get(role) if self.variable and role else None
+
+    @property
+    def right_role_name(self) -> str | None:
+        """The spelling that the variable needs of the role that the name names in any spelling."""
+        role = converted_role_name(self.parts.get("role", ""))
+        meant = self.place.spellings.converted.get(role) if role else None
+        if meant is None or self.variable is None:
+            return None
+        return role if self.variable.role_spelling == "converted" else meant.name
 
 
 def role_scripts(job: Job) -> Iterator[ScriptPlace]:
     """What the task roles run."""
+    spellings = RoleSpellings(job)
     for role in job.task_roles:
-        yield ScriptPlace(job, job.scripts[role], job.command_parts(role), role)
+        yield ScriptPlace(job, spellings, job.scripts[role], job.command_parts(role), role)
 
 
 def callback_scripts(job: Job, parts: Sequence[tuple[Scalar, ...]]) -> Iterator[ScriptPlace]:
     """What callbacks run, each list of commands a script of its own."""
+    spellings = RoleSpellings(job)
     for scalars in parts:
-        yield ScriptPlace(job, read_script("\n".join(scalar.text.strip() for scalar in scalars)), scalars)
+        script = read_script("\n".join(scalar.text.strip() for scalar in scalars))
+        yield ScriptPlace(job, spellings, script, scalars)
 
 
 def mentions(places: Iterator[ScriptPlace]) -> Iterator[Mention]:
@@ -102,13 +135,6 @@ def mentions(places: Iterator[ScriptPlace]) -> Iterator[Mention]:
 def known_variable(name: str) -> EnvironmentVariable | None:
     """The platform's variable, or family of variables, of that name."""
     return environment_variable(name)
-
-
-def role_spellings(job: Job, variable: EnvironmentVariable) -> dict[str, TaskRole]:
-    """The job's roles by the spelling that a family of variables needs."""
-    if variable.role_spelling == "converted":
-        return {converted_role_name(role.name): role for role in job.task_roles}
-    return {role.name: role for role in job.task_roles}
 
 
 def declared_ports(role: TaskRole) -> tuple[str, ...] | None:
@@ -129,7 +155,7 @@ def platform_names(job: Job) -> list[str]:
         if "{" not in variable.name:
             names.append(variable.name)
             continue
-        for spelt, role in role_spellings(job, variable).items():
+        for spelt, role in RoleSpellings(job).of(variable).items():
             name = variable.name.replace("{role}", spelt).replace("{index}", "0")
             labels = declared_ports(role) or () if "{label}" in name else ("",)
             names += (name.replace("{label}", label) for label in labels)
