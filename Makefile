@@ -1,5 +1,5 @@
 # One word each, the same here and in CI. Each target sets up what it needs.
-.PHONY: demo test lint bench fuzz lock clean python-tests e2e
+.PHONY: demo test lint docs bench fuzz lock clean python-tests e2e
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -24,13 +24,17 @@ e2e:
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
+# The site, in site/; a broken link fails it.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+
 fuzz: $(VENV)/.ready
 	$(BIN)/python tests/fuzz/fuzz_server.py
 
 # Pins every dependency with its hash, for all supported Pythons at once.
 lock: $(VENV)/.ready
 	$(BIN)/pip install --quiet uv
-	for group in test lint bench; do \
+	for group in test lint bench docs; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	    --no-header --group $$group pyproject.toml --output-file requirements/$$group.txt || exit 1; \
 	done
@@ -39,7 +43,11 @@ $(VENV)/.ready: requirements/test.txt requirements/lint.txt pyproject.toml
 	scripts/setup_venv.sh $(VENV) "$$(scripts/pythons.sh | tail -n 1)" test lint
 
 $(VENV)/.bench: $(VENV)/.ready requirements/bench.txt
-	scripts/setup_venv.sh $(VENV) "$$(scripts/pythons.sh | tail -n 1)" test lint bench
+	scripts/setup_venv.sh $(VENV) "$$(scripts/pythons.sh | tail -n 1)" bench
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.ready requirements/docs.txt
+	scripts/setup_venv.sh $(VENV) "$$(scripts/pythons.sh | tail -n 1)" docs
 	touch $@
 
 clean:

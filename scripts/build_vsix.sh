@@ -3,6 +3,8 @@
 # The same commit gives the same bytes. With --wheelhouse it also carries what the server needs on this platform and
 # Python, for machines without network; the file is then named after both.
 set -euo pipefail
+umask 022
+export TZ=UTC
 cd "$(dirname "$0")/.."
 python=${PAI_LSP_PYTHON:-.venv/bin/python}
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 1767225600)}

@@ -1,0 +1,67 @@
+"""Pages of the documentation that come from the code: one for each rule, their index, and the schemas.
+
+A hook of MkDocs (https://www.mkdocs.org/user-guide/configuration/#hooks); nothing is written into docs/.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from mkdocs.structure.files import File, Files
+
+from pai_lsp.commands.known_rules import KNOWN_RULES
+from pai_lsp.platform import table
+from pai_lsp.shipped_schemas import published_schema
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+
+    from pai_lsp.diagnostic import Rule
+
+
+def on_files(files: Files, *, config: MkDocsConfig) -> Files:
+    """Add the generated pages to those in docs/."""
+    for rule in KNOWN_RULES:
+        files.append(File.generated(config, f"rules/{rule.code}.md", content=_page(rule)))
+    files.append(File.generated(config, "rules/index.md", content=_index()))
+    schemas = {
+        "job": published_schema("job"),
+        "definition": published_schema("definition"),
+        "configuration": table("configuration.schema.json"),
+    }
+    for name, schema in schemas.items():
+        content = json.dumps(schema, ensure_ascii=False, indent=2)
+        files.append(File.generated(config, f"schemas/{name}.schema.json", content=content))
+    return files
+
+
+def _page(rule: Rule) -> str:
+    """A rule's documentation; its examples are indented blocks of YAML there, and fenced ones here."""
+    lines: list[str] = []
+    in_example = False
+    for line in f"{rule.documentation}\n".split("\n"):
+        if line.startswith("    ") != in_example and (line or not in_example):
+            lines.append("```" if in_example else "```yaml")
+            in_example = not in_example
+        lines.append(line.removeprefix("    ") if in_example else line)
+    if in_example:
+        lines.append("```")
+    body = "\n".join(lines).replace("\n\n```\n", "\n```\n\n")
+    silence = f"Silence one finding with `# pai-lsp: ignore[{rule.code}] reason` on its line or the line above."
+    severity = rule.severity.label
+    return f"# {rule.code}\n\nUsual severity: **{severity}**. {silence}\n\n{body}\n\n[All rules](index.md)\n"
+
+
+def _index() -> str:
+    rows = [f"| [{rule.code}]({rule.code}.md) | {rule.severity.label} | {rule.summary} |" for rule in KNOWN_RULES]
+    return "\n".join(
+        [
+            f"# Rules\n\n{len(KNOWN_RULES)} rules. *error*: the cluster refuses the job, or it dies at start. *warning*: "
+            "it runs, but surely not as meant. *information*: worth knowing. *hint*: unused or superseded.\n",
+            "| rule | severity | what is wrong |",
+            "|---|---|---|",
+            *rows,
+            "",
+        ],
+    )
