@@ -34,7 +34,7 @@ _FORMS = (
         re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----(?:(?:(?!-----)[\s\S])*-----END [A-Z ]*-----)?"),
         "a private key",
     ),
-    ("://", re.compile(r"://[^\s/:@'\"<>]*:([^\s/@'\"<>${}]+)@"), "a password in an address"),
+    ("://", re.compile(r"://(?:<%[^%]*%>|[^\s/:@'\"<>])*:([^\s/@'\"<>${}]+)@"), "a password in an address"),
 )
 # What stands for a secret rather than being one.
 _PLACEHOLDER = re.compile(r"(?i)[*x.]+|[<\[{(].*[>\]})]|none|null")

@@ -15,7 +15,7 @@ from pai_lsp.syntax import Mapping, Scalar
 from pai_lsp.template import tags
 from pai_lsp.template_lookup import Outcome
 from pai_lsp.template_uses import TemplatePlace
-from pai_lsp.text import TextEdit
+from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -198,8 +198,9 @@ def _refill_fixes(job: Job, value: Scalar) -> tuple[Fix, ...]:
     if root is None or root.is_flow or job.text[root.span.start - 1 : root.span.start] not in {"", "\n"}:
         return ()
     if names:
+        colon = job.text.rindex(":", 0, value.span.start) + 1
         lines = "".join(f"{line_end(job.text)}  {written_key(name)}: ''" for name in names)
-        return (Fix("Write the secrets that the job uses", (TextEdit(value.span, lines),)),)
+        return (Fix("Write the secrets that the job uses", (TextEdit(Span(colon, value.span.end), lines),)),)
     entry = root.own("secrets")
     edits = remove_entry(job.text, root, entry) if entry else ()
     return (Fix("Remove 'secrets'", edits),) if edits else ()
