@@ -58,8 +58,8 @@ def unused_entries(job: Job, section: str) -> Iterator[Finding]:
 def used_names(job: Job, root: str) -> frozenset[str] | None:
     """The names behind a root in all tags of the file, whoever fills them; None where the whole root is used."""
     found: set[str] = set()
-    for use in job.template_uses:
-        for steps in (use.tag.server_steps, use.tag.runtime_steps):
+    for tag in {use.tag.content: use.tag for use in job.template_uses}.values():
+        for steps in (tag.server_steps, tag.runtime_steps):
             if steps[0].name == root:
                 if len(steps) == 1:
                     return None

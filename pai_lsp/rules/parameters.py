@@ -50,9 +50,15 @@ def parameter_text_changes(job: Job) -> Iterator[Finding]:
               - conda install python=<% $parameters.python %>
     """
     uses: dict[int, list[TemplateAnswer]] = {}
+    unchanged: set[tuple[int, bool]] = set()
     for answer in _inserted(job):
-        if isinstance(answer.node, Scalar) and _changes(answer):
+        place = (id(answer.node), bool(answer.roles))
+        if place in unchanged:
+            continue
+        if _changes(answer):
             uses.setdefault(id(answer.node), []).append(answer)
+        else:
+            unchanged.add(place)
     for answers in uses.values():
         node = answers[0].node
         if not isinstance(node, Scalar):
