@@ -53,15 +53,18 @@ def _page(rule: Rule) -> str:
     return f"# {rule.code}\n\nUsual severity: **{severity}**. {silence}\n\n{body}\n\n[All rules](index.md)\n"
 
 
+_INDEX = """\
+# Rules
+
+{count} rules. *error*: the cluster refuses the job, or it dies at start. *warning*: it runs, but surely not as meant.
+*information*: worth knowing. *hint*: unused or superseded.
+
+| rule | severity | what is wrong |
+|---|---|---|
+{rows}
+"""
+
+
 def _index() -> str:
     rows = [f"| [{rule.code}]({rule.code}.md) | {rule.severity.label} | {rule.summary} |" for rule in KNOWN_RULES]
-    return "\n".join(
-        [
-            f"# Rules\n\n{len(KNOWN_RULES)} rules. *error*: the cluster refuses the job, or it dies at start. *warning*: "
-            "it runs, but surely not as meant. *information*: worth knowing. *hint*: unused or superseded.\n",
-            "| rule | severity | what is wrong |",
-            "|---|---|---|",
-            *rows,
-            "",
-        ],
-    )
+    return _INDEX.format(count=len(rows), rows="\n".join(rows))
