@@ -95,6 +95,6 @@ async def _edit_through_the_server(text: str, source: random.Random, unit: Colum
     published = await client.published(version=version + 1)
     session = client.server.protocol.session
     assert session.documents[URI].text == text
-    fresh = OpenDocument(URI, version, "yaml", Document(text, path=path_of(URI)), session.client)
+    fresh = OpenDocument(URI, version, "yaml", text, path_of(URI), session.client)
     converter = client.server.protocol._converter
     assert published == converter.unstructure(diagnostics_of(fresh))

@@ -9,7 +9,7 @@ import pytest
 from server_client import CAPABILITIES, URI, Client, codes, connected, place
 
 from pai_lsp.diagnostic import DOCUMENTATION
-from pai_lsp.lsp.commands import COMMANDS
+from pai_lsp.lsp import answers, features
 
 pytestmark = pytest.mark.asyncio
 
@@ -46,7 +46,7 @@ async def test_what_it_says_of_itself() -> None:
     assert (sync["openClose"], sync["change"], sync["save"]) == (True, 2, True)
     assert capabilities["positionEncoding"] == "utf-16"
     assert capabilities["codeActionProvider"]["codeActionKinds"] == ["quickfix", "source.fixAll.pai-lsp"]
-    assert capabilities["executeCommandProvider"]["commands"] == [*COMMANDS]
+    assert capabilities["executeCommandProvider"]["commands"] == [*answers.COMMANDS]
     assert "diagnosticProvider" not in capabilities
 
 
@@ -309,3 +309,9 @@ async def test_the_end_without_shutdown() -> None:
     client.reader.feed_data(b"Content-Length: 100\r\n\r\n{")
     client.reader.feed_eof()
     assert await client.serving == 1
+
+
+async def test_every_feature_has_its_answer() -> None:
+    assert [*answers.DOCUMENT_ANSWERS] == [feature.method for feature in features.DOCUMENT_FEATURES]
+    assert [*answers.WORKSPACE_ANSWERS] == [feature.method for feature in features.WORKSPACE_FEATURES]
+    assert [*answers.COMMANDS] == [*features.COMMAND_NAMES]

@@ -10,7 +10,7 @@ import pytest
 from lsprotocol import types as lsp
 from server_client import TIMEOUT, URI, Client, codes, connected, place
 
-from pai_lsp.lsp import features, publishing, scheduling
+from pai_lsp.lsp import answers, asking, publishing, scheduling
 from pai_lsp.lsp.failures import QuietFormatter
 from pai_lsp.lsp.features import DocumentFeature
 
@@ -56,7 +56,8 @@ QUICK, SLOW, BROKEN, EMPTY, UNWRITABLE = range(5)
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     work = Work()
-    monkeypatch.setattr(features, "DOCUMENT_FEATURES", (DocumentFeature(METHOD, work),))
+    monkeypatch.setattr(asking, "DOCUMENT_FEATURES", (DocumentFeature(METHOD),))
+    monkeypatch.setattr(answers, "DOCUMENT_ANSWERS", {METHOD: work})
     return work
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 
 from pai_lsp.ide.ignore_comment import ignore_comment
-from pai_lsp.lsp.commands import APPLY_EDIT, OPEN_RULE
-from pai_lsp.lsp.convert import SOURCE, lsp_diagnostic, workspace_edit
+from pai_lsp.lsp.convert import lsp_diagnostic, workspace_edit
+from pai_lsp.lsp.features import APPLY_EDIT, FIX_ALL, OPEN_RULE, QUICK_FIX
 from pai_lsp.lsp.open_document import Kind
 from pai_lsp.safe_fixes import mend
 from pai_lsp.syntax import ProblemKind
@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.diagnostic import Diagnostic, Fix
     from pai_lsp.lsp.open_document import OpenDocument
-
-QUICK_FIX = lsp.CodeActionKind.QuickFix.value
-FIX_ALL = f"{lsp.CodeActionKind.SourceFixAll.value}.{SOURCE}"
-CODE_ACTION_KINDS = (QUICK_FIX, FIX_ALL)
 
 # What can not be ignored: the reader's own findings, and those about ignoring.
 _NOT_IGNORED = frozenset({"unused-ignore", *(kind.value for kind in ProblemKind)})

@@ -1,4 +1,4 @@
-"""The commands that the server can be asked to run: one line each in `COMMANDS`."""
+"""What the server's commands do; their table is in answers.py."""
 
 from __future__ import annotations
 
@@ -11,20 +11,17 @@ from pygls.exceptions import JsonRpcInvalidParams
 
 from pai_lsp.commands.known_rules import UnknownCodeError, known
 from pai_lsp.ide.rule_page import rule_page
+from pai_lsp.lsp.features import APPLY_EDIT
 from pai_lsp.lsp.session import ARRIVED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from pai_lsp.diagnostic import Rule
     from pai_lsp.lsp.open_document import OpenDocument
     from pai_lsp.lsp.session import Session
 
     Command = Callable[[Session, Sequence[Any]], Awaitable[Any]]
-
-EXPLAIN = "pai-lsp.explain"
-OPEN_RULE = "pai-lsp.openRule"
-APPLY_EDIT = "pai-lsp.applyEdit"
 
 
 async def explain(session: Session, arguments: Sequence[Any]) -> str:
@@ -71,10 +68,3 @@ def _rule(arguments: Sequence[Any]) -> Rule:
         return known(str(arguments[0]) if arguments else "")
     except UnknownCodeError as error:
         raise JsonRpcInvalidParams(str(error)) from None
-
-
-COMMANDS: Mapping[str, Command] = {
-    EXPLAIN: explain,
-    OPEN_RULE: open_rule,
-    APPLY_EDIT: apply_edit,
-}

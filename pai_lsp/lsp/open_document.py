@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from pai_lsp.commands.known_rules import BY_CODE
 from pai_lsp.config import FILE_NAME
 from pai_lsp.lsp.convert import Places
+from pai_lsp.settings import Settings
 
 if TYPE_CHECKING:
     from pai_lsp.diagnostic import Diagnostic
@@ -30,22 +30,28 @@ class Kind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class OpenDocument:
-    """The text of `document` as the client has it in `version`.
+    """The text as the client has it in `version`.
 
+    path: what reports and rules call the file.
+    language: what the client calls its language.
     is_excluded: whether the configuration leaves this file out; then nothing is found in it.
     """
 
     uri: str
     version: int
     language: str
-    document: Document
+    text: str
+    path: str
     client: Client
+    settings: Settings = field(default_factory=Settings)
     is_excluded: bool = False
 
-    @property
-    def text(self) -> str:
-        """The whole text."""
-        return self.document.text
+    @cached_property
+    def document(self) -> Document:
+        """The snapshot that the analysis is asked about."""
+        from pai_lsp.document import Document  # noqa: PLC0415 - loaded when the client is connected
+
+        return Document(self.text, self.settings, self.path)
 
     @cached_property
     def places(self) -> Places:
@@ -55,7 +61,7 @@ class OpenDocument:
     @cached_property
     def kind(self) -> Kind:
         """A job is known by the language the editor gave it, its name or its root."""
-        if PurePath(self.document.path or "").name == FILE_NAME:
+        if PurePath(self.path).name == FILE_NAME:
             return Kind.CONFIGURATION
         return Kind.JOB if self.language == JOB_LANGUAGE or self.document.is_job else Kind.OTHER
 
@@ -65,6 +71,7 @@ class OpenDocument:
         if self.kind is Kind.JOB and not self.is_excluded:
             return self.document.diagnostics
         if self.kind is Kind.CONFIGURATION:
+            from pai_lsp.commands.known_rules import BY_CODE  # noqa: PLC0415 - loaded when the client is connected
             from pai_lsp.config_reader import parse_configuration  # noqa: PLC0415 - rarely open
 
             return parse_configuration(self.text, BY_CODE).diagnostics

@@ -23,11 +23,11 @@ from pygls.exceptions import (
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from pai_lsp.config import FILE_NAME
+from pai_lsp.lsp.asking import load_answers, run_command
 from pai_lsp.lsp.client import client_of
-from pai_lsp.lsp.commands import COMMANDS
 from pai_lsp.lsp.convert import path_of
 from pai_lsp.lsp.failures import told
-from pai_lsp.lsp.features import run_command
+from pai_lsp.lsp.features import COMMAND_NAMES
 from pai_lsp.lsp.parent import parent_end
 from pai_lsp.lsp.session import ARRIVED, Session
 from pai_lsp.lsp.transport import bodies
@@ -127,13 +127,14 @@ class Protocol(LanguageServerProtocol):
             capabilities.diagnostic_provider = None
         if self._watched_reader is not None and params.process_id is not None and params.process_id > 0:
             self.session.in_background(_end_with(params.process_id, self._watched_reader))
-        capabilities.execute_command_provider = lsp.ExecuteCommandOptions(commands=[*COMMANDS])
+        capabilities.execute_command_provider = lsp.ExecuteCommandOptions(commands=[*COMMAND_NAMES])
         return result
 
     @lsp_method(lsp.INITIALIZED)
     async def lsp_initialized(self, *arguments: Any) -> None:
         """Ask the client for its settings, and to be told when they change."""
         del arguments
+        self.session.in_background(self.session.lane.run(load_answers, is_request=False))
         await self.session.start()
 
     @lsp_method(lsp.SHUTDOWN)

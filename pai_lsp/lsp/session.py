@@ -10,7 +10,6 @@ import logging
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.document import Document
 from pai_lsp.lsp.client import Client
 from pai_lsp.lsp.convert import changed_text, path_of
 from pai_lsp.lsp.open_document import OpenDocument
@@ -134,5 +133,4 @@ class Session:
     def _document(self, uri: str, version: int, language: str, text: str) -> OpenDocument:
         path = path_of(uri)
         effective = self.settings.effective(path)
-        document = Document(text, effective.settings, path)
-        return OpenDocument(uri, version, language, document, self.client, effective.is_excluded)
+        return OpenDocument(uri, version, language, text, path, self.client, effective.settings, effective.is_excluded)

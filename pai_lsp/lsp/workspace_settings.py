@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from pai_lsp.commands.known_rules import BY_CODE
 from pai_lsp.config import FILE_NAME, Configuration, find_configuration, load_configuration
 from pai_lsp.lsp.convert import path_of
 from pai_lsp.settings import Settings
@@ -62,13 +61,21 @@ class WorkspaceSettings:
 
     def _file(self, folder: str) -> Configuration | None:
         if folder not in self._files:
-            found = find_configuration(folder)
-            self._files[folder] = load_configuration(found, BY_CODE) if found is not None else None
+            self._files[folder] = _nearest_file(folder)
         return self._files[folder]
 
     def forget_files(self) -> None:
         """Look at the files again when they are next asked for."""
         self._files.clear()
+
+
+def _nearest_file(folder: str) -> Configuration | None:
+    path = find_configuration(folder)
+    if path is None:
+        return None
+    from pai_lsp.commands.known_rules import BY_CODE  # noqa: PLC0415 - loaded when the client is connected
+
+    return load_configuration(path, BY_CODE)
 
 
 def merged(section: Configuration, file: Configuration, path: str) -> Effective:
@@ -84,11 +91,12 @@ def merged(section: Configuration, file: Configuration, path: str) -> Effective:
 
 def section_configuration(section: Any, folder: str = "") -> Configuration:
     """What the editor's section says, read as the file is; `folder` is the absolute path that patterns count from."""
-    from pai_lsp.config_reader import KEYS, parse_configuration  # noqa: PLC0415 - most editors say nothing
-
-    ours = {key: section[key] for key in KEYS if section.get(key)} if isinstance(section, dict) else {}
-    if not ours:
+    if not isinstance(section, dict):
         return Configuration(folder=folder)
+    from pai_lsp.commands.known_rules import BY_CODE  # noqa: PLC0415 - most editors say nothing
+    from pai_lsp.config_reader import KEYS, parse_configuration  # noqa: PLC0415 - as above
+
+    ours = {key: section[key] for key in KEYS if section.get(key)}
     return parse_configuration(json.dumps(ours, ensure_ascii=False), BY_CODE, folder=folder)
 
 

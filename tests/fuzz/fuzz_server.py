@@ -23,7 +23,6 @@ sys.path.insert(0, str(Path(__file__).parent.parent))  # the tests' own modules
 from random_edits import assert_sound, job_texts, no_failures, random_edit
 from server_client import CAPABILITIES, URI, Client
 
-from pai_lsp.document import Document
 from pai_lsp.lsp import features
 from pai_lsp.lsp.convert import path_of
 from pai_lsp.lsp.open_document import OpenDocument
@@ -107,11 +106,11 @@ class Round:
         session = client.server.protocol.session
         assert session.documents[URI].text == self.text, "the server's text is not the client's"
         began = time.perf_counter()
-        document = Document(self.text, path=path_of(URI))
-        fresh = diagnostics_of(OpenDocument(URI, self.version, "yaml", document, session.client))
+        document = OpenDocument(URI, self.version, "yaml", self.text, path_of(URI), session.client)
+        fresh = diagnostics_of(document)
         assert time.perf_counter() - began < SLOW, "a check was slow"
         assert published == client.server.protocol._converter.unstructure(fresh), "not what a fresh check says"
-        assert_sound(document)
+        assert_sound(document.document)
 
 
 def main() -> int:

@@ -1,0 +1,45 @@
+"""Who answers what: the functions behind the features and commands of features.py, and the whole analysis with them.
+
+Loaded once the client has its answer to `initialize`: an editor need not wait for what it has not asked for yet. An
+answer gets the document as it was when the question came in, runs beside the event loop, and knows nothing of either;
+it is five lines long: client units in (`document.places`), one question to the analysis, client units out.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types as lsp
+
+from pai_lsp.lsp.code_actions import code_actions
+from pai_lsp.lsp.commands import apply_edit, explain, open_rule
+from pai_lsp.lsp.features import APPLY_EDIT, EXPLAIN, OPEN_RULE
+from pai_lsp.lsp.publishing import diagnostics_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from pai_lsp.lsp.commands import Command
+    from pai_lsp.lsp.open_document import OpenDocument
+
+
+def pulled_diagnostics(document: OpenDocument, params: lsp.DocumentDiagnosticParams) -> lsp.DocumentDiagnosticReport:
+    """The diagnostics, for a client that asks for them itself."""
+    del params
+    return lsp.RelatedFullDocumentDiagnosticReport(items=diagnostics_of(document))
+
+
+# About one open document: gets it and the request's parameters.
+DOCUMENT_ANSWERS: Mapping[str, Callable[[OpenDocument, Any], Any]] = {
+    lsp.TEXT_DOCUMENT_DIAGNOSTIC: pulled_diagnostics,
+    lsp.TEXT_DOCUMENT_CODE_ACTION: code_actions,
+}
+
+# About all open documents: gets them by URI, and the request's parameters.
+WORKSPACE_ANSWERS: Mapping[str, Callable[[Mapping[str, OpenDocument], Any], Any]] = {}
+
+COMMANDS: Mapping[str, Command] = {
+    EXPLAIN: explain,
+    OPEN_RULE: open_rule,
+    APPLY_EDIT: apply_edit,
+}
