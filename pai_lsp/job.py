@@ -25,6 +25,7 @@ from pai_lsp.definition import (
     scalars,
 )
 from pai_lsp.lookup import Lookup, LookupAnswer, LookupState, NoLookup
+from pai_lsp.plugin_uses import PluginUse, plugin_uses
 from pai_lsp.prerequisite_uses import PrerequisiteUses, prerequisite_uses
 from pai_lsp.requirements import RequireGraph, require_graph
 from pai_lsp.schema import StructureError, structure_errors
@@ -267,6 +268,11 @@ class Job:
     def prerequisite_uses(self) -> PrerequisiteUses:
         """Who lists, names and requires which prerequisite."""
         return prerequisite_uses(self)
+
+    @cached_property
+    def plugin_uses(self) -> tuple[PluginUse, ...]:
+        """Every use of one of the released runtime's plugins."""
+        return plugin_uses(self)
 
     @cached_property
     def parameters(self) -> dict[str, Entry]:

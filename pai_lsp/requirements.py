@@ -101,10 +101,12 @@ class RequireGraph:
     """Every definition that a job's definitions and task roles lead to, with the references in their `require`.
 
     definitions: those of the file first, in written order, then those outside as they were met.
+    entries: every reference in the file itself, what task roles list before what definitions require.
     """
 
     job: Job
     definitions: tuple[Definition, ...]
+    entries: tuple[Link, ...]
     _links: Mapping[int, tuple[Link, ...]] = field(repr=False)
     _homes: Mapping[int, LookupAnswer] = field(repr=False)
 
@@ -120,13 +122,6 @@ class RequireGraph:
     def is_outside(self, definition: Definition) -> bool:
         """Whether a definition of the graph stands outside the job's file."""
         return id(definition.node) in self._homes
-
-    def entries(self) -> Iterator[Link]:
-        """Every reference in the file itself: what task roles list, then what definitions require."""
-        for role in self.job.task_roles:
-            yield from map(self.link, role.prerequisites)
-        for definition in self.job.definitions:
-            yield from self.links(definition)
 
     def reached(self, entry: Link) -> Iterator[Definition]:
         """Every definition outside the file that one of its references leads to, without coming back, each once."""
@@ -164,10 +159,9 @@ def require_graph(job: Job) -> RequireGraph:
                     homes[id(definition.node)] = answer
                     found.append(definition)
 
-    for role in job.task_roles:
-        for reference in role.prerequisites:
-            if reference.is_address:
-                meet(job.lookup.find(reference.name))
+    entries = [Link(one, job.resolve(one.name)) for role in job.task_roles for one in role.prerequisites]
+    for link in entries:
+        meet(link.answer)
     for definition in found:  # grows while it is read
         home = homes.get(id(definition.node))
         path = home.path if home else None
@@ -179,7 +173,8 @@ def require_graph(job: Job) -> RequireGraph:
             meet(link.answer)
         if len(found) > MAX_STEPS:
             break
-    return RequireGraph(job, tuple(found), links, homes)
+    entries += (link for definition in job.definitions for link in links[id(definition.node)])
+    return RequireGraph(job, tuple(found), tuple(entries), links, homes)
 
 
 def _resolve(job: Job, reference: Reference, home: LookupAnswer | None) -> LookupAnswer:

@@ -83,7 +83,7 @@ class Scalar:
     @property
     def runtime_value(self) -> Any:
         """What the runtime's PyYAML reads; a `ValueError` instance where it fails."""
-        if self.style is not Style.PLAIN and self.tag is None:
+        if self.tag is None and (self.style is not Style.PLAIN or self.text[:1] not in _SPECIAL_STARTS):
             return self.text
         tag = self.tag or _RESOLVER.resolve(ScalarNode, self.text, (True, False))
         try:
@@ -328,6 +328,8 @@ def _tagged_value(tag: str, text: str) -> Any:
     return text
 
 
+# Only a plain scalar that begins like this can be anything but text to PyYAML.
+_SPECIAL_STARTS = frozenset(Resolver.yaml_implicit_resolvers)
 _RESOLVER: Any = Resolver()  # types-PyYAML leaves `resolve` untyped
 _CONSTRUCTOR = SafeConstructor()
 

@@ -16,7 +16,7 @@ FLOORS = (
     ("text", "spelling", "scalar"),
     ("diagnostic", "settings", "marketplace_settings", "syntax", "recovery", "content", "template", "template_variables", "shell", "shell_script", "schema",
      "platform", "_job_validator", "structure", "shipped_schemas"),
-    ("job", "definition", "addresses", "lookup", "template_uses", "template_lookup", "template_answers", "requirements", "plugin_parameters", "prerequisite_uses",
+    ("job", "definition", "addresses", "lookup", "template_uses", "template_lookup", "template_answers", "requirements", "plugin_parameters", "plugin_uses", "prerequisite_uses",
      "edits", "role_renaming", "masking", "symbols"),
     ("catalog", "expand"),
     ("rules",),

@@ -11,10 +11,9 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from pai_lsp.content import mapped
-from pai_lsp.definition import Definition, scalars
+from pai_lsp.definition import scalars
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.platform import converted_role_name
-from pai_lsp.rules.command_places import cmd_parameters
+from pai_lsp.rules.command_places import cmd_uses, command_entries
 from pai_lsp.rules.variable_places import ScriptPlace, callback_scripts, role_scripts
 from pai_lsp.shell import read_script
 from pai_lsp.syntax import Scalar, Style
@@ -23,8 +22,8 @@ from pai_lsp.text import Span, TextEdit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.job import Job, TaskRole
-    from pai_lsp.rules.command_places import CmdParameters
+    from pai_lsp.job import Job
+    from pai_lsp.plugin_uses import PluginUse
     from pai_lsp.shell_script import Script, VariableUse
 
 # A line of prose that goes on in the next one is at least this long; a shorter one ends where its author ended it.
@@ -152,13 +151,13 @@ def export_in_callback(job: Job) -> Iterator[Finding]:
             prerequisites: [mnist]
             commands: [export DATA_DIR=/mnt/mnist, ls $DATA_DIR]
     """
-    for parameters in cmd_parameters(job):
-        lists = [scalars(entry.value) for entry in parameters.commands()]
+    for plugin in cmd_uses(job):
+        lists = [scalars(entry.value) for entry in command_entries(plugin)]
         for place in callback_scripts(job, [texts for texts in lists if any("export" in text.text for text in texts)]):
             for assignment in place.script.assignments:
                 if not assignment.is_exported:
                     continue
-                reading = _first_reading(job, parameters, assignment.name)
+                reading = _first_reading(job, plugin, assignment.name)
                 if reading is not None:
                     commands, use = reading
                     message = f"a callback runs in a process of its own; the commands do not get '{assignment.name}'"
@@ -227,9 +226,9 @@ def _is_unset(script: Script, use: VariableUse) -> bool:
     return use.name not in script.assigned_names and use.name not in script.guarded_names
 
 
-def _first_reading(job: Job, parameters: CmdParameters, name: str) -> tuple[ScriptPlace, VariableUse] | None:
+def _first_reading(job: Job, plugin: PluginUse, name: str) -> tuple[ScriptPlace, VariableUse] | None:
     """Where the commands of a role for which the callbacks run read a variable that they do not set."""
-    roles = set(map(id, _roles_with(job, parameters)))
+    roles = set(map(id, plugin.roles(job)))
     for place in role_scripts(job):
         if place.role is not None and id(place.role) in roles:
             for use in place.script.uses:
@@ -238,19 +237,9 @@ def _first_reading(job: Job, parameters: CmdParameters, name: str) -> tuple[Scri
     return None
 
 
-def _roles_with(job: Job, parameters: CmdParameters) -> tuple[TaskRole, ...]:
-    owner = parameters.owner
-    if isinstance(owner, Definition):
-        return job.roles_listing(owner)
-    if owner.task_roles is None:
-        return job.task_roles
-    named = {scalar.text for scalar in owner.task_roles}
-    return tuple(role for role in job.task_roles if converted_role_name(role.name) in named)
-
-
 def _exported_names(job: Job) -> set[str]:
     """What any callback exports: `export_in_callback` speaks of those."""
-    lists = [scalars(entry.value) for parameters in cmd_parameters(job) for entry in parameters.commands()]
+    lists = [scalars(entry.value) for plugin in cmd_uses(job) for entry in command_entries(plugin)]
     scripts = [place.script for place in callback_scripts(job, lists)]
     return {assignment.name for script in scripts for assignment in script.assignments if assignment.is_exported}
 

@@ -59,7 +59,7 @@ def unfilled_template_variable(job: Job) -> Iterator[Finding]:
             require: [{name: download, template_variables: {dataPath: /dataset/mnist}}]
     """
     graph = job.require_graph
-    for entry in graph.entries():
+    for entry in graph.entries:
         missing = _missing(entry)
         if missing:
             names = list(dict.fromkeys(variable.name for variable in missing))

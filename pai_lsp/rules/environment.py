@@ -13,7 +13,7 @@ from pai_lsp.definition import scalars
 from pai_lsp.diagnostic import Finding, Fix, Severity, Tag, rule
 from pai_lsp.edits import replace_fixes
 from pai_lsp.platform import converted_role_name
-from pai_lsp.rules.command_places import cmd_parameters
+from pai_lsp.rules.command_places import cmd_uses, command_entries
 from pai_lsp.rules.variable_places import (
     Mention,
     callback_scripts,
@@ -174,7 +174,7 @@ def literal_placeholder(job: Job) -> Iterator[Finding]:
 
 
 def _callback_mentions(job: Job) -> Iterator[Mention]:
-    lists = [scalars(entry.value) for use in cmd_parameters(job) for entry in use.commands()]
+    lists = [scalars(entry.value) for use in cmd_uses(job) for entry in command_entries(use)]
     return mentions(callback_scripts(job, [texts for texts in lists if any("PAI_" in text.text for text in texts)]))
 
 

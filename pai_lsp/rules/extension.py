@@ -12,7 +12,7 @@ from pai_lsp.definition import CMD_PLUGIN, PLUGIN_PREFIX, STORAGE_PLUGINS, Defin
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import insert_entry, remove_entry
 from pai_lsp.platform import events, plugins
-from pai_lsp.rules.command_places import cmd_parameters
+from pai_lsp.rules.command_places import callbacks, cmd_uses
 from pai_lsp.rules.definition_templates import lost_this
 from pai_lsp.syntax import Mapping, Scalar
 from pai_lsp.template_uses import TemplatePlace
@@ -143,17 +143,16 @@ def _refused(job: Job) -> Iterator[_Feature]:
                 yield _Feature(requirement.reference.span, message)
 
 
-_KEYS = ("require", "plugin_params", "template_variables", "requireStorages", "pathForUser")
+_KEYS = frozenset({"require", "plugin_params", "template_variables", "requireStorages", "pathForUser"})
 
 
 def _ignored(job: Job) -> Iterator[_Feature]:
     for definition in job.prerequisites:
         if definition.type == "dockerimage":
             continue  # the rest-server refuses such keys there, which another rule says
-        for key in _KEYS:
-            entry = definition.node.entry(key)
-            if entry and not _is_empty(entry.value):
-                yield _Feature(entry.key.span, f"a released cluster ignores '{key}'")
+        for entry in definition.node.effective_entries():
+            if entry.name in _KEYS and not _is_empty(entry.value):
+                yield _Feature(entry.key.span, f"a released cluster ignores '{entry.name}'")
         yield from _plugin(job, definition)
     section = job.extras.entry("reference_prerequisites") if job.extras else None
     if section and not _is_empty(section.value):
@@ -194,10 +193,10 @@ def _plugin(job: Job, definition: Definition) -> Iterator[_Feature]:
 
 
 def _events(job: Job) -> Iterator[_Feature]:
-    for place in cmd_parameters(job):
-        if isinstance(place.owner, Definition) and place.owner.origin is not Origin.JOB:
+    for use in cmd_uses(job):
+        if isinstance(use.owner, Definition) and use.owner.origin is not Origin.JOB:
             continue
-        for callback in place.callbacks():
+        for callback in callbacks(use):
             node = callback.get("event")
             event = events().get(node.text) if isinstance(node, Scalar) else None
             if event is None or event.status == "released" or not isinstance(node, Scalar):

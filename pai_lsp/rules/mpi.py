@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from pai_lsp.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.platform import converted_role_name
 from pai_lsp.rules.mpi_launches import Launch, launches
-from pai_lsp.rules.plugin_places import PluginUse, plugin_uses
 from pai_lsp.syntax import Mapping, Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job, TaskRole
+    from pai_lsp.plugin_uses import PluginUse
 
 # Programs that wait, in one way or another: a role whose commands hold one may well stay alive.
 _WAITING = frozenset({"sleep", "tail", "wait", "sshd", "/usr/sbin/sshd", "read", "until", "nc", "ssh", "inotifywait"})
@@ -196,7 +196,7 @@ def _brings_its_own_shell(launch: Launch) -> bool:
 
 
 def _ssh_uses(job: Job) -> Iterator[PluginUse]:
-    return (use for use in plugin_uses(job) if use.plugin.name == "ssh")
+    return (use for use in job.plugin_uses if use.plugin.name == "ssh")
 
 
 def _is_on(use: PluginUse, name: str) -> bool:

@@ -13,7 +13,7 @@ from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import line_end
 from pai_lsp.platform import plugins
 from pai_lsp.plugin_parameters import NOT_PARAMETERS, Damage, damages
-from pai_lsp.rules.command_places import cmd_parameters
+from pai_lsp.rules.command_places import cmd_uses, command_entries
 from pai_lsp.rules.skeletons import yaml_flow
 from pai_lsp.syntax import Mapping, Scalar, Sequence
 from pai_lsp.text import Span, TextEdit
@@ -220,6 +220,16 @@ def invisible_character_in_plugin_command(job: Job) -> Iterator[Finding]:
         yield Finding(scalar.span, f"the runtime passes on U+{ord(character):04X} in this text as its code")
 
 
+# A character without which a text does not come to that damage.
+_SIGNS = {
+    Damage.QUOTES: '"',
+    Damage.LINE_BREAK: "\n",
+    Damage.TAB: "\t",
+    Damage.BACKSLASH: "\\",
+    Damage.UNPRINTABLE: "\0",
+}
+
+
 def _damaged(job: Job, damage: Damage) -> Iterator[Scalar]:
     """The texts that come to that damage on a released cluster.
 
@@ -229,10 +239,20 @@ def _damaged(job: Job, damage: Damage) -> Iterator[Scalar]:
         return
     seen: set[int] = set()
     for entry in _parameters(job, every=damage is Damage.QUOTES):
+        if damage is Damage.QUOTES and not _may_hold_both_quotes(job, entry):
+            continue
         for scalar in _scalars(entry):
-            if damage in damages(scalar.text) and id(scalar) not in seen and isinstance(scalar.runtime_value, str):
+            text = scalar.text
+            if _SIGNS[damage] not in text and (damage is not Damage.UNPRINTABLE or text.isprintable()):
+                continue
+            if damage in damages(text) and id(scalar) not in seen and isinstance(scalar.runtime_value, str):
                 seen.add(id(scalar))
                 yield scalar
+
+
+def _may_hold_both_quotes(job: Job, entry: Entry) -> bool:
+    written = job.text[entry.key.span.start : entry.span.end]
+    return bool(job.syntax.aliases) or "\\" in written or ("'" in written and '"' in written)
 
 
 def _may_be(job: Job, damage: Damage) -> bool:
@@ -279,8 +299,8 @@ def _scalars(entry: Entry) -> Iterator[Scalar]:
 
 def _command_lists(job: Job) -> Iterator[Sequence]:
     """The lists of commands in which each line may be an item."""
-    for place in cmd_parameters(job):
-        yield from (entry.value for entry in place.commands() if isinstance(entry.value, Sequence))
+    for use in cmd_uses(job):
+        yield from (entry.value for entry in command_entries(use) if isinstance(entry.value, Sequence))
 
 
 RULES = (

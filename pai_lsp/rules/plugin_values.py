@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import Definition, name_span
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import insert_entry, quote_fix, remove_entry, replace_fixes, wrap_in_list_fix
-from pai_lsp.rules.plugin_places import PluginUse, plugin_uses
 from pai_lsp.syntax import Mapping, Scalar, Sequence
 from pai_lsp.text import TextEdit
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
+    from pai_lsp.plugin_uses import PluginUse
     from pai_lsp.syntax import Node
 
 _WHOLE_NUMBER = re.compile(r"[-+]?\d+")
@@ -52,7 +52,7 @@ def plugin_parameter_type(job: Job) -> Iterator[Finding]:
                 port: 12345
                 logdir: {logs: /mnt/tensorboard}
     """
-    for use in plugin_uses(job):
+    for use in job.plugin_uses:
         owner = use.owner
         if not isinstance(owner, Definition):
             entry = owner.node.entry("parameters")
@@ -131,7 +131,7 @@ def _is_null(node: Node) -> bool:
 
 
 def _ssh_uses(job: Job) -> Iterator[PluginUse]:
-    return (use for use in plugin_uses(job) if use.plugin.name == "ssh")
+    return (use for use in job.plugin_uses if use.plugin.name == "ssh")
 
 
 def _switch(use: PluginUse, name: str) -> bool:
@@ -435,7 +435,7 @@ def tensorboard_wrong_role(job: Job) -> Iterator[Finding]:
     if not job.task_roles:
         return
     first = job.task_roles[0]
-    for use in plugin_uses(job):
+    for use in job.plugin_uses:
         if use.plugin.name != "tensorboard":
             continue
         roles = use.roles(job)

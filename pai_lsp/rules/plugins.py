@@ -11,7 +11,7 @@ from pai_lsp.definition import PLUGIN_PREFIX, STORAGE_PLUGINS, Origin, name_span
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import insert_entry, remove_entry, replace_fixes
 from pai_lsp.platform import plugins
-from pai_lsp.rules.plugin_places import item_place, plugin_uses
+from pai_lsp.rules.command_places import item_place
 from pai_lsp.rules.skeletons import yaml_entry, yaml_flow
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.syntax import Mapping, Scalar, Sequence
@@ -166,7 +166,7 @@ def plugin_missing_parameter(job: Job) -> Iterator[Finding]:
             - plugin: git
               parameters: {repo_uri: "https://github.com/microsoft/pai.git", clone_dir: /root/code}
     """
-    for use in plugin_uses(job):
+    for use in job.plugin_uses:
         missing = [one for one in use.plugin.parameters if one.required and use.entry(one.name) is None]
         if not missing or (use.plugin.name == "tensorboard" and use.parameters is None):
             continue  # without any parameter tensorboard only does nothing
@@ -283,7 +283,7 @@ def git_clone_dir_loses_dotfiles(job: Job) -> Iterator[Finding]:
               parameters:
                 repo_uri: https://github.com/microsoft/pai.git
     """
-    for use in plugin_uses(job):
+    for use in job.plugin_uses:
         entry = use.entry("clone_dir") if use.plugin.name == "git" else None
         if entry:
             yield Finding(entry.key.span, "hidden files, '.git' among them, are not moved to 'clone_dir'")

@@ -20,8 +20,14 @@ from pai_lsp.edits import (
     wrap_in_list_fix,
 )
 from pai_lsp.platform import events
-from pai_lsp.rules.command_places import SIMPLE_KEYS, cmd_parameters
-from pai_lsp.rules.plugin_places import item_place
+from pai_lsp.rules.command_places import (
+    SIMPLE_KEYS,
+    callback_items,
+    callbacks,
+    cmd_uses,
+    command_entries,
+    item_place,
+)
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.syntax import Mapping, Scalar, Sequence, Style
 from pai_lsp.text import TextEdit
@@ -30,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.rules.command_places import CmdParameters
+    from pai_lsp.plugin_uses import PluginUse
     from pai_lsp.syntax import Entry, Node
 
 _POLICIES = ("fail", "ignore")
@@ -64,8 +70,8 @@ def invalid_event(job: Job) -> Iterator[Finding]:
               - event: taskStarts
                 commands: ["echo hello"]
     """
-    for place in cmd_parameters(job):
-        for callback in place.callbacks():
+    for use in cmd_uses(job):
+        for callback in callbacks(use):
             entry = callback.entry("event")
             if entry is None or not isinstance(entry.value, Scalar) or entry.value.text in events():
                 continue
@@ -109,14 +115,14 @@ def callback_incomplete(job: Job) -> Iterator[Finding]:
               - event: taskStarts
                 commands: ["echo hello"]
     """
-    for place in cmd_parameters(job):
-        entry = place.entry("callbacks")
+    for use in cmd_uses(job):
+        entry = use.entry("callbacks")
         if entry and not isinstance(entry.value, Sequence):
             flow = isinstance(entry.value, Mapping) and entry.value.is_flow
             edit = TextEdit(entry.value.span, f"[{job.text[entry.value.span.start : entry.value.span.end]}]")
             fixes = (Fix("Wrap in a list", (edit,), safe=True),) if flow else ()
             yield Finding(entry.place, "'callbacks' is a list of mappings with 'event' and 'commands'", fixes)
-        for item in place.items():
+        for item in callback_items(use):
             if not isinstance(item, Mapping):
                 yield Finding(item_place(job, item), "a callback is a mapping with 'event' and 'commands'")
                 continue
@@ -175,8 +181,8 @@ def callback_command_not_text(job: Job) -> Iterator[Finding]:
               - event: taskSucceeds
                 commands: [echo bye]
     """
-    for place in cmd_parameters(job):
-        for entry in place.commands():
+    for use in cmd_uses(job):
+        for entry in command_entries(use):
             if isinstance(entry.value, Sequence):
                 for item in entry.value.items:
                     yield from _not_text(job, entry.value, item)
@@ -244,36 +250,32 @@ def callbacks_with_pre_post_commands(job: Job) -> Iterator[Finding]:
                   - event: taskStarts
                     commands: [echo hello]
     """
-    for place in cmd_parameters(job):
-        callbacks = place.entry("callbacks")
-        if callbacks is None:
+    for use in cmd_uses(job):
+        together = use.entry("callbacks")
+        if together is None:
             continue
         for key in SIMPLE_KEYS:
-            entry = place.entry(key)
+            entry = use.entry(key)
             if entry:
-                related = (Related(callbacks.key.span, "'callbacks' stands here"),)
+                related = (Related(together.key.span, "'callbacks' stands here"),)
                 message = f"'{key}' can not stand beside 'callbacks'"
-                yield Finding(entry.key.span, message, _merge(job, place, callbacks, entry), related)
+                yield Finding(entry.key.span, message, _merge(job, use, together, entry), related)
 
 
-def _merge(job: Job, place: CmdParameters, callbacks: Entry, entry: Entry) -> tuple[Fix, ...]:
+def _merge(job: Job, use: PluginUse, together: Entry, entry: Entry) -> tuple[Fix, ...]:
     """Make a callback of simple commands, where both are written in a way that can be moved as it is."""
-    holder = place.holder
-    commands, first = entry.value, next(place.items(), None)
-    if (
-        not isinstance(commands, Sequence)
-        or not isinstance(callbacks.value, Sequence)
-        or not isinstance(first, Mapping)
-    ):
+    holder = use.parameters
+    commands, first = entry.value, next(iter(callback_items(use)), None)
+    if not isinstance(commands, Sequence) or not isinstance(together.value, Sequence) or not isinstance(first, Mapping):
         return ()
-    if not isinstance(holder, Mapping) or entry not in holder.entries or callbacks.value.is_flow or first.is_flow:
+    if not isinstance(holder, Mapping) or entry not in holder.entries or together.value.is_flow or first.is_flow:
         return ()
     written = [job.text[item.span.start : item.span.end] for item in commands.items if isinstance(item, Scalar)]
     if len(written) < len(commands.items) or any("\n" in text or not text for text in written):
         return ()
     event = "taskStarts" if entry.name == "preCommands" else "taskSucceeds"
     item = "\n".join([f"event: {event}", "commands:", *(f"  - {text}" for text in written)])
-    edits = (*remove_entry(job.text, holder, entry), append_item(job.text, callbacks.value, item))
+    edits = (*remove_entry(job.text, holder, entry), append_item(job.text, together.value, item))
     return (Fix("Make a callback of it", edits, safe=True),)
 
 

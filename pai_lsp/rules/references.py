@@ -107,7 +107,8 @@ def wrong_prerequisite_type(job: Job) -> Iterator[Finding]:
             script: trainer
     """
     fields = {kind: field for field, kind in TYPED_FIELDS.items()}
-    for role, field, reference in _typed(job):
+    typed = ((field, *found) for field in TYPED_FIELDS for found in _typed(job, field))
+    for field, role, reference in typed:
         definition = job.definitions_by_name.get(reference.name)
         if definition is None or job.prerequisite_uses.typed(TYPED_FIELDS[field], reference.name):
             continue
@@ -130,13 +131,12 @@ def _a(kind: str) -> str:
     return f"an {kind}" if kind[:1] in "aeiou" else f"a {kind}"
 
 
-def _typed(job: Job) -> Iterator[tuple[TaskRole, str, Reference]]:
-    """What the four typed fields name, an empty text too."""
+def _typed(job: Job, field: str) -> Iterator[tuple[TaskRole, Reference]]:
+    """What task roles name in one of the four typed fields, an empty text too."""
     for role in job.task_roles:
-        for field in TYPED_FIELDS:
-            node = role.get(field)
-            if isinstance(node, Scalar) and node.is_string:
-                yield role, field, Reference(node.text, node)
+        node = role.get(field)
+        if isinstance(node, Scalar) and node.is_string:
+            yield role, Reference(node.text, node)
 
 
 def _names(job: Job, kind: str) -> tuple[str, ...]:
@@ -146,9 +146,9 @@ def _names(job: Job, kind: str) -> tuple[str, ...]:
 def _unknown(job: Job, field: str) -> Iterator[Finding]:
     kind = TYPED_FIELDS[field]
     names: tuple[str, ...] | None = None
-    for _, named, reference in _typed(job):
+    for _, reference in _typed(job, field):
         name = reference.name
-        if named != field or job.prerequisite_uses.typed(kind, name) or name in job.definitions_by_name:
+        if job.prerequisite_uses.typed(kind, name) or name in job.definitions_by_name:
             continue
         names = _names(job, kind) if names is None else names
         fixes = replace_fixes(reference.span, name, names) + prerequisite_stub(job, kind, name)

@@ -74,7 +74,7 @@ def unknown_marketplace_item(job: Job) -> Iterator[Finding]:
     Source: docs/protocol.md, "References"; openpai, issue 5345.
     """
     known: tuple[str, ...] | None = None
-    for link in job.require_graph.entries():
+    for link in job.require_graph.entries:
         name = link.reference.name
         if link.answer.state is not LookupState.ABSENT or not looks_like_address(name):
             continue
@@ -93,7 +93,7 @@ def unknown_marketplace_item(job: Job) -> Iterator[Finding]:
 def _missing_beyond(job: Job, *, addresses: bool) -> Iterator[Finding]:
     """What is missing for definitions outside the file, on the references that lead to them."""
     graph = job.require_graph
-    for entry in graph.entries():
+    for entry in graph.entries:
         if not any(graph.is_outside(target) for target in entry.targets):
             continue
         for link in graph.beyond(entry):
@@ -127,7 +127,7 @@ def marketplace_not_asked(job: Job) -> Iterator[Finding]:
             prerequisites: [mnist]
     """
     by_note: dict[str, list[Link]] = {}
-    for link in job.require_graph.entries():
+    for link in job.require_graph.entries:
         if link.answer.state is LookupState.UNKNOWN and not isinstance(read_address(link.reference.name), AddressFault):
             by_note.setdefault(link.answer.note, []).append(link)
     for note, links in by_note.items():
@@ -158,7 +158,7 @@ def malformed_reference(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: ["marketplace://name/mnist"]
     """
-    for link in job.require_graph.entries():
+    for link in job.require_graph.entries:
         name = link.reference.name
         if not looks_like_address(name):
             continue
@@ -212,7 +212,7 @@ def _place(job: Job, cycle: Cycle) -> Link | None:
     own = [link for one, link in zip(cycle.definitions, cycle.links, strict=True) if not outside(one)]
     if own:
         return own[-1]
-    return next((link for link in job.require_graph.entries() if cycle.closing in job.require_graph.beyond(link)), None)
+    return next((link for link in job.require_graph.entries if cycle.closing in job.require_graph.beyond(link)), None)
 
 
 def _circle(cycle: Cycle) -> str:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import PLUGIN_PREFIX, name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import insert_entry, remove_entry, remove_item
-from pai_lsp.rules.plugin_places import plugin_uses
 from pai_lsp.rules.skeletons import yaml_entry
 from pai_lsp.syntax import Mapping, Scalar, Sequence
 from pai_lsp.text import TextEdit
@@ -43,7 +42,7 @@ def teamwise_storage_deprecated(job: Job) -> Iterator[Finding]:
           storages:
             - name: confignfs
     """
-    for use in plugin_uses(job):
+    for use in job.plugin_uses:
         if use.plugin.name == "teamwise_storage":
             message = "'teamwise_storage' is superseded by 'extras.storages'"
             yield Finding(use.name_span, message, _as_storages(job, use.owner), tags=(Tag.DEPRECATED,))
@@ -263,7 +262,7 @@ def storage_conflict(job: Job) -> Iterator[Finding]:
             if not graph.is_outside(definition):
                 yield conflict
                 continue
-            entry = next((one for one in graph.entries() if definition in graph.reached(one)), None)
+            entry = next((one for one in graph.entries if definition in graph.reached(one)), None)
             if entry:
                 message = f"'{entry.reference.name}' can not be used here: {conflict.message}"
                 related = (Related(conflict.span, "required here", path), *conflict.related)
