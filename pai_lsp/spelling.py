@@ -12,10 +12,11 @@ _NEAR = 0.6
 _MOST = 3
 
 
-def nearest(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
+def nearest(name: str, candidates: Iterable[str], share: float = _NEAR) -> tuple[str, ...]:
     """The few candidates that look most like `name`, best first; upper and lower case count as equal.
 
-    Candidates that differ only in case, `-`, `_`, blanks or a plural `s` leave no room for others.
+    Candidates that differ only in case, `-`, `_`, blanks or a plural `s` leave no room for others. `share` is how much of
+    the letters must be equal, from 0 to 1: more of it where a wrong guess would accuse somebody.
     """
     from difflib import SequenceMatcher  # noqa: PLC0415 -- only wrong names pay for it
 
@@ -28,7 +29,7 @@ def nearest(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
     for candidate in others:
         matcher.set_seq1(candidate.lower())
         # The two quick bounds spare the slow count for most names of a large catalogue.
-        if all(bound() >= _NEAR for bound in (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)):
+        if all(bound() >= share for bound in (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)):
             scored.append((-matcher.ratio(), candidate))
     return tuple(candidate for _, candidate in sorted(scored)[:_MOST])
 

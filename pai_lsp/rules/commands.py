@@ -7,7 +7,6 @@ openpai-runtime, src/runtime.d/runtime_entry.sh and src/plugins/plugin_utils.py.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from pai_lsp.content import mapped
@@ -16,6 +15,7 @@ from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.rules.command_places import cmd_uses, command_entries
 from pai_lsp.rules.variable_places import ScriptPlace, callback_scripts, role_scripts
 from pai_lsp.shell import read_script
+from pai_lsp.spelling import nearest
 from pai_lsp.syntax import Scalar, Style
 from pai_lsp.text import Span, TextEdit
 
@@ -200,7 +200,7 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
                 continue
             if use.name.rstrip("_") in {"taskRole", "taskIndex", "portType"}:
                 continue
-            near = get_close_matches(use.name, script.assigned_names, 1, _NEAR)
+            near = nearest(use.name, script.assigned_names, _NEAR)[:1]
             if not near and use.name.upper() == use.name:
                 continue
             exported = _exported_names(job) if exported is None else exported

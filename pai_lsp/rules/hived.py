@@ -6,12 +6,12 @@ Facts: rest-server, config/v2/hived.js and middlewares/v2/hived.js.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import remove_entry, replace_fixes
+from pai_lsp.spelling import nearest
 from pai_lsp.syntax import Entry, Mapping, Node, Scalar
 from pai_lsp.text import TextEdit
 
@@ -29,8 +29,8 @@ _ROLE_KEYS = (
     "skuType", "skuNum", "skuNumber", "pinnedCellId", "affinityGroupName", "gangReleaseEnable", "lazyPreemptionEnable",
     "ignoreK8sSuggestedNodes",
 )  # fmt: skip
-# Keys of `extras` that differ from another known one by less than a typing mistake would.
-_NOT_MISSPELT = 0.85
+# How much of a key must be equal to a known one before it counts as misspelt; other keys are nobody's business.
+_NEAR = 0.85
 
 
 @rule(Severity.ERROR)
@@ -216,13 +216,11 @@ def _role_entries(job: Job) -> tuple[Entry, ...]:
 
 
 def _misspelt_keys(mapping: Mapping, known: tuple[str, ...]) -> Iterator[Finding]:
-    bare = {_bare(name): name for name in known}
     for entry in mapping.effective_entries():
         if entry.name not in known:
-            near = get_close_matches(_bare(entry.name), bare, 1, _NOT_MISSPELT)
+            near = nearest(entry.name, known, _NEAR)
             if near:
-                meant = bare[near[0]]
-                yield _misspelt(entry, meant, has_right_one=mapping.entry(meant) is not None)
+                yield _misspelt(entry, near[0], has_right_one=mapping.entry(near[0]) is not None)
 
 
 def _misspelt(entry: Entry, meant: str, *, has_right_one: bool) -> Finding:
