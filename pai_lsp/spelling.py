@@ -15,8 +15,8 @@ _MOST = 3
 def nearest(name: str, candidates: Iterable[str], share: float = _NEAR) -> tuple[str, ...]:
     """The few candidates that look most like `name`, best first; upper and lower case count as equal.
 
-    Candidates that differ only in case, `-`, `_`, blanks or a plural `s` leave no room for others. `share` is how much of
-    the letters must be equal, from 0 to 1: more of it where a wrong guess would accuse somebody.
+    Candidates that differ only in case, `-`, `_`, blanks or a plural `s` leave no room for others. `share` is how much
+    of the letters must be equal, from 0 to 1: more of it where a wrong guess would accuse somebody.
     """
     from difflib import SequenceMatcher  # noqa: PLC0415 -- only wrong names pay for it
 
