@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from pai_lsp.content import mapped
 from pai_lsp.definition import name_span
 from pai_lsp.platform import environment_variables
-from pai_lsp.syntax import Entry, Mapping, Scalar, Style, walk
+from pai_lsp.symbols import command_scalars, role_keys
+from pai_lsp.syntax import Scalar, Style, walk
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
@@ -37,9 +38,7 @@ def rename_role(job: Job, name: str, new_name: str) -> RoleRenaming:
     edits = {_key_edit(scalar, new_name) for scalar in _names(job, name)}
     is_complete = True
     mention = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])|_{re.escape(name)}(?![A-Za-z0-9])")
-    for scalar in _commands(job):
-        if name not in scalar.text:
-            continue
+    for scalar in _commands(job, name):
         known = {match.span(match.lastindex or 0) for match in _known_mentions(name).finditer(scalar.text)}
         others = [match for match in mention.finditer(scalar.text) if not any(_holds(match, span) for span in known)]
         text = mapped(job.text, scalar)
@@ -63,36 +62,19 @@ def _key_edit(scalar: Scalar, new_name: str) -> TextEdit:
 
 def _names(job: Job, name: str) -> Iterator[Scalar]:
     """Where the role is named as such."""
-    entries: list[Entry] = [role.entry for role in job.task_roles]
-    for deployment in job.deployments:
-        entries += deployment.role_entries
-    hived = job.extras.get("hivedScheduler") if job.extras else None
-    hived_roles = hived.get("taskRoles") if isinstance(hived, Mapping) else None
-    entries += hived_roles.effective_entries() if isinstance(hived_roles, Mapping) else ()
-    for entry in entries:
+    for entry in (*(role.entry for role in job.task_roles), *role_keys(job)):
         if entry.name == name and isinstance(entry.key, Scalar):
             yield entry.key
     for plugin in job.plugins:
         yield from (scalar for scalar in plugin.task_roles or () if scalar.text == name)
 
 
-def _commands(job: Job) -> Iterator[Scalar]:
-    """Every scalar that may hold a command, once."""
-    seen: set[int] = set()
-    nodes = [node for role in job.task_roles for node in role.commands]
-    for deployment in job.deployments:
-        nodes += (node for entry in deployment.role_entries for node in walk(entry.value) if isinstance(node, Scalar))
-    for definition in job.definitions:
-        if definition.type != "dockerimage":
-            nodes += (node for node in walk(definition.node) if isinstance(node, Scalar))
-    for plugin in job.plugins:
-        nodes += (node for node in walk(plugin.parameters) if isinstance(node, Scalar))
+def _commands(job: Job, name: str) -> Iterator[Scalar]:
+    """The commands and parameters that mention the name, each once."""
+    nodes = [scalar for scalar, _ in command_scalars(job) if name in scalar.text]
     for entry in job.parameters.values():
-        nodes += (node for node in walk(entry.value) if isinstance(node, Scalar))
-    for node in nodes:
-        if id(node) not in seen:
-            seen.add(id(node))
-            yield node
+        nodes += (node for node in walk(entry.value) if isinstance(node, Scalar) and name in node.text)
+    yield from dict.fromkeys(nodes)
 
 
 @lru_cache(maxsize=64)

@@ -117,7 +117,8 @@ def _values(job: Job) -> Iterator[Occurrence]:
             yield Occurrence(Symbol(roots[str(steps[0].name)], str(steps[1].name)), use.step_span(1))
 
 
-def _role_keys(job: Job) -> Iterator[Entry]:
+def role_keys(job: Job) -> Iterator[Entry]:
+    """The entries, besides those of `taskRoles`, whose keys are names of task roles."""
     for deployment in job.deployments:
         yield from deployment.role_entries
     hived = job.extras.get("hivedScheduler") if job.extras else None
@@ -129,7 +130,7 @@ def _role_keys(job: Job) -> Iterator[Entry]:
 def _task_roles(job: Job) -> Iterator[Occurrence]:
     for role in job.task_roles:
         yield Occurrence(Symbol(SymbolKind.TASK_ROLE, role.name), role.name_span, is_definition=True)
-    for entry in _role_keys(job):
+    for entry in role_keys(job):
         if isinstance(entry.key, Scalar):
             yield Occurrence(Symbol(SymbolKind.TASK_ROLE, entry.name), name_span(entry.key))
     by_converted = {converted_role_name(role.name): role.name for role in job.task_roles}
@@ -159,7 +160,7 @@ def _ports_and_variables(job: Job) -> Iterator[Occurrence]:
                 yield Occurrence(symbol, name_span(entry.key), is_definition=True)
     roles: dict[str, TaskRole] = {converted_role_name(role.name): role for role in job.task_roles}
     roles |= {role.name: role for role in job.task_roles}
-    for scalar, own in _commands(job):
+    for scalar, own in command_scalars(job):
         if "PAI_" not in scalar.text and not _HOST.search(scalar.text):
             continue
         text = mapped(job.text, scalar)
@@ -191,7 +192,7 @@ def _in_variable(
             yield Occurrence(Symbol(SymbolKind.PORT, label, role.name), text.span(span.start, span.end))
 
 
-def _commands(job: Job) -> Iterator[tuple[Scalar, TaskRole | None]]:
+def command_scalars(job: Job) -> Iterator[tuple[Scalar, TaskRole | None]]:
     """Every scalar that may hold commands, with the role whose own ports it sees."""
     for role in job.task_roles:
         yield from ((scalar, role) for scalar in role.commands)

@@ -83,14 +83,14 @@ def _fault(job: Job, role: TaskRole) -> tuple[str, bool] | None:
         return said, False
     if len(name) > _LONGEST_ROLE_NAME:
         return f"the name of a task role has at most {_LONGEST_ROLE_NAME} characters; this one has {len(name)}", False
-    reading = key.runtime_value
-    if not isinstance(reading, str):
-        said = {True: "true", False: "false", None: "null"}.get(reading, "no text")
-        return f"the runtime reads '{key.text}' as {said}, and does not find the task role; quote it", True
     converted = converted_role_name(name)
     if converted != name and converted not in job.task_roles_by_name:
         looks = f"looks for task role '{name}' as '{converted}'" if converted else f"finds no task role '{name}'"
         return f"the runtime {looks}, and fails; use only lower-case letters and digits", False
+    reading = key.runtime_value
+    if not isinstance(reading, str):
+        said = {True: "true", False: "false", None: "null"}.get(reading, "no text")
+        return f"the runtime reads '{key.text}' as {said}, and does not find the task role; quote it", True
     return None
 
 

@@ -100,6 +100,37 @@ def _removal(job: Job, place: Place) -> tuple[Fix, ...]:
 
 
 @rule(Severity.ERROR)
+def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
+    """A docker image has a key that only other prerequisites may have.
+
+    Of an image the rest-server takes `uri` and `auth`, and what all prerequisites have: `name`, `version`,
+    `contributor`, `description` and `protocolVersion`. It refuses `plugin`, `callbacks`, `require` and all others. What
+    is to run belongs into a prerequisite of type `script`, `data` or `output`, which the task role lists.
+    Source: rest-server, config/v2/protocol.js.
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: openpai/standard:python_3.6-pytorch_1.2.0-gpu
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            #^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: openpai/standard:python_3.6-pytorch_1.2.0-gpu
+          - type: script
+            name: setup
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+    """
+    for place in places(job, "dockerimage-extra-key"):
+        fixes = (*rename_fixes(job, place), *_removal(job, place))
+        yield Finding(place.span, place.error.message, fixes)
+
+
+@rule(Severity.ERROR)
 def v1_job_key(job: Job) -> Iterator[Finding]:
     """A key of the first protocol, the JSON one, in a job of version 2.
 
@@ -215,4 +246,4 @@ def empty_section(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, empty_fixes(job, place))
 
 
-RULES = (not_a_job, job_too_large, unknown_key, v1_job_key, missing_key, empty_section)
+RULES = (not_a_job, job_too_large, unknown_key, dockerimage_extra_key, v1_job_key, missing_key, empty_section)

@@ -1,0 +1,188 @@
+"""What the runtime's reader makes of a text: the rules agree with PyYAML itself, which the runtime uses."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from pai_lsp.document import Document
+from pai_lsp.masking import masked_span
+from pai_lsp.role_renaming import rename_role
+from pai_lsp.rules import characters, readers
+from pai_lsp.text import Span, apply_edits
+
+CODES = {rule.code for rule in (*characters.RULES, *readers.RULES)}
+
+JOB = """\
+name: train # a
+secrets:
+  token: hidden # b
+parameters: {a: 1, "b c": [x, 'y z']}
+usual: &u
+  k: "q r"
+taskRoles:
+  worker: # c
+    <<: *u
+    commands:
+      - echo one
+      - | # d
+        echo two
+
+        echo three
+      - >-
+        four
+
+      - "five
+        six"
+"""
+
+
+def errors(text: str) -> list[str]:
+    """What is said about the two readers, and about the text as YAML."""
+    document = Document(text)
+    found = [d.code for d in document.diagnostics if d.code in CODES]
+    return found + [problem.kind.value for problem in document.syntax.problems]
+
+
+def runtime_can_read(text: str) -> bool:
+    """Whether PyYAML reads what the rest-server stores of the text."""
+    masked = masked_span(text)
+    stored = f'{text[: masked.start]}secrets: "******"\n{text[masked.end :]}' if len(masked) else text
+    try:
+        yaml.load(stored, yaml.SafeLoader)
+    except (yaml.YAMLError, ValueError):
+        return False
+    return True
+
+
+def test_the_sample_is_fine_for_both() -> None:
+    assert errors(JOB) == []
+    assert runtime_can_read(JOB)
+
+
+@pytest.mark.parametrize("place", range(len(JOB) + 1))
+def test_a_tab_is_reported_where_the_runtime_fails(place: int) -> None:
+    text = JOB[:place] + "\t" + JOB[place:]
+    # A tab that makes the text no YAML at all is the business of another rule.
+    assert Document(text).syntax.problems or bool(errors(text)) is not runtime_can_read(text)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["=", "<<", "2024-02-30", "2024-2-30 1:00:00", "0x_", "0b_", "2024-02-28", "0x_1", "= 1", "'='", "x=", "1_000"],
+)
+def test_a_value_is_reported_where_the_runtime_fails(value: str) -> None:
+    for text in (f"a: {value}\n", f"a: [{value}]\n", f"a: {{b: {value}}}\n", f"- {value}\n"):
+        assert bool(errors(text)) is not runtime_can_read(text), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "=: 1",
+        "a: {b?: 1}",
+        "a: [x?y, z]",
+        "a: x?y",
+        "a: 'x?y'",
+        "a: ['x?y']",
+        "? [a, b]\n: 1",
+        "a: {[b]: 1}",
+        "a: {? {b: 1} : 1}",
+        "a: {{b: 1}: 1}",
+        "a: &l [1]\nb: {*l : 1}",
+        "a: &l x\nb: {*l : 1}",
+        "a: &x 1\nb: &x 2",
+        "a: &x 1\nb: &y 2",
+        "secrets: {a: &x 1}\nb: *x",
+        "secrets: {a: &x 1}\nb: &x 2\nc: *x",
+        "'secrets': {a: &x 1}\nb: *x",
+        "secrets:\n  a: =\n  b:\t1\n  [c]: 1\n  d: [x?y]\nb: 1",
+        "a: [b, c]: 1",
+    ],
+)
+def test_a_text_is_reported_where_the_runtime_fails(text: str) -> None:
+    assert bool(errors(text)) is not runtime_can_read(text)
+
+
+@pytest.mark.parametrize("character", ["\u2028", "\u2029", "\x85"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("a: 1 # x", "y\nb: 1"),
+        ("a: 1 # x", "\nb: 1"),
+        ("a: 1 # x", " # y\nb: 1"),
+        ("a: x", "y\nb: 1"),
+        ("a: x", " y\nb: 1"),
+        ("a: x", "\nb: 1"),
+        ('a: "x', 'y"\nb: 1'),
+        ("a: [x", "y]\nb: 1"),
+        ("a: {x", "y: 1}\nb: 1"),
+        ("a: |\n  x", "y\nb: 1"),
+        ("a: |\n  x", "  y\nb: 1"),
+        ("a:\n  - x", "y\nb: 1"),
+        ("a:\n  - x", "   y\nb: 1"),
+        ("secrets: x", "y\nb: 1"),
+    ],
+)
+def test_a_line_end_is_reported_where_the_runtime_fails(before: str, character: str, after: str) -> None:
+    text = before + character + after
+    # What the mask leaves of secrets that JavaScript sees a line end in is told by another rule.
+    if before.startswith("secrets") and character != "\x85":
+        assert errors(text) == []
+    else:
+        assert bool(errors(text)) is not runtime_can_read(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("a: 1\nsecrets:\n  b: 1\nc: 1\n", "secrets:\n  b: 1\n"),
+        ("secrets:\n  b: 1", "secrets:\n  b: 1"),
+        ("secrets: {b: 1}\r\n# x\r\nc: 1", "secrets: {b: 1}\r\n# x\r\n"),
+        ("'secrets':\n  b: 1\nc: 1", ""),
+        (" secrets:\n  b: 1\nc: 1", ""),
+        ("a: secrets:", ""),
+    ],
+)
+def test_what_the_rest_server_hides(text: str, masked: str) -> None:
+    span = masked_span(text)
+    assert text[span.start : span.end] == masked
+
+
+def test_tabs_are_mended_without_a_change_of_meaning() -> None:
+    text = "a:\tx\ty \t# c\td\nb: 'p\tq'\t\nc:\t|\n  k\tl\n"
+    for _ in range(10):
+        fixes = [d.fixes[0] for d in Document(text).diagnostics if d.code == "stray-tab"]
+        if not fixes:
+            break
+        text = apply_edits(text, fixes[0].edits)
+    assert text == "a: \"x\\ty\"  # c\td\nb: 'p\tq'\nc: |\n  k\tl\n"
+    assert yaml.safe_load(text) == {"a": "x\ty", "b": "p\tq", "c": "k\tl\n"}
+
+
+def test_a_secret_is_never_shown() -> None:
+    text = '"secrets":\n  day: 2024-02-30\n'
+    (finding,) = (d for d in Document(text).diagnostics if d.code == "unreadable-value")
+    assert "2024" not in finding.message
+
+
+def test_a_role_is_renamed_in_what_it_runs_and_nowhere_else() -> None:
+    text = (
+        "taskRoles:\n  my_role:\n    commands:\n      - echo $PAI_HOST_IP_my_role_0 my_role-1 my_role_2\n"
+        "parameters: {main: my_role, other: not_my_role}\n"
+    )
+    renaming = rename_role(Document(text).job, "my_role", "myrole")
+    changed = apply_edits(text, renaming.edits)
+    assert "  myrole:\n" in changed
+    assert "echo $PAI_HOST_IP_myrole_0 myrole-1 my_role_2" in changed
+    assert changed.endswith("{main: my_role, other: not_my_role}\n")
+    assert not renaming.is_complete
+    alone = text.replace("main: my_role, ", "").replace(" my_role_2", "").replace("not_my_role", "x")
+    assert rename_role(Document(alone).job, "my_role", "myrole").is_complete
+
+
+def test_an_escaped_mention_is_left_to_the_author() -> None:
+    text = 'taskRoles:\n  my_role:\n    commands: ["my\\x5frole-0"]\n'
+    renaming = rename_role(Document(text).job, "my_role", "myrole")
+    assert [edit.span for edit in renaming.edits] == [Span(13, 20)]
+    assert not renaming.is_complete
