@@ -12,7 +12,7 @@ from pai_lsp.spelling import did_you_mean, nearest
     [
         ("dockerimage", ["dockerImage", "data"], ("dockerImage",)),
         ("taskStart", ["taskSucceeds", "taskStarts", "taskFails"], ("taskStarts",)),
-        ("command", ["comments", "commands"], ("commands", "comments")),
+        ("command", ["comments", "commands"], ("commands",)),
         ("justecho_wrong", ["image", "justecho"], ("justecho",)),
         ("x", ["abc", "def"], ()),
         ("same", ["same"], ()),
