@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.job import Job
     from pai_lsp.schema import StructureError
+    from pai_lsp.syntax import SyntaxProblem
 
 # Behind these, parts of the file are missing from the tree, or hang in the wrong place.
 _UNREAD = frozenset({ProblemKind.SYNTAX, ProblemKind.TOO_LARGE})
@@ -128,16 +129,24 @@ def _label(mapping: Mapping, entry: Entry | None) -> Span:
 
 
 def _is_near_unread_text(job: Job, place: Place) -> bool:
-    """Whether text that could not be read may be what is missing, or may have spoilt the value."""
-    problems = [line_span(job.text, problem.span) for problem in job.syntax.problems if problem.kind in _UNREAD]
+    """Whether text that could not be read may be what is missing, or may have spoilt or moved the value."""
+    problems = [problem for problem in job.syntax.problems if problem.kind in _UNREAD]
     if not problems:
         return False
-    around = [place.span]
-    if place.node is not None and place.key is None:
-        span = place.node.span
-        start = min(span.start, place.entry.key.span.start) if place.entry else span.start
-        around.append(_with_next_line(job.text, Span(start, max(span.end, start))))
-    return any(problem.overlaps(span) for problem in problems for span in around)
+    if place.key is not None and place.node is not None:
+        # Where a line was left out, what follows may hang in the wrong mapping.
+        left_out = [problem for problem in problems if problem.mend is None]
+        return _any_near(job, left_out, place.node.span) or _any_near(job, problems, place.span)
+    if place.node is None:
+        return _any_near(job, problems, place.span)
+    span = place.node.span
+    start = min(span.start, place.entry.key.span.start) if place.entry else span.start
+    around = _with_next_line(job.text, Span(start, max(span.end, start)))
+    return _any_near(job, problems, around) or _any_near(job, problems, place.span)
+
+
+def _any_near(job: Job, problems: list[SyntaxProblem], span: Span) -> bool:
+    return any(line_span(job.text, problem.span).overlaps(span) for problem in problems)
 
 
 def _with_next_line(text: str, span: Span) -> Span:
