@@ -166,6 +166,9 @@ def literal_placeholder(job: Job) -> Iterator[Finding]:
         script = place.script
         for use in script.uses if not script.allows_unset else ():
             meaning = _PLACEHOLDERS.get(use.name.rstrip("_"))
+            # What a script sources may set any name; within a longer name it is the documentation's all the same.
+            if script.is_open_ended and not script.text.endswith("_", 0, use.span.start):
+                continue
             if meaning and use.name not in script.assigned_names and use.name not in script.guarded_names:
                 message = (
                     f"'${use.name.rstrip('_')}' is the documentation's placeholder for {meaning}; write that instead"
