@@ -67,10 +67,11 @@ def invalid_task_role_name(job: Job) -> Iterator[Finding]:
             new_names = _new_names(job)
         message, is_quoting = fault
         key = role.entry.key
+        span = role.name_span if len(role.name_span) else key.span
         if is_quoting and isinstance(key, Scalar):
-            yield Finding(role.name_span, message, (quote_fix(key),) if key.text == role.name else ())
+            yield Finding(span, message, (quote_fix(key),) if key.text == role.name else ())
         else:
-            yield Finding(role.name_span, message, _rename_fixes(job, role.name, new_names.get(role.name)))
+            yield Finding(span, message, _rename_fixes(job, role.name, new_names.get(role.name)))
 
 
 def _fault(job: Job, role: TaskRole) -> tuple[str, bool] | None:
@@ -90,7 +91,8 @@ def _fault(job: Job, role: TaskRole) -> tuple[str, bool] | None:
     reading = key.runtime_value
     if not isinstance(reading, str):
         said = {True: "true", False: "false", None: "null"}.get(reading, "no text")
-        return f"the runtime reads '{key.text}' as {said}, and does not find the task role; quote it", True
+        mend = "quote it" if key.text == name else "give it a name"
+        return f"the runtime reads '{key.text}' as {said}, and does not find the task role; {mend}", True
     return None
 
 

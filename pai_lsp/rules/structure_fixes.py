@@ -62,7 +62,7 @@ def _is_referred_to(job: Job, span: Span) -> bool:
 def move_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
     """Put a key that belongs into a section beside it there, such as `shmMB` into `extraContainerOptions`."""
     mapping, entry = place.node, place.key
-    if not isinstance(mapping, Mapping) or entry is None or len(entry.value.span) == 0:
+    if not isinstance(mapping, Mapping) or entry is None or len(entry.value.span) == 0 or place.error.expected:
         return ()
     section, name = _home(place)
     text, key = job.text, entry.key.span
@@ -93,8 +93,10 @@ def _home(place: Place) -> tuple[str, str]:
         section, _, inner = name.partition(".")
         # Images have become list items, and GPU types mappings: their values do not fit as they are.
         return (section, inner) if section.isalpha() and section != "extras" else ("", "")
-    for beside in fields(path):
-        if "object" in beside.types and any(inner.key == key for inner in fields((*path, beside.key))):
+    # What is documented is the same for all task roles.
+    documented = ("taskRoles", "*") if path[:1] == ("taskRoles",) and len(path) == 2 else path
+    for beside in fields(documented):
+        if "object" in beside.types and any(inner.key == key for inner in fields((*documented, beside.key))):
             return str(beside.key), key
     return "", ""
 
