@@ -1,77 +1,203 @@
-"""`pai-lsp expand`: what a job runs, and the job to submit that every released cluster runs so."""
+"""`pai-lsp expand`: the job that every released cluster runs as it is meant, and what runs."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import FINDINGS
+from pai_lsp.cli import FINDINGS, OWN_FAILURE, WRONG_USAGE
 from pai_lsp.commands.known_rules import BY_CODE, KNOWN_RULES
 from pai_lsp.commands.targets import STANDARD_INPUT, Configurations
 from pai_lsp.diagnostic import Diagnostic, Severity
 from pai_lsp.document import Document, check
 from pai_lsp.expand.as_is import released_run
+from pai_lsp.expand.effective import CANNOT_BE_EXPANDED, effective_job
+from pai_lsp.expand.released_commands import role_values
+from pai_lsp.expand.script import effective_parts, released_script, script
+from pai_lsp.expand.write import expanded
 from pai_lsp.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.hidden_values import hidden_spans, without_hidden_words
+from pai_lsp.job import Job
 from pai_lsp.report import render
 from pai_lsp.report.results import CheckedFile, Results, with_hidden
-from pai_lsp.report.terminal import terminal_for
+from pai_lsp.report.terminal import terminal_for, visible
 from pai_lsp.rules.files import unreadable_file
+from pai_lsp.spelling import did_you_mean
+from pai_lsp.syntax import parse
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
 
     from pai_lsp.expand.as_is import ReleasedRun, RoleRun
 
 _VERSION = 1
+# What the expansion itself is the answer to.
+_ANSWERED = frozenset({"needs-expansion", "refused-until-expanded"})
 
 _DESCRIPTION = """\
-Shows what a job runs.
+Expands a job: prints one that every released cluster takes and runs as it is meant.
+
+Prerequisites that are required, from the job, from extras.reference_prerequisites or from a marketplace, come into the
+job; template variables are filled; storages go to extras; commands for taskFails and containerExit become an EXIT trap;
+commands that the released runtime would change (several lines, quotes, backslashes) are written so that it does not.
+Comments, order and formatting of everything else stay. Secrets stay references.
+"""
+
+_EPILOG = """\
+formats:
+  yaml    the job to submit
+  script  for reading: what runs before, the commands, what runs after, each with where it is written
+  json    the scripts and commands by task role as the released runtime writes them:
+          {"version": 1, "taskRoles": {"ROLE": {"pre": [...], "command": "...", "post": [...]}}}
+
+findings go to standard error. What can not be expanded gives no output.
+
+exit status:
+  0  done      1  the job can not be expanded, or with --check the file differs      2  wrong usage
+  3  the output could not be written
+
+examples:
+  pai-lsp expand train.pai.yaml > released.yaml
+  pai-lsp expand train.pai.yaml --format script --task-role worker
+  pai-lsp expand train.pai.yaml --as-is                      what runs if it is submitted unexpanded
+  pai-lsp expand train.pai.yaml --output released.yaml --check    for pre-commit and CI
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe `pai-lsp expand`."""
     parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
     add = parser.add_argument
     add("job", metavar="JOB", help="a job file, or - for standard input")
-    add("--as-is", action="store_true", help="what a released cluster runs when the file is submitted as it is")
-    add("--format", choices=("json",), help="form of the output")
-    add("--task-role", metavar="ROLE", help="only this task role")
+    add("--as-is", action="store_true", help="show what a released cluster runs when the file is submitted unexpanded")
+    add("--inline", action="store_true", help="put commands of callbacks into the task roles' own commands")
+    add("--format", choices=("yaml", "json", "script"), help="form of the output (default: yaml; with --as-is json)")
+    add("--task-role", metavar="ROLE", help="only this task role; with yaml, the only one that --inline is for")
+    add("--output", metavar="FILE", help="write to this file")
+    add("--check", action="store_true", help="write nothing; status 1 when the file of --output is not up to date")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Expand the job and print what comes of it."""
+    form = arguments.format or ("json" if arguments.as_is else "yaml")
+    if problem := _wrong_usage(arguments, form):
+        return _refused(problem)
     document = _document(arguments.job)
     if isinstance(document, CheckedFile):
         _report(document)
         return FINDINGS
-    found = [*check(document)]
-    run = released_run(document.job) if not document.syntax.problems else None
-    if run is None or run.stops:
-        found += [
-            Diagnostic("cannot-be-expanded", Severity.ERROR, stop.span, stop.message)
-            for stop in (run.stops if run else ())
-        ]
-        _report(_reported(document, found))
+    roles = [role.name for role in document.job.task_roles]
+    if arguments.task_role is not None and arguments.task_role not in roles:
+        near = did_you_mean(arguments.task_role, roles)
+        return _refused(f"the job has no task role '{visible(arguments.task_role)}'{near}")
+    result = _as_is(document.job, form, arguments) if arguments.as_is else _expanded(document.job, form, arguments)
+    _report(_reported(document, result, ignored=frozenset() if arguments.as_is else _ANSWERED))
+    if result.output is None:
         return FINDINGS
-    _report(_reported(document, found))
-    sys.stdout.write(run_as_json(run))
-    return 0
+    if arguments.output is None:
+        sys.stdout.write(result.output)
+        return 0
+    return _compared(arguments.output, result.output) if arguments.check else _written(arguments.output, result.output)
 
 
-def run_as_json(run: ReleasedRun) -> str:
-    """The scripts and commands by task role, as one JSON object."""
-    roles = {name: _role_as_json(role) for name, role in run.roles.items()}
-    return json.dumps({"version": _VERSION, "taskRoles": roles}, indent=2) + "\n"
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What to print; None when there is nothing for the reasons in `problems`."""
+
+    output: str | None
+    problems: tuple[Diagnostic, ...] = ()
+
+
+def _as_is(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
+    if job.syntax.problems:
+        return _Result(None, effective_job(job).problems)
+    return _run_result(released_run(job), form, arguments)
+
+
+def _expanded(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
+    inlined = [role.name for role in job.task_roles if arguments.task_role in {None, role.name}]
+    found = expanded(job, inlined if arguments.inline else ())
+    if found.text is None or form == "yaml":
+        return _Result(found.text, found.problems)
+    if form == "script" and not arguments.inline:
+        effective, values = effective_job(job), role_values(job)
+        chosen = [role for role in effective.roles if arguments.task_role in {None, role.role.name}]
+        scripts = {role.role.name: script(effective_parts(job, role, values[role.role.name])) for role in chosen}
+        return _Result(_scripts(scripts))
+    return _run_result(released_run(Job(parse(found.text), job.settings, job.lookup)), form, arguments)
+
+
+def _run_result(run: ReleasedRun, form: str, arguments: argparse.Namespace) -> _Result:
+    if run.stops:
+        problems = (Diagnostic(CANNOT_BE_EXPANDED, Severity.ERROR, stop.span, stop.message) for stop in run.stops)
+        return _Result(None, tuple(problems))
+    roles = {name: role for name, role in run.roles.items() if arguments.task_role in {None, name}}
+    if form == "script":
+        return _Result(_scripts({name: released_script(role) for name, role in roles.items()}))
+    values = {name: _role_as_json(role) for name, role in roles.items()}
+    return _Result(json.dumps({"version": _VERSION, "taskRoles": values}, indent=2) + "\n")
 
 
 def _role_as_json(role: RoleRun) -> dict[str, object]:
     return {"pre": list(role.pre), "command": role.command, "post": list(role.post)}
+
+
+def _scripts(scripts: dict[str, str]) -> str:
+    if len(scripts) == 1:
+        return next(iter(scripts.values()))
+    return "\n".join(f"# === each task of '{name}' ===\n\n{text}" for name, text in scripts.items())
+
+
+def _wrong_usage(arguments: argparse.Namespace, form: str) -> str | None:
+    if arguments.as_is and arguments.inline:
+        return "--as-is shows the file as it is; --inline changes it"
+    if arguments.as_is and form == "yaml":
+        return "--as-is has no yaml: it is the file itself"
+    if arguments.check and arguments.output is None:
+        return "--check needs the file of --output to compare with"
+    if arguments.task_role is not None and form == "yaml" and not arguments.inline:
+        return "a job is expanded as a whole; --task-role is for --format script, --format json and --inline"
+    is_same = (
+        arguments.output is not None and arguments.job != STANDARD_INPUT and _same(arguments.output, arguments.job)
+    )
+    return "--output names the job itself" if is_same else None
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return Path(one).samefile(other)
+    except OSError:
+        return False
+
+
+def _refused(problem: str) -> int:
+    sys.stderr.write(f"pai-lsp expand: {problem}\n")
+    return WRONG_USAGE
+
+
+def _compared(path: str, output: str) -> int:
+    try:
+        is_same = Path(path).read_bytes() == output.encode("utf-8")
+    except OSError as error:
+        sys.stderr.write(f"pai-lsp expand: {visible(path)}: {(error.strerror or str(error)).lower()}\n")
+        return FINDINGS
+    if not is_same:
+        sys.stderr.write(f"pai-lsp expand: {visible(path)} is not up to date; run the same without --check\n")
+    return 0 if is_same else FINDINGS
+
+
+def _written(path: str, output: str) -> int:
+    try:
+        Path(path).write_bytes(output.encode("utf-8"))
+    except OSError as error:
+        sys.stderr.write(f"pai-lsp expand: {visible(path)}: {(error.strerror or str(error)).lower()}\n")
+        return OWN_FAILURE
+    return 0
 
 
 def _document(path: str) -> Document | CheckedFile:
@@ -87,9 +213,12 @@ def _document(path: str) -> Document | CheckedFile:
     return Document(source.text, configuration.settings, name)
 
 
-def _reported(document: Document, found: Iterable[Diagnostic]) -> CheckedFile:
-    """The findings that matter, with the values of secrets hidden."""
-    diagnostics = tuple(sorted((one for one in found if one.severity <= Severity.WARNING), key=_place))
+def _reported(document: Document, result: _Result, *, ignored: frozenset[str]) -> CheckedFile:
+    """The findings that matter with what the expansion itself found, the values of secrets hidden."""
+    findings = [one for one in check(document) if one.severity <= Severity.WARNING and one.code not in ignored]
+    errors = [one for one in findings if one.severity is Severity.ERROR]
+    new = [one for one in result.problems if not any(one.span.overlaps(error.span) for error in errors)]
+    diagnostics = tuple(sorted([*findings, *new], key=_place))
     hidden = hidden_spans(document, diagnostics) if diagnostics else ()
     shown = tuple(without_hidden_words(one, document.text, hidden) for one in diagnostics)
     return CheckedFile(document.path or "", with_hidden(document.text, hidden), shown, hidden)

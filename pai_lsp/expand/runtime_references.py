@@ -6,9 +6,11 @@ Source: openpai-runtime, src/init.d/initializer.py, replace_ref.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.expand.runtime_reading import RuntimeStopError
+from pai_lsp.text import Span
 
 if TYPE_CHECKING:
     from pai_lsp.expand.runtime_reading import RuntimeRole
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 _REFERENCE = re.compile(r"<%(\s*)\$([\s\S]*?)(\s*)%>")
 _OPENING = re.compile(r"<%(\s*)\$")
 _CLOSING = re.compile(r"(\s*)%>")
+_SERVER_INDEX = re.compile(r"\[\s*([0-9]+)\s*\]")
 _INDEXES = re.compile(r"([\s\S]*?)\[(\s*)([0-9]+)(\s*)\]")
 
 
@@ -39,6 +42,32 @@ def with_references_filled(text: str, role: RuntimeRole, *, shows_secrets: bool)
         return match[0] if path.split(".")[0] == "secrets" and not shows_secrets else value
 
     return _REFERENCE.sub(replaced, text)
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeReference:
+    """One `<% $… %>` of a text: where it stands, and its path without the `$`."""
+
+    span: Span
+    path: str
+
+    @property
+    def names_secret(self) -> bool:
+        """Whether it stands for a secret."""
+        return self.path.split(".")[0] == "secrets"
+
+    @property
+    def server_path(self) -> str:
+        """The path as the rest-server looks it up in commands, with `$` and with indexes behind dots."""
+        return "$" + _SERVER_INDEX.sub(r".\1", self.path)
+
+
+def references(text: str) -> tuple[RuntimeReference, ...]:
+    """The references of a text that the runtime fills."""
+    return tuple(
+        RuntimeReference(Span(*match.span()), _CLOSING.sub("", _OPENING.sub("", match[0])))
+        for match in _REFERENCE.finditer(text)
+    )
 
 
 def names_secret(text: str) -> bool:

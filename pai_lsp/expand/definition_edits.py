@@ -1,0 +1,231 @@
+"""Edits that turn a definition of the job into its released form, where it stands; and new definitions as values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.definition import LEGACY_TYPES, PLUGIN_PREFIX, STORAGE_PLUGINS
+from pai_lsp.edits import insert_entry
+from pai_lsp.expand.filling import is_filled, step_value
+from pai_lsp.expand.quoting import surviving
+from pai_lsp.expand.released_form import CALLBACK_MOMENTS, EXTENDED_KEYS, is_extended_event
+from pai_lsp.expand.tree_edits import column, without_entries, without_items
+from pai_lsp.expand.yaml_text import flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
+from pai_lsp.platform import events
+from pai_lsp.plugin_parameters import Damage, damages
+from pai_lsp.syntax import Mapping, Scalar, Sequence, Style, plain_value, walk
+from pai_lsp.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.definition import Definition
+    from pai_lsp.expand.effective import CmdPluginEntry, Commands, Prerequisite
+    from pai_lsp.syntax import Entry
+
+# The items of a callback in their released form, by identity of its `Commands`.
+Items = dict[int, tuple[str, ...]]
+
+_COMMAND_KEYS = frozenset({"callbacks", "preCommands", "postCommands"})
+# What only people read; a quote in it that stops the runtime may be another one.
+_TEXT_KEYS = frozenset({"description", "contributor", "version"})
+
+
+def definition_edits(
+    text: str, definition: Definition, prerequisite: Prerequisite | None, items: Items
+) -> tuple[TextEdit, ...]:
+    """What must change in a definition that stays in the job; nothing in one of the released protocol.
+
+    prerequisite: the definition with the values of its variables; None when no task role needs it.
+    """
+    node = definition.node
+    if node.merged or node.entry("plugin_params"):
+        return _rewritten(text, definition, prerequisite, items)
+    removed = [entry for key in EXTENDED_KEYS if (entry := node.own(key))]
+    kept_type = definition.type if definition.type in LEGACY_TYPES else "script"
+    edits: list[TextEdit] = []
+    inserted: list[str] = []
+    if (entry := node.own("type")) is None:
+        inserted.append(f"type: {kept_type}")
+    elif kept_type != definition.type:
+        edits.append(TextEdit(entry.value.span, kept_type))
+    plugin = definition.extended_plugin
+    if definition.type == "dockerimage":
+        removed += [entry for key in ("plugin", "failurePolicy", "callbacks") if (entry := node.own(key))]
+    elif plugin in STORAGE_PLUGINS:
+        removed += [entry for key in ("plugin",) if (entry := node.own(key))]
+    elif plugin is not None and definition.runtime_plugin is None:
+        full_name = f"{PLUGIN_PREFIX}.{plugin}" if "." not in plugin else plugin
+        if definition.plugin_scalar:
+            edits.append(TextEdit(definition.plugin_scalar.span, full_name))
+        else:
+            inserted.append(f"plugin: {full_name}")
+    if definition.type != "dockerimage" and plugin == "cmd":
+        commands = prerequisite.commands if prerequisite else ()
+        found, emptied = callback_edits(text, node, commands, items)
+        edits += found
+        removed += emptied
+    if inserted and node.is_flow:
+        return _rewritten(text, definition, prerequisite, items)
+    if inserted:
+        edits.append(insert_entry(text, node, "\n".join(inserted), _behind_name(node, removed)))
+    edits += without_entries(text, node, removed)
+    edits += _filled_edits(definition, prerequisite, removed)
+    return tuple(edits)
+
+
+def callback_edits(
+    text: str, holder: Mapping, commands: tuple[Commands, ...], items: Items
+) -> tuple[list[TextEdit], list[Entry]]:
+    """Edits of a `cmd` plugin's parameters, and the keys that are left without anything.
+
+    Callbacks of events that no released cluster has are taken out: what they do is done elsewhere.
+    """
+    edits: list[TextEdit] = []
+    for one in commands:
+        if one.moment in CALLBACK_MOMENTS and id(one) in items:
+            edits += _command_edits(text, one, items[id(one)])
+    entry = holder.entry("callbacks")
+    if entry is None or not isinstance(entry.value, Sequence):
+        return edits, []
+    removed: set[int] = set()
+    for number, callback in enumerate(entry.value.items):
+        event = callback.get("event") if isinstance(callback, Mapping) else None
+        if not isinstance(event, Scalar) or not is_extended_event(event.text):
+            continue
+        replacement = events()[event.text].replacement
+        if replacement is None:
+            removed.add(number)
+        else:
+            edits.append(TextEdit(event.span, replacement))
+    if removed and len(removed) == len(entry.value.items):
+        return edits, [entry]
+    return [*edits, *without_items(text, entry.value, removed)], []
+
+
+def new_definition(prerequisite: Prerequisite, name: str, items: Items) -> dict[str, Any]:
+    """The released form of a prerequisite whose definition does not stand in the job, as a plain value."""
+    definition = prerequisite.definition
+    kind = definition.type if definition.type in LEGACY_TYPES[1:] else "script"
+    plugin = prerequisite.plugin or ""
+    found: dict[str, Any] = {"name": name, "type": kind}
+    if plugin:
+        found["plugin"] = plugin if "." in plugin else f"{PLUGIN_PREFIX}.{plugin}"
+    if (policy := definition.node.get("failurePolicy")) is not None:
+        found["failurePolicy"] = step_value(policy, prerequisite.step)
+    for entry in definition.parameters:
+        if entry.name not in _COMMAND_KEYS and (plugin != "cmd" or entry.name == "uri"):
+            found[entry.name] = step_value(entry.value, prerequisite.step)
+    if plugin == "cmd":
+        found["callbacks"] = [
+            {"event": one.moment.value, "commands": list(items[id(one)])}
+            for one in prerequisite.commands
+            if one.moment in CALLBACK_MOMENTS and one.items and id(one) in items
+        ]
+    return found
+
+
+def _rewritten(
+    text: str, definition: Definition, prerequisite: Prerequisite | None, items: Items
+) -> tuple[TextEdit, ...]:
+    """The whole definition written anew, for forms that no small edits can bring about."""
+    node = definition.node
+    kept = {entry.name: entry.value for entry in node.effective_entries() if entry.name not in EXTENDED_KEYS}
+    if prerequisite is None:
+        value: dict[str, Any] = {key: plain_value(one) for key, one in kept.items() if key not in _COMMAND_KEYS}
+        value["type"] = definition.type if definition.type in LEGACY_TYPES else "script"
+        value.pop("plugin", None)
+    else:
+        value = new_definition(prerequisite, definition.name, items)
+        value |= {
+            key: step_value(one, prerequisite.step)
+            for key, one in kept.items()
+            if key not in value and key not in _COMMAND_KEYS
+        }
+        value["type"] = definition.type if definition.type in LEGACY_TYPES else "script"
+    # What its author wrote first stays first.
+    ordered = {key: value[key] for key in (*kept, *value) if key in value}
+    if node.is_flow:
+        return (TextEdit(node.span, flow_value(ordered)),)
+    pad = " " * column(text, node.span.start)
+    first, *rest = value_lines(ordered)
+    return (TextEdit(node.span, "\n".join([first, *indented(rest, pad)])),)
+
+
+def _behind_name(node: Mapping, removed: list[Entry]) -> Entry | None:
+    """The key behind which a new one is best written; None for the last."""
+    gone = {id(entry) for entry in removed}
+    for key in ("type", "name"):
+        entry = node.own(key)
+        if entry is not None and id(entry) not in gone:
+            return entry
+    return None
+
+
+def _filled_edits(
+    definition: Definition, prerequisite: Prerequisite | None, removed: list[Entry]
+) -> Iterator[TextEdit]:
+    """Variables in whatever is no command, and quotes that would stop the runtime."""
+    if prerequisite is None:
+        return
+    gone = {id(entry) for entry in removed}
+    for entry in definition.node.entries:
+        if id(entry) in gone or (prerequisite.plugin == "cmd" and entry.name in _COMMAND_KEYS):
+            continue
+        for scalar in walk(entry.value):
+            if not isinstance(scalar, Scalar):
+                continue
+            if is_filled(scalar, prerequisite.step):
+                value = step_value(scalar, prerequisite.step)
+                yield TextEdit(scalar.span, scalar_line(value) if scalar.is_block else flow_scalar(value))
+            elif entry.name in _TEXT_KEYS and prerequisite.plugin and Damage.QUOTES in damages(scalar.text):
+                yield TextEdit(scalar.span, flow_scalar(scalar.text.replace('"', "'")))
+
+
+def _command_edits(text: str, commands: Commands, items: tuple[str, ...]) -> Iterator[TextEdit]:
+    """Write the items of one list of commands in their released form; untouched where they are that already."""
+    place = commands.place
+    if isinstance(place, Scalar):
+        yield TextEdit(place.span, flow_value(list(items)))
+        return
+    if not isinstance(place, Sequence):
+        return
+    written = commands.items
+    if len(written) == len(place.items):
+        # Item by item, as long as each comes to the same alone as among the others.
+        parts = [surviving([item.text]) for item in written]
+        if tuple(line for part in parts for line in part) == items:
+            for item, part in zip(written, parts, strict=True):
+                if part != (item.scalar.text,) or not isinstance(item.scalar.runtime_value, str):
+                    yield TextEdit(item.scalar.span, _items_text(text, place, item.scalar, part))
+            return
+    yield TextEdit(place.span, _list_text(text, place, items))
+
+
+def _items_text(text: str, sequence: Sequence, scalar: Scalar, parts: tuple[str, ...]) -> str:
+    """Items in place of one, its dash still standing."""
+    if sequence.is_flow:
+        return ", ".join(map(flow_value, parts))
+    if len(parts) == 1 and scalar.style in {Style.SINGLE, Style.DOUBLE} and "\n" not in parts[0]:
+        return flow_value(parts[0])
+    return _list_text(text, sequence, parts).removeprefix("- ")
+
+
+def _list_text(text: str, sequence: Sequence, parts: tuple[str, ...]) -> str:
+    """A list in the style and at the place of another, without the indentation of its first line."""
+    if sequence.is_flow:
+        return flow_value(list(parts))
+    pad = " " * column(text, sequence.span.start)
+    lines = [line for part in parts for line in item_lines(part)]
+    return "\n".join([lines[0], *indented(lines[1:], pad)]) if lines else "[]"
+
+
+def plugin_edits(text: str, plugin: CmdPluginEntry, items: Items) -> tuple[TextEdit, ...]:
+    """What must change in an entry of the `cmd` plugin under `extras`."""
+    holder = plugin.entry.parameters
+    if not isinstance(holder, Mapping):
+        return ()
+    edits, emptied = callback_edits(text, holder, plugin.commands, items)
+    for entry in emptied:
+        edits.append(TextEdit(entry.value.span, "[]"))
+    return tuple(edits)

@@ -1,0 +1,111 @@
+"""What expansion puts around a task role's commands: the exit trap in front, and commands of inlined callbacks."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pai_lsp.diagnostic import Diagnostic, Severity
+from pai_lsp.expand.effective import CANNOT_BE_EXPANDED, CmdPluginEntry, Moment, Prerequisite
+from pai_lsp.expand.exit_trap import Hook, exit_trap
+from pai_lsp.expand.released_commands import CanNotExpressError, command_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pai_lsp.expand.effective import CommandItem, EffectiveRole
+    from pai_lsp.expand.released_commands import RoleValues
+    from pai_lsp.job import Job
+    from pai_lsp.text import Span
+
+# Shell words that end or replace the shell they stand in, or take its trap.
+_LEAVES = re.compile(r"(?:^|[\s;&|({])(?:exit|exec|trap|return)(?:$|[\s;&|)}])")
+# A command that replaces the shell, so that no trap runs; `exec` with nothing but redirections does not.
+_EXEC = re.compile(r"(?:^|[;&|({\n])\s*exec\s+(?![0-9]*[<>])\S", re.MULTILINE)
+_OWN_TRAP = re.compile(r"(?:^|[;&|({\n])\s*trap\s[^\n]*?\b(?:EXIT|0)\b", re.MULTILINE)
+
+Source = Prerequisite | CmdPluginEntry
+
+
+@dataclass(frozen=True, slots=True)
+class AddedCommands:
+    """What stands in front of a role's commands and behind them, one text an item."""
+
+    front: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
+
+
+def added_commands(
+    job: Job, role: EffectiveRole, values: RoleValues, inlined: tuple[Source, ...], report: Callable[[Diagnostic], None]
+) -> AddedCommands:
+    """The exit trap for the role's hooks, and the commands of `inlined`, in start order."""
+    front: list[str] = []
+    hooks: list[Hook] = []
+    for source in reversed(role.sources):
+        for moment in (Moment.FAILURE, Moment.EXIT):
+            if items := source.moments(moment):
+                text = _text(source, items, values, report)
+                hooks.append(Hook(moment, owner(source), text, source.ignores_failure))
+    if hooks:
+        _check_commands(job, role, hooks, report)
+        front.append(exit_trap(hooks))
+    front += [part for source in inlined if (part := _inlined(source, Moment.START, values, report))]
+    behind = [part for source in reversed(inlined) if (part := _inlined(source, Moment.SUCCESS, values, report))]
+    return AddedCommands(tuple(front), tuple(behind))
+
+
+def owner(source: Source) -> str:
+    """Whose commands these are, in words."""
+    return f"'{source.definition.name}'" if isinstance(source, Prerequisite) else "the cmd plugin of extras"
+
+
+def place_of(source: Source, items: tuple[CommandItem, ...]) -> Span:
+    """Where the job says so, or names what says so in another file."""
+    if isinstance(source, Prerequisite) and not source.is_own:
+        return source.entry.reference.span
+    return items[0].scalar.span
+
+
+def _text(
+    source: Source, items: tuple[CommandItem, ...], values: RoleValues, report: Callable[[Diagnostic], None]
+) -> str:
+    try:
+        return command_text([item.text for item in items], values)
+    except CanNotExpressError as error:
+        report(Diagnostic(CANNOT_BE_EXPANDED, Severity.ERROR, place_of(source, items), str(error)))
+        return ""
+
+
+def _inlined(source: Source, moment: Moment, values: RoleValues, report: Callable[[Diagnostic], None]) -> str:
+    """A callback's commands among the role's: with the options of a callback as far as that matters."""
+    items = source.moments(moment)
+    if not items:
+        return ""
+    text = _text(source, items, values, report)
+    # A callback knows neither nounset nor pipefail, which only matter where there is a variable or a pipe.
+    is_open = "$" in text or "|" in text
+    before = [f"# {moment.value} of {owner(source)}"]
+    after: list[str] = []
+    if _LEAVES.search(text):
+        options = f"set {'+' if source.ignores_failure else '-'}o errexit +o nounset +o pipefail"
+        return "\n".join([*before, "(", options, text, ")"])
+    if source.ignores_failure:
+        before.append("set +o errexit")
+        after.append("set -o errexit")
+    if is_open:
+        before.append("set +o nounset +o pipefail")
+        after.append("set -o nounset -o pipefail")
+    return "\n".join([*before, text, *after])
+
+
+def _check_commands(job: Job, role: EffectiveRole, hooks: list[Hook], report: Callable[[Diagnostic], None]) -> None:
+    """See that the role's commands leave the trap alone."""
+    text = job.command_text(role.role)
+    found = _OWN_TRAP.search(text.text) or _EXEC.search(text.text)
+    if found:
+        events = " and ".join(dict.fromkeys(f"{hook.moment.value} of {hook.owner}" for hook in hooks))
+        start = found.start() + len(found[0]) - len(found[0].lstrip(" \t\n;&|({"))
+        span = text.span(start, found.end())
+        message = f"this takes the place of the EXIT trap that runs {events}"
+        report(Diagnostic(CANNOT_BE_EXPANDED, Severity.ERROR, span, message))

@@ -1,0 +1,73 @@
+"""A task role's `prerequisites` with everything that is required written out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.expand.tree_edits import column, item_span, without_entries
+from pai_lsp.expand.yaml_text import flow_scalar, scalar_line
+from pai_lsp.syntax import Scalar, Sequence
+from pai_lsp.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping as MappingOf
+
+    from pai_lsp.job import TaskRole
+
+
+def role_list_edits(
+    text: str, role: TaskRole, names: tuple[str, ...], released: MappingOf[int, str]
+) -> tuple[TextEdit, ...]:
+    """Edits that make the role list these names in this order, lines that stay being left alone.
+
+    released: the name that a written reference (by identity of its scalar) has in the released job, if it is listed.
+    """
+    entry = role.field("prerequisites")
+    if entry is None or role.node is None or not isinstance(entry.value, Sequence):
+        return ()
+    sequence = entry.value
+    if tuple(item.text if isinstance(item, Scalar) else "" for item in sequence.items) == names:
+        return ()
+    if not names:
+        own = role.node.own("prerequisites")
+        if own is entry and len(role.node.entries) > 1:
+            return without_entries(text, role.node, [entry])
+        return (TextEdit(sequence.span, "[]"),)
+    if sequence.is_flow:
+        return (TextEdit(sequence.span, f"[{', '.join(map(flow_scalar, names))}]"),)
+    return _block_edits(text, sequence, names, released)
+
+
+def _block_edits(
+    text: str, sequence: Sequence, names: tuple[str, ...], released: MappingOf[int, str]
+) -> tuple[TextEdit, ...]:
+    pad = " " * column(text, sequence.span.start)
+    edits: list[TextEdit] = []
+    done = 0
+    for number, item in enumerate(sequence.items):
+        line = _line(text, sequence, number)
+        name = released.get(id(item), "")
+        if name not in names[done:]:
+            edits.append(TextEdit(line, ""))
+            continue
+        at = names.index(name, done)
+        edits += _inserted(line.start, pad, names[done:at])
+        if isinstance(item, Scalar) and item.text != name:
+            edits.append(TextEdit(item.span, scalar_line(name)))
+        done = at + 1
+    end = _line(text, sequence, len(sequence.items) - 1).end
+    last = _inserted(end, pad, names[done:])
+    if last and end == len(text) and not text.endswith("\n"):
+        last = [TextEdit(edit.span, "\n" + edit.new_text.removesuffix("\n")) for edit in last]
+    return (*edits, *last)
+
+
+def _inserted(at: int, pad: str, names: tuple[str, ...]) -> list[TextEdit]:
+    return [TextEdit(Span(at, at), "".join(f"{pad}- {scalar_line(name)}\n" for name in names))] if names else []
+
+
+def _line(text: str, sequence: Sequence, number: int) -> Span:
+    span = item_span(text, sequence, number)
+    start = span.start - column(text, span.start)
+    end = text.find("\n", span.end)
+    return Span(start, len(text) if end < 0 else end + 1)
