@@ -8,10 +8,10 @@ import yaml
 from pai_lsp.document import Document
 from pai_lsp.masking import masked_span
 from pai_lsp.role_renaming import rename_role
-from pai_lsp.rules import characters, readers
+from pai_lsp.rules import anchors, characters, readers
 from pai_lsp.text import Span, apply_edits
 
-CODES = {rule.code for rule in (*characters.RULES, *readers.RULES)}
+CODES = {rule.code for rule in (*characters.RULES, *readers.RULES, *anchors.RULES)}
 
 JOB = """\
 name: train # a

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from pai_lsp.rules import (
+    anchors,
     characters,
     commands,
     completion,
@@ -27,6 +28,7 @@ from pai_lsp.rules import (
     plugins,
     prerequisites,
     readers,
+    readings,
     references,
     require,
     resources,
@@ -47,6 +49,8 @@ RULES = (
     *syntax.RULES,
     *characters.RULES,
     *readers.RULES,
+    *anchors.RULES,
+    *readings.RULES,
     *structure.RULES,
     *values.RULES,
     *names.RULES,

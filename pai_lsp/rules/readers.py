@@ -1,7 +1,8 @@
 """Rules about the two readers of a job: what the rest-server's js-yaml takes and the runtime's PyYAML does not.
 
 The rest-server stores the text of the job, and the runtime's init container reads that text again, so a job can be
-accepted and then die before its first command. Characters that do so are the business of pai_lsp/rules/characters.py.
+accepted and then die before its first command. Single characters that do so are the business of characters.py, anchors
+of anchors.py, and names of readings.py.
 """
 
 from __future__ import annotations
@@ -9,101 +10,23 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import quote_fix
 from pai_lsp.masking import masked_span
 from pai_lsp.syntax import Mapping, Scalar, Sequence, Style, walk
-from pai_lsp.template_uses import TemplatePlace
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Anchor, Entry, Node
-    from pai_lsp.template_uses import TemplateUse
+    from pai_lsp.syntax import Entry, Node
 
 # Plain scalars of which PyYAML may fail to make a value: the two special ones, numbers without digits, wrong dates.
 _MAYBE_UNREADABLE = re.compile(r"=|<<|[-+]?0[bx]_+|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*", re.DOTALL)
 _FIRST_CHARACTERS = frozenset("=<+-0123456789")
-# Names that YAML 1.1 may take for something else than text.
-_MAYBE_OTHERWISE = re.compile(r"(?:yes|no|on|off|true|false|null|~)?$|[-+.0-9]", re.IGNORECASE)
 # Where a key may be a list or a mapping: explicit, an alias, in front of a colon, or alone in braces.
 _MAYBE_COLLECTION_KEY = re.compile(r"[\]}][ \t]*:|\?\s|\*|[{,]\s*[\[{]")
-
-
-@rule(Severity.ERROR)
-def redefined_anchor(job: Job) -> Iterator[Finding]:
-    """An anchor is defined twice.
-
-    The rest-server takes the latest, as YAML 1.2 has it. The runtime's reader refuses the file, so every task dies in
-    its init container: "found duplicate anchor".
-    Source: PyYAML, composer.py, compose_node.
-
-        parameters:
-          first: &rate "0.1"
-          second: &rate "0.2"
-          #        ^^^^ error
-
-    Good:
-
-        parameters:
-          first: &first "0.1"
-          second: &second "0.2"
-    """
-    if len({anchor.name for anchor in job.syntax.anchors}) == len(job.syntax.anchors) or job.is_catalogue:
-        return
-    masked = masked_span(job.text)
-    first: dict[str, Anchor] = {}
-    for anchor in job.syntax.anchors:
-        if anchor.span.start in masked:
-            continue
-        earlier = first.setdefault(anchor.name, anchor)
-        if earlier is not anchor:
-            message = f"the anchor '{anchor.name}' is defined already; the runtime's YAML reader refuses a second one"
-            related = (Related(earlier.span, "first defined here"),)
-            yield Finding(anchor.span, message, (_rename_anchor(job, anchor),), related)
-
-
-def _rename_anchor(job: Job, anchor: Anchor) -> Fix:
-    taken = {one.name for one in job.syntax.anchors}
-    new_name = next(name for number in range(2, len(taken) + 3) if (name := f"{anchor.name}{number}") not in taken)
-    places = [anchor.span, *(alias.span for alias in job.syntax.aliases if alias.anchor is anchor)]
-    return Fix(f"Rename to '{new_name}'", tuple(TextEdit(span, new_name) for span in places), safe=True)
-
-
-@rule(Severity.ERROR)
-def secrets_anchor(job: Job) -> Iterator[Finding]:
-    """An alias stands for something inside `secrets`, which the runtime does not see.
-
-    The rest-server replaces the text of `secrets` before it stores the job. The runtime then finds the alias without
-    its anchor, and every task dies in its init container: "found undefined alias". Refer to the secret instead, as
-    `<% $secrets.name %>`, or define the anchor elsewhere.
-    Sources: rest-server, utils/protocolSecret.js; PyYAML, composer.py, compose_node.
-
-        secrets:
-          token: &token "not-a-real-one"
-        parameters:
-          key: *token
-          #     ^^^^^ error
-        taskRoles: {}
-
-    Good:
-
-        secrets:
-          token: "not-a-real-one"
-        parameters:
-          key: plain
-        taskRoles: {}
-    """
-    if not job.syntax.aliases or job.is_catalogue:
-        return
-    masked = masked_span(job.text)
-    for alias in job.syntax.aliases:
-        anchor = alias.anchor
-        if anchor is not None and anchor.span.start in masked and alias.span.start not in masked:
-            message = f"'{alias.name}' is defined inside 'secrets', which the runtime does not see"
-            yield Finding(alias.span, message, related=(Related(anchor.span, "defined here"),))
 
 
 @rule(Severity.ERROR)
@@ -225,128 +148,10 @@ def collection_key(job: Job) -> Iterator[Finding]:
         yield Finding(key.span, message, (quoted,) if is_plain else ())
 
 
-@rule(Severity.ERROR)
-def runtime_reads_otherwise(job: Job) -> Iterator[Finding]:
-    """A name is text to the rest-server and something else to the runtime, which then does not find what it names.
-
-    `yes`, `no`, `on` and `off` are truth values in YAML 1.1, `1_` is a number, and the key `1` is no text. When a
-    prerequisite is called so in quotes and named without them, or the other way round, or when `<% $parameters.on %>`
-    stands in a plugin's commands, the init container dies with a KeyError. In quotes a name is text to both readers.
-    Sources: PyYAML, resolver.py; openpai-runtime, src/init.d/initializer.py, collect_plugin_configs and replace_ref;
-    src/init.d/image_checker.py.
-
-        prerequisites:
-          - name: "on"
-            type: script
-            plugin: com.microsoft.pai.runtimeplugin.cmd
-        taskRoles:
-          worker:
-            prerequisites: [on]
-            #               ^^ error
-
-    Good:
-
-        prerequisites:
-          - name: "on"
-            type: script
-            plugin: com.microsoft.pai.runtimeplugin.cmd
-        taskRoles:
-          worker:
-            prerequisites: ["on"]
-    """
-    if job.is_catalogue:
-        return
-    yield from _names_read_otherwise(job)
-    yield from _parameters_read_otherwise(job)
-
-
-def _names_read_otherwise(job: Job) -> Iterator[Finding]:
-    for role in job.task_roles:
-        image = role.typed_references.get("dockerImage")
-        for reference in (*role.prerequisites, *((image,) if image else ())):
-            definition = job.definitions_by_name.get(reference.name)
-            if definition is None or definition.name_scalar is None:
-                continue
-            here, there = reference.scalar, definition.name_scalar
-            if not (_is_read_otherwise(here) or _is_read_otherwise(there)) or here.runtime_value == there.runtime_value:
-                continue
-            odd = here if _is_read_otherwise(here) else there
-            message = f"the runtime does not read '{odd.text}' as text, and finds no such prerequisite; quote it"
-            yield Finding(odd.span, message, (quote_fix(odd),))
-
-
-def _parameters_read_otherwise(job: Job) -> Iterator[Finding]:
-    odd = {name: entry for name, entry in job.parameters.items() if _is_read_otherwise(entry.key)}
-    if not odd:
-        return
-    reported: set[str] = set()
-    for use in job.template_uses:
-        steps = use.tag.steps
-        if use.place not in {TemplatePlace.DEFINITION, TemplatePlace.PLUGIN} or len(steps) < 2:
-            continue
-        name = str(steps[1].name)
-        if steps[0].name != "$parameters" or name not in odd or name in reported or not _runs(job, use):
-            continue
-        reported.add(name)
-        key = odd[name].key
-        message = f"the runtime does not read the key '{name}' as text, and finds no '$parameters.{name}'; quote it"
-        fixes = (quote_fix(key),) if isinstance(key, Scalar) and key.text == name else ()
-        yield Finding(key.span, message, fixes, (Related(use.span, "used here"),))
-
-
-def _runs(job: Job, use: TemplateUse) -> bool:
-    return use.definition is None or bool(job.roles_listing(use.definition))
-
-
-def _is_read_otherwise(node: Node) -> bool:
-    return (
-        isinstance(node, Scalar)
-        and node.style is Style.PLAIN
-        and _MAYBE_OTHERWISE.match(node.text) is not None
-        and not isinstance(node.runtime_value, (str, ValueError))
-    )
-
-
-@rule(Severity.WARNING)
-def plugin_role_read_otherwise(job: Job) -> Iterator[Finding]:
-    """A plugin's `taskroles` names a role that the runtime does not read as text, so the plugin never runs there.
-
-    `yes`, `no`, `on` and `off` are truth values in YAML 1.1. The runtime compares them with the role's name, finds no
-    match and leaves the plugin out without a word. In quotes a name is text to both readers.
-    Sources: PyYAML, resolver.py; openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
-
-        extras:
-          com.microsoft.pai.runtimeplugin:
-            - plugin: ssh
-              taskroles: [on]
-              #           ^^ warning
-
-    Good:
-
-        extras:
-          com.microsoft.pai.runtimeplugin:
-            - plugin: ssh
-              taskroles: ["on"]
-    """
-    for plugin in job.plugins:
-        for scalar in plugin.task_roles or ():
-            if _is_read_otherwise(scalar) and isinstance(scalar.value, str):
-                message = f"the runtime does not read '{scalar.text}' as text, and leaves the plugin out; quote it"
-                yield Finding(scalar.span, message, (quote_fix(scalar),))
-
-
 def _entries(node: Node | None) -> Iterator[Entry]:
     for below in walk(node):
         if isinstance(below, Mapping):
             yield from below.entries
 
 
-RULES = (
-    redefined_anchor,
-    secrets_anchor,
-    unreadable_value,
-    unquoted_question_mark,
-    collection_key,
-    runtime_reads_otherwise,
-    plugin_role_read_otherwise,
-)
+RULES = (unreadable_value, unquoted_question_mark, collection_key)
