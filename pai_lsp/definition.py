@@ -36,10 +36,11 @@ PROTOCOL_KEYS = frozenset(
 
 
 def name_span(scalar: Scalar) -> Span:
-    """The characters of a name without its quotes."""
-    if scalar.style in {Style.SINGLE, Style.DOUBLE} and len(scalar.span) >= 2:
-        return Span(scalar.span.start + 1, scalar.span.end - 1)
-    return scalar.span
+    """The characters of a name without its quotes, the second of which may be missing in a half-typed file."""
+    if scalar.style not in {Style.SINGLE, Style.DOUBLE} or not len(scalar.span):
+        return scalar.span
+    is_closed = len(scalar.span) >= len(scalar.text) + 2
+    return Span(scalar.span.start + 1, scalar.span.end - is_closed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 JOB_FILE = re.compile(r"\.pai\.ya?ml$", re.IGNORECASE)
+_LONGEST_MESSAGE = 500
 _SYNTAX_CODES = frozenset(kind.value for kind in ProblemKind)
 
 
@@ -114,9 +115,15 @@ def _report(rule: Rule, findings: Iterable[Finding], document: Document) -> list
     if severity is None:
         return []
     return [
-        Diagnostic(rule.code, severity, found.span, found.message, found.fixes, found.related, found.tags)
+        Diagnostic(rule.code, severity, found.span, _sentence(found.message), found.fixes, found.related, found.tags)
         for found in findings
     ]
+
+
+def _sentence(message: str) -> str:
+    """A message on one line, however long the name from the file that it tells."""
+    line = " ".join(message.split()) if not message.isprintable() else message
+    return line if len(line) <= _LONGEST_MESSAGE else f"{line[: _LONGEST_MESSAGE - 1]}…"
 
 
 def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
