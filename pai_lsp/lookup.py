@@ -20,12 +20,30 @@ class LookupState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class LookupAnswer:
-    """A catalogue's answer to a reference: definitions when found; `note` says more (the age of what is known, why)."""
+    """A catalogue's answer to a reference.
+
+    definitions: what was found.
+    note: more about it, in words: the age of what is known, or why nobody could be asked.
+    path: the file or address in which the definitions stand.
+    changed: how they differ from what the project has locked, in words; empty when they do not.
+    """
 
     state: LookupState
     definitions: tuple[Definition, ...] = ()
     note: str = ""
     path: str | None = None
+    changed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A definition as a list of suggestions shows it; `variables` are the template variables that it wants filled."""
+
+    reference: str
+    name: str
+    type: str = ""
+    summary: str = ""
+    variables: tuple[str, ...] = ()
 
 
 class Lookup(Protocol):
@@ -35,7 +53,10 @@ class Lookup(Protocol):
         """The definition(s) that `marketplace://…` or `http(s)://…` names."""
 
     def names(self) -> tuple[str, ...]:
-        """Every reference that `find` would find, for suggestions."""
+        """Every reference that `find` would find."""
+
+    def offers(self, typed: str, most: int) -> tuple[Offer, ...]:
+        """What to suggest where `typed` stands, the best first and at most so many; cheap in a large catalogue."""
 
 
 class NoLookup:
@@ -47,5 +68,10 @@ class NoLookup:
         return LookupAnswer(LookupState.UNKNOWN, note="no marketplace is configured")
 
     def names(self) -> tuple[str, ...]:
+        """Nothing is found."""
+        return ()
+
+    def offers(self, typed: str, most: int) -> tuple[Offer, ...]:
         """Nothing to suggest."""
+        del typed, most
         return ()

@@ -1,0 +1,135 @@
+"""Reads the definition files of a folder; touches the disk.
+
+Nothing outside of the folder is read: links that lead out of it are passed over, and no name in a reference ever
+becomes a part of a path.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pai_lsp.catalog.definition_text import read_definition_text
+from pai_lsp.catalog.shelf import Shelf, SourceState
+from pai_lsp.catalog.store import Stored
+from pai_lsp.files import YAML_ENDINGS, UnreadableFile, decoded, read_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pai_lsp.catalog.definition_text import DefinitionText
+    from pai_lsp.catalog.store import Store
+
+# A folder with more files is no marketplace; reading goes no further.
+MOST_FILES = 50_000
+MOST_BYTES = 10_000_000
+# Fewer files are read as fast as they are looked up.
+_WORTH_STORING = 200
+# Files changed within this time, in seconds, may change again without a new time on their stamp.
+_UNSETTLED = 2.0
+
+
+def read_directory(
+    directory: str, store: Store | None = None, before: Shelf | None = None, pause: Callable[[], None] = lambda: None
+) -> Shelf:
+    """What stands in the YAML files of a folder and those below it. Never raises.
+
+    Args:
+        directory: an absolute path.
+        store: keeps what was read of a large folder.
+        before: the folder as it was last read; files that have not changed are not read again.
+        pause: called between files, for a caller that wants others to have their turn.
+    """
+    if not Path(directory).is_dir():
+        return Shelf(directory, state=SourceState.UNREACHABLE, note=f"'{directory}' is no folder")
+    found, skipped = _files(directory)
+    known = {text.path: text for text in before.texts} if before else {}
+    stamps = dict(before.stamps) if before else {}
+    stored = store.load(directory) if store and before is None and len(found) >= _WORTH_STORING else None
+    if stored is not None:
+        known, stamps = {text.path: text for text in stored.texts}, dict(stored.stamps)
+    texts: list[DefinitionText] = []
+    new_stamps: dict[str, str] = {}
+    news = 0
+    for path, stamp in found:
+        text: DefinitionText | str | None = known.get(path) if stamp and stamps.get(path) == stamp else None
+        if text is None:
+            news += 1
+            text = _read(directory, path)
+            pause()
+        if isinstance(text, str):
+            skipped.append(text)
+            continue
+        texts.append(text)
+        if stamp:
+            new_stamps[path] = stamp
+    if store and len(found) >= _WORTH_STORING and (news or len(texts) != len(known)):
+        _keep(store, directory, Stored(tuple(texts), new_stamps))
+    faults = [f"{_below(directory, text.path)}, {text.fault}" for text in texts if text.fault]
+    return Shelf(directory, tuple(texts), skipped=(*skipped, *faults), stamps=new_stamps)
+
+
+def _files(directory: str) -> tuple[list[tuple[str, str]], list[str]]:
+    """The YAML files in a folder with a stamp that changes when they do, sorted; and what was passed over."""
+    found: list[tuple[str, str]] = []
+    skipped: list[str] = []
+    real = os.path.realpath(directory)
+    unsettled = time.time() - _UNSETTLED
+    folders = [directory]
+    while folders and len(found) < MOST_FILES:
+        folder = folders.pop()
+        try:
+            with os.scandir(folder) as listing:
+                entries = [entry for entry in listing if not entry.name.startswith(".")]
+        except OSError as error:
+            skipped.append(f"{_below(directory, folder)} can not be listed: {(error.strerror or 'an error').lower()}")
+            continue
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
+            elif entry.name.lower().endswith(YAML_ENDINGS):
+                reason, stamp = _looked_at(entry, real, unsettled)
+                if reason:
+                    skipped.append(f"{_below(directory, entry.path)} {reason}")
+                else:
+                    found.append((entry.path, stamp))
+    if len(found) >= MOST_FILES:
+        skipped.append(f"more than {MOST_FILES:,} files; the rest is not read")
+    return sorted(found)[:MOST_FILES], sorted(skipped)
+
+
+def _looked_at(entry: os.DirEntry[str], real: str, unsettled: float) -> tuple[str, str]:
+    """Why a file is passed over, or its stamp; neither for one that is read every time."""
+    try:
+        if entry.is_symlink() and not Path(os.path.realpath(entry.path)).is_relative_to(real):
+            return "is a link that leads out of the folder", ""
+        if not entry.is_file():
+            return "is no regular file", ""
+        status = entry.stat()
+    except OSError as error:
+        return f"can not be read: {(error.strerror or 'an error').lower()}", ""
+    if status.st_size > MOST_BYTES:
+        return f"is larger than {MOST_BYTES:,} bytes", ""
+    return "", f"{status.st_mtime_ns}:{status.st_size}" if status.st_mtime < unsettled else ""
+
+
+def _read(directory: str, path: str) -> DefinitionText | str:
+    """A file's definitions, or why it can not be read."""
+    data = read_bytes(path)
+    source = data if isinstance(data, UnreadableFile) else decoded(path, data)
+    if isinstance(source, UnreadableFile):
+        return f"{_below(directory, path)}: {source.message}"
+    return read_definition_text(path, source.text, item=Path(path).stem)
+
+
+def _keep(store: Store, directory: str, stored: Stored) -> None:
+    try:
+        store.save(directory, stored)
+    except OSError:  # next time it is read again
+        return
+
+
+def _below(directory: str, path: str) -> str:
+    return f"'{Path(path).relative_to(directory).as_posix()}'"

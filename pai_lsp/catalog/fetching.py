@@ -1,0 +1,185 @@
+"""Asks over HTTP, with a limit to everything: time, size, redirects, and how much of an answer is repeated to people.
+
+Proxies and certificates come from the environment (HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR). httpx is
+imported when something is asked, so that nobody else waits for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+from pai_lsp import __version__
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import httpx
+
+    from pai_lsp.catalog.token import Token
+
+_MOST_REDIRECTS = 3
+_MOST_QUOTED = 120
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How long and how much; times in seconds, sizes in bytes.
+
+    A whole catalogue comes in one answer (30 items are 121 KB), so that ten thousand items fit.
+    """
+
+    connect: float = 5.0
+    silence: float = 15.0
+    total: float = 60.0
+    size: int = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came; `is_unchanged` when it is still what `etag` in the request stands for."""
+
+    body: bytes = b""
+    etag: str = ""
+    is_unchanged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why nothing came, in words; `is_absent` when the server said that there is nothing."""
+
+    note: str
+    is_absent: bool = False
+
+
+def fetch(
+    url: str, *, accept: str, etag: str = "", token: Token | None = None, limits: Limits | None = None
+) -> Answer | Failure:
+    """Ask for an address and wait for the answer; not to be called where an event loop runs. Never raises."""
+    limits = limits or Limits()
+    headers = {"Accept": accept, "User-Agent": f"pai-lsp/{__version__}"}
+    if etag:
+        headers["If-None-Match"] = etag
+    if token is not None:
+        headers["Authorization"] = f"Bearer {token.secret}"
+    outcome = asyncio.run(_within(url, headers, limits))
+    if isinstance(outcome, Failure) and token is not None:
+        return Failure(token.hidden_in(outcome.note), outcome.is_absent)
+    return outcome
+
+
+async def _within(url: str, headers: dict[str, str], limits: Limits) -> Answer | Failure:
+    import httpx  # noqa: PLC0415 - as the file says
+
+    timeout = httpx.Timeout(limits.silence, connect=limits.connect)
+    try:
+        async with httpx.AsyncClient(headers=headers, timeout=timeout) as client:
+            return await asyncio.wait_for(_asked(client, url, limits), limits.total)
+    except (asyncio.TimeoutError, httpx.TimeoutException):
+        return Failure("it does not answer in time")
+    except httpx.ProxyError:
+        return Failure("the proxy does not let us through")
+    except httpx.ConnectError as error:
+        return Failure(_unconnected(error))
+    except httpx.DecodingError:
+        return Failure("its answer is packed in a way that can not be read")
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
+        return Failure("this is no address that can be asked")
+    except httpx.TransportError:
+        return Failure("the connection broke off")
+    except (OSError, ValueError) as error:
+        # What the environment names for certificates or as a proxy makes no sense.
+        return Failure(f"it can not be asked: {type(error).__name__} in the settings of the environment")
+
+
+async def _asked(client: httpx.AsyncClient, url: str, limits: Limits) -> Answer | Failure:
+    for _ in range(_MOST_REDIRECTS + 1):
+        async with client.stream("GET", url) as response:
+            if response.is_redirect:
+                target = urljoin(url, response.headers.get("location", ""))
+                if not _is_same_host(url, target):
+                    return Failure(f"it sends us to another host, '{_host(target)}', where we do not go")
+                url = target
+                continue
+            return await _answer(response, limits)
+    return Failure("it sends us round and round")
+
+
+async def _answer(response: httpx.Response, limits: Limits) -> Answer | Failure:
+    if response.status_code == 304:
+        return Answer(is_unchanged=True)
+    is_good = response.status_code == 200
+    most = limits.size if is_good else _MOST_QUOTED * 4
+    body = bytearray()
+    async for chunk in response.aiter_bytes():
+        body += chunk
+        if len(body) > most:
+            break
+    if not is_good:
+        return _refusal(response.status_code, bytes(body))
+    if len(body) > most:
+        return Failure(f"its answer is larger than {most:,} bytes")
+    return Answer(bytes(body), response.headers.get("etag", ""))
+
+
+def _refusal(status: int, body: bytes) -> Failure:
+    """What a status means for the user, with the server's own words where they are words."""
+    said = " ".join(body.decode("utf-8", "replace").split())
+    said = "".join(character for character in said if character.isprintable())[:_MOST_QUOTED]
+    quoted = f": '{said}'" if said and "<" not in said else ""
+    if status == 401:
+        return Failure(f"it does not accept the access token (401){quoted}")
+    if status == 403:
+        return Failure(f"it forbids this (403){quoted}")
+    if status in {404, 410}:
+        return Failure(f"there is nothing at this address ({status}){quoted}", is_absent=True)
+    if status >= 500:
+        return Failure(f"it has a failure of its own ({status}){quoted}")
+    return Failure(f"it answers with status {status}{quoted}")
+
+
+def _unconnected(error: BaseException) -> str:
+    causes = list(_causes(error))
+    for cause in causes:
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return f"its certificate is not trusted: {cause.verify_message}; see SSL_CERT_FILE"
+    if any(isinstance(cause, ssl.SSLError) for cause in causes):
+        return "no secure connection can be made"
+    for cause in causes:
+        if isinstance(cause, ConnectionRefusedError) or "refused" in str(cause):
+            return "nobody answers there: the connection is refused"
+    return "no connection can be made"
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _is_same_host(url: str, target: str) -> bool:
+    """Whether a redirect stays where it was; from http to https of the same name counts as staying."""
+    try:
+        here, there = urlsplit(url), urlsplit(target)
+        if there.scheme not in _DEFAULT_PORTS or there.username is not None:
+            return False
+        ports = [one.port or _DEFAULT_PORTS.get(one.scheme) for one in (here, there)]
+    except ValueError:
+        return False
+    if here.hostname != there.hostname:
+        return False
+    is_upgrade = (here.scheme, there.scheme) == ("http", "https") and ports == [80, 443]
+    return is_upgrade or (here.scheme == there.scheme and ports[0] == ports[1])
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""

@@ -1,0 +1,102 @@
+"""Where a project's definitions come from, with everything found that the configuration leaves unsaid.
+
+Looks at the disk for a folder `marketplace`, which needs no configuration.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pai_lsp.marketplace_settings import DirectorySource, Marketplace, ServerSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# The folder that is found without configuration.
+FOLDER_NAME = "marketplace"
+LOCK_NAME = ".pai-lsp.lock"
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogSetup:
+    """Where definitions come from, for all files of one project.
+
+    folder: the project's, an absolute path: the configuration's, or the one with the folder `marketplace`; empty for
+        neither.
+    sources: asked in this order; their directories are absolute.
+    found: the directory among them that nobody configured; empty for none.
+    """
+
+    folder: str = ""
+    sources: tuple[DirectorySource | ServerSource, ...] = ()
+    allowed_hosts: frozenset[str] = frozenset()
+    found: str = ""
+
+    @property
+    def directories(self) -> Iterator[str]:
+        """The directories among the sources."""
+        return (source.directory for source in self.sources if isinstance(source, DirectorySource))
+
+    @property
+    def servers(self) -> tuple[ServerSource, ...]:
+        """The servers among the sources."""
+        return tuple(source for source in self.sources if isinstance(source, ServerSource))
+
+    @property
+    def lock(self) -> str:
+        """The lock file's path, whether there is one or not; empty where no place is known for it."""
+        return str(Path(self.folder) / LOCK_NAME) if self.folder else ""
+
+    def directory_of(self, path: str) -> str | None:
+        """The source directory that a file, given by its absolute path, is in."""
+        return next((directory for directory in self.directories if Path(path).is_relative_to(directory)), None)
+
+
+def catalog_setup(marketplace: Marketplace | None, base: str, folder: str, top: str) -> CatalogSetup:
+    """The setup for the files of `folder`.
+
+    Args:
+        marketplace: what is configured; None without a configuration.
+        base: the absolute path that configured directories count from; empty without a configuration.
+        folder: the absolute path of the files' folder.
+        top: the absolute path above which no folder `marketplace` is searched: the workspace's, or the working one.
+    """
+    marketplace = marketplace or Marketplace()
+    sources = tuple(_absolute(source, base) for source in marketplace.sources)
+    setup = CatalogSetup(base, sources, marketplace.allowed_hosts)
+    if any(isinstance(source, DirectorySource) for source in sources):
+        return setup
+    found = _found([base] if base else _upwards(folder, top))
+    if found is None:
+        return setup
+    return replace(
+        setup, folder=base or str(Path(found).parent), sources=(DirectorySource(found), *sources), found=found
+    )
+
+
+def _absolute(source: DirectorySource | ServerSource, base: str) -> DirectorySource | ServerSource:
+    if isinstance(source, ServerSource):
+        return source
+    return DirectorySource(os.path.normpath(Path(base) / Path(source.directory).expanduser()))
+
+
+def _upwards(folder: str, top: str) -> Iterator[str]:
+    """The folder and those above it up to `top`; of a folder elsewhere only itself."""
+    here = Path(folder)
+    yield str(here)
+    if here.is_relative_to(top):
+        yield from (str(parent) for parent in here.parents if parent.is_relative_to(top))
+
+
+def _found(folders: Iterator[str] | list[str]) -> str | None:
+    for folder in folders:
+        candidate = Path(folder) / FOLDER_NAME
+        try:
+            if candidate.is_dir():
+                return str(candidate)
+        except OSError:  # a folder that may not be looked into
+            continue
+    return None

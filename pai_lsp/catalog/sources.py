@@ -1,0 +1,133 @@
+"""From a setup to a catalogue: reading what is on the disk, and asking over the network.
+
+`load_catalog` never asks anybody; `refreshed_catalog` does, and is only called where the user wants it: by
+`pai-lsp marketplace refresh` and by the server in a trusted workspace.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pai_lsp.catalog.catalog import Catalog
+from pai_lsp.catalog.directory_source import read_directory
+from pai_lsp.catalog.lock import read_lock
+from pai_lsp.catalog.server_source import load_server
+from pai_lsp.catalog.shelf import Shelf, SourceState
+from pai_lsp.catalog.store import Store, user_cache_folder
+from pai_lsp.catalog.web_source import load_pages
+from pai_lsp.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.marketplace_settings import DirectorySource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pai_lsp.catalog.fetching import Limits
+    from pai_lsp.catalog.lock import Lock
+    from pai_lsp.catalog.setup import CatalogSetup
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a catalogue is read from beside its setup.
+
+    is_trusted: whether somebody may be asked, and commands run, for this project.
+    base: see `Catalog.base`.
+    pause: called between texts, for a caller that wants others to have their turn.
+    """
+
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    is_trusted: bool = True
+    base: str = ""
+    limits: Limits | None = None
+    pause: Callable[[], None] = lambda: None
+
+    @property
+    def store(self) -> Store:
+        """The user's cache."""
+        return Store(user_cache_folder(self.environment))
+
+
+def load_catalog(setup: CatalogSetup, surroundings: Surroundings, before: Catalog | None = None) -> Catalog:
+    """What is known without asking: the folders, and what is kept of servers and addresses. Never raises.
+
+    Args:
+        setup: where definitions come from.
+        surroundings: the rest.
+        before: the catalogue as it was; files that have not changed are not read again.
+    """
+    store = surroundings.store
+    known = {shelf.label: shelf for shelf in before.shelves} if before else {}
+    shelves = tuple(
+        read_directory(source.directory, store, known.get(source.directory), surroundings.pause)
+        if isinstance(source, DirectorySource)
+        else load_server(source, store, is_trusted=surroundings.is_trusted)
+        for source in setup.sources
+    )
+    pages = load_pages(setup.folder, store) if setup.allowed_hosts else {}
+    return Catalog(setup, _worth(setup, shelves), pages, load_lock(setup.lock), surroundings.base)
+
+
+def refreshed_catalog(
+    catalog: Catalog,
+    surroundings: Surroundings,
+    addresses: Iterable[str] = (),
+    begin: Callable[[str], None] = lambda _: None,
+) -> Catalog:
+    """The catalogue after every server, and every address that may be asked, was asked again. Never raises.
+
+    Args:
+        catalog: what was known before; its folders are read again too.
+        surroundings: in untrusted ones nobody is asked.
+        addresses: web addresses that jobs name; only those of allowed hosts are asked.
+        begin: called with what is asked next, for people.
+    """
+    catalog = load_catalog(catalog.setup, surroundings, catalog)
+    setup = catalog.setup
+    if not surroundings.is_trusted:
+        return catalog
+    from pai_lsp.catalog.server_source import refresh_server  # noqa: PLC0415 - rarely needed
+    from pai_lsp.catalog.web_source import refresh_pages  # noqa: PLC0415 - as above
+
+    folders = {shelf.label: shelf for shelf in catalog.shelves}
+    shelves: list[Shelf] = []
+    for source in setup.sources:
+        if isinstance(source, DirectorySource):
+            shelves += filter(None, (folders.get(source.directory),))
+            continue
+        begin(source.url)
+        shelves.append(
+            refresh_server(
+                source,
+                surroundings.store,
+                surroundings.environment,
+                setup.folder,
+                limits=surroundings.limits,
+                pause=surroundings.pause,
+            )
+        )
+    pages = catalog.pages
+    if setup.allowed_hosts:
+        begin("web addresses")
+        pages = refresh_pages(setup.folder, addresses, setup.allowed_hosts, surroundings.store, surroundings.limits)
+    return replace(catalog, shelves=tuple(shelves), pages=pages)
+
+
+def load_lock(path: str) -> Lock | None:
+    """The lock file; None where there is none, or where nobody can read it."""
+    if not path or not Path(path).is_file():
+        return None
+    data = read_bytes(path)
+    source = data if isinstance(data, UnreadableFile) else decoded(path, data)
+    return None if isinstance(source, UnreadableFile) else read_lock(path, source.text)
+
+
+def _worth(setup: CatalogSetup, shelves: tuple[Shelf, ...]) -> tuple[Shelf, ...]:
+    """The shelves without that of a found folder which turned out to hold something else."""
+    return tuple(
+        shelf
+        for shelf in shelves
+        if not (shelf.label == setup.found and (shelf.state is SourceState.UNREACHABLE or not shelf.count))
+    )

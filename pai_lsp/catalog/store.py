@@ -1,0 +1,163 @@
+"""Keeps on the disk what was read, so that a large catalogue is there at once and the last known one without network.
+
+One file a source, in the user's cache folder, readable by the user alone. It holds texts and cards; whoever fills it
+leaves tokens and secrets out. A file that can not be understood counts as none: it is written again some time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.catalog.definition_text import Card, Content, DefinitionText
+from pai_lsp.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Counts the forms of the file; one of another form is not read.
+_FORM = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What is kept of one source.
+
+    stamps: by path, what told a text from an earlier one in the same place.
+    etag: what the server called its last answer; skipped: what of it could not be read, in words.
+    asked: when the source last answered, in seconds since 1970.
+    """
+
+    texts: tuple[DefinitionText, ...]
+    stamps: Mapping[str, str]
+    etag: str = ""
+    skipped: tuple[str, ...] = ()
+    asked: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """The cache folder; all methods take a key that stands for a source."""
+
+    folder: Path
+
+    def load(self, key: str) -> Stored | None:
+        """What is kept; None for nothing."""
+        file = self._file(key)
+        try:
+            with file.open(encoding="utf-8") as lines:
+                asked = os.fstat(lines.fileno()).st_mtime
+                head = json.loads(next(lines))
+                if head["form"] != _FORM:
+                    return None
+                records = [json.loads(line) for line in lines]
+            texts = tuple(_text(record) for record in records)
+            stamps = {str(record["path"]): str(record["stamp"]) for record in records if record["stamp"]}
+            skipped = tuple(map(str, head["skipped"]))
+            return Stored(texts, stamps, str(head["etag"]), skipped, asked)
+        except (OSError, ValueError, LookupError, TypeError, StopIteration, RecursionError):
+            return None
+
+    def save(self, key: str, stored: Stored) -> None:
+        """Keep something in place of what was kept before; its time is now.
+
+        Raises:
+            OSError: if it can not be written.
+        """
+        from tempfile import mkstemp  # noqa: PLC0415 - most runs write nothing
+
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, name = mkstemp(dir=self.folder, prefix=".new-")  # readable by the user alone
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+                head = {"form": _FORM, "etag": stored.etag, "skipped": stored.skipped}
+                file.write(json.dumps(head) + "\n")
+                for text in stored.texts:
+                    file.write(json.dumps(_record(text, stored.stamps.get(text.path, ""))) + "\n")
+            temporary.replace(self._file(key))
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+    def asked(self, key: str) -> float | None:
+        """The time of what is kept, in seconds since 1970; None for nothing."""
+        try:
+            return self._file(key).stat().st_mtime
+        except OSError:
+            return None
+
+    def touch(self, key: str) -> None:
+        """What is kept was found to be right: its time is now."""
+        now = time.time()
+        try:
+            os.utime(self._file(key), (now, now))
+        except OSError:  # gone meanwhile; it will be made again
+            return
+
+    def _file(self, key: str) -> Path:
+        return self.folder / (hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:40] + ".jsonl")
+
+
+def user_cache_folder(environment: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """Where a user's programs keep what they can make again.
+
+    Sources: XDG Base Directory Specification, "XDG_CACHE_HOME"; Apple, File System Programming Guide, "Library/Caches".
+    """
+    home = Path(environment.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises without one
+    if platform == "win32":
+        return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "pai-lsp" / "Cache"
+    if platform == "darwin":
+        return home / "Library" / "Caches" / "pai-lsp"
+    given = environment.get("XDG_CACHE_HOME", "")
+    # The specification tells to pass over a relative path.
+    return (Path(given) if given.startswith("/") else home / ".cache") / "pai-lsp"
+
+
+def _record(text: DefinitionText, stamp: str) -> dict[str, Any]:
+    return {
+        "path": text.path,
+        "stamp": stamp,
+        "item": text.item,
+        "content": text.content.name,
+        "entangled": text.is_entangled,
+        "fault": text.fault,
+        "cards": [
+            [card.name, card.type, card.summary, card.variables, card.span.start, card.span.end] for card in text.cards
+        ],
+        "text": text.text,
+    }
+
+
+def _text(record: Any) -> DefinitionText:
+    """The text of a record.
+
+    Raises:
+        ValueError, LookupError, TypeError: if it is none.
+    """
+    text = record["text"]
+    if not isinstance(text, str) or not isinstance(record["path"], str):
+        raise TypeError("no record of ours")
+    return DefinitionText(
+        record["path"],
+        text,
+        str(record["item"]),
+        tuple(_card(record, len(text)) for record in record["cards"]),
+        Content[record["content"]],
+        is_entangled=bool(record["entangled"]),
+        fault=str(record["fault"]),
+    )
+
+
+def _card(record: Any, length: int) -> Card:
+    name, kind, summary, variables, start, end = record
+    words = (name, kind, summary, *variables)
+    if not all(isinstance(word, str) for word in words) or not 0 <= start <= end <= length:
+        raise TypeError("no card of ours")
+    return Card(name, kind, summary, tuple(variables), Span(start, end))
