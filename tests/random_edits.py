@@ -24,6 +24,7 @@ ROOT = Path(__file__).parent.parent
 # What people type into a job, and what makes trouble in YAML, in templates and in positions.
 SNIPPETS = (
     *" \n\t:-#'\"[]{}|>&*!%@`,?$<=~\\0aé漢😀\r\u2028\u0085\ufeff\x00\x0c",
+    "\ud83d",
     "\r\n",
     "\n  ",
     "\n    - ",

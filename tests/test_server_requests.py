@@ -11,10 +11,13 @@ from lsprotocol import types as lsp
 from server_client import TIMEOUT, URI, Client, codes, connected, place
 
 from pai_lsp.lsp import answers, asking, publishing, scheduling
+from pai_lsp.lsp.commands import about_document
 from pai_lsp.lsp.failures import QuietFormatter
-from pai_lsp.lsp.features import DocumentFeature
+from pai_lsp.lsp.features import DocumentFeature, WorkspaceFeature
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pai_lsp.lsp.open_document import OpenDocument
 
 pytestmark = pytest.mark.asyncio
@@ -167,15 +170,64 @@ async def test_a_request_means_the_text_that_it_was_asked_in(work: Work) -> None
         assert work.begun == [QUICK, QUICK]
 
 
-async def test_a_request_comes_before_the_check(work: Work) -> None:
+@pytest.mark.usefixtures("work")
+async def test_a_request_comes_before_the_check() -> None:
     async with connected() as client:
         client.open(JOB)
         await client.published(version=1)
         question = about(client, QUICK)
         client.send(client.changed({"text": JOB + "\n"}, version=2), question)
-        await client.next(lambda message: message.get("id") == question["id"] or "params" in message)
-        assert await client.published(version=2)
-        assert work.begun == [QUICK]
+        await client.published(version=2)
+        assert any(message.get("id") == question["id"] for message in client.received)
+
+
+async def test_a_question_about_all_open_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    method = lsp.WORKSPACE_SYMBOL
+
+    def answer(documents: Mapping[str, OpenDocument], params: lsp.WorkspaceSymbolParams) -> list[lsp.WorkspaceSymbol]:
+        location = lsp.LocationUriOnly
+        return [
+            lsp.WorkspaceSymbol(location=location(uri), name=params.query, kind=lsp.SymbolKind.File)
+            for uri in documents
+        ]
+
+    monkeypatch.setattr(asking, "DOCUMENT_FEATURES", ())
+    monkeypatch.setattr(asking, "WORKSPACE_FEATURES", (WorkspaceFeature(method),))
+    monkeypatch.setattr(answers, "WORKSPACE_ANSWERS", {method: answer})
+    async with connected() as client:
+        client.open(JOB)
+        found = await client.ask(method, query="a")
+        assert found == [{"location": {"uri": URI}, "name": "a", "kind": lsp.SymbolKind.File}]
+
+
+async def test_a_question_about_something_that_names_its_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    method = lsp.COMPLETION_ITEM_RESOLVE
+    feature = DocumentFeature(method, otherwise=lambda params: params)
+
+    def resolve(document: OpenDocument, params: lsp.CompletionItem) -> lsp.CompletionItem:
+        return lsp.CompletionItem(params.label, detail=document.text)
+
+    monkeypatch.setattr(asking, "DOCUMENT_FEATURES", (feature,))
+    monkeypatch.setattr(answers, "DOCUMENT_ANSWERS", {method: resolve})
+    async with connected() as client:
+        client.open(JOB)
+        assert await client.ask(method, label="a", data={"uri": URI}) == {"label": "a", "detail": JOB}
+        assert await client.ask(method, label="a", data={"uri": "file:///b"}) == {
+            "label": "a",
+            "data": {"uri": "file:///b"},
+        }
+        assert await client.ask(method, label="a") == {"label": "a"}
+
+
+async def test_a_command_about_a_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    command = about_document(lambda document, arguments: [document.version, *arguments])
+    monkeypatch.setattr(answers, "COMMANDS", {"count": command})
+    async with connected() as client:
+        client.open(JOB)
+        run = "workspace/executeCommand"
+        assert await client.ask(run, command="count", arguments=[URI, {"a": 1}]) == [1, {"a": 1}]
+        assert await client.ask(run, command="count", arguments=["file:///b"]) is None
+        assert await client.ask(run, command="count") is None
 
 
 async def test_shutdown_cancels_what_is_asked(work: Work) -> None:
