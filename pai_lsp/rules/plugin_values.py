@@ -1,29 +1,26 @@
-"""Rules about the values of the runtime plugins' parameters: ssh, tensorboard, git and the rest.
+"""Rules about the parameters of the runtime plugins: their names, and the types of their values.
 
 A value that is filled from a `<% %>` is not known here and not judged.
-Facts: openpai-runtime, src/plugins/*/init.py, sshd.sh and sshbarrier.sh.
+Facts: openpai-runtime, src/plugins/*/init.py.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import Definition, name_span
+from pai_lsp.definition import PROTOCOL_KEYS, Definition, name_span
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
-from pai_lsp.edits import insert_entry, quote_fix, remove_entry, replace_fixes, wrap_in_list_fix
+from pai_lsp.edits import quote_fix, wrap_in_list_fix
+from pai_lsp.rules.plugin_keys import PLUGIN_KEYS, misspelt_key
 from pai_lsp.syntax import Mapping, Scalar, Sequence
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from pai_lsp.job import Job
     from pai_lsp.plugin_uses import PluginUse
     from pai_lsp.syntax import Node
-
-_WHOLE_NUMBER = re.compile(r"[-+]?\d+")
-_SWITCHES = ("true", "false")
 
 
 @rule(Severity.ERROR)
@@ -130,278 +127,46 @@ def _is_null(node: Node) -> bool:
     return isinstance(node, Scalar) and node.runtime_value is None
 
 
-def _ssh_uses(job: Job) -> Iterator[PluginUse]:
-    return (use for use in job.plugin_uses if use.plugin.name == "ssh")
-
-
-def _switch(use: PluginUse, name: str) -> bool:
-    """Whether a switch is on, as the plugin reads it: `str(value).lower() == "true"`."""
-    entry = use.entry(name)
-    return entry is not None and isinstance(entry.value, Scalar) and str(entry.value.runtime_value).lower() == "true"
-
-
-def _is_gang_off(job: Job) -> bool:
-    node = job.extras.get("gangAllocation") if job.extras else None
-    return isinstance(node, Scalar) and node.value is False
-
-
-@rule(Severity.ERROR)
-def ssh_barrier_timeout_not_integer(job: Job) -> Iterator[Finding]:
-    """The timeout of the SSH barrier is not a whole number.
-
-    It is a number of minutes, with which the barrier's script calculates. For `0.5` or `30m` bash stops, and the task
-    fails before the user's commands.
-    Source: openpai-runtime, src/plugins/ssh/sshbarrier.sh.
-
-        extras:
-          com.microsoft.pai.runtimeplugin:
-            - plugin: ssh
-              parameters: {jobssh: true, sshbarrier: true, sshbarrierTimeout: 30m}
-              #                                                               ^^^ error
-
-    Good:
-
-        extras:
-          com.microsoft.pai.runtimeplugin:
-            - plugin: ssh
-              parameters: {jobssh: true, sshbarrier: true, sshbarrierTimeout: 30}
-    """
-    for use in _ssh_uses(job):
-        entry = use.entry("sshbarrierTimeout")
-        if entry is None or not _switch(use, "jobssh") or not _switch(use, "sshbarrier") or _is_gang_off(job):
-            continue
-        if isinstance(entry.value, Scalar):
-            written = str(entry.value.runtime_value)
-            if _WHOLE_NUMBER.fullmatch(written.strip()) or "<%" in written:
-                continue
-        yield Finding(entry.place, "'sshbarrierTimeout' is a whole number of minutes")
-
-
 @rule(Severity.WARNING)
-def ssh_switch_not_boolean(job: Job) -> Iterator[Finding]:
-    """`jobssh` or `sshbarrier` is neither `true` nor `false`.
+def plugin_key_misspelt(job: Job) -> Iterator[Finding]:
+    """A key of a runtime plugin, or of its parameters, is misspelt.
 
-    The plugin takes every other value for `false`.
-    Source: openpai-runtime, src/plugins/ssh/init.py.
-
-        extras:
-          com.microsoft.pai.runtimeplugin:
-            - plugin: ssh
-              parameters: {jobssh: 1}
-              #                    ^ warning
-
-    Good:
+    Keys are case-sensitive, and a plugin does not look at any that it does not know: `precommands` never run, and with
+    `taskRoles` in place of `taskroles` the plugin acts for all task roles.
+    Source: openpai-runtime, src/init.d/initializer.py, src/plugins/*/init.py.
 
         extras:
           com.microsoft.pai.runtimeplugin:
-            - plugin: ssh
-              parameters: {jobssh: true}
-    """
-    for use in _ssh_uses(job):
-        for name in ("jobssh", "sshbarrier"):
-            entry = use.entry(name)
-            if entry is None or (isinstance(entry.value, Scalar) and _is_switch(entry.value)):
-                continue
-            fixes = tuple(
-                Fix(f"Change to '{one}'", (TextEdit(entry.value.span, one),))
-                for one in _SWITCHES
-                if len(entry.value.span)
-            )
-            yield Finding(entry.place, f"'{name}' is true or false; anything else means false", fixes)
-
-
-def _is_switch(scalar: Scalar) -> bool:
-    written = str(scalar.runtime_value)
-    return written.lower() in _SWITCHES or "<%" in written
-
-
-@rule(Severity.WARNING)
-def ssh_barrier_without_jobssh(job: Job) -> Iterator[Finding]:
-    """The SSH barrier is switched on without `jobssh`.
-
-    The barrier waits until the tasks can reach each other; without `jobssh` they never can, and the switch is ignored.
-    Source: openpai-runtime, src/plugins/ssh/init.py.
-
-        extras:
-          com.microsoft.pai.runtimeplugin:
-            - plugin: ssh
-              parameters: {jobssh: false, sshbarrier: true}
-              #                           ^^^^^^^^^^ warning
-
-    Good:
-
-        extras:
-          com.microsoft.pai.runtimeplugin:
-            - plugin: ssh
-              parameters: {jobssh: true, sshbarrier: true}
-    """
-    for use in _ssh_uses(job):
-        entry = use.entry("sshbarrier")
-        if entry is None or not _switch(use, "sshbarrier") or _switch(use, "jobssh"):
-            continue
-        switch = use.entry("jobssh")
-        if switch and isinstance(switch.value, Scalar) and (not _is_switch(switch.value) or "<%" in switch.value.text):
-            continue
-        fixes: tuple[Fix, ...] = ()
-        if switch is None and use.parameters is not None:
-            fixes = (Fix("Add 'jobssh: true'", (insert_entry(job.text, use.parameters, "jobssh: true"),)),)
-        elif switch is not None:
-            fixes = (Fix("Switch 'jobssh' on", (TextEdit(switch.value.span, "true"),)),)
-        yield Finding(entry.key.span, "'sshbarrier' is ignored without 'jobssh: true'", fixes)
-
-
-@rule(Severity.WARNING)
-def ssh_barrier_unreachable_role(job: Job) -> Iterator[Finding]:
-    """The SSH barrier waits for a task role that has no SSH.
-
-    The barrier tries to reach every task of every task role. Where the ssh plugin with `jobssh` is left out for one,
-    it waits in vain, for five hours unless `sshbarrierTimeout` says otherwise, and then the task fails.
-    Source: openpai-runtime, src/plugins/ssh/sshbarrier.sh; k8s-job-exit-spec, code 249.
-
-        taskRoles:
-          server: {instances: 1}
-          worker: {instances: 2}
-        extras:
-          com.microsoft.pai.runtimeplugin:
-            - plugin: ssh
-              taskroles: [worker]
-              parameters: {jobssh: true, sshbarrier: true}
-              #                          ^^^^^^^^^^ warning
-
-    Good:
-
-        taskRoles:
-          server: {instances: 1}
-          worker: {instances: 2}
-        extras:
-          com.microsoft.pai.runtimeplugin:
-            - plugin: ssh
-              parameters: {jobssh: true, sshbarrier: true}
-    """
-    uses = [use for use in _ssh_uses(job) if _switch(use, "jobssh")]
-    barriers = [use for use in uses if _switch(use, "sshbarrier")]
-    if not barriers or _is_gang_off(job):
-        return
-    reached = {role.name for use in uses for role in use.roles(job)}
-    alone = [role.name for role in job.task_roles if role.name not in reached]
-    for use in barriers:
-        entry = use.entry("sshbarrier")
-        if entry is None or not alone or not use.roles(job):
-            continue
-        fixes: tuple[Fix, ...] = ()
-        filtered = None if isinstance(use.owner, Definition) else use.owner.node.own("taskroles")
-        if filtered and not isinstance(use.owner, Definition):
-            edits = remove_entry(job.text, use.owner.node, filtered)
-            fixes = (Fix("Use ssh in all task roles", edits),) if edits else ()
-        names = " and ".join(f"'{name}'" for name in alone[:2]) + (f" and {len(alone) - 2} more" if alone[2:] else "")
-        yield Finding(
-            entry.key.span, f"the barrier waits for {names} in vain: no ssh plugin with 'jobssh' there", fixes
-        )
-
-
-@rule(Severity.WARNING)
-def ssh_needs_gang(job: Job) -> Iterator[Finding]:
-    """SSH between tasks is asked for in a job without gang allocation.
-
-    With `gangAllocation: false` a task does not wait for the others, so the plugin switches `jobssh` off.
-    Source: openpai-runtime, src/plugins/ssh/init.py.
-
-        extras:
-          gangAllocation: false
-          com.microsoft.pai.runtimeplugin:
-            - plugin: ssh
-              parameters: {jobssh: true}
-              #            ^^^^^^ warning
-
-    Good:
-
-        extras:
-          gangAllocation: true
-          com.microsoft.pai.runtimeplugin:
-            - plugin: ssh
-              parameters: {jobssh: true}
-    """
-    if not _is_gang_off(job):
-        return
-    for use in _ssh_uses(job):
-        entry = use.entry("jobssh")
-        if entry and _switch(use, "jobssh"):
-            yield Finding(entry.key.span, "'jobssh' is switched off by 'gangAllocation: false'")
-
-
-@rule(Severity.WARNING)
-def ssh_without_effect(job: Job) -> Iterator[Finding]:
-    """The ssh plugin is asked for neither SSH between tasks nor SSH for the user.
-
-    Without `jobssh: true` and without `userssh` it starts no SSH server.
-    Source: openpai-runtime, src/plugins/ssh/init.py.
-
-        extras:
-          com.microsoft.pai.runtimeplugin:
-            - plugin: ssh
-              #       ^^^ warning
-
-    Good:
-
-        extras:
-          com.microsoft.pai.runtimeplugin:
-            - plugin: ssh
-              parameters: {jobssh: true}
-    """
-    for use in _ssh_uses(job):
-        if use.entry("jobssh") is None and use.entry("userssh") is None:
-            fixes: tuple[Fix, ...] = ()
-            if use.parameters is not None:
-                fixes = (Fix("Add 'jobssh: true'", (insert_entry(job.text, use.parameters, "jobssh: true"),)),)
-            elif not isinstance(use.owner, Definition) and use.owner.node.entry("parameters") is None:
-                line = "parameters: {jobssh: true}"
-                fixes = (Fix(f"Add '{line}'", (insert_entry(job.text, use.owner.node, line),)),)
-            yield Finding(use.name_span, "without 'jobssh' and 'userssh' the plugin 'ssh' does nothing", fixes)
-
-
-@rule(Severity.WARNING)
-def userssh_type_unknown(job: Job) -> Iterator[Finding]:
-    """The user's SSH key is of an unknown type, or is null.
-
-    The plugin knows the type `custom`; for any other it starts an SSH server without the key. For a null key the text
-    `None` is taken as the key; leave `value` out, or empty, to use the keys of your profile page.
-    Source: openpai-runtime, src/plugins/ssh/init.py, sshd.sh.
-
-        extras:
-          com.microsoft.pai.runtimeplugin:
-            - plugin: ssh
+            - plugin: cmd
               parameters:
-                jobssh: true
-                userssh: {type: customm, value: ""}
-                #               ^^^^^^^ warning
+                precommands: [echo hello]
+                #^^^^^^^^^^ warning
 
     Good:
 
         extras:
           com.microsoft.pai.runtimeplugin:
-            - plugin: ssh
+            - plugin: cmd
               parameters:
-                jobssh: true
-                userssh: {type: custom, value: ""}
+                preCommands: [echo hello]
     """
-    for use in _ssh_uses(job):
-        user = use.entry("userssh")
-        if user is None or not isinstance(user.value, Mapping):
-            continue
-        kind, key = user.value.entry("type"), user.value.entry("value")
-        if kind and not (isinstance(kind.value, Scalar) and (kind.value.text in _KEY_TYPES or "<%" in kind.value.text)):
-            span = name_span(kind.value) if isinstance(kind.value, Scalar) and kind.value.text else kind.place
-            text = kind.value.text if isinstance(kind.value, Scalar) else ""
-            fixes = replace_fixes(span, text, ("custom",)) if text else ()
-            yield Finding(span, f"'{text}' is no type of key; expected 'custom'", fixes)
-        if kind and key and _is_null(key.value):
-            edits = remove_entry(job.text, user.value, key) if key in user.value.entries else ()
-            fixes = (Fix("Remove 'value'", edits, safe=True),) if edits else ()
-            yield Finding(key.place, "a null key becomes the key 'None'; leave 'value' out", fixes)
+    for use in job.plugin_uses:
+        if use.parameters is not None:
+            known = [parameter.name for parameter in use.plugin.parameters]
+            passed_over = PROTOCOL_KEYS if isinstance(use.owner, Definition) else frozenset()
+            yield from _misspelt(use.parameters, known, passed_over)
+    for plugin in job.plugins:
+        yield from _misspelt(plugin.node, PLUGIN_KEYS, frozenset({"hook"}))
 
 
-# `system` is an old name of a key that no cluster writes any more; the script still knows it.
-_KEY_TYPES = ("custom", "system")
+def _misspelt(holder: Mapping, known: Collection[str], passed_over: frozenset[str]) -> Iterator[Finding]:
+    for entry in holder.effective_entries():
+        meant = None if entry.name in passed_over else misspelt_key(entry.name, known)
+        if meant and isinstance(entry.key, Scalar):
+            span = name_span(entry.key)
+            is_free = holder.entry(meant) is None
+            fixes = (Fix(f"Change to '{meant}'", (TextEdit(span, meant),), safe=True),) if is_free else ()
+            yield Finding(span, f"nobody reads the key '{entry.name}'; did you mean '{meant}'?", fixes)
 
 
 @rule(Severity.WARNING)
@@ -447,14 +212,4 @@ def tensorboard_wrong_role(job: Job) -> Iterator[Finding]:
             )
 
 
-RULES = (
-    plugin_parameter_type,
-    ssh_barrier_timeout_not_integer,
-    ssh_switch_not_boolean,
-    ssh_barrier_without_jobssh,
-    ssh_barrier_unreachable_role,
-    ssh_needs_gang,
-    ssh_without_effect,
-    userssh_type_unknown,
-    tensorboard_wrong_role,
-)
+RULES = (plugin_parameter_type, plugin_key_misspelt, tensorboard_wrong_role)

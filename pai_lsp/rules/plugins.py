@@ -12,6 +12,7 @@ from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import insert_entry, remove_entry, replace_fixes
 from pai_lsp.platform import plugins
 from pai_lsp.rules.command_places import item_place
+from pai_lsp.rules.plugin_keys import PLUGIN_KEYS, misspelt_key
 from pai_lsp.rules.skeletons import yaml_entry, yaml_flow
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.syntax import Mapping, Scalar, Sequence
@@ -238,7 +239,7 @@ def plugin_key_rejected_by_portal(job: Job) -> Iterator[Finding]:
     """
     for plugin in job.plugins:
         for entry in plugin.node.effective_entries():
-            if entry.name not in _PORTAL_KEYS:
+            if entry.name not in _PORTAL_KEYS and misspelt_key(entry.name, PLUGIN_KEYS) is None:
                 yield Finding(entry.key.span, f"the portal refuses a runtime plugin with '{entry.name}'")
         holder = plugin.parameters
         if plugin.plugin == "ssh" and isinstance(holder, Mapping) and holder.entry("jobssh") is None:
