@@ -19,12 +19,25 @@ export async function jobOf(named: unknown): Promise<vscode.TextDocument> {
   if (uri instanceof vscode.Uri) {
     return vscode.workspace.openTextDocument(uri);
   }
-  const document = vscode.window.activeTextEditor?.document;
-  if (document === undefined || !isOurs(document)) {
+  const editor = activeJobEditor();
+  if (editor === undefined) {
     throw new NoAnswer("open a job first");
   }
-  return document;
+  return editor.document;
 }
+
+/** The active editor when it shows a file of ours; with the focus in a panel or a preview, the one that is in view. */
+export function activeJobEditor(): vscode.TextEditor | undefined {
+  const active = vscode.window.activeTextEditor;
+  if (active !== undefined && !PANELS.has(active.document.uri.scheme)) {
+    return isOurs(active.document) ? active : undefined;
+  }
+  const shown = vscode.window.visibleTextEditors.filter((editor) => isOurs(editor.document));
+  return shown.length === 1 ? shown[0] : undefined;
+}
+
+/** The schemes of texts that stand in panels, such as a log, and of what is shown beside a job. */
+const PANELS = new Set(["output", "comment", "debug", "openpai-preview"]);
 
 /** The last part of a document's name. */
 export function shortName(uri: vscode.Uri): string {

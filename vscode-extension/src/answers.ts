@@ -107,14 +107,15 @@ function variable(answer: unknown): Variable | undefined {
   }
   const known = fields(answer);
   const value = known.default;
+  const isWritten = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
   if (typeof known.name !== "string") {
     return undefined;
   }
   return {
     name: known.name,
     description: string(known.description),
-    value: value === undefined || value === null ? "" : String(value),
-    isRequired: value === undefined || value === null,
+    value: isWritten ? String(value) : "",
+    isRequired: !isWritten,
   };
 }
 

@@ -1,7 +1,7 @@
 /** Where VS Code enters the extension: everything is made here once and given to what needs it. */
 
 import * as vscode from "vscode";
-import { isOurs } from "./activeJob";
+import { activeJobEditor, isOurs } from "./activeJob";
 import { telling } from "./ask";
 import { expandJob } from "./commands/expand";
 import { Explanations } from "./commands/explain";
@@ -50,7 +50,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
     command("explainFinding", (code) => explanations.show(code)),
     command("restartServer", () => controller.restart()),
     command("showOutput", () => output.show()),
-    command("showStatus", () => showStatus(controller, output)),
+    command("showStatus", () => showStatus(controller)),
     ...startWhenNeeded(controller),
     ...restartWhenChanged(controller),
     ...tellWhetherJob(),
@@ -71,6 +71,7 @@ const SHOWN_HERE: Readonly<Record<string, string>> = {
   "pai-lsp.graph": "openpai.showGraph",
   "pai-lsp.expand": "openpai.expand",
   "pai-lsp.explain": "openpai.explainFinding",
+  "pai-lsp.openRule": "openpai.explainFinding",
 };
 
 /** A folder may hold nothing but other YAML: then no server is started. */
@@ -108,8 +109,7 @@ function restartWhenChanged(controller: Controller): vscode.Disposable[] {
 function tellWhetherJob(): vscode.Disposable[] {
   let told: boolean | undefined;
   const tell = () => {
-    const document = vscode.window.activeTextEditor?.document;
-    const isJob = document !== undefined && isOurs(document);
+    const isJob = activeJobEditor() !== undefined;
     if (isJob !== told) {
       told = isJob;
       void vscode.commands.executeCommand("setContext", "openpai.isJob", isJob);
@@ -118,6 +118,7 @@ function tellWhetherJob(): vscode.Disposable[] {
   tell();
   return [
     vscode.window.onDidChangeActiveTextEditor(tell),
+    vscode.window.onDidChangeVisibleTextEditors(tell),
     vscode.workspace.onDidOpenTextDocument(tell),
     vscode.workspace.onDidChangeTextDocument(({ document }) => {
       if (document === vscode.window.activeTextEditor?.document) {

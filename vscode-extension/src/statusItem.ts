@@ -24,11 +24,11 @@ export function statusItem(controller: Controller): vscode.Disposable {
 }
 
 /** Offer what can be done with the server. */
-export async function showStatus(controller: Controller, output: vscode.LogOutputChannel): Promise<void> {
+export async function showStatus(controller: Controller): Promise<void> {
   const { state } = controller;
   const title = state === undefined ? "The server was not started" : statusText(state).tooltip.replaceAll("\n", ", ");
   const offers = [
-    { label: "$(output) Show Output", run: () => Promise.resolve(output.show()) },
+    { label: "$(output) Show Output", run: () => vscode.commands.executeCommand("openpai.showOutput") },
     { label: "$(debug-restart) Restart Server", run: () => controller.restart() },
     {
       label: "$(settings-gear) Open Settings",

@@ -1,25 +1,19 @@
 /** Explains a finding: what it means, what the cluster does, and what would be right. */
 
 import * as vscode from "vscode";
-import { ask, clientFor, knows, NoAnswer } from "../ask";
-import { JOB_LANGUAGE } from "../documents";
+import { activeJobEditor } from "../activeJob";
+import { ask, clientFor, NoAnswer } from "../ask";
 import { codesAt } from "../findings";
 import type { Controller } from "../server/controller";
 
 const SCHEME = "openpai-rule";
-const SELECTOR: vscode.DocumentSelector = [{ language: JOB_LANGUAGE }, { language: "yaml" }];
 
-/** The pages of rules, and the entry `Explain` beside the quick fixes. */
-export class Explanations implements vscode.TextDocumentContentProvider, vscode.CodeActionProvider, vscode.Disposable {
-  private readonly subscriptions: vscode.Disposable;
+/** The pages of rules, as the server that runs has them: they need no network. */
+export class Explanations implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  private readonly registration: vscode.Disposable;
 
   constructor(private readonly controller: Controller) {
-    this.subscriptions = vscode.Disposable.from(
-      vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
-      vscode.languages.registerCodeActionsProvider(SELECTOR, this, {
-        providedCodeActionKinds: [vscode.CodeActionKind.QuickFix],
-      }),
-    );
+    this.registration = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
   }
 
   /** Show the page of a rule: the one named, or that of the finding at the cursor. */
@@ -45,31 +39,12 @@ export class Explanations implements vscode.TextDocumentContentProvider, vscode.
     }
   }
 
-  async provideCodeActions(
-    _document: vscode.TextDocument,
-    _range: vscode.Range,
-    context: vscode.CodeActionContext,
-  ): Promise<vscode.CodeAction[]> {
-    if (this.controller.state?.kind !== "ready") {
-      return [];
-    }
-    const client = await this.controller.client();
-    if (client === undefined || !knows(client, "pai-lsp.explain")) {
-      return [];
-    }
-    return codesAt(context.diagnostics).map((code) => {
-      const action = new vscode.CodeAction(`Explain '${code}'`, vscode.CodeActionKind.QuickFix);
-      action.command = { command: "openpai.explainFinding", title: "Explain Finding", arguments: [code] };
-      return action;
-    });
-  }
-
   dispose(): void {
-    this.subscriptions.dispose();
+    this.registration.dispose();
   }
 
   private async codeAtCursor(): Promise<string | undefined> {
-    const editor = vscode.window.activeTextEditor;
+    const editor = activeJobEditor();
     if (editor === undefined) {
       throw new NoAnswer("put the cursor on a finding first");
     }

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import type { WorkspaceEdit } from "vscode-languageclient/node";
-import { jobOf } from "../activeJob";
+import { activeJobEditor, jobOf } from "../activeJob";
 import { type Item, type Listing, listing, type Variable } from "../answers";
 import { ask, clientFor, NoAnswer } from "../ask";
 import type { Controller } from "../server/controller";
@@ -14,7 +14,7 @@ interface PickedItem extends vscode.QuickPickItem {
 /** Insert a definition into the active job. */
 export async function insertFromMarketplace(controller: Controller): Promise<void> {
   const job = await jobOf(undefined);
-  const at = vscode.window.activeTextEditor?.selection.active ?? new vscode.Position(0, 0);
+  const at = activeJobEditor()?.selection.active ?? new vscode.Position(0, 0);
   const client = await clientFor(controller, "pai-lsp.marketplace.list", "pai-lsp.marketplace.insert");
   const listed = ask(client, "pai-lsp.marketplace.list", [job.uri.toString()]).then((answer) => {
     const found = listing(answer);

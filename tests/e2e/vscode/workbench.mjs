@@ -1,0 +1,112 @@
+// What a person does in VS Code, as verbs; everything is seen and done in the page, nothing behind it.
+import fs from "node:fs";
+import path from "node:path";
+import { SCREENSHOTS } from "./codeServer.mjs";
+
+/** Keep a picture of the page; the names are those of files in the README and the documentation. */
+export async function picture(page, name, options = {}) {
+  fs.mkdirSync(SCREENSHOTS, { recursive: true });
+  await page.mouse.move(1199, 300);
+  await page.screenshot({ path: path.join(SCREENSHOTS, `${name}.png`), animations: "disabled", ...options });
+}
+
+/** Wait until the extension's item in the status bar says something. */
+export async function statusSays(page, text, timeout = 60_000) {
+  await page.locator(".statusbar-item", { hasText: text }).waitFor({ timeout });
+}
+
+/** Run a command by its title, as a person finds it. */
+export async function run(page, title) {
+  await page.keyboard.press("F1");
+  const box = page.locator(".quick-input-widget input");
+  await box.waitFor();
+  await box.fill(`>${title}`);
+  await chosen(page, title).waitFor();
+  await page.keyboard.press("Enter");
+}
+
+/** Open a file of the folder by its name. */
+export async function open(page, name) {
+  await page.keyboard.press("Control+P");
+  const box = page.locator(".quick-input-widget input");
+  await box.waitFor();
+  await box.fill(name);
+  await chosen(page, name).waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator(".tab.active", { hasText: name }).waitFor();
+  await page.locator(".editor-group-container.active .monaco-editor .view-lines").first().waitFor();
+}
+
+/** The entry of a list of choices that Enter takes. */
+export function chosen(page, text) {
+  return page.locator(".quick-input-list .monaco-list-row.focused", { hasText: text });
+}
+
+/** Close the tab with a title. */
+export async function close(page, title) {
+  const tab = page.locator(".tab", { hasText: title });
+  await tab.hover();
+  await tab.locator(".codicon-close").click();
+  await tab.waitFor({ state: "detached" });
+}
+
+/** The entries of the Problems view, each as one line. */
+export function problems(page) {
+  return page.locator(".markers-panel .monaco-list-row");
+}
+
+/** Show the Problems view. */
+export async function showProblems(page) {
+  if (!(await page.locator(".markers-panel").isVisible())) {
+    await run(page, "View: Focus Problems");
+  }
+  await page.locator(".markers-panel").waitFor();
+}
+
+/** The editor that has the focus, or had it last. */
+export function editor(page) {
+  return page.locator(".editor-group-container.active .monaco-editor").first();
+}
+
+/** The lines of an editor that are in view, with plain spaces. */
+export async function textOf(locator) {
+  const lines = await locator.locator(".view-line").evaluateAll((elements) =>
+    elements
+      .map((element) => ({ top: parseFloat(element.style.top), text: element.textContent }))
+      .sort((one, other) => one.top - other.top)
+      .map(({ text }) => text),
+  );
+  return lines.join("\n").replaceAll("\u00a0", " ").replaceAll("\u200c", "");
+}
+
+/** Put the cursor behind the first occurrence of a text in the active file. */
+export async function cursorBehind(page, text) {
+  await editor(page).locator(".view-lines").click();
+  await page.keyboard.press("Control+F");
+  const find = page.locator(".find-widget.visible textarea").first();
+  await find.waitFor();
+  await find.fill(text);
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("ArrowRight");
+}
+
+/** Type so slowly that the editor follows. */
+export async function type(page, text) {
+  await page.keyboard.type(text, { delay: 20 });
+}
+
+/** Wait for a condition on the text of an editor. */
+export async function textBecomes(page, locator, condition, what, timeout = 20_000) {
+  const end = Date.now() + timeout;
+  for (;;) {
+    const text = await textOf(locator);
+    if (condition(text)) {
+      return text;
+    }
+    if (Date.now() > end) {
+      throw new Error(`${what}; the text is:\n${text}`);
+    }
+    await page.waitForTimeout(100);
+  }
+}
