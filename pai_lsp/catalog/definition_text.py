@@ -103,6 +103,11 @@ def is_definition(definition: Definition) -> bool:
     return definition.type in _TYPES or any(entry.name in _TELLING_KEYS for entry in definition.node.entries)
 
 
+def reads_as_definitions(syntax: Syntax, *, is_wanted: bool) -> bool:
+    """Whether a file is one of definitions; `is_wanted` where somebody said so and only a job proves it wrong."""
+    return not is_job(syntax) and (is_wanted or bool(_definitions(syntax, Content.DEFINITIONS)))
+
+
 def is_job(syntax: Syntax) -> bool:
     """Whether a text is a job and no definition file."""
     root = syntax.root

@@ -99,13 +99,19 @@ def _checked(target: Target, options: Options) -> Outcome:
     data = target.given if target.given is not None else read_bytes(target.path)
     if isinstance(data, UnreadableFile):
         return _unreadable(data, target, options)
-    if not target.candidate.is_surely_job and not might_be_job(data):
+    if not target.candidate.is_surely_job and target.in_catalogue is None and not might_be_job(data):
         return Outcome()
     source = decoded(target.path, data)
     if isinstance(source, UnreadableFile):
         return _unreadable(source, target, options)
-    document = Document(source.text, _settings(target.configuration.settings, options), target.path)
-    if not target.candidate.is_named and not document.is_job:
+    settings = _settings(target.configuration.settings, options)
+    document = Document(source.text, settings, target.path, target.lookup)
+    if target.in_catalogue is not None and not document.is_job:
+        from pai_lsp.catalog.definition_text import reads_as_definitions  # noqa: PLC0415 - most files are jobs
+
+        is_wanted = target.in_catalogue.is_configured
+        document = replace(document, is_catalogue=reads_as_definitions(document.syntax, is_wanted=is_wanted))
+    if not (target.candidate.is_named or document.is_job or document.is_catalogue):
         return Outcome()
     if options.mends:
         return _mended(document, source, target, options)

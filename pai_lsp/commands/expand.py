@@ -27,7 +27,7 @@ from pai_lsp.report.results import CheckedFile, Results, with_hidden
 from pai_lsp.report.terminal import terminal_for, visible
 from pai_lsp.rules.files import unreadable_file
 from pai_lsp.spelling import did_you_mean
-from pai_lsp.syntax import parse
+from pai_lsp.syntax import ProblemKind, parse
 
 if TYPE_CHECKING:
     import argparse
@@ -114,7 +114,8 @@ class _Result:
 
 
 def _as_is(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
-    if job.syntax.problems:
+    # The rest-server reads an alias inside of what it names; every other problem makes it refuse the file.
+    if any(problem.kind is not ProblemKind.SELF_ALIAS for problem in job.syntax.problems):
         return _Result(None, effective_job(job).problems)
     return _run_result(released_run(job), form, arguments)
 
@@ -209,8 +210,8 @@ def _document(path: str) -> Document | CheckedFile:
     if isinstance(source, UnreadableFile):
         diagnostic = Diagnostic(unreadable_file.code, Severity.ERROR, source.span, source.message)
         return CheckedFile(name, source.text, (diagnostic,))
-    configuration = Configurations(BY_CODE).of_folder(str(Path(name).parent))
-    return Document(source.text, configuration.settings, name)
+    configurations, folder = Configurations(BY_CODE), str(Path(name).parent)
+    return Document(source.text, configurations.of_folder(folder).settings, name, configurations.lookup_of(folder))
 
 
 def _reported(document: Document, result: _Result, *, ignored: frozenset[str]) -> CheckedFile:

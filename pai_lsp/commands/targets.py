@@ -2,26 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pai_lsp.catalog.lazy import LazyLookup
 from pai_lsp.config import FILE_NAME, Configuration, find_configuration, load_configuration
 from pai_lsp.files import Candidate, candidates
+from pai_lsp.lookup import Lookup, NoLookup
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
+    from pai_lsp.catalog.setup import CatalogSetup
+
 STANDARD_INPUT = "-"
+# The folder of definitions that needs no configuration; catalog/setup.py knows more, and most runs do not need it.
+_CATALOGUE_FOLDER = "marketplace"
+
+
+@dataclass(frozen=True, slots=True)
+class InCatalogue:
+    """What it means that a file lies in a folder of definitions: whether somebody configured that folder."""
+
+    is_configured: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """A file to look at, with what applies to it; `given` are its bytes when they came on standard input."""
+    """A file to look at, with what applies to it.
+
+    given: its bytes when they came on standard input.
+    lookup: finds the definitions outside of it.
+    in_catalogue: None for a file that lies in no folder of definitions.
+    """
 
     candidate: Candidate
     configuration: Configuration
     given: bytes | None = None
+    lookup: Lookup = field(default_factory=NoLookup)
+    in_catalogue: InCatalogue | None = None
 
     @property
     def path(self) -> str:
@@ -41,6 +62,8 @@ class Configurations:
         self._codes = codes
         self._of_folder: dict[str, Configuration] = {}
         self._of_file: dict[str | None, Configuration] = {None: Configuration()}
+        self._setups: dict[str, CatalogSetup] = {}
+        self._lookups: dict[CatalogSetup, Lookup] = {}
 
     def of_folder(self, folder: str) -> Configuration:
         """What applies to the files in a folder, which is a path from the working directory."""
@@ -51,6 +74,37 @@ class Configurations:
                 self._of_file[file] = load_configuration(_as_written(file), self._codes)
             found = self._of_folder[folder] = self._of_file[file]
         return found
+
+    def lookup_of(self, folder: str) -> Lookup:
+        """What finds definitions for the files in a folder; nothing is read before it is asked."""
+        return LazyLookup(partial(self._lookup, folder))
+
+    def in_catalogue(self, path: str) -> InCatalogue | None:
+        """Whether a file lies in a folder of definitions."""
+        file = Path(path).absolute()
+        marketplace = self.of_folder(str(Path(path).parent)).marketplace
+        if _CATALOGUE_FOLDER not in file.parent.parts and (marketplace is None or not marketplace.sources):
+            return None
+        setup = self._setup(str(Path(path).parent))
+        directory = setup.directory_of(str(file))
+        return None if directory is None else InCatalogue(is_configured=directory != setup.found)
+
+    def _lookup(self, folder: str) -> Lookup:
+        from pai_lsp.catalog.sources import Surroundings, load_catalog  # noqa: PLC0415 - few jobs name an address
+
+        setup = self._setup(folder)
+        if setup not in self._lookups:
+            self._lookups[setup] = load_catalog(setup, Surroundings(base=str(Path.cwd())))
+        return self._lookups[setup]
+
+    def _setup(self, folder: str) -> CatalogSetup:
+        from pai_lsp.catalog.setup import catalog_setup  # noqa: PLC0415 - as above
+
+        if folder not in self._setups:
+            found = self.of_folder(folder)
+            here = str(Path(folder).absolute())
+            self._setups[folder] = catalog_setup(found.marketplace, found.folder, here, str(Path.cwd()))
+        return self._setups[folder]
 
     def excludes(self, path: str, is_folder: bool) -> bool:
         """Whether the configuration of the folder that something is in leaves it out."""
@@ -84,8 +138,7 @@ def targets(
     seen: set[Path] = set()
     for path in paths:
         if path == STANDARD_INPUT:
-            configuration = configurations.of_folder(str(Path(given_name).parent))
-            yield Target(Candidate(given_name, is_named=True), configuration, given)
+            yield _target(Candidate(given_name, is_named=True), configurations, given)
             continue
         for candidate in candidates(path, configurations.excludes):
             identity = Path(candidate.path).absolute()
@@ -94,7 +147,18 @@ def targets(
                 continue
             seen.add(identity)
             if candidate.is_named or not candidate.path.endswith(FILE_NAME):
-                yield Target(candidate, configuration)
+                yield _target(candidate, configurations)
+
+
+def _target(candidate: Candidate, configurations: Configurations, given: bytes | None = None) -> Target:
+    folder = str(Path(candidate.path).parent)
+    return Target(
+        candidate,
+        configurations.of_folder(folder),
+        given,
+        configurations.lookup_of(folder),
+        configurations.in_catalogue(candidate.path),
+    )
 
 
 def _as_written(path: str | None) -> str:
