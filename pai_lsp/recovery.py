@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from pai_lsp.syntax import (
+    TAB_STAND_IN,
     Alias,
     Anchor,
     Entry,
@@ -46,6 +47,7 @@ _LINE_CONTENT = re.compile(r"[^\S\n]*(?P<content>[^\n]*?)(?P<comment>(?:^|[^\S\n
 class _Step:
     """One fault and the replacements in the mended copy that remove it: `(start, end, new text)`.
 
+    Without a message it is none to js-yaml, and only libyaml needs the replacement.
     `title` names what an author would do about it: `mend` if given, else the one replacement itself.
     """
 
@@ -73,7 +75,8 @@ def build_mended(text: str) -> Tree:
         except yaml.YAMLError as error:
             step = _next_step(mended, error, tree)
             mend = _mend(step, places)
-            problems.append(SyntaxProblem(step.kind, _original(step.span, places), step.message, mend=mend))
+            if step.message:
+                problems.append(SyntaxProblem(step.kind, _original(step.span, places), step.message, mend=mend))
             budget -= len(mended)
             if budget < 0:
                 break
@@ -150,6 +153,7 @@ def _next_step(text: str, error: yaml.YAMLError, tree: Tree) -> _Step:
     at = _index(getattr(error, "problem_mark", None), text)
     context_at = _index(getattr(error, "context_mark", None), text) if getattr(error, "context_mark", None) else at
     for attempt in (
+        _what_js_yaml_reads,
         _unquoted_template,
         _stray_tab,
         _open_quote,
@@ -202,7 +206,8 @@ def _indentation(text: str, at: int) -> int:
 
 def _plain_words(problem: str) -> str:
     """Libyaml's complaint, where none of ours fits better."""
-    return problem.replace("did not find", "expected").replace("found undefined", "undefined").rstrip(".") or "not YAML"
+    words = problem.replace("did not find expected", "expected").replace("did not find", "expected")
+    return words.replace("found undefined", "undefined").rstrip(".") or "not YAML"
 
 
 def _hide_line(text: str, at: int, message: str) -> _Step:
@@ -219,6 +224,18 @@ def _hide_line(text: str, at: int, message: str) -> _Step:
     hidden = re.sub(r"[^\n]", "#", text[content.start : content.end])
     # A comment needs white space before it; what is hidden begins its line, so there is.
     return _Step(message, content, ((content.start, content.end, hidden),))
+
+
+def _what_js_yaml_reads(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
+    """`{ports:}` and a block whose first line begins with a tab: libyaml refuses what js-yaml and PyYAML read."""
+    del context_at, tree
+    if "found unexpected ':'" in problem and text[at : at + 1] == ":":
+        return _Step("", Span(at, at), ((at + 1, at + 1, " "),))
+    if "block scalar" in context and "tab character" in problem and text[at : at + 1] == "\t":
+        start, _ = _line(text, at)
+        if at > start:
+            return _Step("", Span(at, at), ((at, at + 1, TAB_STAND_IN),))
+    return None
 
 
 def _unquoted_template(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:

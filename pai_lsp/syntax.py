@@ -39,9 +39,11 @@ try:
 except ImportError:  # a PyYAML built without libyaml: slower, and the same events
     _Parser = yaml.SafeLoader
 
-# js-yaml ends lines at CR and LF only; libyaml also at these. They are read as stand-ins and put back.
-_OTHER_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
-_STAND_INS = {"\x85": "\ue285", "\u2028": "\ue286", "\u2029": "\ue287"}
+# Characters that js-yaml takes as any other and libyaml does not: it ends lines at three of them, and refuses a byte
+# order mark inside the text. They are read as stand-ins and put back; so is a tab that recovery.py must hide.
+_OTHERWISE_READ = re.compile("[\x85\u2028\u2029\ufeff]")
+TAB_STAND_IN = "\ue289"
+_STAND_INS = {"\x85": "\ue285", "\u2028": "\ue286", "\u2029": "\ue287", "\ufeff": "\ue288", "\t": TAB_STAND_IN}
 _PUT_BACK = {ord(stand_in): original for original, stand_in in _STAND_INS.items()}
 # js-yaml reads any 1.x, libyaml 1.1 and 1.2.
 _VERSION = re.compile(r"\A(%YAML 1\.)\d(?=\s)")
@@ -317,7 +319,7 @@ def _readable(text: str) -> str:
         text = _VERSION.sub(r"\g<1>2", text)
     if not text.isascii():
         text = _SURROGATE.sub("\ufffd", text)
-        text = _OTHER_LINE_ENDS.sub(lambda match: _STAND_INS[match[0]], text)
+        text = _OTHERWISE_READ.sub(lambda match: _STAND_INS[match[0]], text)
     return text
 
 
@@ -503,6 +505,14 @@ class _Builder:
             node = Sequence(span, tuple(children), is_flow, event.tag)
         self._add(node, opened.weight, opened.anchor)
 
+    def _check_first_key(self, anchor: Span) -> None:
+        """js-yaml takes an anchor in front of a block mapping's first key for the mapping's, and then finds no key."""
+        parent = self._open[-1] if self._open else None
+        is_block = parent is not None and type(parent.event) is yaml.MappingStartEvent and not parent.event.flow_style
+        if is_block and parent is not None and not parent.children:
+            message = "an anchor can not stand in front of a mapping's first key"
+            self._problem(ProblemKind.SYNTAX, Span(anchor.start - 1, anchor.end), message)
+
     def _is_unquoted_template(self, span: Span) -> bool:
         """Whether a flow mapping is a `{{ name }}` that its author took for text."""
         text = self._text
@@ -574,6 +584,7 @@ class _Builder:
 
     def _add(self, node: Node, weight: int, anchor: tuple[str, Span] | None) -> None:
         if anchor is not None:
+            self._check_first_key(anchor[1])
             named = Anchor(anchor[0], anchor[1], node)
             self._tree.anchors.append(named)
             self._named[anchor[0]] = named

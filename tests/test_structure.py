@@ -146,7 +146,7 @@ WRONG: list[tuple[str, str, str, str, str | None, str, tuple[str, ...]]] = [
      "'command' is a key of protocol version 1; version 2 has 'commands'", ("commands",)),
     ("completion: {minFailedInstance: 1}", "", "unknown-key", "taskRoles.worker.completion", "minFailedInstance",
      "'minFailedInstance' is not a key of 'completion'; did you mean 'minFailedInstances'?",
-     ("minFailedInstances", "minSucceededInstances")),
+     ("minFailedInstances",)),
     ("- {type: dockerimage, name: image, uri: a, plugin: b}", "- {type", "dockerimage-extra-key", "prerequisites.0",
      "plugin", "'plugin' is not a key of a dockerimage prerequisite", ()),
     ("extraContainerOptions: {additionalProperties: 1}", "", "unknown-key", "taskRoles.worker.extraContainerOptions",

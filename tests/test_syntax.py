@@ -119,6 +119,27 @@ def test_lists_and_mappings_become_javascript_text() -> None:
     assert server_text(math.nan) == "NaN"
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a: {ports:}\n", {"a": {"ports": None}}),
+        ("a: |\n  \tone\n  two\n", {"a": "\tone\ntwo\n"}),
+        ("a: x\ufeffy\n", {"a": "x\ufeffy"}),
+        ("%YAML 1.3\n---\na: 1\n", {"a": 1}),
+    ],
+)
+def test_what_js_yaml_reads_is_no_fault(text: str, value: object) -> None:
+    syntax = parse(text)
+    assert (plain_value(syntax.root), syntax.problems) == (value, ())
+
+
+@pytest.mark.parametrize("text", ["- &b name: x\n", "a:\n  &b worker: x\n"])
+def test_an_anchor_in_front_of_the_first_key_is_a_fault(text: str) -> None:
+    assert [problem.message for problem in parse(text).problems] == [
+        "an anchor can not stand in front of a mapping's first key",
+    ]
+
+
 def test_merges() -> None:
     value = plain_value(parse("a: &a {x: 1, y: 1}\nb: &b {y: 2, z: 2}\nc: {<<: [*a, *b], x: 0}\n").root)
     assert value["c"] == {"x": 0, "y": 1, "z": 2}
