@@ -210,6 +210,17 @@ async def test_an_open_configuration_is_checked() -> None:
         assert [action["title"] for action in actions][:1] == ["Change to 'error'"]
 
 
+async def test_no_message_tells_a_secret() -> None:
+    async with connected() as client:
+        client.open(JOB + "secrets:\n  a: b\n  a hunter2hunter2\n")
+        found = await client.published(version=1)
+        assert [one["message"] for one in of("yaml-syntax", found)] == ["expected ':' after 'a ***'"]
+        assert "hunter2" not in json.dumps(found)
+        parameters = {"textDocument": {"uri": URI}, "range": place((0, 0), (99, 0)), "context": {"diagnostics": []}}
+        actions = await client.ask("textDocument/codeAction", **parameters)
+        assert "hunter2" not in json.dumps([(one["title"], one.get("diagnostics")) for one in actions])
+
+
 async def test_saving_is_harmless() -> None:
     async with connected() as client:
         client.open(JOB)

@@ -46,6 +46,10 @@ class OpenDocument:
     settings: Settings = field(default_factory=Settings)
     is_excluded: bool = False
 
+    def is_checked_like(self, other: OpenDocument) -> bool:
+        """Whether the same settings hold for both."""
+        return (self.settings, self.is_excluded) == (other.settings, other.is_excluded)
+
     @cached_property
     def document(self) -> Document:
         """The snapshot that the analysis is asked about."""
@@ -67,12 +71,20 @@ class OpenDocument:
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What is found in it, by place."""
+        """What is found in it, by place; no message tells the value of a secret."""
         if self.kind is Kind.JOB and not self.is_excluded:
-            return self.document.diagnostics
+            return _without_secrets(self.document)
         if self.kind is Kind.CONFIGURATION:
             from pai_lsp.commands.known_rules import BY_CODE  # noqa: PLC0415 - loaded when the client is connected
             from pai_lsp.config_reader import parse_configuration  # noqa: PLC0415 - rarely open
 
             return parse_configuration(self.text, BY_CODE).diagnostics
         return ()
+
+
+def _without_secrets(document: Document) -> tuple[Diagnostic, ...]:
+    from pai_lsp.hidden_values import hidden_spans, without_hidden_words  # noqa: PLC0415 - loaded when the client is connected
+
+    found = document.diagnostics
+    hidden = hidden_spans(document, found) if found else ()
+    return tuple(without_hidden_words(one, document.text, hidden) for one in found) if hidden else found

@@ -52,7 +52,7 @@ class Publisher:
     def refresh(self) -> None:
         """Tell a client that asks itself to ask again."""
         client = self._session.client
-        if client.pulls_diagnostics and client.refreshes_diagnostics and self._session.documents:
+        if client.pulls_diagnostics and client.refreshes_diagnostics:
             self._session.in_background(self._refresh())
 
     def stop(self) -> None:

@@ -102,12 +102,15 @@ class Session:
         self._publisher.clear(uri)
 
     def reconfigure(self, *, look_at_files: bool = False) -> None:
-        """Settings may have changed: look at all open documents again."""
+        """Settings may have changed: look again at the open documents for which they have."""
         if look_at_files:
             self.settings.forget_files()
-        for one in self.documents.values():
-            self._put(self._document(one.uri, one.version, one.language, one.text))
-        self._publisher.refresh()
+        again = [self._document(one.uri, one.version, one.language, one.text) for one in self.documents.values()]
+        changed = [one for one in again if not one.is_checked_like(self.documents[one.uri])]
+        for document in changed:
+            self._put(document)
+        if changed:
+            self._publisher.refresh()
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something that nobody waits for."""
