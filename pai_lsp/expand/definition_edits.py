@@ -186,7 +186,8 @@ def _command_edits(text: str, commands: Commands, items: tuple[str, ...]) -> Ite
     """Write the items of one list of commands in their released form; untouched where they are that already."""
     place = commands.place
     if isinstance(place, Scalar):
-        yield TextEdit(place.span, flow_value(list(items)))
+        is_missing = not len(place.span) and text[place.span.start - 1 : place.span.start] == ":"
+        yield TextEdit(place.span, f"{' ' if is_missing else ''}{flow_value(list(items))}")
         return
     if not isinstance(place, Sequence):
         return

@@ -72,6 +72,7 @@ def callback_items(commands: Sequence[str], roles: Sequence[RoleValues]) -> tupl
     """
     if not any(OPENING in command for command in commands):
         return surviving(commands)
+    commands = [_with_references_on_one_line(command) for command in commands]
     items = surviving(commands)
     is_kept = items == tuple(line for command in commands for line in command.rstrip("\n").split("\n"))
     if (is_kept or _are_inert(commands, roles, only_secrets=False)) and _come_through(items, roles) is None:
@@ -133,6 +134,18 @@ def _without_own_marks(parts: list[tuple[str, bool]], values: RoleValues) -> str
     return f"eval $'{''.join(written_parts)}'"
 
 
+def _with_references_on_one_line(command: str) -> str:
+    """The command with references that go over several lines written on one, so that lines can be told apart."""
+    parts: list[str] = []
+    at = 0
+    for reference in references(command):
+        span = reference.span
+        if "\n" in command[span.start : span.end]:
+            parts += (command[at : span.start], f"<% ${reference.path} %>")
+            at = span.end
+    return "".join([*parts, command[at:]])
+
+
 def _check_secret(reference: RuntimeReference, values: RoleValues) -> None:
     secret = _secret(reference, values)
     if not isinstance(secret, str):
@@ -151,7 +164,7 @@ def _value(reference: RuntimeReference, values: RoleValues) -> str:
     """What a reference that names no secret stands for; nothing for null.
 
     Raises:
-        CanNotExpressError: where it finds nothing.
+        CanNotExpressError: where it finds nothing, or a list or mapping.
     """
     try:
         value = looked_up(reference.server_path, values.server)
@@ -159,6 +172,8 @@ def _value(reference: RuntimeReference, values: RoleValues) -> str:
         value = MISSING
     if value is MISSING:
         raise CanNotExpressError(f"'${reference.path}' finds nothing")
+    if isinstance(value, (list, dict)):
+        raise CanNotExpressError(f"'${reference.path}' is no single value")
     return well_formed(written(value) or "")
 
 

@@ -26,6 +26,8 @@ def column(text: str, offset: int) -> int:
 
 def without_entries(text: str, mapping: Mapping, removed: Collection[Entry]) -> tuple[TextEdit, ...]:
     """Take keys out of a mapping that keeps at least one."""
+    if not removed:
+        return ()
     gone = {id(entry) for entry in removed}
     spans = [(entry, Span(entry.key.span.start, entry_end(text, entry))) for entry in mapping.entries]
     if mapping.is_flow:
@@ -40,6 +42,8 @@ def without_entries(text: str, mapping: Mapping, removed: Collection[Entry]) -> 
 
 def without_items(text: str, sequence: Sequence, removed: Collection[int]) -> tuple[TextEdit, ...]:
     """Take the items with these numbers out of a list; a block that loses all of them leaves nothing."""
+    if not removed:
+        return ()
     if sequence.is_flow:
         spans = [item.span for item in sequence.items]
         return tuple(_without(spans, [number in removed for number in range(len(spans))]))

@@ -85,7 +85,9 @@ class _Writer:
         if self.problems:
             return ""
         newline = line_end(self._text)
-        edits = (TextEdit(edit.span, edit.new_text.replace("\n", newline)) for edit in self._edits)
+        edits = (
+            TextEdit(edit.span, edit.new_text.replace("\r\n", "\n").replace("\n", newline)) for edit in self._edits
+        )
         try:
             return apply_edits(self._text, edits)
         except ValueError:
@@ -172,12 +174,17 @@ class _Writer:
         names = tuple(self.form.name(one) for one in self.form.listed[role.role.name])
         if entry is None or not self._agree(entry.value, "prerequisites", names, role.role):
             return
-        by_definition = {id(one.definition.node): self.form.name(one) for one in self.form.listed[role.role.name]}
+        listed = {id(one.step): self.form.name(one) for one in self.form.listed[role.role.name]}
+        steps = {id(one.definition.node): one.step for one in role.prerequisites}
         released: dict[int, str] = {}
         for reference in role.role.prerequisites:
             for target in self._job.require_graph.link(reference).targets:
-                if id(target.node) in by_definition:
-                    released[id(reference.scalar)] = by_definition[id(target.node)]
+                step = steps.get(id(target.node))
+                # What is not listed itself gives its line to the last of what it requires.
+                while step is not None and id(step) not in listed:
+                    step = step.required[-1] if step.required else None
+                if step is not None:
+                    released[id(reference.scalar)] = listed[id(step)]
         self._edit(role_list_edits(self._text, role.role, names, released))
 
     def _definitions(self) -> None:

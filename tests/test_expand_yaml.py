@@ -1,0 +1,160 @@
+"""The released job as text: exact results, comments kept, nothing extended left; a second time changes nothing."""
+
+from __future__ import annotations
+
+import pytest
+from expansion import FOLDER, cases, job_of, marketplace
+
+from pai_lsp.diagnostic import Severity
+from pai_lsp.document import Document, check
+from pai_lsp.expand.write import expanded
+
+CASES = [*cases("yaml"), *cases("inline")]
+IDS = [path.stem for name in ("yaml", "inline") for path in sorted((FOLDER / name).glob("*.yaml"))]
+INLINE_FROM = len(list(cases("yaml")))
+
+
+def expanded_case(number: int) -> str:
+    job = job_of(CASES[number][0])
+    result = expanded(job, [role.name for role in job.task_roles] if number >= INLINE_FROM else ())
+    assert result.problems == ()
+    assert result.text is not None
+    return result.text
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=IDS)
+def test_the_released_job_is_exactly_this(number: int) -> None:
+    assert expanded_case(number) == CASES[number][1]
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=IDS)
+def test_expanding_an_expanded_job_changes_nothing(number: int) -> None:
+    text = expanded_case(number)
+    assert expanded(job_of(text)).text == text
+
+
+@pytest.mark.parametrize("number", range(len(CASES)), ids=IDS)
+def test_an_expanded_job_has_no_error_and_needs_no_expansion(number: int) -> None:
+    found = check(Document(expanded_case(number), lookup=marketplace()))
+    assert [one for one in found if one.severity is Severity.ERROR or one.code == "needs-expansion"] == []
+
+
+def test_a_released_job_stays_as_it_is() -> None:
+    before, after = CASES[IDS.index("released")]
+    assert before == after
+
+
+def test_line_ends_stay_those_of_the_file() -> None:
+    number = IDS.index("own-definitions")
+    text = expanded(job_of(CASES[number][0].replace("\n", "\r\n"))).text
+    assert text == CASES[number][1].replace("\n", "\r\n")
+
+
+def test_a_file_without_a_last_line_end_can_be_added_to() -> None:
+    text = CASES[IDS.index("only-references")][0].rstrip("\n")
+    extras = text[text.index("extras:") :]
+    moved = f"{text.removesuffix(extras).rstrip()}\n".replace("taskRoles:", f"{extras}\ntaskRoles:")
+    lines = moved.rstrip("\n").splitlines()
+    start = next(number for number, line in enumerate(lines) if line.startswith("prerequisites:"))
+    block = 'prerequisites:\n  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}'
+    last = "\n".join([*lines[:start], *lines[start + 1 :], block])
+    result = expanded(job_of(last)).text
+    assert result is not None
+    assert result.endswith('          - mkdir -p /my data\n          - echo "digits are in /my data"')
+    assert expanded(job_of(result)).text == result
+
+
+ALIASES = """\
+protocolVersion: 2
+name: aliases
+type: job
+prerequisites:
+  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
+  - &base
+    name: first
+    type: script
+    plugin: com.microsoft.pai.runtimeplugin.cmd
+    callbacks: &callbacks
+      - event: EVENT
+        commands: [echo hello]
+  - name: second
+    type: script
+    plugin: com.microsoft.pai.runtimeplugin.cmd
+    callbacks: *callbacks
+  - <<: *base
+    name: third
+    require: [first]
+taskRoles:
+  worker: &worker
+    instances: 1
+    dockerImage: image
+    prerequisites: &needed [third, second]
+    resourcePerInstance: &small {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands: &commands [python train.py]
+  other:
+    <<: *worker
+    prerequisites: *needed
+  alone:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: *small
+    commands: COMMANDS
+"""
+
+
+def test_shared_text_is_changed_once_for_all_who_share_it() -> None:
+    text = ALIASES.replace("EVENT", "containerStart").replace("COMMANDS", "[python alone.py]")
+    result = expanded(job_of(text))
+    assert result.problems == ()
+    assert result.text is not None
+    assert "prerequisites: &needed [first, third, second]" in result.text
+    assert result.text.count("event: taskStarts") == 2
+    assert expanded(job_of(result.text)).text == result.text
+
+
+def test_shared_text_that_must_become_different_texts_is_a_problem_at_the_role() -> None:
+    text = ALIASES.replace("EVENT", "taskFails").replace("COMMANDS", "*commands")
+    result = expanded(job_of(text))
+    assert result.text is None
+    (problem,) = result.problems
+    assert text[problem.span.start : problem.span.end] == "alone"
+    assert problem.message == "'alone' shares its first commands with a task role that needs other ones"
+
+
+def test_an_edit_that_reaches_further_than_it_should_is_noticed() -> None:
+    shared = '&shared echo "it\'s"'
+    text = CASES[IDS.index("released")][0].replace("- grep '\\d' file", f"- {shared}")
+    text = text.replace('commands: ["wget <% $data.uri[0] %>"]', "commands: [*shared]")
+    result = expanded(job_of(text))
+    assert result.text is None
+    assert [problem.message for problem in result.problems] == [
+        "'worker' shares text with another place through an alias or '<<'; write it out there"
+    ]
+
+
+def chain(length: int, width: int) -> str:
+    """A job whose role needs a chain of so many prerequisites, and one that requires so many at once."""
+    head = CASES[IDS.index("released")][0].partition("  - type: data")[0]
+    call = "callbacks: [{event: taskStarts, commands: [echo %s]}]}\n"
+    deep = [
+        f"  - {{name: deep{number}, type: script, require: [deep{number + 1}], " + call % f"deep{number}"
+        for number in range(length - 1)
+    ]
+    deep.append(f"  - {{name: deep{length - 1}, type: script, " + call % f"deep{length - 1}")
+    wide = [f"  - {{name: wide{number}, type: script, " + call % f"wide{number}" for number in range(width)]
+    names = ", ".join(f"wide{number}" for number in range(width))
+    top = f"  - {{name: top, type: script, require: [{names}], " + call % "top"
+    role = (
+        "taskRoles:\n  worker:\n    instances: 1\n    dockerImage: image\n    prerequisites: [deep0, top]\n"
+        "    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}\n    commands: [echo end]\n"
+    )
+    return "".join([head, *deep, *wide, top, role])
+
+
+def test_deep_and_wide_requirements_expand() -> None:
+    result = expanded(job_of(chain(1000, 1000)))
+    assert result.problems == ()
+    assert result.text is not None
+    names = [f"deep{number}" for number in reversed(range(1000))] + [f"wide{number}" for number in range(1000)]
+    assert f"prerequisites: [{', '.join([*names, 'top'])}]" in result.text
+    assert "require" not in result.text
