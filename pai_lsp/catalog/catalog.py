@@ -7,7 +7,7 @@ is not old; of several definitions with one name the first source's counts, and 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -72,9 +72,13 @@ class Catalog:
         address = read_address(reference)
         if isinstance(address, AddressFault):
             return LookupAnswer(LookupState.ABSENT, note=address.message)
-        if self.lock is not None and (locked := self.lock.entries.get(reference)):
+        is_page = address.kind is AddressKind.WEB
+        if self.lock is None:
+            return self._known(reference, is_page=is_page)
+        if locked := self.lock.entries.get(reference):
             return self._locked(reference, locked)
-        return self._known(reference, is_page=address.kind is AddressKind.WEB)
+        answer = self._known(reference, is_page=is_page)
+        return replace(answer, changed=self.lock.fault) if self.lock.fault else answer
 
     def names(self) -> tuple[str, ...]:
         """Every address that `find` would find, by name first."""
@@ -221,7 +225,7 @@ class Catalog:
         if wanted == sorted(map(definition_hash, live.definitions)):
             return live
         changed = f"it is not what '{Path(path or '').name}' holds; see 'pai-lsp marketplace lock'"
-        return LookupAnswer(live.state, live.definitions, live.note, live.path, changed)
+        return replace(live, changed=changed)
 
     def _told(self, path: str) -> str:
         if self.base and "://" not in path and Path(path).is_relative_to(self.base):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.definition import Definition, Origin
@@ -59,7 +60,7 @@ def read_lock(path: str, text: str) -> Lock:
     node = root.get("definitions") if isinstance(root, Mapping) else None
     version = root.get("version") if isinstance(root, Mapping) else None
     if not isinstance(node, Mapping) or not isinstance(version, Scalar) or version.value != VERSION:
-        return Lock(path, {}, "this is no lock file of this version of pai-lsp")
+        return Lock(path, {}, f"'{_name(path)}' is no lock file of this version of pai-lsp")
     entries: dict[str, tuple[LockedDefinition, ...]] = {}
     faults: list[str] = []
     for entry in node.effective_entries():
@@ -70,8 +71,9 @@ def read_lock(path: str, text: str) -> Lock:
             faults.append(entry.name)
         else:
             entries[entry.name] = found
-    fault = f"'{faults[0]}' was changed by hand" + (f", and {len(faults) - 1} more" if faults[1:] else "")
-    return Lock(path, entries, fault if faults else "")
+    more = f" and {len(faults) - 1} more" if faults[1:] else ""
+    fault = f"what '{_name(path)}' says of '{faults[0]}'{more} was changed by hand" if faults else ""
+    return Lock(path, entries, fault)
 
 
 def lock_text(entries: MappingOf[str, Iterable[LockedDefinition]]) -> str:
@@ -84,6 +86,10 @@ def lock_text(entries: MappingOf[str, Iterable[LockedDefinition]]) -> str:
     for character, escape in _LINE_ENDS.items():
         text = text.replace(character, escape)
     return text + "\n"
+
+
+def _name(path: str) -> str:
+    return PurePath(path).name
 
 
 def _record(locked: LockedDefinition) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.catalog import Catalog
 from pai_lsp.catalog.directory_source import read_directory
-from pai_lsp.catalog.lock import read_lock
+from pai_lsp.catalog.lock import Lock, read_lock
 from pai_lsp.catalog.server_source import load_server
 from pai_lsp.catalog.shelf import Shelf, SourceState
 from pai_lsp.catalog.store import Store, user_cache_folder
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from pai_lsp.catalog.fetching import Limits
-    from pai_lsp.catalog.lock import Lock
     from pai_lsp.catalog.setup import CatalogSetup
 
 
@@ -116,12 +115,14 @@ def refreshed_catalog(
 
 
 def load_lock(path: str) -> Lock | None:
-    """The lock file; None where there is none, or where nobody can read it."""
+    """The lock file; None where there is none."""
     if not path or not Path(path).is_file():
         return None
     data = read_bytes(path)
     source = data if isinstance(data, UnreadableFile) else decoded(path, data)
-    return None if isinstance(source, UnreadableFile) else read_lock(path, source.text)
+    if isinstance(source, UnreadableFile):
+        return Lock(path, {}, f"'{Path(path).name}' can not be used: {source.message}")
+    return read_lock(path, source.text)
 
 
 def _worth(setup: CatalogSetup, shelves: tuple[Shelf, ...]) -> tuple[Shelf, ...]:
