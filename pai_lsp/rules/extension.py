@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pai_lsp.addresses import AddressFault, looks_like_address, read_address
 from pai_lsp.definition import CMD_PLUGIN, PLUGIN_PREFIX, STORAGE_PLUGINS, Definition, Origin, name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
-from pai_lsp.edits import insert_entry, remove_entry
+from pai_lsp.edits import insert_entry, line_span, remove_entry
 from pai_lsp.platform import events, plugins
 from pai_lsp.rules.command_places import callbacks, cmd_uses
 from pai_lsp.rules.definition_templates import lost_this
@@ -248,11 +248,12 @@ def plugin_parameters_twice(job: Job) -> Iterator[Finding]:
 
 
 def _moved(job: Job, definition: Definition, params: Mapping, entry: Entry) -> tuple[Fix, ...]:
-    written = job.text[entry.key.span.start : entry.span.end]
+    line = line_span(job.text, entry.span)
+    written = job.text[entry.key.span.start : entry.span.end if params.is_flow else line.end].rstrip()
     is_movable = entry in definition.node.entries and entry.span.end >= entry.key.span.end and "\n" not in written
     if not is_movable or params.entry(entry.name) or not params.entries:
         return ()
-    if params.is_flow and isinstance(entry.value, Scalar) and any(sign in written for sign in ",[]{}"):
+    if params.is_flow and any(sign in job.text[entry.value.span.start : line.end] for sign in ",[]{}#"):
         return ()
     removal = remove_entry(job.text, definition.node, entry)
     edits = (*removal, insert_entry(job.text, params, written))

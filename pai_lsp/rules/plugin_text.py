@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pai_lsp.job import Job
     from pai_lsp.syntax import Entry, Node
 
+_COMMENT = re.compile(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)")
 _HEADER = re.compile(r"([|>])([1-9]?)([+-]?)([1-9]?)")
 
 
@@ -130,7 +131,9 @@ def _line_fixes(job: Job, scalar: Scalar, lines: list[str], commands: Sequence |
     else:
         dash = job.text.rfind("-", 0, scalar.span.start)
         pad = " " * (dash - (job.text.rfind("\n", 0, dash) + 1))
-        text = f"{line_end(job.text)}{pad}- ".join(yaml_flow(line) for line in lines)
+        comment = _COMMENT.match(job.text, scalar.span.start) if scalar.is_block else None
+        first, *rest = (yaml_flow(line) for line in lines)
+        text = f"{line_end(job.text)}{pad}- ".join([first + comment[1] if comment else first, *rest])
     return (Fix("Write each line as an item", (TextEdit(scalar.span, text),), safe=True),)
 
 

@@ -12,6 +12,7 @@ from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import (
     append_item,
     insert_entry,
+    line_span,
     quote_fix,
     quoted,
     remove_entry,
@@ -273,10 +274,19 @@ def _merge(job: Job, use: PluginUse, together: Entry, entry: Entry) -> tuple[Fix
     written = [job.text[item.span.start : item.span.end] for item in commands.items if isinstance(item, Scalar)]
     if len(written) < len(commands.items) or any("\n" in text or not text for text in written):
         return ()
+    if "#" in _between(job, entry, commands):
+        return ()  # a comment would be lost
     event = "taskStarts" if entry.name == "preCommands" else "taskSucceeds"
     item = "\n".join([f"event: {event}", "commands:", *(f"  - {text}" for text in written)])
     edits = (*remove_entry(job.text, holder, entry), append_item(job.text, together.value, item))
     return (Fix("Make a callback of it", edits, safe=True),)
+
+
+def _between(job: Job, entry: Entry, commands: Sequence) -> str:
+    """What stands in the lines of some commands besides them."""
+    places = [entry.key.span.end, *(at for item in commands.items for at in (item.span.start, item.span.end))]
+    places.append(line_span(job.text, entry.span).end)
+    return "".join(job.text[start:end] for start, end in zip(places[::2], places[1::2], strict=True))
 
 
 @rule(Severity.WARNING)
