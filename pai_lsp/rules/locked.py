@@ -21,7 +21,7 @@ def locked_definition_changed(job: Job) -> Iterator[Finding]:
     `pai-lsp marketplace lock`.
     Source: docs/marketplace.md, "The lock file".
     """
-    for link in job.require_graph.entries():
+    for link in job.require_graph.entries:
         if link.answer.changed:
             yield Finding(link.reference.span, f"'{link.reference.name}': {link.answer.changed}")
 
