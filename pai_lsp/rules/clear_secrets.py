@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Fix
-from pai_lsp.edits import quoted, remove_entry
+from pai_lsp.edits import quoted
 from pai_lsp.masking import masked_span
+from pai_lsp.rules.inserted_values import entry_removal
 from pai_lsp.rules.template_fixes import add_to_section, text_at, written_key
 from pai_lsp.syntax import Mapping, Scalar, Style, walk
 from pai_lsp.text import Span, TextEdit
@@ -148,11 +149,7 @@ def _parameter_fixes(job: Job, entry: Entry, written: str) -> tuple[Fix, ...]:
     section = job.mapping("parameters")
     if section is None or entry not in section.entries or entry.name in job.secrets or "." in entry.name:
         return ()
-    root = job.root
-    whole = root.own("parameters") if root else None
-    removal = remove_entry(job.text, section, entry)
-    if not removal and root and whole:
-        removal = remove_entry(job.text, root, whole)
+    removal = entry_removal(job, section, entry, "parameters")
     edit = add_to_section(job, "secrets", f"{written_key(entry.name)}: {written}")
     if edit is None or not removal:
         return ()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Tag
 from pai_lsp.edits import remove_entry
-from pai_lsp.rules.template_fixes import key_span
+from pai_lsp.rules.template_fixes import key_span, may_hold_brackets
 from pai_lsp.scalar import Date
 from pai_lsp.syntax import Scalar, Sequence
 from pai_lsp.text import Span, TextEdit
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
+    from pai_lsp.syntax import Entry, Mapping
     from pai_lsp.template_answers import TemplateAnswer
 
 
@@ -31,9 +32,11 @@ def kind_of_value(value: object) -> str:
     return "a number" if isinstance(value, (int, float)) else "a text"
 
 
-def first_item_fix(answer: TemplateAnswer) -> tuple[Fix, ...]:
+def first_item_fix(job: Job, answer: TemplateAnswer) -> tuple[Fix, ...]:
     """Offer the first item of a list in the place of the list."""
     if not isinstance(answer.node, Sequence) or not answer.node.items:
+        return ()
+    if not may_hold_brackets(job, answer.use.span.start):
         return ()
     end = answer.use.content_span.end
     return (Fix("Take the first item", (TextEdit(Span(end, end), "[0]"),)),)
@@ -50,7 +53,7 @@ def unused_entries(job: Job, section: str) -> Iterator[Finding]:
             continue
         if name in used or _is_written(job.text, f"{section}.{name}"):
             continue
-        edits = remove_entry(job.text, mapping, entry) or _without_section(job, section)
+        edits = entry_removal(job, mapping, entry, section)
         fixes = (Fix(f"Remove '{name}'", edits),) if edits else ()
         yield Finding(key_span(entry), f"no template uses the {section[:-1]} '{name}'", fixes, tags=(Tag.UNNECESSARY,))
 
@@ -73,6 +76,13 @@ def _is_written(text: str, path: str) -> bool:
     return re.search(rf"{re.escape(path)}(?![\w-])", text) is not None
 
 
-def _without_section(job: Job, section: str) -> tuple[TextEdit, ...]:
-    entry = job.root.own(section) if job.root else None
-    return remove_entry(job.text, job.root, entry) if job.root and entry else ()
+def entry_removal(job: Job, mapping: Mapping, entry: Entry, section: str) -> tuple[TextEdit, ...]:
+    """Take a parameter or secret out, with its section when it is the last; nothing if an alias needs what it holds."""
+    whole = job.root.own(section) if job.root else None
+    edits = remove_entry(job.text, mapping, entry)
+    if not edits and job.root and whole:
+        edits = remove_entry(job.text, job.root, whole)
+    for alias in job.syntax.aliases if edits else ():
+        if alias.anchor and alias.anchor.span.start in edits[0].span and alias.span.start not in edits[0].span:
+            return ()
+    return edits

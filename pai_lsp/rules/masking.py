@@ -80,6 +80,8 @@ def _plain_key_fix(job: Job, entry: Entry) -> tuple[Fix, ...]:
     colon = _COLON.match(job.text, entry.key.span.end)
     if not is_own or colon is None or job.text[start - 1 : start] not in {"", "\n"}:
         return ()
+    if job.text[start : colon.end()] == _KEY:
+        return ()  # another 'secrets:' above is taken for it
     return (Fix("Write 'secrets:'", (TextEdit(Span(start, colon.end()), _KEY),), safe=True),)
 
 

@@ -136,7 +136,7 @@ def parameter_not_scalar(job: Job) -> Iterator[Finding]:
         kind = "a mapping" if isinstance(node, Mapping) else "a list"
         gets = "what Python writes for it" if is_secret else f"'{_shortened(server_text(plain_value(node)))}'"
         message = f"'{answer.use.tag.content}' is {kind}; the command gets {gets}"
-        yield Finding(answer.use.content_span, message, first_item_fix(answer))
+        yield Finding(answer.use.content_span, message, first_item_fix(job, answer))
 
 
 def _is_one_value(node: Sequence) -> bool:

@@ -75,7 +75,7 @@ def non_string_parameter_in_plugin(job: Job) -> Iterator[Finding]:
             fixes = _quote_fixes(node, is_secret=is_secret)
         else:
             kind = "a list" if isinstance(node, Sequence) else "a mapping"
-            fixes = first_item_fix(answer)
+            fixes = first_item_fix(job, answer)
         related = () if is_secret else (Related(node.span, f"{kind} to the runtime"),)
         message = f"'{answer.use.tag.content}' is {kind}, and the runtime inserts only text: the task dies at its start"
         yield Finding(answer.use.content_span, message, fixes, related)

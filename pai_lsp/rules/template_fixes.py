@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import TYPED_FIELDS
 from pai_lsp.diagnostic import Fix, Related
-from pai_lsp.edits import insert_entry, quoted
+from pai_lsp.edits import insert_entry, line_end, quoted
 from pai_lsp.scalar import server_text, server_value
 from pai_lsp.spelling import nearest
 from pai_lsp.syntax import Entry, Mapping, Scalar, Style
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _SENSIBLE_NAME = re.compile(r"[\w-]+(?: [\w-]+)*")
+_DOCUMENT_END = re.compile(r"^\.\.\.[ \t\r]*\Z", re.MULTILINE)
 _LAST_ROOT = re.compile(r"[^\w$]+(\$\w+)")
 # Text that is the same in every style of YAML, whatever stands around it.
 _HARMLESS = re.compile(r"[\w./@+-]+")
@@ -72,15 +73,23 @@ def add_to_section(job: Job, section: str, lines: str) -> TextEdit | None:
     if root is None or not root.entries:
         return None
     if entry is None:
-        if root.is_flow:
-            return None
-        return insert_entry(job.text, root, f"{section}:\n" + "".join(f"  {line}\n" for line in lines.splitlines()))
+        return None if root.is_flow else _new_section(job.text, root, [f"{section}:", *(f"  {lines}".splitlines())])
     value = entry.value
     if not isinstance(value, Mapping) or root.own(section) is None:
         return None
     if not value.entries and not value.is_flow:
         return None
     return insert_entry(job.text, value, lines)
+
+
+def _new_section(text: str, root: Mapping, lines: list[str]) -> TextEdit:
+    """Lines behind everything that the document says."""
+    end = len(text.rstrip())
+    if (mark := _DOCUMENT_END.search(text, 0, end)) is not None:
+        end = len(text[: mark.start()].rstrip())
+    first = root.entries[0].key.span.start
+    pad = " " * (first - (text.rfind("\n", 0, first) + 1))
+    return TextEdit(Span(end, end), "".join(f"{line_end(text)}{pad}{line}" for line in lines))
 
 
 def add_name_fix(job: Job, section: str, name: str) -> tuple[Fix, ...]:
@@ -131,6 +140,19 @@ def text_at(job: Job, offset: int) -> tuple[tuple[str, ...], Scalar | None]:
             node = next((one for one in node.items if offset in one.span), None)
             keys.append("")
     return tuple(keys), node if node is not None and offset in node.span else None
+
+
+def may_hold_brackets(job: Job, offset: int) -> bool:
+    """Whether brackets at a place are text; in a plain scalar inside `[ ]` or `{ }` they are YAML's own."""
+    node: Node | None = job.root
+    is_flow = False
+    while node is not None and not isinstance(node, Scalar):
+        is_flow = is_flow or node.is_flow
+        if isinstance(node, Mapping):
+            node = next((one.value for one in node.entries if offset in one.span), None)
+        else:
+            node = next((one for one in node.items if offset in one.span), None)
+    return node is not None and not (is_flow and node.style is Style.PLAIN)
 
 
 def inlined(job: Job, use: TemplateUse, scalar: Scalar | None) -> tuple[Fix, ...]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import replace_fixes
-from pai_lsp.rules.template_fixes import add_name_fix, consequence, definition_place, key_span
+from pai_lsp.rules.template_fixes import add_name_fix, consequence, definition_place, key_span, may_hold_brackets
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.syntax import Mapping, Scalar, Sequence
 from pai_lsp.template_lookup import Outcome
@@ -247,9 +247,12 @@ def dotted_index_in_plugin(job: Job) -> Iterator[Finding]:
     for answer in job.template_answers:
         if answer.outcome is Outcome.DOTTED_INDEX:
             name, span = answer.name, answer.span
-            fix = Fix(f"Change to '[{name}]'", (TextEdit(Span(span.start - 1, span.end), f"[{name}]"),), safe=True)
+            fixes: tuple[Fix, ...] = ()
+            if may_hold_brackets(job, span.start):
+                edit = TextEdit(Span(span.start - 1, span.end), f"[{name}]")
+                fixes = (Fix(f"Change to '[{name}]'", (edit,), safe=True),)
             message = f"the runtime knows no '.{name}', so the task dies before it starts; write '[{name}]'"
-            yield Finding(span, message, (fix,))
+            yield Finding(span, message, fixes)
 
 
 @rule(Severity.ERROR)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
     from pai_lsp.job import Job, TaskRole
     from pai_lsp.template_answers import TemplateAnswer
+
+# Blanks that are a part of a name to both readers, and surely not meant as one.
+_BLANKS = re.compile(r"\s+(?=[.\[])|(?<=\.)\s+|^\s+")
 
 
 @rule(Severity.ERROR)
@@ -49,20 +53,27 @@ def unknown_template_root(job: Job) -> Iterator[Finding]:
         if answer.outcome is not Outcome.UNKNOWN_ROOT:
             continue
         root, meant = answer.root, meant_root(job, answer)
+        span, content = answer.step_span(0), answer.use.content_span
         happens = consequence(job, answer) if root.startswith("$") or not answer.in_plugin else "it stays as it is"
         if root.strip() in ROOTS:
-            content = ".".join(part.strip() for part in answer.use.tag.content.split("."))
-            fix = Fix("Remove the blanks", (TextEdit(answer.use.content_span, content),), safe=True)
-            yield Finding(answer.use.content_span, f"no blank may stand beside '.', so {happens}", (fix,))
+            path = _BLANKS.sub("", answer.use.tag.content)
+            fixes = _change(job, content, path, "Remove the blanks")
+            yield Finding(content, f"no blank may stand beside '.' or '[', so {happens}", fixes)
         elif root == "this":
             message = f"'this' is the prerequisite that a tag stands in; there is none here, so {happens}"
-            yield Finding(answer.step_span(0), message)
+            yield Finding(span, message)
         elif meant:
-            edit = TextEdit(answer.step_span(0), meant)
-            fix = Fix(f"Change to '{meant}'", (edit,), safe=True)
-            yield Finding(answer.step_span(0), f"nothing fills '{root}', so {happens}; did you mean '{meant}'?", (fix,))
+            message = f"nothing fills '{root}', so {happens}; did you mean '{meant}'?"
+            yield Finding(span, message, _change(job, span, meant, f"Change to '{meant}'"))
         elif root.startswith("$"):
-            yield Finding(answer.step_span(0), f"nothing fills '{root}', so {happens}{did_you_mean(root, ROOTS)}")
+            yield Finding(span, f"nothing fills '{root}', so {happens}{did_you_mean(root, ROOTS)}")
+
+
+def _change(job: Job, span: Span, text: str, title: str) -> tuple[Fix, ...]:
+    """Replace what stands on one line; a tag may begin in one command and end in the next."""
+    if "\n" in job.text[span.start : span.end]:
+        return ()
+    return (Fix(title, (TextEdit(span, text),), safe=True),)
 
 
 @rule(Severity.ERROR)

@@ -77,7 +77,8 @@ def _fixes(text: MappedText, fault: TemplateFault, written: str) -> tuple[Fix, .
         return (Fix(f"Change to '{OPENING}'", (TextEdit(span, OPENING),), safe=True),)
     if written == OPENING:
         return _close_fix(text, start, len(text.text))
-    if written.endswith(CLOSING):
+    is_whole = written.endswith(CLOSING) and "\n" not in written and len(written) == len(span)
+    if is_whole and CLOSING not in text.text[start + len(written) :]:
         return (Fix("Remove the tag", (TextEdit(span, ""),)),)
     return ()
 
