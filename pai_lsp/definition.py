@@ -29,8 +29,8 @@ TYPED_FIELDS = {"dockerImage": "dockerimage", "data": "data", "script": "script"
 # parameter of its plugin.
 PROTOCOL_KEYS = frozenset(
     {
-        "protocolVersion", "name", "type", "version", "contributor", "description", "plugin", "plugin_params", "require",
-        "template_variables", "requireStorages", "pathForUser", "failurePolicy", "auth", "title", "summary",
+        "protocolVersion", "name", "type", "version", "contributor", "description", "title", "summary", "auth",
+        "plugin", "plugin_params", "failurePolicy", "require", "template_variables", "requireStorages", "pathForUser",
     },
 )  # fmt: skip
 
@@ -52,6 +52,7 @@ class Reference:
 
     @property
     def span(self) -> Span:
+        """The name without its quotes."""
         return name_span(self.scalar)
 
     @property
@@ -70,6 +71,7 @@ class Callback:
 
     @property
     def event_name(self) -> str:
+        """The event as written; empty where it is missing."""
         return self.event.text if self.event else ""
 
 
@@ -112,6 +114,7 @@ class Definition:
 
     @cached_property
     def name_scalar(self) -> Scalar | None:
+        """The name where one is written."""
         node = self.node.get("name")
         return node if isinstance(node, Scalar) and node.text else None
 
@@ -135,6 +138,7 @@ class Definition:
 
     @cached_property
     def plugin_scalar(self) -> Scalar | None:
+        """The plugin where one is written."""
         node = self.node.get("plugin")
         return node if isinstance(node, Scalar) else None
 
@@ -182,11 +186,13 @@ class Definition:
 
     @property
     def callbacks_node(self) -> Node | None:
+        """The value of the plugin parameter `callbacks`, of whatever shape."""
         entry = self.parameter("callbacks")
         return entry.value if entry else None
 
     @cached_property
     def callbacks(self) -> tuple[Callback, ...]:
+        """The callbacks that are of the right shape."""
         return read_callbacks(self.callbacks_node)
 
     @cached_property

@@ -325,13 +325,6 @@ class Job:
         items = node.items if isinstance(node, Sequence) else ()
         return tuple(PluginEntry(item) for item in items if isinstance(item, Mapping))
 
-    @cached_property
-    def uses_extension(self) -> bool:
-        """Whether any key or reference of the extended protocol stands in the file."""
-        return self.is_catalogue or any(
-            reference.is_address for role in self.task_roles for reference in role.prerequisites
-        )
-
     def command_parts(self, role: TaskRole) -> tuple[Scalar, ...]:
         """The scalars that make up what a role runs: its commands with those of the default deployment around them.
 

@@ -45,7 +45,7 @@ def duplicate_prerequisite(job: Job) -> Iterator[Finding]:
         if not definition.name:
             continue
         earlier = first.setdefault((definition.origin, definition.type, definition.name), definition)
-        if earlier is not definition and earlier.node is not definition.node:
+        if earlier is not definition:
             kind = f"{definition.type} prerequisite" if definition.type else "prerequisite"
             related = (Related(earlier.name_span, "first defined here"),)
             message = f"another {kind} is named '{definition.name}'"
