@@ -228,12 +228,13 @@ def _hide_line(text: str, at: int, message: str) -> _Step:
 
 def _what_js_yaml_reads(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
     """`{ports:}` and a block whose first line begins with a tab: libyaml refuses what js-yaml and PyYAML read."""
-    del context_at, tree
+    del tree
     if "found unexpected ':'" in problem and text[at : at + 1] == ":":
         return _Step("", Span(at, at), ((at + 1, at + 1, " "),))
     if "block scalar" in context and "tab character" in problem and text[at : at + 1] == "\t":
         start, _ = _line(text, at)
-        if at > start:
+        # In a folded block a tab also decides how lines are joined, which no stand-in does.
+        if at > start and text[context_at : context_at + 1] == "|":
             return _Step("", Span(at, at), ((at, at + 1, TAB_STAND_IN),))
     return None
 
