@@ -124,12 +124,17 @@ class _Finder:
     def _by_role(self, use: TemplateUse, roles: Iterable[TaskRole]) -> Iterator[TemplateAnswer]:
         in_plugin = use.place in _RUNTIME_PLACES
         root = _root(use.tag.content, in_plugin=in_plugin)
+        if root not in ROLE_FIELDS:  # the same for all of them
+            those = tuple(roles)
+            if those and (found := self._found(use.tag, root, those[0], in_plugin=in_plugin)) is not None:
+                yield _answer(use, root, those, found)
+            return
         by_end: dict[int, tuple[Found, list[TaskRole]]] = {}
         for role in roles:
             if (found := self._found(use.tag, root, role, in_plugin=in_plugin)) is not None:
                 by_end.setdefault(id(found), (found, []))[1].append(role)
-        for found, those in by_end.values():
-            yield _answer(use, root, tuple(those), found)
+        for end, who in by_end.values():
+            yield _answer(use, root, tuple(who), end)
 
     def _found(self, tag: Tag, root: str, role: TaskRole, *, in_plugin: bool) -> Found | None:
         field = ROLE_FIELDS.get(root)

@@ -152,7 +152,9 @@ def _is_command(keys: tuple[str, ...]) -> bool:
 def _reaches_commands(job: Job, use: TemplateUse, keys: tuple[str, ...]) -> bool:
     """Whether the text can be inserted into a command, where the runtime fills the secrets in it."""
     if keys[:1] == ("parameters",):
-        return True
+        # The runtime inserts a parameter into a plugin's text once and fills nothing in it.
+        users = (answer for answer in job.template_answers if answer.root == "$parameters" and len(answer.steps) > 1)
+        return not any(answer.in_plugin and answer.steps[1].name in keys[1:2] for answer in users)
     if keys[:1] != ("prerequisites",):
         return False
     return any(
