@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.catalog.definition_text import Card, DefinitionText
     from pai_lsp.catalog.lock import Lock, LockedDefinition
-    from pai_lsp.definition import Definition
 
 _BY_NAME = "marketplace://name/"
 _BY_ITEM = "marketplace://prerequisites/itemId/"
@@ -114,9 +113,15 @@ class Catalog:
         """The text that an answer's `path` means; None where nothing of it is kept."""
         for texts in (*(shelf.texts for shelf in self.shelves), self._page_texts):
             for text in texts:
-                if path in {text.path, self._told(text.path)}:
+                if path in {text.path, self.told(text.path)}:
                     return text.text
         return None
+
+    def told(self, path: str) -> str:
+        """A path as it is told to people."""
+        if self.base and "://" not in path and Path(path).is_relative_to(self.base):
+            return str(Path(path).relative_to(self.base))
+        return path
 
     @property
     def state(self) -> SourceState | None:
@@ -188,7 +193,7 @@ class Catalog:
         if places:
             first = places[0]
             definitions = tuple(place.text.definition(place.number) for place in places)
-            return LookupAnswer(LookupState.FOUND, definitions, first.shelf.note, self._told(first.text.path))
+            return LookupAnswer(LookupState.FOUND, definitions, first.shelf.note, self.told(first.text.path))
         if not self.shelves:
             return LookupAnswer(LookupState.UNKNOWN, note="no marketplace is configured")
         doubts = [f"{shelf.label}: {shelf.note}" for shelf in self.shelves if shelf.state is not SourceState.READY]
@@ -215,7 +220,7 @@ class Catalog:
     def _locked(self, reference: str, locked: tuple[LockedDefinition, ...]) -> LookupAnswer:
         """What is locked; of what lies in the project, the file itself, with a word when it is another one now."""
         held = tuple(one.definition for one in locked if one.definition is not None)
-        path = self._told(self.lock.path) if self.lock else None
+        path = self.told(self.lock.path) if self.lock else None
         if len(held) == len(locked):
             return LookupAnswer(LookupState.FOUND, held, "locked", path)
         live = self._known(reference, is_page=False)
@@ -226,19 +231,6 @@ class Catalog:
             return live
         changed = f"it is not what '{Path(path or '').name}' holds; see 'pai-lsp marketplace lock'"
         return replace(live, changed=changed)
-
-    def _told(self, path: str) -> str:
-        if self.base and "://" not in path and Path(path).is_relative_to(self.base):
-            return str(Path(path).relative_to(self.base))
-        return path
-
-
-def live_definitions(catalog: Catalog, reference: str) -> tuple[Definition, ...]:
-    """What the sources have now for an address, whatever is locked."""
-    address = read_address(reference)
-    if isinstance(address, AddressFault):
-        return ()
-    return catalog._known(reference, is_page=address.kind is AddressKind.WEB).definitions  # noqa: SLF001 - its module
 
 
 def _offer(place: Place, reference: str) -> Offer:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.fetching import Limits
     from pai_lsp.catalog.setup import CatalogSetup
 
+_MOST_ROUNDS = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
@@ -72,7 +74,7 @@ def load_catalog(setup: CatalogSetup, surroundings: Surroundings, before: Catalo
 def refreshed_catalog(
     catalog: Catalog,
     surroundings: Surroundings,
-    addresses: Iterable[str] = (),
+    addresses: Callable[[Catalog], Iterable[str]] = lambda _: (),
     begin: Callable[[str], None] = lambda _: None,
 ) -> Catalog:
     """The catalogue after every server, and every address that may be asked, was asked again. Never raises.
@@ -80,7 +82,7 @@ def refreshed_catalog(
     Args:
         catalog: what was known before; its folders are read again too.
         surroundings: in untrusted ones nobody is asked.
-        addresses: web addresses that jobs name; only those of allowed hosts are asked.
+        addresses: gives the web addresses that jobs lead to; only those of allowed hosts are asked.
         begin: called with what is asked next, for people.
     """
     catalog = load_catalog(catalog.setup, surroundings, catalog)
@@ -107,11 +109,18 @@ def refreshed_catalog(
                 pause=surroundings.pause,
             )
         )
-    pages = catalog.pages
-    if setup.allowed_hosts:
+    catalog = replace(catalog, shelves=tuple(shelves))
+    asked: set[str] = set()
+    # What stands at an address may require another one.
+    for _ in range(_MOST_ROUNDS if setup.allowed_hosts else 0):
+        wanted = [one for one in dict.fromkeys(addresses(catalog)) if one not in asked]
+        if not wanted:
+            break
         begin("web addresses")
-        pages = refresh_pages(setup.folder, addresses, setup.allowed_hosts, surroundings.store, surroundings.limits)
-    return replace(catalog, shelves=tuple(shelves), pages=pages)
+        asked.update(wanted)
+        pages = refresh_pages(setup.folder, wanted, setup.allowed_hosts, surroundings.store, surroundings.limits)
+        catalog = replace(catalog, pages={**catalog.pages, **pages})
+    return catalog
 
 
 def load_lock(path: str) -> Lock | None:

@@ -85,19 +85,12 @@ class Configurations:
         marketplace = self.of_folder(str(Path(path).parent)).marketplace
         if _CATALOGUE_FOLDER not in file.parent.parts and (marketplace is None or not marketplace.sources):
             return None
-        setup = self._setup(str(Path(path).parent))
+        setup = self.setup_of(str(Path(path).parent))
         directory = setup.directory_of(str(file))
         return None if directory is None else InCatalogue(is_configured=directory != setup.found)
 
-    def _lookup(self, folder: str) -> Lookup:
-        from pai_lsp.catalog.sources import Surroundings, load_catalog  # noqa: PLC0415 - few jobs name an address
-
-        setup = self._setup(folder)
-        if setup not in self._lookups:
-            self._lookups[setup] = load_catalog(setup, Surroundings(base=str(Path.cwd())))
-        return self._lookups[setup]
-
-    def _setup(self, folder: str) -> CatalogSetup:
+    def setup_of(self, folder: str) -> CatalogSetup:
+        """Where the definitions come from that files in a folder name."""
         from pai_lsp.catalog.setup import catalog_setup  # noqa: PLC0415 - as above
 
         if folder not in self._setups:
@@ -105,6 +98,14 @@ class Configurations:
             here = str(Path(folder).absolute())
             self._setups[folder] = catalog_setup(found.marketplace, found.folder, here, str(Path.cwd()))
         return self._setups[folder]
+
+    def _lookup(self, folder: str) -> Lookup:
+        from pai_lsp.catalog.sources import Surroundings, load_catalog  # noqa: PLC0415 - few jobs name an address
+
+        setup = self.setup_of(folder)
+        if setup not in self._lookups:
+            self._lookups[setup] = load_catalog(setup, Surroundings(base=str(Path.cwd())))
+        return self._lookups[setup]
 
     def excludes(self, path: str, is_folder: bool) -> bool:
         """Whether the configuration of the folder that something is in leaves it out."""

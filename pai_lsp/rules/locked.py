@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.diagnostic import Finding, Severity, rule
+from pai_lsp.diagnostic import Finding, Related, Severity, rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,9 +21,16 @@ def locked_definition_changed(job: Job) -> Iterator[Finding]:
     `pai-lsp marketplace lock`.
     Source: docs/marketplace.md, "The lock file".
     """
-    for link in job.require_graph.entries:
-        if link.answer.changed:
-            yield Finding(link.reference.span, f"'{link.reference.name}': {link.answer.changed}")
+    graph = job.require_graph
+    for entry in graph.entries:
+        name, span = entry.reference.name, entry.reference.span
+        if entry.answer.changed:
+            yield Finding(span, f"'{name}': {entry.answer.changed}")
+        for link in graph.beyond(entry):
+            if link.answer.changed:
+                related = (Related(link.reference.span, "required here", link.path),)
+                message = f"'{name}' needs '{link.reference.name}': {link.answer.changed}"
+                yield Finding(span, message, related=related)
 
 
 RULES = (locked_definition_changed,)
