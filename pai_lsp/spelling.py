@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
 # Below this share of equal letters a proposal confuses more than it helps; it is difflib's own.
 _NEAR = 0.6
 _MOST = 3
+_COMPARED = 24
 
 
 def nearest(name: str, candidates: Iterable[str], share: float = _NEAR) -> tuple[str, ...]:
@@ -20,18 +22,36 @@ def nearest(name: str, candidates: Iterable[str], share: float = _NEAR) -> tuple
     """
     from difflib import SequenceMatcher  # noqa: PLC0415 -- only wrong names pay for it
 
+    others = [candidate for candidate in dict.fromkeys(candidates) if candidate != name]
+    bare = _bare(name)
+    if same := sorted(candidate for candidate in others if _bare(candidate) == bare):
+        return tuple(same[:_MOST])
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(name.lower())
-    others = [candidate for candidate in dict.fromkeys(candidates) if candidate != name]
-    if same := sorted(candidate for candidate in others if _bare(candidate) == _bare(name)):
-        return tuple(same[:_MOST])
     scored: list[tuple[float, str]] = []
-    for candidate in others:
+    for candidate in _likeliest(name, others):
         matcher.set_seq1(candidate.lower())
-        # The two quick bounds spare the slow count for most names of a large catalogue.
-        if all(bound() >= share for bound in (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)):
-            scored.append((-matcher.ratio(), candidate))
+        if matcher.quick_ratio() >= share and (ratio := matcher.ratio()) >= share:
+            scored.append((-ratio, candidate))
     return tuple(candidate for _, candidate in sorted(scored)[:_MOST])
+
+
+def _likeliest(name: str, candidates: list[str]) -> list[str]:
+    """The candidates with the most letters, and pairs of letters, in common: comparing all in full takes too long."""
+    if len(candidates) <= _COMPARED:
+        return candidates
+    letters, pairs = _letters(name)
+
+    def score(candidate: str) -> int:
+        others, other_pairs = _letters(candidate)
+        return abs(len(candidate) - len(name)) - len(letters & others) - 2 * len(pairs & other_pairs)
+
+    return sorted(candidates, key=score)[:_COMPARED]
+
+
+def _letters(name: str) -> tuple[set[str], set[str]]:
+    lower = name.lower()
+    return set(lower), set(map("".join, pairwise(lower)))
 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str:

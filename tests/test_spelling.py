@@ -27,3 +27,10 @@ def test_nearest(name: str, candidates: list[str], expected: tuple[str, ...]) ->
 def test_did_you_mean() -> None:
     assert did_you_mean("justecho_wrong", ["justecho"]) == "; did you mean 'justecho'?"
     assert did_you_mean("x", ["something else"]) == ""
+
+
+def test_the_nearest_of_very_many() -> None:
+    names = [f"{stem}_{number}" for stem in ("imagenet", "mnist", "tools", "cifar10") for number in range(500)]
+    assert nearest("minst_321", names)[0] == "mnist_321"
+    assert nearest("gti", [*names, "git"]) == ("git",)
+    assert nearest("zzzzzz", names) == ()

@@ -20,7 +20,7 @@ from pai_lsp.template import variables
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pai_lsp.job import Job
     from pai_lsp.requirements import Link
@@ -351,37 +351,65 @@ def _key_step(use: TemplateUse) -> int | None:
 def lost_this(job: Job) -> frozenset[int]:
     """The `<% this.… %>` that find nothing for sure, by `id` of their `TemplateUse`."""
     uses = [use for use in job.template_uses if use.definition is not None and use.tag.root == "this"]
-    names = {str(use.tag.steps[number].name) for use in uses if (number := _key_step(use)) is not None}
-    holders = {name: _that_have(job, name) for name in names}
+    if not uses:
+        return frozenset()
+    requirers, holders, unsure = _requirers(job), _holders(job), _unsure(job)
+    found: dict[str, set[int]] = {}
     lost: set[int] = set()
+    may_hold = _with_requirers(unsure, requirers)
     for use in uses:
         number = _key_step(use)
-        found = holders[str(use.tag.steps[number].name)] if number is not None else frozenset()
-        if use.definition is None or id(use.definition.node) not in found:
-            lost.add(id(use))
+        if number is not None and use.definition is not None:
+            name = str(use.tag.steps[number].name)
+            if name not in found:
+                found[name] = _with_requirers(holders.get(name, ()), requirers)
+            if id(use.definition.node) in found[name] or id(use.definition.node) in may_hold:
+                continue
+        lost.add(id(use))
     return frozenset(lost)
 
 
-def _that_have(job: Job, name: str) -> frozenset[int]:
-    """The definitions that have a key of that name, or may have it, themselves or by what they require."""
+def _requirers(job: Job) -> dict[int, list[int]]:
+    """Who requires a definition, both by `id` of their nodes."""
     graph = job.require_graph
-    requirers: dict[int, list[Definition]] = {}
-    waiting: list[Definition] = []
+    found: dict[int, list[int]] = {}
     for definition in graph.definitions:
-        links = graph.links(definition)
-        for link in links:
+        for link in graph.links(definition):
             for target in link.targets:
-                requirers.setdefault(id(target.node), []).append(definition)
-        is_unsure = any(link.answer.state is LookupState.UNKNOWN for link in links)
-        if is_unsure or definition.node.entry(name) or definition.parameter(name):
-            waiting.append(definition)
-    found = {id(definition.node) for definition in waiting}
+                found.setdefault(id(target.node), []).append(id(definition.node))
+    return found
+
+
+def _holders(job: Job) -> dict[str, list[int]]:
+    """By key, the definitions that have it, among their own keys or in their `plugin_params`."""
+    found: dict[str, list[int]] = {}
+    for definition in job.require_graph.definitions:
+        names = {entry.name for entry in (*definition.node.effective_entries(), *definition.parameters)}
+        for name in names:
+            found.setdefault(name, []).append(id(definition.node))
+    return found
+
+
+def _unsure(job: Job) -> list[int]:
+    """The definitions that require something of which nothing is known."""
+    graph = job.require_graph
+    return [
+        id(definition.node)
+        for definition in graph.definitions
+        if any(link.answer.state is LookupState.UNKNOWN for link in graph.links(definition))
+    ]
+
+
+def _with_requirers(definitions: Iterable[int], requirers: dict[int, list[int]]) -> set[int]:
+    """Some definitions with all that require one of them, however indirectly."""
+    waiting = list(definitions)
+    found = set(waiting)
     while waiting:
-        for requirer in requirers.get(id(waiting.pop().node), ()):
-            if id(requirer.node) not in found:
-                found.add(id(requirer.node))
+        for requirer in requirers.get(waiting.pop(), ()):
+            if requirer not in found:
+                found.add(requirer)
                 waiting.append(requirer)
-    return frozenset(found)
+    return found
 
 
 RULES = (

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.spelling import nearest
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -20,8 +22,4 @@ def misspelt_key(name: str, known: Collection[str]) -> str | None:
     """The one of the known keys that an unknown one surely means."""
     if name in known:
         return None
-    from difflib import get_close_matches  # noqa: PLC0415 - only unknown names pay for it
-
-    lower = {key.lower(): key for key in known}
-    near = get_close_matches(name.lower(), lower, 1, _NEAR)
-    return lower[near[0]] if near else None
+    return next(iter(nearest(name, known, _NEAR)), None)
