@@ -454,7 +454,7 @@ class _Builder:
         style = _STYLES[event.style]
         value: str = event.value
         if style is Style.LITERAL or style is Style.FOLDED:
-            end = _BLANKS.match(self._text, start + len(self._text[start:end].rstrip())).end()
+            end = _BLANKS.match(self._text, start + len(self._text[start:end].rstrip(" \t\r\n"))).end()
         elif style is Style.PLAIN and not value:
             end = start = min(start, end)
         if not value.isascii():
