@@ -2,6 +2,7 @@
 //
 //   node bundle.mjs extension TARGET    the extension itself
 //   node bundle.mjs unit FOLDER         each unit test with what it tests
+//   node bundle.mjs offline TARGET      a program of the tests that makes a private environment
 //   node bundle.mjs host TARGET         the tests that run in VS Code's extension host
 import fs from "node:fs";
 import path from "node:path";
@@ -29,11 +30,12 @@ const kinds = {
     outdir: target,
     sourcemap: "inline",
   }),
+  offline: () => ({ entryPoints: ["test/offline.ts"], outfile: target }),
   host: () => ({ entryPoints: ["test/host/index.ts"], outfile: target, sourcemap: "inline" }),
 };
 
 if (!(what in kinds) || !target) {
-  console.error("usage: bundle.mjs extension|unit|host TARGET");
+  console.error("usage: bundle.mjs extension|unit|offline|host TARGET");
   process.exit(2);
 }
 await build({ ...shared, ...kinds[what]() });

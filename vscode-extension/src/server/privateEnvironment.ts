@@ -10,7 +10,7 @@ import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import type { Interpreter, Launch } from "./launch";
 import { suitablePython } from "./python";
-import { runProgram } from "./runProgram";
+import { type Ended, runProgram } from "./runProgram";
 import { environmentFailure, installFailure, SetupFailure } from "./setupFailure";
 
 /** What the extension carries. */
@@ -91,16 +91,22 @@ export async function makePrivateServer(options: SetupOptions): Promise<Launch> 
     });
     refuseIfStopped(signal);
     if (made.status !== 0) {
-      throw environmentFailure(python.path, `${made.output}\n${made.errors}\n${made.reason ?? ""}`);
+      throw environmentFailure(python.path, allText(made));
     }
-    options.onStep(bundle.wheelhouse ? "installing the server" : "installing the server and what it needs");
-    const installed = await runProgram(interpreterIn(folder), pipWords(bundle), {
-      ...step,
-      milliseconds: MILLISECONDS_FOR_PACKAGES,
-    });
-    refuseIfStopped(signal);
-    if (installed.status !== 0) {
-      throw installFailure(`${installed.output}\n${installed.errors}\n${installed.reason ?? ""}`);
+    options.onStep("installing the server and what it needs");
+    let installed: Ended | undefined;
+    for (const source of packageSources(bundle, options.mayDownload)) {
+      installed = await runProgram(interpreterIn(folder), [...PIP_INSTALL, ...source, bundle.wheel], {
+        ...step,
+        milliseconds: MILLISECONDS_FOR_PACKAGES,
+      });
+      refuseIfStopped(signal);
+      if (installed.status === 0) {
+        break;
+      }
+    }
+    if (installed?.status !== 0) {
+      throw installFailure(allText(installed));
     }
     await writeCurrent(storage, { wheel: await fingerprint(bundle), folder: path.basename(folder) });
     return serverOf(interpreterIn(folder));
@@ -115,9 +121,18 @@ function serverOf(python: string): Launch {
   return { program: python, words: ["-I", "-m", "pai_lsp"], origin: "the extension's own environment" };
 }
 
-function pipWords(bundle: Bundle): string[] {
-  const from = bundle.wheelhouse ? ["--no-index", "--find-links", bundle.wheelhouse] : ["--prefer-binary"];
-  return ["-I", "-m", "pip", "install", "--disable-pip-version-check", "--no-input", ...from, bundle.wheel];
+const PIP_INSTALL = ["-I", "-m", "pip", "install", "--disable-pip-version-check", "--no-input"];
+
+/** Options of pip for where packages come from, in the order to try. A wheelhouse fits one platform and Python only. */
+function packageSources(bundle: Bundle, mayDownload: boolean): string[][] {
+  return [
+    ...(bundle.wheelhouse ? [["--no-index", "--find-links", bundle.wheelhouse]] : []),
+    ...(mayDownload ? [["--prefer-binary"]] : []),
+  ];
+}
+
+function allText(ended: Ended | undefined): string {
+  return ended === undefined ? "" : `${ended.output}\n${ended.errors}\n${ended.reason ?? ""}`;
 }
 
 function interpreterIn(folder: string): string {

@@ -18,6 +18,8 @@ const UNREACHABLE = [
   /Failed to establish a new connection|Connection (?:refused|reset|timed out)|Network is unreachable/i,
   /Temporary failure in name resolution|Name or service not known|getaddrinfo failed|nodename nor servname/i,
   /CERTIFICATE_VERIFY_FAILED|SSLError/,
+  // What the server needs is on every package index: when there is no version of it, the index was not read.
+  /\(from versions: none\)/,
 ];
 
 /** What failed when pip installed the server; `output` is all that it printed. */
@@ -64,6 +66,7 @@ function lastComplaint(output: string): string {
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => line !== "");
-  const line = lines.findLast((one) => /^error/i.test(one)) ?? lines.at(-1) ?? "it said nothing";
+  const found = lines.findLast((one) => /^error/i.test(one)) ?? lines.at(-1) ?? "it said nothing";
+  const line = found.replace(/^error:? */i, "");
   return line.length > 300 ? `${line.slice(0, 299)}…` : line;
 }

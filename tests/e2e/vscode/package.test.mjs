@@ -1,0 +1,63 @@
+// What is in the .vsix: the same bytes each time, nothing but what belongs there, and a server that it can install.
+import assert from "node:assert/strict";
+import { execFileSync, spawnSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { temporaryFolder } from "./codeServer.mjs";
+
+const PROJECT = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../..");
+const BUILD = path.join(PROJECT, "scripts/build_vsix.sh");
+
+test("two builds are the same, byte for byte", { timeout: 120_000 }, () => {
+  const [first, second] = [1, 2].map(() => {
+    const folder = temporaryFolder("vsix");
+    const environment = { ...process.env, SOURCE_DATE_EPOCH: "1767225600" };
+    const built = execFileSync(BUILD, ["--into", folder], { env: environment, encoding: "utf8" }).trim();
+    return fs.readFileSync(built);
+  });
+  assert.ok(first.equals(second));
+});
+
+test("it holds the extension, its server and nothing else", () => {
+  const names = fs
+    .readdirSync(process.env.E2E_STAGE, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(process.env.E2E_STAGE, path.join(entry.parentPath, entry.name)))
+    .map((name) => name.replace(/^media\/pictures\/[\w-]+\.png$/, "media/pictures/*.png"))
+    .map((name) => name.replace(/-\d[\w.]*-py3-none-any/, "-VERSION-py3-none-any"));
+  assert.deepEqual([...new Set(names)].sort(), [
+    "CHANGELOG.md",
+    "LICENSE",
+    "README.md",
+    "dist/extension.js",
+    "language-configuration.json",
+    "media/icon.png",
+    "media/job-dark.svg",
+    "media/job-light.svg",
+    "media/pictures/*.png",
+    "package.json",
+    "server/pai_lsp-VERSION-py3-none-any.whl",
+    "syntaxes/openpai-job.tmLanguage.json",
+  ]);
+  const readme = fs.readFileSync(path.join(process.env.E2E_STAGE, "README.md"), "utf8");
+  assert.doesNotMatch(readme, /\]\((?!https:|#)/, "relative links lead nowhere in a .vsix");
+});
+
+test("with the packages in it, its server is made without network", { timeout: 180_000 }, () => {
+  const folder = temporaryFolder("vsix");
+  const environment = { ...process.env, PAI_LSP_PYTHON: process.env.E2E_PYTHON_ENVIRONMENT };
+  const built = execFileSync(BUILD, ["--wheelhouse", "--into", folder], { env: environment, encoding: "utf8" }).trim();
+  assert.match(path.basename(built), /^openpai-jobs-[\d.]+-[\w-]+-py3\d+\.vsix$/);
+  const stage = path.join(folder, "stage/extension/server");
+  const script = path.join(folder, "make.cjs");
+  const bundle = path.join(PROJECT, "vscode-extension/scripts/bundle.mjs");
+  assert.equal(spawnSync(process.execPath, [bundle, "offline", script], { stdio: "inherit" }).status, 0);
+  const made = spawnSync(process.execPath, [script, stage, path.join(folder, "storage"), process.env.E2E_PYTHON_ENVIRONMENT], {
+    env: { ...process.env, PIP_PROXY: "http://127.0.0.1:9", PIP_RETRIES: "0" },
+    encoding: "utf8",
+  });
+  assert.equal(made.status, 0, made.stderr);
+  assert.match(made.stdout, /^pai-lsp \d+\.\d+\.\d+$/m);
+});

@@ -1,0 +1,143 @@
+// The extension alone, without any pai-lsp on the machine: it makes a server of its own, and says what it misses.
+// Then the same editor opens an untrusted folder, in which only that server may run.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import http from "node:http";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { editorHome, installExtension, startEditor, temporaryFolder } from "./codeServer.mjs";
+import { workspace, writeProgram } from "./surroundings.mjs";
+import * as workbench from "./workbench.mjs";
+
+const PYTHON = process.env.E2E_PYTHON;
+const home = editorHome();
+
+before(() => installExtension(home, process.env.E2E_VSIX));
+
+test("a private server", async (context) => {
+  const programs = temporaryFolder("path");
+  const pipSettings = path.join(programs, "pip.conf");
+  process.env.PIP_CONFIG_FILE = pipSettings;
+  const editor = await startEditor({ home, folder: workspace(), file: "train.pai.yaml", searchPath: programs });
+  context.after(() => editor.close());
+  const { page } = editor;
+  const step = steps(context, page);
+  const toast = page.locator(".notification-toast", { hasText: "OpenPAI" });
+  const retry = () => toast.getByRole("button", { name: "Retry" }).click();
+  await editor.open();
+
+  await step("without Python it says so", async () => {
+    await toast.filter({ hasText: "needs Python 3.10 or newer, and no Python was found" }).waitFor();
+    await workbench.statusSays(page, "OpenPAI: failed");
+    await workbench.picture(page, "no-python");
+  });
+
+  await step("with a Python that is too old it says which", async () => {
+    writeProgram(path.join(programs, "python3"), "echo 3.8.10; echo /usr/bin/python3.8");
+    await retry();
+    await toast.filter({ hasText: `'${path.join(programs, "python3")}' is 3.8.10` }).waitFor();
+  });
+
+  await step("without a network it says so", async () => {
+    fs.rmSync(path.join(programs, "python3"));
+    fs.symlinkSync(PYTHON, path.join(programs, "python3"));
+    // Port 9 of this machine answers nobody; pip then gives up at once.
+    fs.writeFileSync(pipSettings, "[global]\nproxy = http://127.0.0.1:9\nretries = 0\ntimeout = 1\n");
+    await retry();
+    await toast.filter({ hasText: "the package index can not be reached" }).waitFor({ timeout: 60_000 });
+    await workbench.picture(page, "no-network");
+    const storage = path.join(home.user, "User/globalStorage/pai-lsp.openpai-jobs/server");
+    assert.deepEqual(fs.readdirSync(storage), [], "what was begun is cleared away");
+  });
+
+  await step("with Python and a network it makes its server, once", async () => {
+    fs.rmSync(pipSettings);
+    await retry();
+    await toast.filter({ hasText: "installing the server" }).waitFor();
+    await workbench.picture(page, "setup");
+    await workbench.statusSays(page, "OpenPAI: ready", 120_000);
+    await page.locator(".squiggly-error").first().waitFor();
+    await workbench.run(page, "OpenPAI: Restart Server");
+    await page.locator(".statusbar-item", { hasText: "OpenPAI: starting" }).waitFor();
+    await workbench.statusSays(page, "OpenPAI: ready", 10_000);
+  });
+});
+
+test("an untrusted folder", async (context) => {
+  const asked = [];
+  const marketplace = http.createServer((request, response) => {
+    asked.push(request.url);
+    response.end("[]");
+  });
+  await new Promise((resolve) => marketplace.listen(0, "127.0.0.1", resolve));
+  context.after(() => marketplace.close());
+  const address = `http://127.0.0.1:${marketplace.address().port}`;
+  const traces = temporaryFolder("traces");
+  const evil = path.join(traces, "evil");
+  writeProgram(evil, `echo "$@" >>'${traces}/was-run'`);
+  const source = { url: address, token_command: [evil, "token"] };
+  const folder = workspace({
+    ".vscode/settings.json": JSON.stringify({
+      "openpai.server.command": evil,
+      "openpai.server.python": evil,
+      "openpai.marketplace.sources": [source],
+      "python.defaultInterpreterPath": evil,
+    }),
+    ".pai-lsp.yaml": `marketplace:\n  sources:\n    - ${JSON.stringify(source)}\n  allowed_hosts: ["127.0.0.1"]\n`,
+    ".venv/bin/pai-lsp": "",
+  });
+  for (const program of ["pai-lsp", "python"]) {
+    writeProgram(path.join(folder, ".venv/bin", program), `echo ${program} "$@" >>'${traces}/was-run'`);
+  }
+  const text = fs.readFileSync(path.join(folder, "train.pai.yaml"), "utf8");
+  const using = text.replace("[minst]", `[minst, "marketplace://script/tools", "${address}/one.yaml"]`);
+  fs.writeFileSync(path.join(folder, "train.pai.yaml"), using);
+
+  const editor = await startEditor({ home, folder, file: "train.pai.yaml", searchPath: "/usr/bin:/bin", asksTrust: true });
+  context.after(() => editor.close());
+  const { page } = editor;
+  const step = steps(context, page);
+  await editor.open();
+
+  await step("its job is checked by the extension's own server", async () => {
+    await page.getByRole("button", { name: "No, I don't trust" }).click();
+    await workbench.statusSays(page, "OpenPAI: ready");
+    await workbench.showProblems(page);
+    await workbench.problems(page).filter({ hasText: "no prerequisite is named 'minst'" }).waitFor();
+    await workbench.picture(page, "restricted");
+  });
+
+  await step("nothing of the folder was run, and nothing was asked", async () => {
+    const details = page.locator(".statusbar-item", { hasText: "OpenPAI: ready" });
+    const said = await details.locator("a").getAttribute("aria-label");
+    assert.match(said, /the extension's own environment\s+restricted mode: no network/);
+    assert.deepEqual(fs.readdirSync(traces), ["evil"]);
+    assert.deepEqual(asked, []);
+  });
+
+  await step("once it is trusted, its own settings hold", async () => {
+    writeProgram(evil, `echo "$@" >>'${traces}/was-run'\nexec '${process.env.E2E_PAI_LSP}' "$@"`);
+    await workbench.run(page, "Workspaces: Manage Workspace Trust");
+    await page.locator(".workspace-trust-editor").getByRole("button", { name: "Trust", exact: true }).first().click();
+    await page.locator(".statusbar-item", { hasText: "OpenPAI: starting" }).waitFor();
+    await workbench.statusSays(page, "OpenPAI: ready");
+    const run = fs.readFileSync(path.join(traces, "was-run"), "utf8").split("\n");
+    assert.ok(run.includes("--version") && run.includes("server"), run.join("; "));
+  });
+});
+
+/** Steps of one test; each leaves a picture when it fails, and then those after it are not tried. */
+function steps(context, page) {
+  let hasFailed = false;
+  return (name, body) =>
+    context.test(name, { timeout: 150_000 }, async () => {
+      assert.ok(!hasFailed, "a step before this one has failed");
+      try {
+        await body();
+      } catch (error) {
+        hasFailed = true;
+        await workbench.picture(page, `failed-${name.replace(/\W+/g, "-")}`);
+        throw error;
+      }
+    });
+}

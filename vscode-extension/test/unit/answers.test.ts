@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { drawing, expansion, listing, templates, textAnswer } from "../../src/answers";
+
+/** What no answer of ours looks like. */
+const NONSENSE: readonly unknown[] = [null, undefined, 7, "text", true, {}, { text: 7, svg: 7, findings: 7, items: 7 }];
+
+test("answers of another form are no answers", () => {
+  for (const answer of NONSENSE) {
+    assert.equal(textAnswer(answer), undefined);
+    assert.equal(drawing(answer), undefined);
+    assert.equal(expansion(answer), undefined);
+    assert.equal(listing(answer), undefined);
+    assert.equal(templates(answer), undefined);
+  }
+});
+
+test("a text without a language is a shell script", () => {
+  assert.deepEqual(textAnswer({ text: "ls" }), { text: "ls", languageId: "shellscript" });
+  assert.deepEqual(textAnswer({ text: "{}", languageId: "json" }), { text: "{}", languageId: "json" });
+});
+
+test("only a picture is a picture", () => {
+  assert.equal(drawing({ svg: "\n<svg></svg>" }), "\n<svg></svg>");
+  assert.equal(drawing({ svg: "<script></script>" }), undefined);
+});
+
+test("an expansion is a text, or why there is none", () => {
+  assert.deepEqual(expansion({ text: "name: a\n" }), { text: "name: a\n" });
+  assert.deepEqual(expansion({ findings: ["a cycle", { message: "not there" }, 7] }), {
+    findings: ["a cycle", "not there"],
+  });
+});
+
+test("a marketplace is listed with what is known of its definitions and sources", () => {
+  const variable = { name: "path", description: "Where it goes", default: "/data" };
+  const answer = {
+    items: [
+      {
+        reference: "marketplace://data/mnist",
+        name: "mnist",
+        type: "data",
+        summary: "Digits",
+        variables: ["user", variable],
+      },
+      { reference: "marketplace://script/x", variables: [{ name: "n", default: 0 }, 7, {}] },
+      { name: "without a reference" },
+    ],
+    notes: ["'https://pai.example.com' can not be reached", { message: "known since yesterday" }, 7],
+  };
+  assert.deepEqual(listing(answer), {
+    items: [
+      {
+        reference: "marketplace://data/mnist",
+        name: "mnist",
+        type: "data",
+        summary: "Digits",
+        variables: [
+          { name: "user", description: "", value: "", isRequired: true },
+          { name: "path", description: "Where it goes", value: "/data", isRequired: false },
+        ],
+      },
+      {
+        reference: "marketplace://script/x",
+        name: "marketplace://script/x",
+        type: "",
+        summary: "",
+        variables: [{ name: "n", description: "", value: "0", isRequired: false }],
+      },
+    ],
+    notes: ["'https://pai.example.com' can not be reached", "known since yesterday"],
+  });
+  assert.deepEqual(listing([]), { items: [], notes: [] });
+});
+
+test("templates without a text are left out", () => {
+  assert.deepEqual(templates([{ name: "single", text: "a" }, { name: "none" }, 7]), [
+    { name: "single", description: "", text: "a" },
+  ]);
+});

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { test } from "node:test";
+import { isAtLeast, OLDEST_SERVER } from "../../src/server/version";
+
+interface Manifest {
+  readonly version: string;
+  readonly contributes: {
+    readonly commands: readonly { readonly command: string }[];
+    readonly configuration: readonly {
+      readonly properties: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+    }[];
+    readonly menus: Readonly<Record<string, readonly { readonly command?: string }[]>>;
+    readonly walkthroughs: readonly {
+      readonly steps: readonly { readonly description: string; readonly media: { readonly image: string } }[];
+    }[];
+  };
+  readonly capabilities: { readonly untrustedWorkspaces: { readonly restrictedConfigurations: readonly string[] } };
+}
+
+/** The tests run in the extension's folder. */
+const HOME = process.cwd();
+const manifest = JSON.parse(fs.readFileSync(path.join(HOME, "package.json"), "utf8")) as Manifest;
+const source = fs
+  .readdirSync(path.join(HOME, "src"), { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".ts"))
+  .map((name) => fs.readFileSync(path.join(HOME, "src", name), "utf8"))
+  .join("\n");
+const properties = Object.assign({}, ...manifest.contributes.configuration.map((part) => part.properties)) as Record<
+  string,
+  Record<string, unknown>
+>;
+const commands = manifest.contributes.commands.map(({ command }) => command);
+
+test("every command is made by the source, and the other way round", () => {
+  const made = [...source.matchAll(/command\("(\w+)"/g)].map(([, name]) => `openpai.${name ?? ""}`);
+  assert.deepEqual(made.toSorted(), commands.toSorted());
+});
+
+test("menus and the walkthrough name only commands that there are", () => {
+  const menus = Object.values(manifest.contributes.menus).flat();
+  const steps = manifest.contributes.walkthroughs.flatMap((walkthrough) => walkthrough.steps);
+  const linked = steps.flatMap((step) =>
+    [...step.description.matchAll(/command:(openpai\.\w+)/g)].map(([, name]) => name),
+  );
+  for (const name of [...menus.map(({ command }) => command), ...linked]) {
+    assert.ok(name === undefined || commands.includes(name), name);
+  }
+});
+
+test("every setting is described, and every one but the client's is told to the server", () => {
+  for (const [name, property] of Object.entries(properties)) {
+    assert.ok(property.markdownDescription ?? property.description, name);
+    const isOwn = name.startsWith("openpai.server.") || name === "openpai.trace.server";
+    assert.equal(source.includes(`["${name.replace("openpai.", "")}", `), !isOwn, name);
+  }
+});
+
+test("what runs programs or uses the network is restricted in untrusted folders", () => {
+  const restricted = manifest.capabilities.untrustedWorkspaces.restrictedConfigurations;
+  const risky = Object.keys(properties).filter((name) => /^openpai\.(?:server|marketplace)\./.test(name));
+  assert.deepEqual(restricted.toSorted(), risky.toSorted());
+});
+
+test("the extension works with the server of its own version", () => {
+  assert.ok(isAtLeast(manifest.version, OLDEST_SERVER));
+});
+
+test("the walkthrough has four steps, each with a picture of the tests", () => {
+  const steps = manifest.contributes.walkthroughs.flatMap((walkthrough) => walkthrough.steps);
+  assert.equal(steps.length, 4);
+  for (const { media } of steps) {
+    const picture = path.join(HOME, "../docs/images/vscode", path.basename(media.image));
+    assert.ok(fs.existsSync(picture), `${picture} is made by 'scripts/e2e_vscode.sh --update-pictures'`);
+  }
+});
+
+test("no place that packages come from stands in the lock file", () => {
+  assert.doesNotMatch(fs.readFileSync(path.join(HOME, "package-lock.json"), "utf8"), /"resolved"/);
+});

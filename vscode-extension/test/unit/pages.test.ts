@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { codesAt } from "../../src/findings";
+import { graphPage, messagePage } from "../../src/graphPage";
+import { type State, statusText } from "../../src/server/state";
+
+test("the page of a graph loads nothing and runs nothing", () => {
+  const page = graphPage("<svg></svg>");
+  const policy = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(page)?.[1];
+  assert.equal(policy, "default-src 'none'; style-src 'unsafe-inline'");
+  assert.ok(page.indexOf("Content-Security-Policy") < page.indexOf("<svg>"));
+});
+
+test("a message on the page stays a message", () => {
+  assert.match(messagePage("no <script> & more"), /<p>no &lt;script&gt; &amp; more<\/p>/);
+});
+
+test("only the server's own findings have a page", () => {
+  const diagnostics = [
+    { source: "pai-lsp", code: { value: "unknown-prerequisite", target: {} as never } },
+    { source: "pai-lsp", code: "invalid-event" },
+    { source: "pai-lsp", code: "invalid-event" },
+    { source: "pai-lsp" },
+    { source: "YAML", code: 7 },
+  ];
+  assert.deepEqual(codesAt(diagnostics), ["unknown-prerequisite", "invalid-event"]);
+});
+
+const STATES: readonly (readonly [state: State, text: string, severity: string])[] = [
+  [{ kind: "starting", message: "looking" }, "$(sync~spin) OpenPAI: starting", "none"],
+  [{ kind: "ready", version: "1.0", origin: "PATH", isRestricted: false }, "$(check) OpenPAI: ready", "none"],
+  [{ kind: "ready", version: "1.0", origin: "PATH", isRestricted: true }, "$(shield) OpenPAI: ready", "none"],
+  [{ kind: "failed", message: "it is gone" }, "$(error) OpenPAI: failed", "error"],
+  [{ kind: "restricted", message: "not allowed" }, "$(shield) OpenPAI: restricted", "warning"],
+];
+for (const [state, text, severity] of STATES) {
+  test(`the status bar says '${text}'`, () => {
+    assert.deepEqual([statusText(state).text, statusText(state).severity], [text, severity]);
+  });
+}

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { sectionFor } from "../../src/settings";
+
+function configuration(values: Readonly<Record<string, unknown>>) {
+  return { get: (key: string) => values[key] };
+}
+
+test("what is written is told in the keys of .pai-lsp.yaml", () => {
+  const section = sectionFor(
+    configuration({
+      "openpai.rules": { "moving-image-tag": "off" },
+      "openpai.plugins": ["teamwise_storage"],
+      "openpai.exclude": ["templates/**"],
+      "openpai.marketplace.sources": [{ directory: "market" }],
+      "openpai.marketplace.allowedHosts": ["pai.example.com"],
+      "openpai.inlayHints.resources": false,
+      "openpai.server.command": "/not/the/server's/business",
+    }),
+    "openpai",
+  );
+  assert.deepEqual(section, {
+    rules: { "moving-image-tag": "off" },
+    plugins: ["teamwise_storage"],
+    exclude: ["templates/**"],
+    marketplace: { sources: [{ directory: "market" }], allowed_hosts: ["pai.example.com"] },
+    inlayHints: { resources: false },
+  });
+});
+
+test("an empty list is not told: it would outweigh the folder that the server finds by itself", () => {
+  const values = { "openpai.rules": {}, "openpai.marketplace.sources": [], "openpai.plugins": null };
+  assert.deepEqual(sectionFor(configuration(values), "openpai"), {});
+});
+
+test("other sections are nobody's business", () => {
+  assert.equal(sectionFor(configuration({ "files.encoding": "utf8" }), "files"), null);
+  assert.equal(sectionFor(configuration({}), undefined), null);
+});
