@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 
+from pai_lsp.lsp import editing, navigation
 from pai_lsp.lsp.code_actions import code_actions
 from pai_lsp.lsp.commands import apply_edit, explain, open_rule
 from pai_lsp.lsp.features import APPLY_EDIT, EXPLAIN, OPEN_RULE
@@ -33,6 +34,14 @@ def pulled_diagnostics(document: OpenDocument, params: lsp.DocumentDiagnosticPar
 DOCUMENT_ANSWERS: Mapping[str, Callable[[OpenDocument, Any], Any]] = {
     lsp.TEXT_DOCUMENT_DIAGNOSTIC: pulled_diagnostics,
     lsp.TEXT_DOCUMENT_CODE_ACTION: code_actions,
+    lsp.TEXT_DOCUMENT_COMPLETION: editing.completion,
+    lsp.COMPLETION_ITEM_RESOLVE: editing.resolved_completion,
+    lsp.TEXT_DOCUMENT_HOVER: navigation.hovered,
+    lsp.TEXT_DOCUMENT_DEFINITION: navigation.definition,
+    lsp.TEXT_DOCUMENT_REFERENCES: navigation.all_references,
+    lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: navigation.highlighted,
+    lsp.TEXT_DOCUMENT_PREPARE_RENAME: editing.prepared_rename,
+    lsp.TEXT_DOCUMENT_RENAME: editing.renamed,
 }
 
 # About all open documents: gets them by URI, and the request's parameters.

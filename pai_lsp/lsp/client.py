@@ -2,13 +2,52 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from lsprotocol import types as lsp
+
+from pai_lsp.frozen import dataclass
 from pai_lsp.text import ColumnUnit
 
-if TYPE_CHECKING:
-    from lsprotocol import types as lsp
+
+@dataclass(frozen=True, slots=True)
+class CompletionClient:
+    """What a client can do with completions.
+
+    keeps_indentation: whether it can be told to insert lines as they come. One that can not puts the indentation of
+        the line that a snippet begins in before the snippet's other lines.
+    two_edits: whether it takes one place for inserting and another one for replacing.
+    later_documentation: whether it asks for the documentation of an item when it shows it.
+    kinds, tags: the values that it knows. Source: LSP 3.17, CompletionClientCapabilities (18 kinds are of old).
+    """
+
+    snippets: bool = False
+    keeps_indentation: bool = False
+    two_edits: bool = False
+    markdown: bool = False
+    later_documentation: bool = False
+    kinds: frozenset[int] = frozenset(range(1, 19))
+    tags: frozenset[int] = frozenset()
+    deprecated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingClient:
+    """What a client can do with hovers, links between places, outlines and what is drawn around the text.
+
+    fold_limit: how many folds it takes at most; None for all.
+    commands: the commands of its own that it has announced (initialization option `commands`).
+    """
+
+    markdown_hover: bool = False
+    definition_links: bool = False
+    nested_symbols: bool = False
+    link_tooltips: bool = False
+    whole_line_folds: bool = False
+    fold_limit: int | None = None
+    multi_line_tokens: bool = False
+    refreshes_hints: bool = False
+    commands: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +58,7 @@ class Client:
     tags: the values of `Tag` that it knows.
     pulls_diagnostics: whether it asks for diagnostics instead of taking those that are sent. A client that can do both
         gets them sent: that is faster, and twice would be wrong.
+    completion, reading: what it can do with completions, and with what is shown beside and around the text.
     """
 
     unit: ColumnUnit = ColumnUnit.UTF16
@@ -36,15 +76,16 @@ class Client:
     configuration: bool = False
     configuration_registration: bool = False
     watch_registration: bool = False
+    completion: CompletionClient = CompletionClient()
+    reading: ReadingClient = ReadingClient()
 
 
-def client_of(capabilities: lsp.ClientCapabilities, unit: ColumnUnit) -> Client:
-    """What the capabilities say; what is missing in them is not supported."""
+def client_of(capabilities: lsp.ClientCapabilities, unit: ColumnUnit, options: Any = None) -> Client:
+    """What the capabilities and the initialization options say; what is missing in them is not supported."""
     document, workspace, window = capabilities.text_document, capabilities.workspace, capabilities.window
     pushed = _part(document, "publish_diagnostics")
     pulled = _part(document, "diagnostic")
     marks = pushed or pulled
-    tag_support = _part(marks, "tag_support")
     actions = _part(document, "code_action")
     return Client(
         unit=unit,
@@ -52,7 +93,7 @@ def client_of(capabilities: lsp.ClientCapabilities, unit: ColumnUnit) -> Client:
         refreshes_diagnostics=_can(_part(workspace, "diagnostics"), "refresh_support"),
         related_information=_can(marks, "related_information"),
         code_description=_can(marks, "code_description_support"),
-        tags=frozenset(int(tag) for tag in tag_support.value_set) if tag_support else frozenset(),
+        tags=_values(_part(marks, "tag_support")),
         document_changes=_can(_part(workspace, "workspace_edit"), "document_changes"),
         applies_edits=_can(workspace, "apply_edit"),
         code_action_literals=_part(actions, "code_action_literal_support") is not None,
@@ -62,7 +103,50 @@ def client_of(capabilities: lsp.ClientCapabilities, unit: ColumnUnit) -> Client:
         configuration=_can(workspace, "configuration"),
         configuration_registration=_can(_part(workspace, "did_change_configuration"), "dynamic_registration"),
         watch_registration=_can(_part(workspace, "did_change_watched_files"), "dynamic_registration"),
+        completion=_completion(_part(document, "completion")),
+        reading=_reading(document, workspace, options),
     )
+
+
+def _completion(capabilities: Any) -> CompletionClient:
+    item = _part(capabilities, "completion_item")
+    kinds = _values(_part(capabilities, "completion_item_kind"))
+    resolved = _part(_part(item, "resolve_support"), "properties") or ()
+    return CompletionClient(
+        snippets=_can(item, "snippet_support"),
+        keeps_indentation=lsp.InsertTextMode.AsIs in _values(_part(item, "insert_text_mode_support")),
+        two_edits=_can(item, "insert_replace_support"),
+        markdown=_takes_markdown(_part(item, "documentation_format")),
+        later_documentation="documentation" in resolved,
+        kinds=kinds or CompletionClient().kinds,
+        tags=_values(_part(item, "tag_support")),
+        deprecated=_can(item, "deprecated_support"),
+    )
+
+
+def _reading(document: Any, workspace: Any, options: Any) -> ReadingClient:
+    folds = _part(document, "folding_range")
+    commands = options.get("commands") if isinstance(options, dict) else None
+    return ReadingClient(
+        markdown_hover=_takes_markdown(_part(_part(document, "hover"), "content_format")),
+        definition_links=_can(_part(document, "definition"), "link_support"),
+        nested_symbols=_can(_part(document, "document_symbol"), "hierarchical_document_symbol_support"),
+        link_tooltips=_can(_part(document, "document_link"), "tooltip_support"),
+        whole_line_folds=_can(folds, "line_folding_only"),
+        fold_limit=_part(folds, "range_limit"),
+        multi_line_tokens=_can(_part(document, "semantic_tokens"), "multiline_token_support"),
+        refreshes_hints=_can(_part(workspace, "inlay_hint"), "refresh_support"),
+        commands=frozenset(command for command in commands or () if isinstance(command, str)),
+    )
+
+
+def _values(capabilities: Any) -> frozenset[int]:
+    return frozenset(int(value) for value in _part(capabilities, "value_set") or ())
+
+
+def _takes_markdown(formats: Any) -> bool:
+    """Whether a client shows Markdown; one that says nothing shows plain text."""
+    return lsp.MarkupKind.Markdown in (formats or ())
 
 
 def _part(capabilities: Any, name: str) -> Any:

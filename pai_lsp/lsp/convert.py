@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 from pygls.uris import to_fs_path, urlparse
 
+from pai_lsp.frozen import dataclass
 from pai_lsp.text import ColumnUnit, LineIndex, Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from pai_lsp.diagnostic import Diagnostic, Related
+    from pai_lsp.ide.navigation import Target
     from pai_lsp.lsp.client import Client
 
 SOURCE = "pai-lsp"
@@ -99,6 +100,17 @@ def _related_information(
             location = lsp.Location(file[0], file[1].range(one.span))
             found.append(lsp.DiagnosticRelatedInformation(location, one.message))
     return found or None
+
+
+def location(uri: str, span: Span, places: Places) -> lsp.Location:
+    """A place in the file `uri`, whose places are given."""
+    return lsp.Location(uri, places.range(span))
+
+
+def location_link(target: Target, origin: Places, uri: str, places: Places) -> lsp.LocationLink:
+    """A place to go to in the file `uri`, and the word that leads there in the file of `origin`."""
+    whole = Span(min(target.whole.start, target.span.start), max(target.whole.end, target.span.end))
+    return lsp.LocationLink(uri, places.range(whole), places.range(target.span), origin.range(target.origin))
 
 
 def text_edits(edits: Iterable[TextEdit], places: Places) -> list[lsp.TextEdit]:

@@ -5,11 +5,12 @@ A feature is one line here and one line there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 
+from pai_lsp.frozen import dataclass
+from pai_lsp.ide.triggers import TRIGGERS
 from pai_lsp.lsp.open_document import Kind
 
 if TYPE_CHECKING:
@@ -65,6 +66,17 @@ DOCUMENT_FEATURES: tuple[DocumentFeature, ...] = (
         lambda: lsp.CodeActionOptions(code_action_kinds=[QUICK_FIX, FIX_ALL]),
         kinds=_OURS,
     ),
+    DocumentFeature(
+        lsp.TEXT_DOCUMENT_COMPLETION,
+        lambda: lsp.CompletionOptions(trigger_characters=[*TRIGGERS], resolve_provider=True),
+    ),
+    DocumentFeature(lsp.COMPLETION_ITEM_RESOLVE, otherwise=lambda item: item),
+    DocumentFeature(lsp.TEXT_DOCUMENT_HOVER),
+    DocumentFeature(lsp.TEXT_DOCUMENT_DEFINITION),
+    DocumentFeature(lsp.TEXT_DOCUMENT_REFERENCES),
+    DocumentFeature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT),
+    DocumentFeature(lsp.TEXT_DOCUMENT_PREPARE_RENAME),
+    DocumentFeature(lsp.TEXT_DOCUMENT_RENAME),
 )
 
 WORKSPACE_FEATURES: tuple[WorkspaceFeature, ...] = ()

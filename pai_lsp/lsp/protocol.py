@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
@@ -22,10 +21,8 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
-from pai_lsp.config import FILE_NAME
 from pai_lsp.lsp.asking import load_answers, run_command
 from pai_lsp.lsp.client import client_of
-from pai_lsp.lsp.convert import path_of
 from pai_lsp.lsp.failures import told
 from pai_lsp.lsp.features import COMMAND_NAMES
 from pai_lsp.lsp.parent import parent_end
@@ -122,7 +119,8 @@ class Protocol(LanguageServerProtocol):
         result: lsp.InitializeResult = yield from super().lsp_initialize(params)
         capabilities = result.capabilities
         encoding = lsp.PositionEncodingKind(capabilities.position_encoding)
-        self.session.begin(params, client_of(params.capabilities, ColumnUnit(encoding.value)))
+        unit = ColumnUnit(encoding.value)
+        self.session.begin(params, client_of(params.capabilities, unit, params.initialization_options))
         if not self.session.client.pulls_diagnostics:
             capabilities.diagnostic_provider = None
         if self._watched_reader is not None and params.process_id is not None and params.process_id > 0:
@@ -160,13 +158,12 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(lsp.TEXT_DOCUMENT_DID_SAVE)
     def lsp_text_document__did_save(self, params: lsp.DidSaveTextDocumentParams) -> None:
-        """Look at a configuration that was saved; of a job there is nothing new in this."""
-        if PurePath(path_of(params.text_document.uri)).name == FILE_NAME:
-            self.session.reconfigure(look_at_files=True)
+        """Look at a configuration or definitions that were saved; of a job there is nothing new in this."""
+        self.session.saved(params.text_document.uri)
 
     @lsp_method(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def lsp_workspace__did_change_watched_files(self, params: lsp.DidChangeWatchedFilesParams) -> None:
-        """Look at the configuration files again: no others are watched."""
+        """Look at the configuration files and definitions again: no others are watched."""
         del params
         self.session.reconfigure(look_at_files=True)
 

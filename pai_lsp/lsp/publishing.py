@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from pai_lsp.files import UnreadableFile, decoded, read_bytes
-from pai_lsp.lsp.convert import Places, lsp_diagnostic
+from pai_lsp.lsp.convert import lsp_diagnostic
 from pai_lsp.lsp.open_document import Kind
+from pai_lsp.lsp.other_files import file_at
 from pai_lsp.lsp.workspace_settings import known
-from pai_lsp.text import LineIndex
 
 if TYPE_CHECKING:
     from pai_lsp.lsp.open_document import OpenDocument
@@ -63,6 +62,7 @@ class Publisher:
     async def _check(self, uri: str) -> None:
         try:
             await known(self._session.settings_known)
+            await self._session.marketplaces.read()
             while (document := self._session.documents.get(uri)) is not None:
                 found = await self._found(document)
                 if self._session.documents.get(uri) is document:
@@ -106,17 +106,5 @@ class Publisher:
 def diagnostics_of(document: OpenDocument) -> list[lsp.Diagnostic]:
     """What is found in a document, in the client's words; nothing in a file that is not ours."""
     places, client = document.places, document.client
-    other_file = partial(_places_of_file, document)
+    other_file = partial(file_at, document)
     return [lsp_diagnostic(one, document.uri, places, client, other_file) for one in document.diagnostics]
-
-
-def _places_of_file(document: OpenDocument, path: str) -> tuple[str, Places] | None:
-    """Another file as it is on the disk."""
-    from pygls.uris import from_fs_path  # noqa: PLC0415 - few diagnostics name another file
-
-    data = read_bytes(path)
-    source = data if isinstance(data, UnreadableFile) else decoded(path, data)
-    uri = from_fs_path(path)
-    if isinstance(source, UnreadableFile) or uri is None:
-        return None
-    return uri, Places(LineIndex(source.text), document.client.unit)
