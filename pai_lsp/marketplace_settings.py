@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pai_lsp.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,3 +33,8 @@ class Marketplace:
 
     sources: tuple[DirectorySource | ServerSource, ...] = ()
     allowed_hosts: frozenset[str] = frozenset()
+
+    @property
+    def is_named(self) -> bool:
+        """Whether anything is configured."""
+        return bool(self.sources or self.allowed_hosts)

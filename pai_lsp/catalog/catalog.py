@@ -7,7 +7,6 @@ is not old; of several definitions with one name the first source's counts, and 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from pai_lsp.catalog.lock import definition_hash
 from pai_lsp.catalog.setup import CatalogSetup
 from pai_lsp.catalog.shelf import Shelf, SourceState
 from pai_lsp.catalog.web_page import WebPage, page_key, why_not_asked
+from pai_lsp.frozen import dataclass, field, replace
 from pai_lsp.lookup import LookupAnswer, LookupState, Offer
 
 if TYPE_CHECKING:
@@ -131,9 +131,33 @@ class Catalog:
         return max(states, key=order.index, default=None)
 
     @property
-    def note(self) -> str:
-        """What is to be said of the sources, in words."""
-        return "; ".join(f"{shelf.label}: {shelf.note}" for shelf in self.shelves if shelf.note)
+    def doubts(self) -> tuple[str, ...]:
+        """Why sources and addresses are not known as well as they could be, in words."""
+        shelves = ((shelf.label, shelf.state, shelf.note) for shelf in self.shelves)
+        pages = ((page.text.path if page.text else "a web address", page.state, page.note) for page in self._pages)
+        return tuple(f"{name}: {note}" for name, state, note in (*shelves, *pages) if state is not SourceState.READY)
+
+    def says_the_same(self, other: Catalog) -> bool:
+        """Whether the two give the same answers, but for the age of what is known."""
+        return self._knowledge == other._knowledge and self._locked_hashes == other._locked_hashes
+
+    @property
+    def _pages(self) -> tuple[WebPage, ...]:
+        return tuple(self.pages.values())
+
+    @cached_property
+    def _knowledge(self) -> object:
+        """All that answers are made of."""
+        shelves = [(shelf.label, shelf.state, shelf.skipped, list(map(_told, shelf.texts))) for shelf in self.shelves]
+        pages = [(key, page.state, page.text and _told(page.text)) for key, page in sorted(self.pages.items())]
+        return self.setup, shelves, pages
+
+    @cached_property
+    def _locked_hashes(self) -> object:
+        if self.lock is None:
+            return None
+        entries = {name: [one.sha256 for one in locked] for name, locked in self.lock.entries.items()}
+        return entries, self.lock.fault
 
     @cached_property
     def _index(self) -> dict[str, tuple[Place, ...]]:
@@ -196,9 +220,8 @@ class Catalog:
             return LookupAnswer(LookupState.FOUND, definitions, first.shelf.note, self.told(first.text.path))
         if not self.shelves:
             return LookupAnswer(LookupState.UNKNOWN, note="no marketplace is configured")
-        doubts = [f"{shelf.label}: {shelf.note}" for shelf in self.shelves if shelf.state is not SourceState.READY]
-        if doubts:
-            return LookupAnswer(LookupState.UNKNOWN, note="; ".join(doubts))
+        if any(shelf.state is not SourceState.READY for shelf in self.shelves):
+            return LookupAnswer(LookupState.UNKNOWN, note="; ".join(self.doubts))
         skipped = [note for shelf in self.shelves for note in shelf.skipped]
         more = f", and {len(skipped) - 1} more" if skipped[1:] else ""
         return LookupAnswer(LookupState.ABSENT, note=f"{skipped[0]}{more}" if skipped else "")
@@ -236,3 +259,7 @@ class Catalog:
 def _offer(place: Place, reference: str) -> Offer:
     card = place.card
     return Offer(reference, card.name, card.type, card.summary, card.variables)
+
+
+def _told(text: DefinitionText) -> tuple[str, str]:
+    return text.path, text.text

@@ -7,11 +7,11 @@ need), and a definition's tree is read when somebody asks for that definition.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.definition import Definition, Origin, read_definitions
+from pai_lsp.frozen import dataclass, field
 from pai_lsp.syntax import Entry, Mapping, Node, ProblemKind, Scalar, Sequence, parse
 from pai_lsp.text import Span
 

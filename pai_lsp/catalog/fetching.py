@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from pai_lsp import __version__
+from pai_lsp.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,9 @@ Most jobs name no address, and must not wait for a catalogue.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from pai_lsp.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

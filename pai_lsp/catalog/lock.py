@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.definition import Definition, Origin
+from pai_lsp.frozen import dataclass
 from pai_lsp.scalar import server_text
 from pai_lsp.syntax import Mapping, Scalar, Sequence, parse, plain_value
 

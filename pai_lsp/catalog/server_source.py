@@ -7,11 +7,11 @@ The last good answer is used whenever the server can not be asked. Touches the d
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.shelf import FRESH, Shelf, SourceState, age
 from pai_lsp.catalog.store import Stored
+from pai_lsp.frozen import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -6,10 +6,10 @@ Looks at the disk for a folder `marketplace`, which needs no configuration.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pai_lsp.frozen import dataclass, replace
 from pai_lsp.marketplace_settings import DirectorySource, Marketplace, ServerSource
 
 if TYPE_CHECKING:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from pai_lsp.frozen import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

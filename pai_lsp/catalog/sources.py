@@ -7,18 +7,18 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.catalog import Catalog
 from pai_lsp.catalog.directory_source import read_directory
 from pai_lsp.catalog.lock import Lock, read_lock
-from pai_lsp.catalog.server_source import load_server
+from pai_lsp.catalog.server_source import age_of_server, load_server
 from pai_lsp.catalog.shelf import Shelf, SourceState
 from pai_lsp.catalog.store import Store, user_cache_folder
-from pai_lsp.catalog.web_source import load_pages
+from pai_lsp.catalog.web_source import age_of_pages, load_pages
 from pai_lsp.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.frozen import dataclass, field, replace
 from pai_lsp.marketplace_settings import DirectorySource
 
 if TYPE_CHECKING:
@@ -121,6 +121,14 @@ def refreshed_catalog(
         pages = refresh_pages(setup.folder, wanted, setup.allowed_hosts, surroundings.store, surroundings.limits)
         catalog = replace(catalog, pages={**catalog.pages, **pages})
     return catalog
+
+
+def seconds_since_asked(setup: CatalogSetup, surroundings: Surroundings) -> float | None:
+    """How long ago the servers, or without any the web addresses, of a setup were asked; None for never."""
+    ages = [age_of_server(server, surroundings.store) for server in setup.servers]
+    if not ages:
+        ages = [age_of_pages(setup.folder, surroundings.store)]
+    return None if None in ages else max(one for one in ages if one is not None)
 
 
 def load_lock(path: str) -> Lock | None:

@@ -11,11 +11,11 @@ import json
 import os
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.catalog.definition_text import Card, Content, DefinitionText
+from pai_lsp.frozen import dataclass
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.lock import LockedDefinition, definition_hash
+from pai_lsp.frozen import dataclass, field, replace
 from pai_lsp.lookup import LookupState
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ says neither a user's name nor a query, which may be a key; the whole address is
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pai_lsp.catalog.shelf import SourceState
+from pai_lsp.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from pai_lsp.config import FILE_NAME
+from pai_lsp.frozen import dataclass, field, replace
+from pai_lsp.lookup import Lookup, NoLookup
 from pai_lsp.lsp.convert import Places
 from pai_lsp.settings import Settings
 
@@ -35,6 +36,8 @@ class OpenDocument:
     path: what reports and rules call the file.
     language: what the client calls its language.
     is_excluded: whether the configuration leaves this file out; then nothing is found in it.
+    lookup: finds the definitions outside of it.
+    is_in_catalogue: whether it lies in a folder of definitions; `is_wanted` whether somebody configured that folder.
     """
 
     uri: str
@@ -45,17 +48,28 @@ class OpenDocument:
     client: Client
     settings: Settings = field(default_factory=Settings)
     is_excluded: bool = False
+    lookup: Lookup = field(default_factory=NoLookup)
+    is_in_catalogue: bool = False
+    is_wanted: bool = False
 
     def is_checked_like(self, other: OpenDocument) -> bool:
-        """Whether the same settings hold for both."""
-        return (self.settings, self.is_excluded) == (other.settings, other.is_excluded)
+        """Whether the same settings hold for both, and the same definitions outside of them."""
+        if self.lookup is not other.lookup and not (type(self.lookup) is type(other.lookup) is NoLookup):
+            return False
+        ours, others = ((one.settings, one.is_excluded, one.is_in_catalogue, one.is_wanted) for one in (self, other))
+        return ours == others
 
     @cached_property
     def document(self) -> Document:
         """The snapshot that the analysis is asked about."""
         from pai_lsp.document import Document  # noqa: PLC0415 - loaded when the client is connected
 
-        return Document(self.text, self.settings, self.path)
+        document = Document(self.text, self.settings, self.path, self.lookup)
+        if not self.is_in_catalogue or self.language == JOB_LANGUAGE or document.is_job:
+            return document
+        from pai_lsp.catalog.definition_text import reads_as_definitions  # noqa: PLC0415 - most files are jobs
+
+        return replace(document, is_catalogue=reads_as_definitions(document.syntax, is_wanted=self.is_wanted))
 
     @cached_property
     def places(self) -> Places:
@@ -64,10 +78,11 @@ class OpenDocument:
 
     @cached_property
     def kind(self) -> Kind:
-        """A job is known by the language the editor gave it, its name or its root."""
+        """A job is known by the language the editor gave it, its name or its root; definitions count as jobs."""
         if PurePath(self.path).name == FILE_NAME:
             return Kind.CONFIGURATION
-        return Kind.JOB if self.language == JOB_LANGUAGE or self.document.is_job else Kind.OTHER
+        is_ours = self.language == JOB_LANGUAGE or self.document.is_job or self.document.is_catalogue
+        return Kind.JOB if is_ours else Kind.OTHER
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:

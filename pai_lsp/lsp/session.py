@@ -8,16 +8,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextvars import ContextVar
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.config import FILE_NAME
+from pai_lsp.lookup import NoLookup
 from pai_lsp.lsp.client import Client
 from pai_lsp.lsp.convert import changed_text, path_of
+from pai_lsp.lsp.marketplace import Marketplaces
 from pai_lsp.lsp.open_document import OpenDocument
 from pai_lsp.lsp.publishing import Publisher
 from pai_lsp.lsp.scheduling import Lane
 from pai_lsp.lsp.workspace_settings import (
     WorkspaceSettings,
     asked_sections,
+    distrusts,
     register_watches,
     section_configuration,
     section_in,
@@ -29,8 +34,6 @@ if TYPE_CHECKING:
 
     from lsprotocol import types as lsp
     from pygls.lsp.server import LanguageServer
-
-    from pai_lsp.config import Configuration
 
 _log = logging.getLogger(__name__)
 
@@ -48,13 +51,15 @@ class Session:
         self.settings = WorkspaceSettings()
         self.documents: Mapping[str, OpenDocument] = {}
         self.settings_known = asyncio.Event()
+        self.marketplaces = Marketplaces(self)
         self._publisher = Publisher(self)
         self._background: set[asyncio.Task[None]] = set()
 
     def begin(self, params: lsp.InitializeParams, client: Client) -> None:
         """Take what an `initialize` request says."""
         self.client = client
-        self._take_sections({"": section_configuration(section_in(params.initialization_options))})
+        self.marketplaces.begin(params)
+        self._take_sections({"": section_in(params.initialization_options)})
         if not client.configuration:
             self.settings_known.set()
 
@@ -75,16 +80,20 @@ class Session:
     def take_pushed_settings(self, settings: Any) -> None:
         """Take settings that the client has sent unasked."""
         if isinstance(settings, dict):
-            self._take_sections({"": section_configuration(section_in(settings))})
+            self._take_sections({"": section_in(settings)})
 
-    def _take_sections(self, sections: Mapping[str, Configuration]) -> None:
-        self.settings.sections = {"": self.settings.sections[""], **sections}
-        tell_faults(self.server, sections)
+    def _take_sections(self, sections: Mapping[str, Any]) -> None:
+        read = {path: section_configuration(section, path) for path, section in sections.items()}
+        self.settings.sections = {"": self.settings.sections[""], **read}
+        tell_faults(self.server, read)
+        self.marketplaces.distrust(is_distrusted=any(map(distrusts, sections.values())))
+        self.marketplaces.look_again()
         self.reconfigure()
 
     def open(self, item: lsp.TextDocumentItem) -> None:
         """A document is open from now on."""
         self.settings.forget_files()
+        self.marketplaces.look_again()
         self._put(self._document(item.uri, item.version, item.language_id, item.text))
 
     def change(
@@ -96,6 +105,12 @@ class Session:
             text = changed_text(before.text, changes, self.client.unit)
             self._put(self._document(before.uri, identifier.version, before.language, text))
 
+    def saved(self, uri: str) -> None:
+        """A file was saved: when it is one that others depend on, they are looked at again."""
+        path = path_of(uri)
+        if PurePath(path).name == FILE_NAME or self.marketplaces.holds(path):
+            self.reconfigure(look_at_files=True)
+
     def close(self, uri: str) -> None:
         """A document is not open any more."""
         self.documents = {other: document for other, document in self.documents.items() if other != uri}
@@ -105,6 +120,7 @@ class Session:
         """Settings may have changed: look again at the open documents for which they have."""
         if look_at_files:
             self.settings.forget_files()
+            self.marketplaces.look_again()
         again = [self._document(one.uri, one.version, one.language, one.text) for one in self.documents.values()]
         changed = [one for one in again if not one.is_checked_like(self.documents[one.uri])]
         for document in changed:
@@ -136,4 +152,18 @@ class Session:
     def _document(self, uri: str, version: int, language: str, text: str) -> OpenDocument:
         path = path_of(uri)
         effective = self.settings.effective(path)
-        return OpenDocument(uri, version, language, text, path, self.client, effective.settings, effective.is_excluded)
+        project = self.marketplaces.project(path, effective)
+        directory = project.setup.directory_of(path) if project else None
+        return OpenDocument(
+            uri,
+            version,
+            language,
+            text,
+            path,
+            self.client,
+            effective.settings,
+            effective.is_excluded,
+            project.lookup if project else NoLookup(),
+            is_in_catalogue=directory is not None,
+            is_wanted=project is not None and directory != project.setup.found,
+        )

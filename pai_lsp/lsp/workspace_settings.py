@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from pai_lsp.config import FILE_NAME, Configuration, find_configuration, load_configuration
+from pai_lsp.frozen import dataclass, replace
 from pai_lsp.lsp.convert import path_of
 from pai_lsp.settings import Settings
 
@@ -38,11 +38,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """What holds for one file."""
+    """What holds for one file; `base` is the folder that the directories of `marketplace` count from, or empty."""
 
     settings: Settings = Settings()  # noqa: RUF009 - a frozen value
     is_excluded: bool = False
     marketplace: Marketplace | None = None
+    base: str = ""
 
 
 class WorkspaceSettings:
@@ -82,10 +83,12 @@ def merged(section: Configuration, file: Configuration, path: str) -> Effective:
     """The editor's and the file's configuration for one file, together."""
     severities = {**section.settings.severities, **file.settings.severities}
     plugins = section.settings.plugins | file.settings.plugins
+    named = next((one for one in (file, section) if one.marketplace is not None and one.marketplace.is_named), file)
     return Effective(
         replace(file.settings, severities=severities, plugins=plugins),
         is_excluded=section.excludes(path) or file.excludes(path),
-        marketplace=file.marketplace or section.marketplace,
+        marketplace=named.marketplace,
+        base=named.folder,
     )
 
 
@@ -105,9 +108,15 @@ def section_in(settings: Any) -> Any:
     return settings[SECTION] if isinstance(settings, dict) and SECTION in settings else settings
 
 
-async def asked_sections(
-    server: LanguageServer, folders: Sequence[lsp.WorkspaceFolder]
-) -> dict[str, Configuration] | None:
+def distrusts(section: Any) -> bool:
+    """Whether a section says that the workspace is not trusted. That it is trusted, a section can not say.
+
+    Editors read sections from files of the workspace too, which must not vouch for themselves.
+    """
+    return isinstance(section, dict) and section.get("trusted") is False
+
+
+async def asked_sections(server: LanguageServer, folders: Sequence[lsp.WorkspaceFolder]) -> dict[str, Any] | None:
     """The sections of every folder, and of files outside of them, asked from the client; None without an answer."""
     items = [lsp.ConfigurationItem(section=SECTION)]
     items += [lsp.ConfigurationItem(scope_uri=folder.uri, section=SECTION) for folder in folders]
@@ -117,11 +126,7 @@ async def asked_sections(
         _log.warning("the client does not tell its settings: error %s", error.code)
         return None
     paths = ["", *(path_of(folder.uri) for folder in folders)]
-    return {
-        path: section_configuration(section, path)
-        for path, section in zip(paths, answer, strict=False)
-        if isinstance(section, dict)
-    }
+    return {path: section for path, section in zip(paths, answer, strict=False) if isinstance(section, dict)}
 
 
 def tell_faults(server: LanguageServer, sections: Mapping[str, Configuration]) -> None:

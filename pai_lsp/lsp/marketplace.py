@@ -1,0 +1,254 @@
+"""The marketplaces of the projects whose files are open: read and asked beside everything else.
+
+Documents get a `Catalog` as it was last known, and never wait for another. When there are news, they get the new one
+and are checked again. Servers are asked when a project is first met, when what is known of them is old, and when the
+user wants it; never because of what stands in a file, and never in a workspace that is not trusted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pai_lsp.lookup import Lookup, LookupAnswer, LookupState, NoLookup
+from pai_lsp.lsp.background import in_thread
+from pai_lsp.lsp.convert import path_of
+from pai_lsp.lsp.marketplace_status import Status, status_of, tell_status
+from pai_lsp.lsp.open_document import Kind
+from pai_lsp.lsp.progress import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from lsprotocol import types as lsp
+
+    from pai_lsp.catalog.catalog import Catalog
+    from pai_lsp.catalog.setup import CatalogSetup
+    from pai_lsp.catalog.sources import Surroundings
+    from pai_lsp.lsp.open_document import OpenDocument
+    from pai_lsp.lsp.session import Session
+    from pai_lsp.lsp.workspace_settings import Effective
+
+# In seconds: when what a server said is old, when to try one again that could not be asked, and how long the first
+# check of a document waits for what is on the disk.
+ASK_AGAIN = 30 * 60.0
+TRY_AGAIN = 5 * 60.0
+PATIENCE = 0.5
+# Between two texts, so that whoever types gets the interpreter.
+_PAUSE = 0.0002
+
+_log = logging.getLogger(__name__)
+
+
+class _NotReadYet(NoLookup):
+    """The catalogue of a project that was met a moment ago."""
+
+    def find(self, reference: str) -> LookupAnswer:
+        del reference
+        return LookupAnswer(LookupState.UNKNOWN, note="the marketplace is being read")
+
+
+class Project:
+    """One setup and what is known of it; `catalog` is None until it was read from the disk."""
+
+    def __init__(self, setup: CatalogSetup) -> None:
+        self.setup = setup
+        self.catalog: Catalog | None = None
+        self.is_read = asyncio.Event()
+        self.is_wanted = asyncio.Event()
+        self.at_work = asyncio.Lock()
+
+    @property
+    def lookup(self) -> Lookup:
+        """What the project's documents ask."""
+        return self.catalog or _NotReadYet()
+
+
+class Marketplaces:
+    """The projects that were met, by setup."""
+
+    def __init__(self, session: Session) -> None:
+        self._is_trusted = True
+        self._is_distrusted = False
+        self._shows_progress = False
+        self._session = session
+        self._projects: dict[CatalogSetup, Project] = {}
+        self._setups: dict[str, CatalogSetup] = {}
+        self._status: Status | None = None
+
+    def begin(self, params: lsp.InitializeParams) -> None:
+        """Take what an `initialize` request says: initialization option `trusted`, and whether progress is shown."""
+        options, window = params.initialization_options, params.capabilities.window
+        self._is_trusted = not (isinstance(options, dict) and options.get("trusted") is False)
+        self._shows_progress = window is not None and bool(window.work_done_progress)
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether somebody may be asked, and commands may be run."""
+        return self._is_trusted and not self._is_distrusted
+
+    def project(self, path: str, effective: Effective) -> Project | None:
+        """The project of a file; None without any marketplace. `effective` is what is configured for the file."""
+        folder = self._folder_of(path)
+        if folder is None:
+            return None
+        setup = self._setups.get(folder)
+        if setup is None:
+            from pai_lsp.catalog.setup import catalog_setup  # noqa: PLC0415 - loaded when the client is connected
+
+            setup = catalog_setup(effective.marketplace, effective.base, folder, self._top(folder))
+            self._setups[folder] = setup
+        if not setup.sources and not setup.allowed_hosts:
+            return None
+        if setup not in self._projects:
+            self._projects[setup] = project = Project(setup)
+            self._session.in_background(self._live(project))
+        return self._projects[setup]
+
+    def look_again(self) -> None:
+        """Folders, or what is configured, may have changed."""
+        self._setups.clear()
+        for project in self._projects.values():
+            if project.is_read.is_set():
+                self._session.in_background(self._read(project))
+
+    def holds(self, path: str) -> bool:
+        """Whether a file is part of a marketplace folder, or a lock file."""
+        return any(path == setup.lock or setup.directory_of(path) is not None for setup in self._projects)
+
+    def trust(self, *, is_trusted: bool) -> None:
+        """The user has decided whether the workspace is trusted."""
+        self._decide(is_trusted=is_trusted, is_distrusted=self._is_distrusted)
+
+    def distrust(self, *, is_distrusted: bool) -> None:
+        """The settings say, or say no more, that the workspace is not trusted."""
+        self._decide(is_trusted=self._is_trusted, is_distrusted=is_distrusted)
+
+    def _decide(self, *, is_trusted: bool, is_distrusted: bool) -> None:
+        before = self.is_trusted
+        self._is_trusted, self._is_distrusted = is_trusted, is_distrusted
+        if before != self.is_trusted:
+            for project in self._projects.values():
+                project.is_wanted.set()
+
+    async def read(self) -> None:
+        """Wait, but not for long, until every project was read from the disk."""
+        waiting = [project.is_read.wait() for project in self._projects.values() if not project.is_read.is_set()]
+        if waiting:
+            try:
+                await asyncio.wait_for(asyncio.gather(*waiting), PATIENCE)
+            except asyncio.TimeoutError:
+                return
+
+    async def refresh(self) -> Status:
+        """Ask everybody again, as the user wants."""
+        for project in list(self._projects.values()):
+            await project.is_read.wait()
+            await self._ask(project)
+        return self._tell()
+
+    async def _live(self, project: Project) -> None:
+        """Keep a project as well known as it should be."""
+        await self._read(project)
+        while True:
+            wait = await self._ask_if_due(project)
+            try:
+                await asyncio.wait_for(project.is_wanted.wait(), wait)
+            except asyncio.TimeoutError:
+                continue
+            project.is_wanted.clear()
+            await self._read(project)
+
+    async def _read(self, project: Project) -> None:
+        """Read what is on the disk."""
+        from pai_lsp.catalog.sources import load_catalog  # noqa: PLC0415 - loaded when the client is connected
+
+        try:
+            async with project.at_work:
+                before = project.catalog
+                surroundings = self._surroundings()
+                catalog = await in_thread(lambda: load_catalog(project.setup, surroundings, before))
+                self._take(project, catalog)
+        finally:
+            project.is_read.set()
+
+    async def _ask_if_due(self, project: Project) -> float:
+        """Ask the servers of a project if it is time to; how long to wait then, in seconds."""
+        from pai_lsp.catalog.shelf import SourceState  # noqa: PLC0415 - as above
+        from pai_lsp.catalog.sources import seconds_since_asked  # noqa: PLC0415 - as above
+
+        if not self.is_trusted or not (project.setup.servers or project.setup.allowed_hosts):
+            return ASK_AGAIN
+        since = seconds_since_asked(project.setup, self._surroundings())
+        if since is not None and since < ASK_AGAIN:
+            return ASK_AGAIN - since
+        await self._ask(project)
+        state = project.catalog.state if project.catalog else None
+        return ASK_AGAIN if state in {None, SourceState.READY} else TRY_AGAIN
+
+    async def _ask(self, project: Project) -> None:
+        """Ask the servers of a project, and the addresses that its open documents name."""
+        from pai_lsp.catalog.sources import refreshed_catalog  # noqa: PLC0415 - as above
+
+        async with project.at_work, progress(self._session.server, is_shown=self._is_shown(project)) as report:
+            before = project.catalog
+            if before is None:
+                return
+            surroundings, addresses = self._surroundings(), self._addresses(project)
+            catalog = await in_thread(lambda: refreshed_catalog(before, surroundings, addresses, report))
+            self._take(project, catalog)
+
+    def _take(self, project: Project, catalog: Catalog) -> None:
+        """Let a project's documents have what is known now, if that is anything new."""
+        before = project.catalog
+        if before is None or not before.says_the_same(catalog):
+            project.catalog = catalog
+            self._session.reconfigure()
+        self._tell()
+
+    def _addresses(self, project: Project) -> Callable[[Catalog], Iterable[str]]:
+        from pai_lsp.catalog.uses import uses_of  # noqa: PLC0415 - as above
+
+        documents: list[OpenDocument] = [
+            one for one in self._session.documents.values() if one.lookup is project.catalog and not one.is_excluded
+        ]
+
+        def addresses(catalog: Catalog) -> Iterable[str]:
+            uses = uses_of((one.document.job for one in documents if one.kind is Kind.JOB), catalog)
+            return [one for one in (*uses.found, *uses.missing) if one.startswith(("http://", "https://"))]
+
+        return addresses
+
+    def _is_shown(self, project: Project) -> bool:
+        return self._shows_progress and self.is_trusted and bool(project.setup.servers or project.setup.allowed_hosts)
+
+    def _surroundings(self) -> Surroundings:
+        from pai_lsp.catalog.sources import Surroundings  # noqa: PLC0415 - as above
+
+        return Surroundings(is_trusted=self.is_trusted, pause=lambda: time.sleep(_PAUSE))
+
+    def _tell(self) -> Status:
+        """Tell the client how the marketplaces are, if that has changed."""
+        known = [project.catalog for project in self._projects.values() if project.catalog is not None]
+        status = status_of(known)
+        if status != self._status:
+            self._status = status
+            tell_status(self._session.server, status)
+        return status
+
+    def _folder_of(self, path: str) -> str | None:
+        """The folder of a file; for a document that is no file, the workspace's first."""
+        if Path(path).is_absolute():
+            return str(Path(path).parent)
+        return next(iter(self._workspace_folders()), None)
+
+    def _top(self, folder: str) -> str:
+        """The workspace folder that a folder is in."""
+        return next((top for top in self._workspace_folders() if Path(folder).is_relative_to(top)), folder)
+
+    def _workspace_folders(self) -> list[str]:
+        folders: Iterable[lsp.WorkspaceFolder] = self._session.server.workspace.folders.values()
+        return [path_of(folder.uri) for folder in folders]
