@@ -1,5 +1,5 @@
 # One word each, the same here and in CI. Each target sets up what it needs.
-.PHONY: demo test lint docs bench fuzz lock clean python-tests e2e
+.PHONY: demo test lint docs bench fuzz lock clean python-tests e2e vsix
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -18,8 +18,13 @@ lint: $(VENV)/.ready
 python-tests:
 	scripts/test_pythons.sh
 
-e2e:
-	@echo "no editor is driven yet"
+# The tests in real editors; what they need is installed where that is allowed.
+e2e: $(VENV)/.ready
+	scripts/e2e.sh
+
+# The VS Code extension as build/openpai-jobs-VERSION.vsix.
+vsix: $(VENV)/.ready
+	scripts/build_vsix.sh
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
