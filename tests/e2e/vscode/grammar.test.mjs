@@ -38,7 +38,7 @@ prerequisites:
 #           ^^^ keyword.control.for.shell
               unzip "$f" <% $parameters.flag %>
 #             ^^^^^ entity.name.command
-#                         ^^^^^^^^^^^ variable.language
+#                             ^^^^^^^ variable.language
             done
 
             ls && cat {{ path }}

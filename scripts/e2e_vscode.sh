@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# The VS Code extension in a real VS Code (code-server) in a real browser (Chromium): e2e_vscode.sh [--update-pictures] [TEST...]
+#
+# Screenshots are left in build/screenshots; with --update-pictures those that the README, the walkthrough and the
+# documentation show are copied to docs/images/vscode. TESTs are files; without any, all are run.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+update=''
+if [ "${1:-}" = --update-pictures ]; then update=yes; shift; fi
+
+lacking() {
+  echo "the tests in VS Code need $1" >&2
+  exit 77
+}
+
+command -v node >/dev/null && command -v npm >/dev/null || lacking "Node.js 20 or newer, with npm"
+[ "$(node -p 'process.versions.node.split(".")[0] >= 20')" = true ] || lacking "Node.js 20 or newer; this is $(node --version)"
+
+# Debian's package is the browser; Playwright's own download is not needed.
+find_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
+if ! find_chromium >/dev/null; then
+  echo "installing Chromium"
+  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; } \
+      >/dev/null || lacking "Chromium; 'apt-get install chromium' has failed"
+  else
+    lacking "Chromium; install it, for example with 'sudo apt-get install chromium'"
+  fi
+fi
+
+scripts/code_server.sh .venvs/code-server || lacking "code-server from the npm registry"
+scripts/npm_packages.sh vscode-extension || lacking "the packages of the extension from the npm registry"
+[ -x .venv/bin/python ] || make --no-print-directory .venv/.ready
+
+echo "-- the extension's source"
+(cd vscode-extension && node node_modules/typescript/bin/tsc --noEmit && node node_modules/eslint/bin/eslint.js . \
+  && node node_modules/prettier/bin/prettier.cjs --check --log-level warn .)
+vsix=$(scripts/build_vsix.sh)
+
+E2E_CODE_SERVER=$PWD/.venvs/code-server
+E2E_CHROMIUM=$(find_chromium)
+E2E_SCREENSHOTS=$PWD/build/screenshots
+E2E_STAGE=$PWD/build/stage/extension
+E2E_VSIX=$vsix
+E2E_PAI_LSP=$PWD/.venv/bin/pai-lsp
+E2E_PYTHON=$(scripts/pythons.sh | tail -n 1)
+E2E_PYTHON_ENVIRONMENT=$PWD/.venv/bin/python
+export E2E_CODE_SERVER E2E_CHROMIUM E2E_SCREENSHOTS E2E_STAGE E2E_VSIX E2E_PAI_LSP E2E_PYTHON E2E_PYTHON_ENVIRONMENT
+rm -rf "$E2E_SCREENSHOTS"
+mkdir -p "$E2E_SCREENSHOTS" docs/images/vscode
+
+if [ $# -eq 0 ]; then
+  echo "-- the parts of the extension"
+  rm -rf build/vscode-unit-tests
+  node vscode-extension/scripts/bundle.mjs unit "$PWD/build/vscode-unit-tests"
+  (cd vscode-extension && node --test --test-reporter=dot ../build/vscode-unit-tests)
+  set -- tests/e2e/vscode/*.test.mjs
+fi
+echo "-- the extension in VS Code"
+# One editor at a time: each needs a whole machine's attention.
+timeout 280 node --test --test-concurrency=1 --test-reporter=spec "$@"
+
+if [ -n "$update" ]; then
+  node tests/e2e/vscode/updatePictures.mjs "$E2E_SCREENSHOTS" docs/images/vscode
+fi
