@@ -11,9 +11,9 @@ Source: docs/protocol.md, "References"; openpai, issues 5145 and 5345.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 
+from pai_lsp.frozen import dataclass
 from pai_lsp.spelling import did_you_mean, nearest
 
 MARKETPLACE = "marketplace"

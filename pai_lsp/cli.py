@@ -10,10 +10,10 @@ import argparse
 import importlib
 import os
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
 from pai_lsp import __version__
+from pai_lsp.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,11 +5,11 @@ The nearest file upwards from a job counts, and it alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.frozen import dataclass, field
 from pai_lsp.settings import Settings
 
 if TYPE_CHECKING:

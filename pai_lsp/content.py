@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, overload
 
+from pai_lsp.frozen import dataclass
 from pai_lsp.syntax import Scalar, Style
 from pai_lsp.text import Span
 

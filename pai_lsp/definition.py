@@ -5,11 +5,11 @@ Sources: docs/protocol.md for the extended protocol; openpai-runtime, src/init.d
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import Any
 
+from pai_lsp.frozen import dataclass
 from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence, Style, plain_value
 from pai_lsp.text import Span
 

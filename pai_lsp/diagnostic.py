@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING
+
+from pai_lsp.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -94,12 +94,19 @@ class Diagnostic:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule: its code, its usual severity, its check and its documentation (Markdown without a title)."""
+    """One rule: its code, its usual severity, its check, and the docstring that documents it."""
 
     code: str
     severity: Severity
     check: Callable[[Job], Iterable[Finding]]
-    documentation: str
+    docstring: str
+
+    @property
+    def documentation(self) -> str:
+        """What is wrong and what the cluster does, in Markdown without a title."""
+        import inspect  # noqa: PLC0415 - a check never asks for it, and it is slow to load
+
+        return inspect.cleandoc(self.docstring)
 
     @property
     def summary(self) -> str:
@@ -116,6 +123,6 @@ def rule(severity: Severity) -> Callable[[Callable[[Job], Iterable[Finding]]], R
     """Make a rule of a function: its name is the code, its docstring the documentation."""
 
     def make(check: Callable[[Job], Iterable[Finding]]) -> Rule:
-        return Rule(check.__name__.replace("_", "-"), severity, check, inspect.cleandoc(check.__doc__ or ""))
+        return Rule(check.__name__.replace("_", "-"), severity, check, check.__doc__ or "")
 
     return make

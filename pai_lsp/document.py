@@ -6,28 +6,28 @@ never silencing the others, and honours the author's `# pai-lsp: ignore[code]` c
 
 from __future__ import annotations
 
-import logging
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Diagnostic
+from pai_lsp.frozen import dataclass
 from pai_lsp.job import Job
 from pai_lsp.lookup import Lookup, NoLookup
 from pai_lsp.rules import BY_CODE, RULES
 from pai_lsp.rules.suppression import ignores, unused_ignore, unused_ignores
 from pai_lsp.settings import Settings
-from pai_lsp.symbols import Occurrence, occurrences
 from pai_lsp.syntax import Mapping, ProblemKind, Scalar, Syntax, parse
 from pai_lsp.text import LineIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+    from typing import TypeAlias
 
     from pai_lsp.diagnostic import Finding, Rule
+    from pai_lsp.symbols import Occurrence
 
-_log = logging.getLogger(__name__)
+    OnFault: TypeAlias = Callable[[Rule, Exception], None]
 
 JOB_FILE = re.compile(r"\.pai\.ya?ml$", re.IGNORECASE)
 _LONGEST_MESSAGE = 500
@@ -39,9 +39,9 @@ class Document:
     """One file's text with its settings; `path` is what reports call it, and its ending may say that it is a job."""
 
     text: str
-    settings: Settings = Settings()  # noqa: RUF009 - a frozen value
+    settings: Settings = Settings()
     path: str | None = None
-    lookup: Lookup = NoLookup()  # noqa: RUF009 - a value without state
+    lookup: Lookup = NoLookup()
     is_catalogue: bool = False
 
     @cached_property
@@ -80,6 +80,8 @@ class Document:
     @cached_property
     def occurrences(self) -> tuple[Occurrence, ...]:
         """Every place of every name."""
+        from pai_lsp.symbols import occurrences  # noqa: PLC0415 - editors ask for it, the command line never
+
         return occurrences(self.job)
 
     @cached_property
@@ -88,11 +90,17 @@ class Document:
         return check(self)
 
 
-def check(document: Document) -> tuple[Diagnostic, ...]:
+def _log_fault(rule: Rule, error: Exception) -> None:
+    import logging  # noqa: PLC0415 - a run without a fault of ours need not load it
+
+    logging.getLogger(__name__).error("rule %s failed", rule.code, exc_info=error)
+
+
+def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnostic, ...]:
     """All diagnostics of a document, sorted by place and code, each once."""
     found: dict[Diagnostic, None] = {}
     for rule in RULES:
-        found |= dict.fromkeys(_run(rule, document))
+        found |= dict.fromkeys(_run(rule, document, on_fault))
     kept = _without_echoes(tuple(found), document)
     comments = ignores(document.text, document.lines)
     if comments:
@@ -102,11 +110,11 @@ def check(document: Document) -> tuple[Diagnostic, ...]:
     return tuple(sorted(kept, key=lambda diagnostic: (diagnostic.span, diagnostic.code, diagnostic.message)))
 
 
-def _run(rule: Rule, document: Document) -> list[Diagnostic]:
+def _run(rule: Rule, document: Document, on_fault: OnFault) -> list[Diagnostic]:
     try:
         return _report(rule, rule.check(document.job), document)
-    except Exception:  # noqa: BLE001 - one broken rule never silences the others
-        _log.exception("rule %s failed", rule.code)
+    except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
+        on_fault(rule, error)
         return []
 
 

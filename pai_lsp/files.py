@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import codecs
 import os
-from dataclasses import dataclass, field
 from pathlib import Path
 from stat import S_IMODE, S_ISREG
 from typing import TYPE_CHECKING
 
+from pai_lsp.frozen import dataclass, field
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ These are the values below `secrets`, and whatever a rule has recognised as a pa
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pai_lsp.frozen import replace
 from pai_lsp.syntax import Mapping, Scalar
 from pai_lsp.syntax import Sequence as SequenceNode
 from pai_lsp.text import LineIndex, Span

@@ -7,7 +7,6 @@ Sources of what a key means: schemas/job.schema.json; the extended protocol's ke
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -24,6 +23,7 @@ from pai_lsp.definition import (
     read_definitions,
     scalars,
 )
+from pai_lsp.frozen import dataclass
 from pai_lsp.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.plugin_uses import PluginUse, plugin_uses
 from pai_lsp.prerequisite_uses import PrerequisiteUses, prerequisite_uses

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
+
+from pai_lsp.frozen import dataclass
 
 if TYPE_CHECKING:
     from pai_lsp.definition import Definition

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.frozen import dataclass
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:

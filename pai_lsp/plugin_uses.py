@@ -5,10 +5,10 @@ Source: openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pai_lsp.definition import PLUGIN_PREFIX, Definition, name_span
+from pai_lsp.frozen import dataclass
 from pai_lsp.platform import Plugin, converted_role_name, plugins
 from pai_lsp.syntax import Mapping
 

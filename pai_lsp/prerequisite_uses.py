@@ -6,8 +6,9 @@ src/init.d/initializer.py, collect_plugin_configs (the list); docs/protocol.md (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from pai_lsp.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

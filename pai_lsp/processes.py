@@ -11,8 +11,9 @@ import pickle
 import selectors
 import signal
 import sys
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from pai_lsp.frozen import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -7,11 +7,11 @@ The mended copy is never shown; places in the tree are carried back to the text 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import yaml
 
+from pai_lsp.frozen import dataclass
 from pai_lsp.syntax import (
     TAB_STAND_IN,
     Alias,

@@ -7,9 +7,9 @@ expansion of a task role); a released cluster follows no `require` at all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.frozen import dataclass, field, replace
 from pai_lsp.lookup import LookupAnswer, LookupState
 from pai_lsp.template_variables import filled
 

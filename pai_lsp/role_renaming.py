@@ -8,12 +8,12 @@ text of the author's program, which nobody but the author can judge.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pai_lsp.content import mapped
 from pai_lsp.definition import name_span
+from pai_lsp.frozen import dataclass
 from pai_lsp.platform import environment_variables
 from pai_lsp.symbols import command_scalars, role_keys
 from pai_lsp.syntax import Scalar, Style, walk

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Diagnostic, Fix, Severity
+from pai_lsp.frozen import dataclass, replace
 from pai_lsp.text import apply_edits
 
 if TYPE_CHECKING:

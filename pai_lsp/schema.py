@@ -6,11 +6,11 @@ Both come from the JSON Schemas in `schemas/`; see shipped_schemas.py for what t
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pai_lsp._job_validator import PARTS, is_valid, is_whole
+from pai_lsp.frozen import dataclass
 from pai_lsp.platform import PLUGIN_PREFIX
 from pai_lsp.shipped_schemas import Kind, Schema, published_schema, read_schema, structural
 from pai_lsp.structure import StructureError, explained

@@ -9,10 +9,10 @@ Source of the grammar: the bash reference manual, "Shell Syntax" and "Shell Expa
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 
+from pai_lsp.frozen import dataclass, field
 from pai_lsp.shell_script import Assignment, Script, SimpleCommand, VariableUse, Word
 from pai_lsp.text import Span
 

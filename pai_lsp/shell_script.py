@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from pai_lsp.frozen import dataclass
 
 if TYPE_CHECKING:
     from pai_lsp.text import Span

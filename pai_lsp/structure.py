@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pai_lsp.frozen import dataclass
 from pai_lsp.spelling import nearest
 
 if TYPE_CHECKING:

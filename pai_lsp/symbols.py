@@ -7,12 +7,12 @@ variables (some spell it as written, some in lower case without `_`; schemas/env
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.content import mapped
 from pai_lsp.definition import name_span
+from pai_lsp.frozen import dataclass
 from pai_lsp.platform import converted_role_name, environment_variable
 from pai_lsp.syntax import Entry, Mapping, Scalar, walk
 from pai_lsp.template import variables

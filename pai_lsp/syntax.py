@@ -11,7 +11,6 @@ hostile file cheap. A tree that passed the caps may be walked naively.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Union
 
@@ -20,6 +19,7 @@ from yaml.constructor import SafeConstructor
 from yaml.nodes import ScalarNode
 from yaml.resolver import Resolver
 
+from pai_lsp.frozen import dataclass, field
 from pai_lsp.scalar import server_text, server_value
 from pai_lsp.text import Span, TextEdit
 

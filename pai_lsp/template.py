@@ -8,10 +8,10 @@ openpai-runtime, src/init.d/initializer.py, replace_ref. Offsets are code points
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.frozen import dataclass
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:

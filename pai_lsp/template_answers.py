@@ -7,9 +7,9 @@ openpai-runtime, src/init.d/initializer.py, replace_ref.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pai_lsp.frozen import dataclass
 from pai_lsp.syntax import Mapping
 from pai_lsp.template import ROOTS, TagKind
 from pai_lsp.template_lookup import Found, Outcome, followed

@@ -7,10 +7,10 @@ replace_ref (on what PyYAML read, or for secrets on what the rest-server wrote).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from pai_lsp.frozen import dataclass
 from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:

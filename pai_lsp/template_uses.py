@@ -5,11 +5,11 @@ Sources: rest-server, middlewares/v2/protocol.js (commands, auth); openpai-runti
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.content import MappedText, mapped
+from pai_lsp.frozen import dataclass
 from pai_lsp.syntax import Node, Scalar, walk
 from pai_lsp.template import OPENING, Tag, runtime_tags, tags, tags_without_dollar
 

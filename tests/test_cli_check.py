@@ -347,10 +347,10 @@ def test_a_fault_of_ours_does_not_stop_the_run(
     write("a.pai.yaml", GOOD)
     write("b.pai.yaml", BAD)
 
-    def faulty(checked: Any) -> Any:
+    def faulty(checked: Any, *others: Any) -> Any:
         if checked.path == "a.pai.yaml":
             raise KeyError("hunter2")
-        return document.check(checked)
+        return document.check(checked, *others)
 
     monkeypatch.setattr(check_one, "check", faulty)
     status, output, errors = run(capsys, *KNOWN, "--format", "concise")

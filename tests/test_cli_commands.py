@@ -33,7 +33,7 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     status, output, _ = run(capsys, "--help")
     assert status == 0
     for one in SUBCOMMANDS:
-        assert f"    {one.name} " in output
+        assert f"\n    {one.name}" in output
         assert one.summary in output
     assert "exit status:" in output
     assert run(capsys) == (2, "", output)

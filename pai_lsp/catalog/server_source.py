@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 _UNTRUSTED = "this workspace is not trusted, so nobody is asked"
 
 
-def load_server(source: ServerSource, store: Store, *, is_trusted: bool = True) -> Shelf:
-    """What is kept of a server, without asking it."""
+def load_server(source: ServerSource, store: Store, before: Shelf | None = None, *, is_trusted: bool = True) -> Shelf:
+    """What is kept of a server, without asking it; `before` is what was known, and stays when there is no more."""
+    asked = store.asked(_key(source))
+    if before is not None and before.asked == asked and is_trusted == (before.state is not SourceState.UNTRUSTED):
+        return before
     stored = store.load(_key(source))
     if stored is None:
         note = "it was not asked yet; see 'pai-lsp marketplace refresh'" if is_trusted else _UNTRUSTED
@@ -34,7 +37,7 @@ def load_server(source: ServerSource, store: Store, *, is_trusted: bool = True) 
     note = f"asked {age(seconds)}"
     if not is_trusted:
         state, note = SourceState.UNTRUSTED, f"{_UNTRUSTED}; it was last asked {age(seconds)}"
-    return Shelf(source.url, stored.texts, state, note, stored.skipped)
+    return Shelf(source.url, stored.texts, state, note, stored.skipped, asked=asked)
 
 
 def age_of_server(source: ServerSource, store: Store) -> float | None:
@@ -82,7 +85,8 @@ def refresh_server(
             return _failed(source, stored, answer.note)
         if answer.is_unchanged and stored is not None:
             store.touch(key)
-            return Shelf(source.url, stored.texts, note=f"asked {age(0)}", skipped=stored.skipped)
+            note = f"asked {age(0)}"
+            return Shelf(source.url, stored.texts, note=note, skipped=stored.skipped, asked=store.asked(key))
         known = {text.path: text for text in stored.texts} if stored else {}
         texts, skipped = read_items(answer.body, base, known, pause)
     except (NoTokenError, NoItemsError) as error:
@@ -93,14 +97,14 @@ def refresh_server(
     except OSError as error:
         reason = (error.strerror or "an error").lower()
         return replace(shelf, note=f"{shelf.note}; what it said can not be kept: {reason}")
-    return shelf
+    return replace(shelf, asked=store.asked(key))
 
 
 def _failed(source: ServerSource, stored: Stored | None, reason: str) -> Shelf:
     if stored is None:
         return Shelf(source.url, state=SourceState.UNREACHABLE, note=reason)
     note = f"{reason}; it was last asked {age(time.time() - stored.asked)}"
-    return Shelf(source.url, stored.texts, SourceState.STALE, note, stored.skipped)
+    return Shelf(source.url, stored.texts, SourceState.STALE, note, stored.skipped, asked=stored.asked)
 
 
 def _key(source: ServerSource) -> str:

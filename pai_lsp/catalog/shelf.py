@@ -34,6 +34,7 @@ class Shelf:
     note: why it is in this state, how old the knowledge is; empty where there is nothing to say.
     skipped: what of it could not be read, in words.
     stamps: by path, what tells a text from a later one in the same file.
+    asked: when a server last answered, in seconds since 1970; None for never, and for a folder.
     """
 
     label: str
@@ -42,6 +43,7 @@ class Shelf:
     note: str = ""
     skipped: tuple[str, ...] = ()
     stamps: Mapping[str, str] = field(default_factory=dict, repr=False)
+    asked: float | None = None
 
     @property
     def count(self) -> int:

@@ -64,10 +64,12 @@ def load_catalog(setup: CatalogSetup, surroundings: Surroundings, before: Catalo
     shelves = tuple(
         read_directory(source.directory, store, known.get(source.directory), surroundings.pause)
         if isinstance(source, DirectorySource)
-        else load_server(source, store, is_trusted=surroundings.is_trusted)
+        else load_server(source, store, known.get(source.url), is_trusted=surroundings.is_trusted)
         for source in setup.sources
     )
     pages = load_pages(setup.folder, store) if setup.allowed_hosts else {}
+    if before is not None:  # what came to light since they were kept: that one could not be asked again
+        pages |= {key: page for key, page in before.pages.items() if page.text is None or page.text.text == _text(pages, key)}
     return Catalog(setup, _worth(setup, shelves), pages, load_lock(setup.lock), surroundings.base)
 
 
@@ -121,6 +123,11 @@ def refreshed_catalog(
         pages = refresh_pages(setup.folder, wanted, setup.allowed_hosts, surroundings.store, surroundings.limits)
         catalog = replace(catalog, pages={**catalog.pages, **pages})
     return catalog
+
+
+def _text(pages: Mapping[str, WebPage], key: str) -> str | None:
+    page = pages.get(key)
+    return page.text.text if page and page.text else None
 
 
 def seconds_since_asked(setup: CatalogSetup, surroundings: Surroundings) -> float | None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from pai_lsp.commands.known_rules import BY_CODE
@@ -19,17 +16,22 @@ from pai_lsp.files import (
     read_bytes,
     write_text,
 )
+from pai_lsp.frozen import dataclass, replace
 from pai_lsp.hidden_values import hidden_spans, without_hidden_words
 from pai_lsp.report.results import CheckedFile, Failure, with_hidden
 from pai_lsp.rules.files import unreadable_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
     from types import TracebackType
+    from typing import TypeAlias
 
     from pai_lsp.commands.targets import Target
     from pai_lsp.config import Configuration
+    from pai_lsp.diagnostic import Rule
     from pai_lsp.settings import Settings
+
+    Check: TypeAlias = Callable[[Document], tuple[Diagnostic, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +80,16 @@ class Outcome:
 
 def check_one(target: Target, options: Options) -> Outcome:
     """Check a file; a fault of ours in it becomes a `Failure`."""
+    failures: list[Failure] = []
+
+    def checked(document: Document) -> tuple[Diagnostic, ...]:
+        return check(document, failed)
+
+    def failed(rule: Rule, error: Exception) -> None:
+        failures.append(Failure(target.path, f"rule {rule.code} failed: {_told(error)}"))
+
     try:
-        with _rule_failures(target.path) as failures:
-            outcome = _checked(target, options)
+        outcome = _checked(target, options, checked)
         return replace(outcome, failures=(*failures, *outcome.failures))
     except Exception as error:  # noqa: BLE001 - whatever it is, the other files are still to be checked
         return Outcome(failures=(Failure(target.path, _told(error)),))
@@ -91,7 +100,7 @@ def check_configuration(configuration: Configuration, options: Options) -> Check
     return _reported(configuration.path or "", configuration.text, configuration.diagnostics, options)
 
 
-def _checked(target: Target, options: Options) -> Outcome:
+def _checked(target: Target, options: Options, check: Check) -> Outcome:
     if target.candidate.problem is not None:
         return _unreadable(UnreadableFile(target.path, target.candidate.problem), target, options)
     if target.is_configuration:
@@ -114,11 +123,11 @@ def _checked(target: Target, options: Options) -> Outcome:
     if not (target.candidate.is_named or document.is_job or document.is_catalogue):
         return Outcome()
     if options.mends:
-        return _mended(document, source, target, options)
+        return _mended(document, source, target, options, check)
     return Outcome(_reported_document(document, check(document), options))
 
 
-def _mended(document: Document, source: SourceFile, target: Target, options: Options) -> Outcome:
+def _mended(document: Document, source: SourceFile, target: Target, options: Options, check: Check) -> Outcome:
     from pai_lsp.safe_fixes import mend  # noqa: PLC0415 - most runs mend nothing
 
     mended = mend(document, check, options.matters)
@@ -186,34 +195,6 @@ def _reported(path: str, text: str, diagnostics: tuple[Diagnostic, ...], options
     counted = [diagnostic for diagnostic in diagnostics if options.counts(diagnostic)]
     shown = tuple(diagnostic for diagnostic in counted if diagnostic.severity <= options.shown)
     return CheckedFile(path, text if shown else "", shown, not_shown=len(counted) - len(shown))
-
-
-class _Gatherer(logging.Handler):
-    """Makes a `Failure` of every fault that is logged."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(logging.ERROR)
-        self.failures: list[Failure] = []
-        self._path = path
-
-    def emit(self, record: logging.LogRecord) -> None:
-        told = _told(record.exc_info[1]) if record.exc_info and record.exc_info[1] else "an error"
-        self.failures.append(Failure(self._path, f"{record.getMessage()}: {told}"))
-
-
-@contextmanager
-def _rule_failures(path: str) -> Iterator[list[Failure]]:
-    """Gather the faults of single rules, which the checker logs and passes over."""
-    logger = logging.getLogger("pai_lsp")
-    gatherer = _Gatherer(path)
-    propagates = logger.propagate
-    logger.addHandler(gatherer)
-    logger.propagate = False
-    try:
-        yield gatherer.failures
-    finally:
-        logger.removeHandler(gatherer)
-        logger.propagate = propagates
 
 
 def _told(error: BaseException) -> str:

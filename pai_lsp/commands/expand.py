@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from pai_lsp.expand.released_commands import role_values
 from pai_lsp.expand.script import effective_parts, released_script, script
 from pai_lsp.expand.write import expanded
 from pai_lsp.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.frozen import dataclass
 from pai_lsp.hidden_values import hidden_spans, without_hidden_words
 from pai_lsp.job import Job
 from pai_lsp.report import render

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from pai_lsp.commands.marketplace import print_sources
 from pai_lsp.commands.targets import Configurations, missing, targets
 from pai_lsp.document import Document
 from pai_lsp.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes
+from pai_lsp.frozen import replace
 from pai_lsp.report.terminal import visible
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.catalog.lazy import LazyLookup
 from pai_lsp.config import FILE_NAME, Configuration, find_configuration, load_configuration
 from pai_lsp.files import Candidate, candidates
+from pai_lsp.frozen import dataclass, field
 from pai_lsp.lookup import Lookup, NoLookup
 
 if TYPE_CHECKING:

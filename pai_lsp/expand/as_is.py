@@ -8,7 +8,6 @@ Sources: rest-server, src/middlewares/v2/protocol.js; openpai-runtime, src/init.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.definition import PLUGIN_PREFIX
@@ -18,6 +17,7 @@ from pai_lsp.expand.runtime_reading import RuntimeJob, RuntimeRole, RuntimeStopE
 from pai_lsp.expand.runtime_references import names_secret, with_references_filled
 from pai_lsp.expand.secret_rendering import with_secrets_left
 from pai_lsp.expand.server_rendering import rendered
+from pai_lsp.frozen import dataclass
 from pai_lsp.platform import plugins
 from pai_lsp.plugin_parameters import NOT_PARAMETERS, runtime_round_trip
 from pai_lsp.syntax import plain_value

@@ -6,8 +6,9 @@ Sources: openpai-runtime, src/plugins/cmd/init.py; src/plugins/plugin_utils.py, 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from pai_lsp.frozen import dataclass, field
 
 
 @dataclass(slots=True)

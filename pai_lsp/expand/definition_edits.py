@@ -65,8 +65,6 @@ def definition_edits(
         found, emptied = callback_edits(text, node, commands, items)
         edits += found
         removed += emptied
-    if inserted and node.is_flow:
-        return _rewritten(text, definition, prerequisite, items)
     if inserted:
         edits.append(insert_entry(text, node, "\n".join(inserted), _behind_name(node, removed)))
     edits += without_entries(text, node, removed)
@@ -195,7 +193,7 @@ def _command_edits(text: str, commands: Commands, items: tuple[str, ...]) -> Ite
     if len(written) == len(place.items):
         # Item by item, as long as each comes to the same alone as among the others.
         parts = [surviving([item.text]) for item in written]
-        if tuple(line for part in parts for line in part) == items:
+        if all(parts) and tuple(line for part in parts for line in part) == items:
             for item, part in zip(written, parts, strict=True):
                 if part != (item.scalar.text,) or not isinstance(item.scalar.runtime_value, str):
                     yield TextEdit(item.scalar.span, _items_text(text, place, item.scalar, part))

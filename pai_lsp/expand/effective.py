@@ -7,7 +7,6 @@ a task role" and "Events".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from pai_lsp.addresses import looks_like_address
 from pai_lsp.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition
 from pai_lsp.diagnostic import Diagnostic, Related, Severity
 from pai_lsp.expand.filling import step_text, unfilled
+from pai_lsp.frozen import dataclass, field
 from pai_lsp.lookup import LookupState
 from pai_lsp.platform import events
 from pai_lsp.requirements import MAX_STEPS, expansion

@@ -7,10 +7,10 @@ alone); user commands run with errexit, nounset and pipefail (src/init.d, user.s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pai_lsp.expand.effective import Moment
+from pai_lsp.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,9 +8,9 @@ recorded from mustache 2.3.2. Source: mustache.js 2.3.2, Context.prototype.looku
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
+from pai_lsp.frozen import dataclass
 from pai_lsp.scalar import Date, server_text
 from pai_lsp.template import MISSING
 

@@ -9,10 +9,10 @@ as one `eval $'…'`. Source of the grammar: the bash reference manual, "Quoting
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from pai_lsp.frozen import dataclass
 from pai_lsp.plugin_parameters import damages
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def surviving(commands: Sequence[str]) -> tuple[str, ...]:
 
     Every `<% %>` in them must stand for text that means nothing to bash, unless all commands come through as they are.
     """
-    texts = [command.rstrip("\n") for command in commands]
+    texts = [without_last_line_ends(command) for command in commands]
     lines = tuple(line for text in texts for line in text.split("\n"))
     if not any(map(damages, lines)):
         return lines
@@ -32,6 +32,12 @@ def surviving(commands: Sequence[str]) -> tuple[str, ...]:
         # Each is a command of its own, so only those that need it are written otherwise.
         return tuple(one for text in texts for one in _one_surviving(text))
     return _one_surviving("\n".join(texts))
+
+
+def without_last_line_ends(command: str) -> str:
+    """A command without the line ends of a block, which mean nothing but behind a backslash."""
+    text = command.rstrip(_LINE_END)
+    return text + _LINE_END if text.endswith(_BACKSLASH) and text != command else text
 
 
 def evaluated(text: str) -> str:
@@ -80,7 +86,7 @@ _DOUBLE = re.compile(r'"((?:[^"\\$`]|\\[\s\S]|\$\{[A-Za-z0-9_@*#?!]+\}|\$(?![({]
 _PARAMETER = re.compile(r"\$\{[^'\"\\`{}$\s]*\}|\$(?![({'\"])")
 _BLANK = re.compile(r"[ \t]+")
 _LINE_END, _BACKSLASH = "\n", "\\"
-_PLAIN = re.compile(r"[^\s'\"\\$`#<>]+|[<>#]")
+_PLAIN = re.compile(r"[^ \t\r\n'\"\\$`#<>]+|[<>#]")
 # What is not read here: here-documents, substitutions, arithmetic, and regular expressions, which know quotes.
 _TOO_MUCH = re.compile(r"<<(?!<)|\$\(|[<>]\(|\(\(|=~|`|\$\"")
 _BEFORE_COMMENT = frozenset("\t\n ;&|()")
@@ -146,10 +152,12 @@ def _rewritten(line: list[_Piece]) -> str | None:
     as_it_is = "".join(map(_as_written, line))
     candidates = [as_it_is]
     code = [piece for piece in line if piece.kind is not _Kind.COMMENT]
+    while len(code) < len(line) and code and code[-1].kind is _Kind.BLANK:
+        code.pop()
     for write in (_as_written, _with_double_quotes, _with_single_quotes):
         written = [write(piece) for piece in code]
         if all(part is not None for part in written):
-            candidates.append("".join(part for part in written if part is not None).rstrip())
+            candidates.append("".join(part for part in written if part is not None))
     return next((text for text in candidates if not damages(text)), None)
 
 

@@ -7,22 +7,23 @@ rendered by the rest-server instead, and a second time by the runtime. Both fill
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from pai_lsp.expand.as_is import server_values
 from pai_lsp.expand.javascript import CallFailedError, looked_up, well_formed, written
-from pai_lsp.expand.quoting import ansi_quoted, surviving
+from pai_lsp.expand.quoting import ansi_quoted, surviving, without_last_line_ends
 from pai_lsp.expand.runtime_reading import RuntimeStopError, runtime_job, runtime_role
 from pai_lsp.expand.runtime_references import references, with_references_filled
+from pai_lsp.frozen import dataclass
 from pai_lsp.plugin_parameters import runtime_round_trip
 from pai_lsp.template import MISSING, OPENING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
-    from pai_lsp.expand.runtime_reading import RuntimeRole
+    from pai_lsp.expand.runtime_reading import RuntimeJob, RuntimeRole
     from pai_lsp.expand.runtime_references import RuntimeReference
     from pai_lsp.job import Job, TaskRole
 
@@ -36,32 +37,46 @@ class CanNotExpressError(Exception):
     """Commands for which there is no released form; the message says why, and tells no secret."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class RoleValues:
-    """What the references in a task role's commands stand for; `runtime` is None for a role that never starts."""
+    """What the references in a task role's commands stand for; found out when first asked for."""
 
+    job: Job
     role: TaskRole
-    server: dict[str, Any]
-    secrets: dict[str, Any]
-    runtime: RuntimeRole | None
+    known: Callable[[], RuntimeJob | None]
+
+    @cached_property
+    def server(self) -> dict[str, Any]:
+        """The values of the rest-server, by root."""
+        return server_values(self.job, self.role)
+
+    @cached_property
+    def secrets(self) -> dict[str, Any]:
+        """The job's secrets as the rest-server reads them."""
+        secrets = self.job.plain.get("secrets") if isinstance(self.job.plain, dict) else None
+        return secrets if isinstance(secrets, dict) else {}
+
+    @cached_property
+    def runtime(self) -> RuntimeRole | None:
+        """The role in the runtime; None for one that never starts."""
+        try:
+            known = self.known()
+            return runtime_role(known, self.role.name) if known else None
+        except RuntimeStopError:
+            return None
 
 
 def role_values(job: Job) -> dict[str, RoleValues]:
     """What references stand for, by task role."""
-    secrets = job.plain.get("secrets") if isinstance(job.plain, dict) else None
-    secrets = secrets if isinstance(secrets, dict) else {}
-    try:
-        known = runtime_job(job)
-    except RuntimeStopError:
-        known = None
-    found: dict[str, RoleValues] = {}
-    for role in job.task_roles:
+
+    @cache
+    def known() -> RuntimeJob | None:
         try:
-            runtime = runtime_role(known, role.name) if known else None
+            return runtime_job(job)
         except RuntimeStopError:
-            runtime = None
-        found[role.name] = RoleValues(role, server_values(job, role), secrets, runtime)
-    return found
+            return None
+
+    return {role.name: RoleValues(job, role, known) for role in job.task_roles}
 
 
 def callback_items(commands: Sequence[str], roles: Sequence[RoleValues]) -> tuple[str, ...]:
@@ -74,13 +89,13 @@ def callback_items(commands: Sequence[str], roles: Sequence[RoleValues]) -> tupl
         return surviving(commands)
     commands = [_with_references_on_one_line(command) for command in commands]
     items = surviving(commands)
-    is_kept = items == tuple(line for command in commands for line in command.rstrip("\n").split("\n"))
+    is_kept = items == _lines(commands)
     if (is_kept or _are_inert(commands, roles, only_secrets=False)) and _come_through(items, roles) is None:
         return items
     # The references that spoil the text are replaced by what they stand for; secrets stay references.
     commands = [_with_values(command, roles) for command in commands]
     items = surviving(commands)
-    is_kept = items == tuple(line for command in commands for line in command.rstrip("\n").split("\n"))
+    is_kept = items == _lines(commands)
     if not is_kept and not _are_inert(commands, roles, only_secrets=True):
         raise CanNotExpressError(
             "a secret in a command with these quotes must consist of letters, digits and any of '_./:@%+=,-'"
@@ -96,7 +111,7 @@ def command_text(commands: Sequence[str], values: RoleValues) -> str:
     Raises:
         CanNotExpressError: where there is none.
     """
-    text = "\n".join(command.rstrip("\n") for command in commands)
+    text = "\n".join(map(without_last_line_ends, commands))
     if OPENING not in text:
         return text
     parts: list[tuple[str, bool]] = []
@@ -132,6 +147,10 @@ def _without_own_marks(parts: list[tuple[str, bool]], values: RoleValues) -> str
         text = part if is_reference else ansi_quoted(part)[2:-1].replace(OPENING, r"\x3c%")
         written_parts.append(text)
     return f"eval $'{''.join(written_parts)}'"
+
+
+def _lines(commands: Sequence[str]) -> tuple[str, ...]:
+    return tuple(line for command in commands for line in without_last_line_ends(command).split("\n"))
 
 
 def _with_references_on_one_line(command: str) -> str:

@@ -6,12 +6,12 @@ pai_lsp/expand/write.py writes this down in the job's text.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pai_lsp.definition import LEGACY_TYPES, Origin
 from pai_lsp.expand.effective import CmdPluginEntry, Moment
+from pai_lsp.frozen import dataclass
 from pai_lsp.platform import events
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def released_form(job: Job, effective: EffectiveJob, inlined: Collection[str] = 
             form.names[id(one)] = definition.name
     for one in form.listed_anywhere:
         if id(one) not in form.names:
-            form.names[id(one)] = _free_name(one.definition.name, taken)
+            form.names[id(one)] = free_name(one.definition.name, taken)
             taken.add(form.names[id(one)])
     return form
 
@@ -117,7 +117,7 @@ def _is_listed(prerequisite: Prerequisite, own_references: Iterable[str]) -> boo
     return is_of_job and definition.name in own_references and not is_extended(definition)
 
 
-def _free_name(wanted: str, taken: Collection[str]) -> str:
+def free_name(wanted: str, taken: Collection[str]) -> str:
     """A name that no prerequisite has yet, near to the wanted one."""
     base = _NOT_IN_NAME.sub("-", wanted)[: _LONGEST_NAME - 6].strip("-") or "prerequisite"
     name, number = base, 1

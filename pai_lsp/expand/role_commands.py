@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Diagnostic, Severity
 from pai_lsp.expand.effective import CANNOT_BE_EXPANDED, CmdPluginEntry, Moment, Prerequisite
 from pai_lsp.expand.exit_trap import Hook, exit_trap
 from pai_lsp.expand.released_commands import CanNotExpressError, command_text
+from pai_lsp.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Shell words that end or replace the shell they stand in, or take its trap.
 _LEAVES = re.compile(r"(?:^|[\s;&|({])(?:exit|exec|trap|return)(?:$|[\s;&|)}])")
 # A command that replaces the shell, so that no trap runs; `exec` with nothing but redirections does not.
-_EXEC = re.compile(r"(?:^|[;&|({\n])\s*exec\s+(?![0-9]*[<>])\S", re.MULTILINE)
+_EXEC = re.compile(r"(?:^|[;&|({\n])\s*exec\s+(?![0-9]*[<>])\S[^\n]*", re.MULTILINE)
 _OWN_TRAP = re.compile(r"(?:^|[;&|({\n])\s*trap\s[^\n]*?\b(?:EXIT|0)\b", re.MULTILINE)
 
 Source = Prerequisite | CmdPluginEntry

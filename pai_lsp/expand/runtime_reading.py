@@ -6,9 +6,9 @@ Sources: rest-server, src/utils/protocolSecret.js, mask; openpai-runtime, src/in
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.frozen import dataclass
 from pai_lsp.platform import converted_role_name
 from pai_lsp.plugin_parameters import runtime_value
 from pai_lsp.syntax import Mapping, parse

@@ -6,10 +6,10 @@ Source: openpai-runtime, src/init.d/initializer.py, replace_ref.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.expand.runtime_reading import RuntimeStopError
+from pai_lsp.frozen import dataclass
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:

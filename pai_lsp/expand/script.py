@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pai_lsp.expand.as_is import command_source, server_values
@@ -10,6 +9,7 @@ from pai_lsp.expand.effective import CmdPluginEntry, Moment, Prerequisite, effec
 from pai_lsp.expand.released_commands import role_values, shown_text
 from pai_lsp.expand.role_commands import owner
 from pai_lsp.expand.server_rendering import rendered
+from pai_lsp.frozen import dataclass
 from pai_lsp.template import TemplateFault
 from pai_lsp.text import LineIndex, Span
 

@@ -8,7 +8,6 @@ vanish. Sources: mustache.js 2.3.2, parseTemplate; rest-server, src/middlewares/
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
 from pai_lsp.expand.javascript import (
@@ -20,6 +19,7 @@ from pai_lsp.expand.javascript import (
     well_formed,
     written,
 )
+from pai_lsp.frozen import dataclass, field
 from pai_lsp.template import CLOSING, OPENING, TemplateFault, server_path
 from pai_lsp.text import Span
 

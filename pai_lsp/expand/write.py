@@ -7,7 +7,6 @@ Source of what a released cluster takes: docs/protocol.md, "What expand gives".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.definition import PLUGIN_PREFIX, TYPED_FIELDS
@@ -23,6 +22,7 @@ from pai_lsp.expand.role_list import role_list_edits
 from pai_lsp.expand.storages import extras_edits, merged_storages
 from pai_lsp.expand.tree_edits import items_behind, items_in_front, without_items
 from pai_lsp.expand.yaml_text import indented, item_lines, scalar_line
+from pai_lsp.frozen import dataclass
 from pai_lsp.syntax import Mapping, Sequence
 from pai_lsp.text import Span, TextEdit, apply_edits
 

@@ -6,9 +6,9 @@ Nothing is offered in files that are no OpenPAI jobs.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pai_lsp.frozen import replace
 from pai_lsp.ide import snippets
 from pai_lsp.ide.completion_keys import complete_keys
 from pai_lsp.ide.completion_text import complete_in_text
@@ -19,9 +19,6 @@ from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from pai_lsp.document import Document
-
-# Characters after which an editor should ask by itself.
-TRIGGERS = (":", " ", "-", "$", ".", "%", "{", "[", ",", "/", '"', "'", "_")
 
 
 def complete(document: Document, offset: int) -> list[Suggestion]:

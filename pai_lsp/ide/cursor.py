@@ -7,11 +7,11 @@ need no rules of their own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.content import mapped
+from pai_lsp.frozen import dataclass
 from pai_lsp.job import Job
 from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence, Style, parse
 from pai_lsp.text import Span

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pai_lsp.content import mapped
 from pai_lsp.definition import TYPED_FIELDS, Definition
+from pai_lsp.frozen import dataclass
 from pai_lsp.ide.documentation import (
     definition_documentation,
     event_documentation,

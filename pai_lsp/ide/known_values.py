@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pai_lsp.frozen import dataclass
 from pai_lsp.platform import converted_role_name
 from pai_lsp.scalar import server_text
 from pai_lsp.syntax import plain_value

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pai_lsp.frozen import dataclass
 from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pai_lsp.frozen import dataclass
 from pai_lsp.ide.location import locate
 from pai_lsp.lookup import LookupState
 from pai_lsp.symbols import Occurrence, occurrence_at

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pai_lsp.frozen import dataclass
 from pai_lsp.ide.suggestion import written_scalar
 from pai_lsp.platform import converted_role_name
 from pai_lsp.symbols import Symbol, SymbolKind, occurrence_at

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.edits import quoted
+from pai_lsp.frozen import dataclass
 from pai_lsp.scalar import server_value
 from pai_lsp.text import Span, TextEdit
 

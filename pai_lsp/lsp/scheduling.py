@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from pai_lsp.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from pai_lsp.frozen import dataclass, field
 from pai_lsp.text import LineIndex, Span
 
 if TYPE_CHECKING:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING
+
+from pai_lsp.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

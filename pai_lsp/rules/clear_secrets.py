@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Fix
 from pai_lsp.edits import quoted
+from pai_lsp.frozen import dataclass
 from pai_lsp.masking import masked_span
 from pai_lsp.rules.inserted_values import entry_removal
 from pai_lsp.rules.template_fixes import add_to_section, text_at, written_key

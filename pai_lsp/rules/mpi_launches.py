@@ -8,10 +8,10 @@ Sources: Open MPI, mpirun(1); Horovod, docs/running.rst; openpai-runtime, src/pl
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pai_lsp.frozen import dataclass
 from pai_lsp.platform import converted_role_name
 from pai_lsp.rules.variable_places import ScriptPlace, role_scripts
 from pai_lsp.text import Span

@@ -6,11 +6,11 @@ the one where the wrong words are. An error that may only follow from unreadable
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pai_lsp.definition import name_span
 from pai_lsp.edits import line_span
+from pai_lsp.frozen import dataclass
 from pai_lsp.syntax import Entry, Mapping, Node, ProblemKind, Scalar, Sequence
 from pai_lsp.text import Span
 

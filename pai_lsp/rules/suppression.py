@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Diagnostic, Finding, Fix, Severity, Tag, rule
+from pai_lsp.frozen import dataclass
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.text import LineIndex, Span, TextEdit
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pai_lsp.content import MappedText, mapped, trimmed
 from pai_lsp.diagnostic import Fix
 from pai_lsp.expand.javascript import OBJECT_PROTOTYPE_NAMES
+from pai_lsp.frozen import dataclass
 from pai_lsp.spelling import nearest
 from pai_lsp.syntax import Scalar, walk
 from pai_lsp.template import CLOSING, OPENING, ROOTS, TagKind, TemplateFault, tags

@@ -5,11 +5,11 @@ A mention is one use of a `PAI_...` name in a script that neither sets the varia
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from pai_lsp.content import MappedText, joined, mapped, trimmed
+from pai_lsp.frozen import dataclass
 from pai_lsp.platform import EnvironmentVariable, converted_role_name, environment_variable, environment_variables
 from pai_lsp.shell import read_script
 from pai_lsp.syntax import Mapping

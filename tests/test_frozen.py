@@ -1,0 +1,73 @@
+"""Classes of values: what they promise, and that they promise it as the standard library's do."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+from functools import cached_property
+from typing import Any
+
+import pytest
+
+from pai_lsp import frozen
+from pai_lsp.text import Span
+
+
+@frozen.dataclass(frozen=True, slots=True, order=True)
+class Ours:
+    """With a default and a list of its own."""
+
+    a: int
+    b: str = "b"
+    c: list[int] = frozen.field(default_factory=list, repr=False)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
+class Standard:
+    """The same, from the standard library."""
+
+    a: int
+    b: str = "b"
+    c: list[int] = dataclasses.field(default_factory=list, repr=False)
+
+
+@frozen.dataclass(frozen=True, eq=False)
+class Open:
+    """Without slots, so that a part can be made when it is first asked for."""
+
+    a: int
+
+    @cached_property
+    def twice(self) -> int:
+        return self.a * 2
+
+
+@pytest.mark.parametrize("cls", [Ours, Standard])
+def test_the_same_promises(cls: Any) -> None:
+    one = cls(1)
+    assert (one.a, one.b, one.c) == (1, "b", [])
+    assert one.c is not cls(1).c
+    assert one == cls(1, b="b") != cls(2)
+    assert one != (1, "b", [])
+    assert cls(1, "a") < cls(1, "b") < cls(2, "a")
+    assert repr(one) == f"{cls.__name__}(a=1, b='b')"
+    assert pickle.loads(pickle.dumps(one)) == one  # noqa: S301 - our own bytes
+    with pytest.raises(AttributeError):
+        one.a = 2
+    with pytest.raises(AttributeError):
+        del one.a
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        cls()
+
+
+def test_replacing() -> None:
+    assert frozen.replace(Ours(1), b="c") == Ours(1, "c")
+
+
+def test_values_hash_by_their_fields() -> None:
+    assert len({Span(1, 2), Span(1, 2), Span(1, 3)}) == 2
+
+
+def test_identity_and_cached_parts() -> None:
+    one = Open(2)
+    assert (one.twice, one == Open(2), one == one) == (4, False, True)  # noqa: PLR0124 - that is the question
