@@ -12,7 +12,7 @@ cp "$here"/tests/e2e/vscode/package{,-lock}.json .
 install='--ignore-scripts --no-audit --no-fund --loglevel=error'
 npm ci $install
 vscode=$PWD/node_modules/code-server/lib/vscode
-# Its own npm-shrinkwrap.json names the versions; "npm ci" refuses it, for it also names what only a desktop needs.
+# Its own npm-shrinkwrap.json names the versions; "npm ci" finds it incomplete.
 (cd "$vscode" && npm install $install --omit=dev)
 ln -sfn node_modules "$vscode/node_modules.asar"
 ln -sfn code-linux.sh "$vscode/bin/remote-cli/code-server"

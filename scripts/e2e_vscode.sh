@@ -50,10 +50,12 @@ rm -rf "$E2E_SCREENSHOTS"
 mkdir -p "$E2E_SCREENSHOTS" docs/images/vscode
 
 if [ $# -eq 0 ]; then
-  echo "-- the parts of the extension"
-  rm -rf build/vscode-unit-tests
-  node vscode-extension/scripts/bundle.mjs unit "$PWD/build/vscode-unit-tests"
-  (cd vscode-extension && node --test --test-reporter=dot ../build/vscode-unit-tests)
+  if [ -z "$update" ]; then
+    echo "-- the parts of the extension"
+    rm -rf build/vscode-unit-tests
+    node vscode-extension/scripts/bundle.mjs unit "$PWD/build/vscode-unit-tests"
+    (cd vscode-extension && node --test --test-reporter=dot ../build/vscode-unit-tests)
+  fi
   set -- tests/e2e/vscode/*.test.mjs
 fi
 echo "-- the extension in VS Code"
