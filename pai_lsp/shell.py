@@ -212,7 +212,8 @@ class _Reader:
         if match := _HERE_DOCUMENT.match(text, at, self._end):
             self._at = match.end()
             target = _Command()
-            self._word(target)
+            if self._at < self._end:
+                self._word(target)
             if target.words:
                 word = target.words[0]
                 written = text[word.span.start : word.span.end]

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pai_lsp.shell import read_script
@@ -198,6 +198,7 @@ FRAGMENTS = st.sampled_from(
 
 
 @settings(max_examples=300, deadline=None)
+@example("$(<<")
 @given(st.lists(FRAGMENTS, max_size=40).map("".join))
 def test_reads_any_text(text: str) -> None:
     script = read_script(text)
