@@ -26,7 +26,7 @@ from pai_lsp.definition import (
 from pai_lsp.frozen import dataclass
 from pai_lsp.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.plugin_uses import PluginUse, plugin_uses
-from pai_lsp.prerequisite_uses import PrerequisiteUses, prerequisite_uses
+from pai_lsp.prerequisite_uses import PrerequisiteUses, prerequisite_uses, roles_running
 from pai_lsp.requirements import RequireGraph, require_graph
 from pai_lsp.schema import StructureError, structure_errors
 from pai_lsp.settings import Settings
@@ -166,8 +166,8 @@ class Job:
     """A job file (or, when `is_catalogue`, a file of definitions), read once and never changed."""
 
     syntax: Syntax
-    settings: Settings = Settings()  # noqa: RUF009 - a frozen value
-    lookup: Lookup = NoLookup()  # noqa: RUF009 - a value without state
+    settings: Settings = Settings()
+    lookup: Lookup = NoLookup()
     is_catalogue: bool = False
 
     @property
@@ -268,6 +268,14 @@ class Job:
     def prerequisite_uses(self) -> PrerequisiteUses:
         """Who lists, names and requires which prerequisite."""
         return prerequisite_uses(self)
+
+    @cached_property
+    def _roles_running(self) -> dict[int, tuple[TaskRole, ...]]:
+        return roles_running(self)
+
+    def roles_running(self, definition: Definition) -> tuple[TaskRole, ...]:
+        """The roles that list a definition, or list one that requires it, by however many steps."""
+        return self._roles_running.get(id(definition.node), ())
 
     @cached_property
     def plugin_uses(self) -> tuple[PluginUse, ...]:

@@ -77,3 +77,19 @@ def prerequisite_uses(job: Job) -> PrerequisiteUses:
         if definition.name in named
     }
     return PrerequisiteUses({key: tuple(found) for key, found in listings.items()}, frozenset(used), typed)
+
+
+def roles_running(job: Job) -> dict[int, tuple[TaskRole, ...]]:
+    """By the identity of a definition's node: the roles that list it, or list one that requires it, by any steps."""
+    graph = job.require_graph
+    running: dict[int, list[TaskRole]] = {}
+    for role in job.task_roles:
+        waiting = [target for reference in role.prerequisites for target in graph.link(reference).targets]
+        seen: set[int] = set()
+        while waiting:
+            definition = waiting.pop()
+            if id(definition.node) not in seen:
+                seen.add(id(definition.node))
+                running.setdefault(id(definition.node), []).append(role)
+                waiting += (target for link in graph.links(definition) for target in link.targets)
+    return {key: tuple(roles) for key, roles in running.items()}

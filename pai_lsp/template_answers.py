@@ -96,12 +96,11 @@ def template_answers(job: Job) -> tuple[TemplateAnswer, ...]:
 class _Finder:
     """Looks paths up in one job; the same path is looked up once."""
 
-    __slots__ = ("_job", "_known", "_reaching")
+    __slots__ = ("_job", "_known")
 
     def __init__(self, job: Job) -> None:
         self._job = job
         self._known: dict[tuple[str, bool, int], Found] = {}
-        self._reaching: dict[int, list[TaskRole]] | None = None
 
     def answers(self, use: TemplateUse) -> Iterator[TemplateAnswer]:
         tag = use.tag
@@ -114,7 +113,7 @@ class _Finder:
             yield from self._in_auth(use)
         elif use.place is TemplatePlace.DEFINITION and use.definition is not None:
             if not tag.content.startswith("this."):
-                yield from self._by_role(use, self._roles_running(use.definition))
+                yield from self._by_role(use, self._job.roles_running(use.definition))
         elif use.place is TemplatePlace.PLUGIN and use.plugin is not None:
             names = use.plugin.task_roles
             wanted = None if names is None else {name.text for name in names}
@@ -171,22 +170,6 @@ class _Finder:
         if section is None or isinstance(section.value, Mapping):
             top = section.value if section and isinstance(section.value, Mapping) else None
             yield _answer(use, root, (), followed(use.tag, top, None, in_plugin=False))
-
-    def _roles_running(self, definition: Definition) -> Iterable[TaskRole]:
-        """The roles that list a definition, or list one that requires it, by however many steps."""
-        if self._reaching is None:
-            self._reaching = {}
-            graph = self._job.require_graph
-            for role in self._job.task_roles:
-                waiting = [target for one in role.prerequisites for target in graph.link(one).targets]
-                seen: set[int] = set()
-                while waiting:
-                    one = waiting.pop()
-                    if id(one.node) not in seen:
-                        seen.add(id(one.node))
-                        self._reaching.setdefault(id(one.node), []).append(role)
-                        waiting += (target for link in graph.links(one) for target in link.targets)
-        return self._reaching.get(id(definition.node), ())
 
 
 def _answer(use: TemplateUse, root: str, roles: tuple[TaskRole, ...], found: Found) -> TemplateAnswer:
