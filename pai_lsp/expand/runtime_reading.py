@@ -5,20 +5,16 @@ Sources: rest-server, src/utils/protocolSecret.js, mask; openpai-runtime, src/in
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.frozen import dataclass
+from pai_lsp.masking import masked_span
 from pai_lsp.platform import converted_role_name
 from pai_lsp.plugin_parameters import runtime_value
 from pai_lsp.syntax import Mapping, parse
 
 if TYPE_CHECKING:
     from pai_lsp.job import Job
-
-# `^` of a JavaScript regular expression with the flag m.
-_LINE_START = "(?:(?<![\\s\\S])|(?<=[\n\r\u2028\u2029]))"
-_SECRETS = re.compile(rf"({_LINE_START}secrets:)[\s\S]*?({_LINE_START}[A-Za-z0-9_])")
 
 
 class RuntimeStopError(Exception):
@@ -81,4 +77,8 @@ def runtime_role(job: RuntimeJob, name: str) -> RuntimeRole:
 
 def masked_text(text: str) -> str:
     """The job's text as the rest-server stores it."""
-    return _SECRETS.sub('\\1 "******"\\n\\2', text + "\nZ", count=1)[:-2]
+    span = masked_span(text)
+    if not len(span):
+        return text
+    following = text[span.end :]
+    return text[: span.start] + 'secrets: "******"' + (f"\n{following}" if following else "")

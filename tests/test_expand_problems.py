@@ -1,0 +1,265 @@
+"""What can not be expanded, or not expressed on a released cluster, is said on its line and never dropped."""
+
+from __future__ import annotations
+
+import pytest
+from expansion import job_of
+
+from pai_lsp.expand.effective import effective_job
+from pai_lsp.expand.write import expanded
+from pai_lsp.job import Job
+from pai_lsp.syntax import parse
+
+HEAD = """\
+protocolVersion: 2
+name: problems
+type: job
+parameters: {a: A, map: {k: v}, list: [x], tricky: "it's \\"x\\""}
+secrets: {plain: abc, html: "a<b", both: "'\\"", odd: "a b", number: 5}
+prerequisites:
+  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
+"""
+ROLE = """\
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    prerequisites: [LISTED]
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands: [COMMAND]
+"""
+
+
+def job(definitions: str, listed: str = "one", command: str = "echo run", extras: str = "") -> str:
+    return HEAD + definitions + ROLE.replace("LISTED", listed).replace("COMMAND", command) + extras
+
+
+def one(*lines: str) -> str:
+    return "  - name: one\n    type: script\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def callback(event: str, *commands: str) -> str:
+    return one("callbacks:", f"- event: {event}", "  commands:", *(f"    - {command}" for command in commands))
+
+
+def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:
+    """Code, words of the file and message of each problem; there is no text when there is one."""
+    found = expanded(job_of(text), ["worker"] if inline else ())
+    assert (found.text is None) == bool(found.problems)
+    return [(one.code, text[one.span.start : one.span.end], one.message) for one in found.problems]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "words", "message"),
+    [
+        (job("", "nobody"), "unknown-prerequisite", "nobody", "no prerequisite is found under 'nobody'"),
+        (
+            job(one("require: [two]", "callbacks: [{event: taskStarts, commands: [echo]}]")),
+            "unknown-required-prerequisite",
+            "two",
+            "no prerequisite is found under 'two'",
+        ),
+        (
+            job("", '"marketplace://name/nothing"'),
+            "unknown-marketplace-item",
+            "marketplace://name/nothing",
+            "no prerequisite is found under 'marketplace://name/nothing'",
+        ),
+        (
+            job("", '"marketplace://name/needs_unknown"'),
+            "unknown-marketplace-item",
+            "marketplace://name/needs_unknown",
+            "no prerequisite is found under 'marketplace://name/nowhere'",
+        ),
+        (
+            job("", '"marketplace://name/circle"'),
+            "prerequisite-cycle",
+            "marketplace://name/circle",
+            "prerequisites require each other in a circle: 'circle' -> 'circle'",
+        ),
+        (
+            job("  - {name: two, type: script, require: [one]}\n" + one("require: [two]")),
+            "prerequisite-cycle",
+            "one",
+            "prerequisites require each other in a circle: 'one' -> 'two' -> 'one'",
+        ),
+        (
+            job("", '"marketplace://name/digits"'),
+            "unfilled-template-variable",
+            "marketplace://name/digits",
+            "'digits' needs a value for its template variable 'dataPath'",
+        ),
+        (
+            job(
+                one("require: [{name: two, template_variables: {v: 1}}]")
+                + "  - {name: two, type: script, template_variables: [{name: v}], "
+                "callbacks: [{event: taskStarts, commands: ['echo {{ v }} {{ w }}']}]}\n"
+            ),
+            "undeclared-template-variable",
+            "'echo {{ v }} {{ w }}'",
+            "'two' declares no template variable {{ w }}",
+        ),
+        (
+            job(callback("taskStart", "echo")),
+            "invalid-event",
+            "taskStart",
+            "'taskStart' is no event; its commands would never run",
+        ),
+        (
+            job(callback("taskStarts", "echo <% this.nothing %>")),
+            "cannot-be-expanded",
+            "echo <% this.nothing %>",
+            "<% this.nothing %> finds nothing in 'one' nor in what it requires",
+        ),
+        (
+            job(callback("taskStarts", "echo a: b")),
+            "cannot-be-expanded",
+            "echo a: b",
+            "a command must be a text; quote it",
+        ),
+        (
+            job(one("callbacks: {event: taskStarts}")),
+            "cannot-be-expanded",
+            "{event: taskStarts}",
+            "'callbacks' must be a list",
+        ),
+        (
+            job(one("callbacks: [{event: taskStarts}]")),
+            "cannot-be-expanded",
+            "{event: taskStarts}",
+            "a callback needs an 'event' and 'commands'",
+        ),
+        (
+            job(callback("taskStarts", "echo <% $parameters.nothing %>")),
+            "cannot-be-expanded",
+            "echo <% $parameters.nothing %>",
+            "'$parameters.nothing' finds nothing",
+        ),
+        (
+            job(callback("taskStarts", "echo <% $parameters.map %>")),
+            "cannot-be-expanded",
+            "echo <% $parameters.map %>",
+            "'$parameters.map' is no single value",
+        ),
+        (
+            job(callback("taskStarts", "echo <% $secrets.number %>")),
+            "cannot-be-expanded",
+            "echo <% $secrets.number %>",
+            "'$secrets.number' is no text, and the runtime fills only text into plugin parameters",
+        ),
+        (
+            job(callback("taskStarts", "echo <% $secrets.both %>")),
+            "cannot-be-expanded",
+            "echo <% $secrets.both %>",
+            "a value in this command holds quotes or other characters that the runtime changes",
+        ),
+        (
+            job(callback("taskStarts", "echo 'x' \"<% $secrets.odd %>\"")),
+            "cannot-be-expanded",
+            "echo 'x' \"<% $secrets.odd %>\"",
+            "a secret in a command with these quotes must consist of letters, digits and any of '_./:@%+=,-'",
+        ),
+        (
+            job(callback("taskFails", "echo <% $secrets.html %>")),
+            "cannot-be-expanded",
+            "echo <% $secrets.html %>",
+            "the runtime writes the secret '$secrets.html' as HTML among commands, which changes it",
+        ),
+        (
+            job(callback("taskFails", "echo"), command="\"trap 'rm lock' EXIT\", echo run"),
+            "cannot-be-expanded",
+            "trap 'rm lock' EXIT",
+            "this takes the place of the EXIT trap that runs taskFails of 'one'",
+        ),
+        (
+            job(callback("containerExit", "echo"), command="cd /, exec python train.py"),
+            "cannot-be-expanded",
+            "exec python train.py",
+            "this takes the place of the EXIT trap that runs containerExit of 'one'",
+        ),
+        (
+            job(
+                one("requireStorages: [{name: disk, mountPath: /a}]"),
+                extras="extras: {storages: [{name: disk, mountPath: /b}]}\n",
+            ),
+            "cannot-be-expanded",
+            "{name: disk, mountPath: /a}",
+            "the storage 'disk' is mounted at '/b' and can not be at '/a' too",
+        ),
+        (
+            job(one("requireStorages: [{name: disk, mountPath: /a}, {name: other, mountPath: /a}]")),
+            "cannot-be-expanded",
+            "{name: other, mountPath: /a}",
+            "'/a' is where the storage 'disk' is mounted, not 'other'",
+        ),
+        (
+            job(one("plugin: com.microsoft.pai.runtimeplugin.nothing", "x: 1")),
+            "cannot-be-expanded",
+            "one",
+            "the runtime has no plugin 'nothing'",
+        ),
+        (
+            job(one("callbacks: [{event: taskStarts, commands: [echo]}", "x: 1")),
+            "yaml-syntax",
+            "",
+            "",
+        ),
+    ],
+)
+def test_what_can_not_be_expanded_is_said_on_its_words(text: str, code: str, words: str, message: str) -> None:
+    found = problems(text)
+    assert [one[0] for one in found] == [code]
+    if message:
+        assert found == [(code, words, message)]
+
+
+def test_a_marketplace_that_could_not_be_asked_is_no_reason_to_say_that_nothing_is_there() -> None:
+    text = job("", '"marketplace://name/digits"')
+    found = expanded(Job(parse(text)))
+    assert found.text is None
+    assert [one.message for one in found.problems] == [
+        "'marketplace://name/digits' could not be looked up: no marketplace is configured"
+    ]
+
+
+def test_a_problem_in_another_file_has_its_place_there_as_a_related_one() -> None:
+    (problem,) = effective_job(job_of(job("", '"marketplace://name/needs_unknown"'))).problems
+    (related,) = problem.related
+    assert related.path == "marketplace/all.yaml"
+
+
+def test_what_no_task_role_needs_keeps_no_job_from_being_expanded() -> None:
+    text = job(callback("nonsense", "echo"), listed="")
+    assert problems(text) == []
+
+
+def test_a_mistake_that_has_nothing_to_do_with_expansion_stops_nothing() -> None:
+    text = job(callback("containerStart", "echo")).replace("cpu: 1", "cpu: many")
+    assert problems(text) == []
+
+
+def test_inlining_says_where_it_can_not_keep_the_order() -> None:
+    extras = (
+        "extras:\n  com.microsoft.pai.runtimeplugin:\n"
+        "    - {plugin: cmd, parameters: {preCommands: [echo plugin]}}\n"
+    )  # fmt: skip
+    text = job(callback("taskStarts", "echo"), extras=extras)
+    second = text.replace(
+        "extras:", "  other:\n    instances: 1\n    dockerImage: image\n    commands: [echo]\nextras:"
+    )
+    assert problems(text, inline=True) == []
+    assert problems(second, inline=True) == [
+        (
+            "cannot-be-expanded",
+            "{plugin: cmd, parameters: {preCommands: [echo plugin]}}",
+            "this plugin runs behind the prerequisites, and not all its task roles are inlined",
+        )
+    ]
+
+
+@pytest.mark.parametrize("name", ["both", "html", "odd"])
+def test_no_message_tells_a_secret(name: str) -> None:
+    value = {"both": "'\"", "html": "a<b", "odd": "a b"}[name]
+    for event in ("taskStarts", "taskFails"):
+        text = job(callback(event, f"echo 'x' \"<% $secrets.{name} %>\""))
+        assert all(value not in message for _, _, message in problems(text))
