@@ -2,31 +2,34 @@
 
 import * as vscode from "vscode";
 import type { Controller } from "./server/controller";
-import { type State, statusText } from "./server/state";
+import { statusText } from "./server/state";
 
 /** Show the state of the server from its first start on. */
 export function statusItem(controller: Controller): vscode.Disposable {
   const item = vscode.window.createStatusBarItem("openpai.status", vscode.StatusBarAlignment.Right, 50);
   item.name = "OpenPAI";
   item.command = "openpai.showStatus";
-  const show = (state: State) => {
-    const { text, tooltip, severity } = statusText(state);
+  const show = () => {
+    const { state, marketplace } = controller;
+    if (state === undefined) {
+      return;
+    }
+    const { text, tooltip, severity } = statusText(state, marketplace);
     item.text = text;
     item.tooltip = tooltip;
     item.backgroundColor =
       severity === "none" ? undefined : new vscode.ThemeColor(`statusBarItem.${severity}Background`);
     item.show();
   };
-  if (controller.state !== undefined) {
-    show(controller.state);
-  }
+  show();
   return vscode.Disposable.from(item, controller.onDidChangeState(show));
 }
 
 /** Offer what can be done with the server. */
 export async function showStatus(controller: Controller): Promise<void> {
-  const { state } = controller;
-  const title = state === undefined ? "The server was not started" : statusText(state).tooltip.replaceAll("\n", ", ");
+  const { state, marketplace } = controller;
+  const title =
+    state === undefined ? "The server was not started" : statusText(state, marketplace).tooltip.replaceAll("\n", ", ");
   const offers = [
     { label: "$(output) Show Output", run: () => vscode.commands.executeCommand("openpai.showOutput") },
     { label: "$(debug-restart) Restart Server", run: () => controller.restart() },

@@ -65,6 +65,44 @@ seen("a quick fix repairs it", async () => {
   await workbench.problems(page).filter({ hasText: "minst" }).waitFor({ state: "detached" });
 });
 
+seen("completion offers the prerequisites and inserts one", async () => {
+  await workbench.cursorBehind(page, "[mnist");
+  for (const _ of "mnist") {
+    await page.keyboard.press("Backspace");
+  }
+  await page.keyboard.press("Control+Space");
+  const offered = page.locator(".suggest-widget.visible .monaco-list-row", { hasText: "mnist" });
+  await offered.first().waitFor();
+  await workbench.picture(page, "completion");
+  await page.keyboard.press("Enter");
+  await workbench.textBecomes(page, workbench.editor(page), (text) => text.includes("prerequisites: [mnist]"), "no name was inserted");
+});
+
+seen("a hover says what a name stands for", async () => {
+  await workbench.cursorBehind(page, "[mnist");
+  await workbench.run(page, "Show or Focus Hover");
+  const hover = page.locator(".monaco-hover:not(.hidden)", { hasText: "mnist" });
+  await hover.waitFor();
+  assert.match(await hover.innerText(), /wget -q https:\/\/example\.com\/mnist\.zip/);
+  await workbench.picture(page, "hover");
+  await page.keyboard.press("Escape");
+});
+
+seen("a rename changes every place", async () => {
+  await workbench.cursorBehind(page, "[mnist");
+  await page.keyboard.press("F2");
+  const box = page.locator(".rename-box input");
+  await box.waitFor();
+  await box.fill("digits");
+  await workbench.picture(page, "rename");
+  await page.keyboard.press("Enter");
+  await workbench.textBecomes(page, workbench.editor(page), (text) => text.includes("prerequisites: [digits]"), "the use has its old name");
+  await page.keyboard.press("Control+Home");
+  const text = await workbench.textBecomes(page, workbench.editor(page), (top) => top.includes("name: digits"), "the definition has its old name");
+  assert.match(text, /mkdir -p \/dataset\/mnist/, "a path is no name");
+  await page.locator(".squiggly-error").first().waitFor({ state: "detached" });
+});
+
 seen("a job in a plain YAML file is checked, and other YAML is left alone", async () => {
   await workbench.open(page, "plain.yaml");
   await workbench.problems(page).filter({ hasText: "'pyhton'" }).first().waitFor();

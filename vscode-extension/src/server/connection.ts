@@ -12,6 +12,7 @@ import {
 import { CONFIGURATION_FILE, JOB_LANGUAGE } from "../documents";
 import { sectionFor } from "../settings";
 import type { Server } from "./selection";
+import type { MarketplaceStatus } from "./state";
 
 export interface ConnectionOptions {
   readonly server: Server;
@@ -19,10 +20,14 @@ export interface ConnectionOptions {
   readonly folder: string;
   /** Called once when the server has ended without being asked to; `how` is for the user. */
   readonly onEnd: (how: string) => void;
+  /** Called with news of the marketplaces. */
+  readonly onMarketplace: (status: MarketplaceStatus) => void;
   /** What is done when a command of the server is run from a code lens or a code action. */
   readonly executeCommand: (command: string, words: unknown[], next: ExecuteCommandSignature) => unknown;
 }
 
+/** The server's own notification, with a `MarketplaceStatus`. */
+const MARKETPLACE_STATUS = "pai-lsp/marketplaceStatus";
 const MILLISECONDS_TO_START = 30_000;
 const MILLISECONDS_TO_STOP = 2_000;
 
@@ -38,6 +43,7 @@ export class Connection {
   constructor(private readonly options: ConnectionOptions) {
     this.server = options.server;
     this.client = new LanguageClient("openpai", "OpenPAI", () => this.spawned(), this.clientOptions());
+    this.client.onNotification(MARKETPLACE_STATUS, options.onMarketplace);
   }
 
   /**

@@ -15,7 +15,7 @@ import { interpretersOnPath } from "./python";
 import { restartsAfterCrash } from "./restartBudget";
 import { checkedServer, firstUsable, type Server, Unusable } from "./selection";
 import { SetupFailure } from "./setupFailure";
-import type { State } from "./state";
+import { type MarketplaceStatus, NO_MARKETPLACE, type State } from "./state";
 import { chosenInterpreters, surroundings } from "./surroundings";
 
 export type ExecuteCommand = (command: string, words: unknown[], next: ExecuteCommandSignature) => unknown;
@@ -30,12 +30,13 @@ export class Controller implements vscode.Disposable {
   private readonly stateChanged = new vscode.EventEmitter<State>();
   private readonly serverBegan = new vscode.EventEmitter<LanguageClient>();
   private current: State | undefined;
+  private marketplaces = NO_MARKETPLACE;
   private connection: Connection | undefined;
   private restarts: readonly number[] = [];
   private queue: Promise<void> = Promise.resolve();
   private isDisposed = false;
 
-  /** Fires with every new state. */
+  /** Fires with every new state, of the server or of the marketplaces. */
   readonly onDidChangeState = this.stateChanged.event;
   /** Fires whenever a server has begun to answer. */
   readonly onDidBegin = this.serverBegan.event;
@@ -49,6 +50,11 @@ export class Controller implements vscode.Disposable {
   /** The newest state; undefined before the first start. */
   get state(): State | undefined {
     return this.current;
+  }
+
+  /** How the marketplaces are, as the server that runs has told it last. */
+  get marketplace(): MarketplaceStatus {
+    return this.marketplaces;
   }
 
   /** The client of a server that answers, once a start that is under way has ended. */
@@ -105,6 +111,7 @@ export class Controller implements vscode.Disposable {
     try {
       const server = await this.serverWithProgress();
       this.output.info(`pai-lsp ${server.version}, from ${server.launch.origin}: ${server.launch.program}`);
+      this.marketplaces = NO_MARKETPLACE;
       this.become({ kind: "starting", message: `starting pai-lsp ${server.version}` });
       const connection = new Connection({
         server,
@@ -112,6 +119,12 @@ export class Controller implements vscode.Disposable {
         folder: this.folder(),
         executeCommand: this.executeCommand,
         onEnd: (how) => this.ended(connection, how),
+        onMarketplace: (status) => {
+          this.marketplaces = status;
+          if (this.current !== undefined) {
+            this.stateChanged.fire(this.current);
+          }
+        },
       });
       await connection.start();
       this.connection = connection;

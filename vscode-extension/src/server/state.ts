@@ -7,6 +7,15 @@ export type State =
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "restricted"; readonly message: string };
 
+/** How the marketplaces are, as the server tells it; `note` says more, in words. */
+export interface MarketplaceStatus {
+  readonly state: string;
+  readonly note: string;
+}
+
+/** The marketplaces of which nothing is known. */
+export const NO_MARKETPLACE: MarketplaceStatus = { state: "none", note: "" };
+
 /** An item of the status bar. */
 export interface StatusText {
   readonly text: string;
@@ -14,16 +23,24 @@ export interface StatusText {
   readonly severity: "none" | "warning" | "error";
 }
 
-/** The status bar's words for a state. */
-export function statusText(state: State): StatusText {
+/** The status bar's words for the server's state and, once it is ready, for the marketplaces. */
+export function statusText(state: State, marketplace = NO_MARKETPLACE): StatusText {
   switch (state.kind) {
     case "starting":
       return { text: "$(sync~spin) OpenPAI: starting", tooltip: state.message, severity: "none" };
     case "ready": {
-      const server = `pai-lsp ${state.version}, from ${state.origin}`;
-      return state.isRestricted
-        ? { text: "$(shield) OpenPAI: ready", tooltip: `${server}\nrestricted mode: no network`, severity: "none" }
-        : { text: "$(check) OpenPAI: ready", tooltip: server, severity: "none" };
+      const isOffline = marketplace.state === "unreachable";
+      const icon = isOffline ? "warning" : state.isRestricted ? "shield" : "check";
+      const lines = [
+        `pai-lsp ${state.version}, from ${state.origin}`,
+        ...(state.isRestricted ? ["restricted mode: no network"] : []),
+        ...(marketplace.state === "none" ? [] : [`marketplace ${marketplace.state}: ${marketplace.note}`]),
+      ];
+      return {
+        text: `$(${icon}) OpenPAI: ready${isOffline ? ", marketplace unreachable" : ""}`,
+        tooltip: lines.join("\n"),
+        severity: "none",
+      };
     }
     case "failed":
       return { text: "$(error) OpenPAI: failed", tooltip: state.message, severity: "error" };

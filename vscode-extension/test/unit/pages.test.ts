@@ -33,6 +33,14 @@ const STATES: readonly (readonly [state: State, text: string, severity: string])
   [{ kind: "failed", message: "it is gone" }, "$(error) OpenPAI: failed", "error"],
   [{ kind: "restricted", message: "not allowed" }, "$(shield) OpenPAI: restricted", "warning"],
 ];
+test("the status bar says that a marketplace can not be reached, and its tooltip why", () => {
+  const ready: State = { kind: "ready", version: "1.0", origin: "PATH", isRestricted: false };
+  const { text, tooltip } = statusText(ready, { state: "unreachable", note: "'https://pai.example.com' is silent" });
+  assert.equal(text, "$(warning) OpenPAI: ready, marketplace unreachable");
+  assert.equal(tooltip, "pai-lsp 1.0, from PATH\nmarketplace unreachable: 'https://pai.example.com' is silent");
+  assert.equal(statusText(ready, { state: "ready", note: "3 definitions" }).text, "$(check) OpenPAI: ready");
+});
+
 for (const [state, text, severity] of STATES) {
   test(`the status bar says '${text}'`, () => {
     assert.deepEqual([statusText(state).text, statusText(state).severity], [text, severity]);
