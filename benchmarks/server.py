@@ -92,7 +92,7 @@ def measure() -> list[str]:
     if peer:
         servers["yaml-language-server"] = peer
     lines = [
-        "| server | lines | start | open → diagnostics | change → diagnostics | completion | hover | definition | MiB |",
+        "| server | lines | start | open → diagnostics | edit → diagnostics | completion | hover | definition | MiB |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for length in (50, 2000):

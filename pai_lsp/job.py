@@ -8,7 +8,7 @@ Sources of what a key means: schemas/job.schema.json; the extended protocol's ke
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.content import MappedText, joined, mapped, trimmed
 from pai_lsp.definition import (
@@ -31,13 +31,15 @@ from pai_lsp.requirements import RequireGraph, require_graph
 from pai_lsp.schema import StructureError, structure_errors
 from pai_lsp.settings import Settings
 from pai_lsp.shell import read_script
-from pai_lsp.shell_script import Script
-from pai_lsp.shipped_schemas import Kind
 from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence, Syntax, plain_value
 from pai_lsp.template import Tag, TemplateFault, tags
 from pai_lsp.template_answers import TemplateAnswer, template_answers
 from pai_lsp.template_uses import TemplateUse, template_uses
 from pai_lsp.text import Span
+
+if TYPE_CHECKING:
+    from pai_lsp.shell_script import Script
+    from pai_lsp.shipped_schemas import Kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,15 +50,18 @@ class TaskRole:
 
     @property
     def name(self) -> str:
+        """The role's name, as the rest-server reads it."""
         return self.entry.name
 
     @property
     def name_span(self) -> Span:
+        """The characters of the name without its quotes."""
         key = self.entry.key
         return name_span(key) if isinstance(key, Scalar) else key.span
 
     @property
     def node(self) -> Mapping | None:
+        """What the role says; None where that is no mapping."""
         return self.entry.value if isinstance(self.entry.value, Mapping) else None
 
     def get(self, name: str) -> Node | None:
@@ -84,6 +89,7 @@ class TaskRole:
 
     @cached_property
     def commands(self) -> tuple[Scalar, ...]:
+        """The role's own commands."""
         return scalars(self.get("commands"))
 
     @property
@@ -108,11 +114,13 @@ class Deployment:
 
     @cached_property
     def name_scalar(self) -> Scalar | None:
+        """The name as written."""
         node = self.node.get("name")
         return node if isinstance(node, Scalar) and node.text else None
 
     @property
     def name(self) -> str:
+        """The name; empty where it is missing."""
         return self.name_scalar.text if self.name_scalar else ""
 
     @property
@@ -135,15 +143,18 @@ class PluginEntry:
 
     @property
     def plugin_scalar(self) -> Scalar | None:
+        """The plugin's name as written."""
         node = self.node.get("plugin")
         return node if isinstance(node, Scalar) else None
 
     @property
     def plugin(self) -> str:
+        """The plugin's name; empty where it is missing."""
         return self.plugin_scalar.text if self.plugin_scalar else ""
 
     @property
     def parameters(self) -> Node | None:
+        """The plugin's parameters, of whatever shape."""
         return self.node.get("parameters")
 
     def parameter(self, name: str) -> Entry | None:
@@ -157,6 +168,7 @@ class PluginEntry:
 
     @cached_property
     def callbacks(self) -> tuple[Callback, ...]:
+        """The callbacks of a cmd plugin."""
         entry = self.parameter("callbacks")
         return read_callbacks(entry.value if entry else None)
 
@@ -172,6 +184,7 @@ class Job:
 
     @property
     def text(self) -> str:
+        """The file's text."""
         return self.syntax.text
 
     @cached_property
@@ -296,15 +309,18 @@ class Job:
 
     @cached_property
     def task_roles(self) -> tuple[TaskRole, ...]:
+        """The task roles, in written order."""
         node = self.mapping("taskRoles")
         return tuple(TaskRole(entry) for entry in node.effective_entries()) if node else ()
 
     @cached_property
     def task_roles_by_name(self) -> dict[str, TaskRole]:
+        """The task roles by name."""
         return {role.name: role for role in self.task_roles}
 
     @cached_property
     def deployments(self) -> tuple[Deployment, ...]:
+        """The deployments, in written order."""
         entry = self.section("deployments")
         items = entry.value.items if entry and isinstance(entry.value, Sequence) else ()
         return tuple(Deployment(item) for item in items if isinstance(item, Mapping))
@@ -324,6 +340,7 @@ class Job:
 
     @property
     def extras(self) -> Mapping | None:
+        """The mapping under `extras`."""
         return self.mapping("extras")
 
     @cached_property
@@ -364,7 +381,7 @@ class Job:
 
     @cached_property
     def command_templates(self) -> dict[str, tuple[MappedText, tuple[Tag, ...], TemplateFault | None]]:
-        """By role: its text, the tags in it and the fault that would stop the rest-server; only roles that have a `<%`."""
+        """By role: its text, its tags and the fault that would stop the rest-server; only roles that have a `<%`."""
         found: dict[str, tuple[MappedText, tuple[Tag, ...], TemplateFault | None]] = {}
         for role in self.task_roles:
             if any("<%" in scalar.text for scalar in self.command_parts(role)):

@@ -66,7 +66,7 @@ class Position:
 
 
 class LineIndex:
-    """Finds lines and columns in one text; lines end as LSP says: `\\n`, `\\r\\n` or `\\r`."""
+    """Finds lines and columns in one text; lines end as LSP says: at CR LF, LF or CR."""
 
     __slots__ = ("_starts", "text")
 
@@ -107,7 +107,7 @@ class LineIndex:
         return Position(line, _width(self.text[start:offset], unit))
 
     def offset(self, line: int, column: int, unit: ColumnUnit = ColumnUnit.CODE_POINT) -> int:
-        """The offset of a column counted in `unit`; past the line's end means its end, past the last line the text's."""
+        """The offset of a column counted in `unit`; past a line's end means its end, past the last line the text's."""
         if line < 0:
             return 0
         if line >= len(self._starts):

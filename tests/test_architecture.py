@@ -14,10 +14,12 @@ PACKAGE = Path(__file__).parent.parent / "pai_lsp"
 # Each floor may import from the floors above it in this list, and within itself.
 FLOORS = (
     ("text", "spelling", "scalar", "frozen"),
-    ("diagnostic", "files", "settings", "marketplace_settings", "syntax", "recovery", "content", "template", "template_variables", "shell", "shell_script", "schema",
-     "platform", "_job_validator", "structure", "shipped_schemas"),
-    ("job", "definition", "addresses", "lookup", "template_uses", "template_lookup", "template_answers", "requirements", "plugin_parameters", "plugin_uses", "prerequisite_uses",
-     "edits", "role_renaming", "masking", "symbols"),
+    ("diagnostic", "files", "settings", "marketplace_settings", "syntax", "recovery", "content", "template",
+     "template_variables", "shell", "shell_script", "schema", "platform", "_job_validator", "structure",
+     "shipped_schemas"),
+    ("job", "definition", "addresses", "lookup", "template_uses", "template_lookup", "template_answers",
+     "requirements", "plugin_parameters", "plugin_uses", "prerequisite_uses", "edits", "role_renaming",
+     "masking", "symbols"),
     ("catalog", "expand"),
     ("rules",),
     ("document",),

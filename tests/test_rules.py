@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 import textwrap
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from marks import as_marks, read_marks
 
-from pai_lsp.diagnostic import Rule
 from pai_lsp.document import Document
 from pai_lsp.rules import BY_CODE, RULES
 from pai_lsp.text import apply_edits
+
+if TYPE_CHECKING:
+    from pai_lsp.diagnostic import Rule
 
 FIXTURES = Path(__file__).parent / "rules"
 FIXES = Path(__file__).parent / "fixes"
@@ -43,7 +46,7 @@ def fixtures() -> list[Path]:
 @pytest.mark.parametrize("rule", RULES, ids=CODES)
 def test_documentation(rule: Rule) -> None:
     assert rule.summary.endswith("."), "the first line is one sentence"
-    assert "Source:" in rule.documentation or rule.code in {"unused-ignore"} or "Sources:" in rule.documentation
+    assert "Source:" in rule.documentation or rule.code == "unused-ignore" or "Sources:" in rule.documentation
     bad, good = examples(rule)
     assert (bad and good) or rule.code in WITHOUT_DOCUMENTED_EXAMPLE
 

@@ -164,7 +164,6 @@ def test_merges() -> None:
             {"data": "x"},
         ),
         ("- x", "'- x' does not belong here", "- x", {}),
-
         ("data: !what x", "'!what' is not a tag that OpenPAI reads", "!what", {"data": "x"}),
         ("data: {{ x }}", "'{{ x }}' is read as a mapping; quote it to make it text", "{{ x }}", {"data": "{{ x }}"}),
         (

@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 class Effective:
     """What holds for one file; `base` is the folder that the directories of `marketplace` count from, or empty."""
 
-    settings: Settings = Settings()  # noqa: RUF009 - a frozen value
+    settings: Settings = Settings()
     is_excluded: bool = False
     marketplace: Marketplace | None = None
     base: str = ""
@@ -144,11 +144,23 @@ async def register_watches(server: LanguageServer, client: Client) -> None:
         method = lsp.WORKSPACE_DID_CHANGE_CONFIGURATION
         wanted.append(lsp.Registration(method, method, {"section": SECTION}))
     if client.watch_registration:
-        method = lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES
-        watched = lsp.FileSystemWatcher(f"**/{FILE_NAME}")
-        wanted.append(lsp.Registration(method, method, lsp.DidChangeWatchedFilesRegistrationOptions([watched])))
-    if not wanted:
-        return
+        wanted.append(_watching(f"**/{FILE_NAME}"))
+    if wanted:
+        await _register(server, wanted)
+
+
+async def watch(server: LanguageServer, globs: Sequence[str]) -> None:
+    """Ask to be told when other files change."""
+    await _register(server, [_watching(*globs)])
+
+
+def _watching(*globs: str) -> lsp.Registration:
+    method = lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES
+    watchers = [lsp.FileSystemWatcher(glob) for glob in globs]
+    return lsp.Registration(" ".join((method, *globs)), method, lsp.DidChangeWatchedFilesRegistrationOptions(watchers))
+
+
+async def _register(server: LanguageServer, wanted: Sequence[lsp.Registration]) -> None:
     try:
         await server.client_register_capability_async(lsp.RegistrationParams(wanted))
     except JsonRpcException as error:
