@@ -56,13 +56,14 @@ class Catalog:
     """What is known of the sources of `setup`; a value: whoever learns more makes another one.
 
     shelves: one for each source, in the setup's order.
-    pages: what is known of single web addresses, by `page_key`.
+    pages: what is known of single web addresses, by `page_key`; `pages_asked` when that was, in seconds since 1970.
     base: a folder; paths below it are told from there on. Empty to tell them as they are.
     """
 
     setup: CatalogSetup = field(default_factory=CatalogSetup)
     shelves: tuple[Shelf, ...] = ()
     pages: Mapping[str, WebPage] = field(default_factory=dict)
+    pages_asked: float | None = None
     lock: Lock | None = None
     base: str = ""
 
@@ -133,13 +134,18 @@ class Catalog:
     @property
     def doubts(self) -> tuple[str, ...]:
         """Why sources and addresses are not known as well as they could be, in words."""
-        shelves = ((shelf.label, shelf.state, shelf.note) for shelf in self.shelves)
         pages = ((page.text.path if page.text else "a web address", page.state, page.note) for page in self._pages)
-        return tuple(f"{name}: {note}" for name, state, note in (*shelves, *pages) if state is not SourceState.READY)
+        found = (f"{name}: {note}" for name, state, note in pages if state is not SourceState.READY)
+        return (*self._shelf_doubts, *found)
 
     def says_the_same(self, other: Catalog) -> bool:
         """Whether the two give the same answers, but for the age of what is known."""
         return self._knowledge == other._knowledge and self._locked_hashes == other._locked_hashes
+
+    @property
+    def _shelf_doubts(self) -> tuple[str, ...]:
+        unsure = (shelf for shelf in self.shelves if shelf.state is not SourceState.READY)
+        return tuple(f"{shelf.label}: {shelf.note}" for shelf in unsure)
 
     @property
     def _pages(self) -> tuple[WebPage, ...]:
@@ -220,8 +226,8 @@ class Catalog:
             return LookupAnswer(LookupState.FOUND, definitions, first.shelf.note, self.told(first.text.path))
         if not self.shelves:
             return LookupAnswer(LookupState.UNKNOWN, note="no marketplace is configured")
-        if any(shelf.state is not SourceState.READY for shelf in self.shelves):
-            return LookupAnswer(LookupState.UNKNOWN, note="; ".join(self.doubts))
+        if doubts := self._shelf_doubts:
+            return LookupAnswer(LookupState.UNKNOWN, note="; ".join(doubts))
         skipped = [note for shelf in self.shelves for note in shelf.skipped]
         more = f", and {len(skipped) - 1} more" if skipped[1:] else ""
         return LookupAnswer(LookupState.ABSENT, note=f"{skipped[0]}{more}" if skipped else "")

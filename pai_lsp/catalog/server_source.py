@@ -40,10 +40,9 @@ def load_server(source: ServerSource, store: Store, before: Shelf | None = None,
     return Shelf(source.url, stored.texts, state, note, stored.skipped, asked=asked)
 
 
-def age_of_server(source: ServerSource, store: Store) -> float | None:
-    """How many seconds ago a server last answered; None when it never did."""
-    asked = store.asked(_key(source))
-    return None if asked is None else max(0.0, time.time() - asked)
+def server_asked(source: ServerSource, store: Store) -> float | None:
+    """When a server last answered, in seconds since 1970; None for never."""
+    return store.asked(_key(source))
 
 
 def refresh_server(

@@ -7,16 +7,17 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.catalog import Catalog
 from pai_lsp.catalog.directory_source import read_directory
 from pai_lsp.catalog.lock import Lock, read_lock
-from pai_lsp.catalog.server_source import age_of_server, load_server
+from pai_lsp.catalog.server_source import load_server, server_asked
 from pai_lsp.catalog.shelf import Shelf, SourceState
 from pai_lsp.catalog.store import Store, user_cache_folder
-from pai_lsp.catalog.web_source import age_of_pages, load_pages
+from pai_lsp.catalog.web_source import load_pages, pages_asked
 from pai_lsp.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.frozen import dataclass, field, replace
 from pai_lsp.marketplace_settings import DirectorySource
@@ -67,10 +68,10 @@ def load_catalog(setup: CatalogSetup, surroundings: Surroundings, before: Catalo
         else load_server(source, store, known.get(source.url), is_trusted=surroundings.is_trusted)
         for source in setup.sources
     )
-    pages = load_pages(setup.folder, store) if setup.allowed_hosts else {}
-    if before is not None:  # what came to light since they were kept: that one could not be asked again
-        pages |= {key: page for key, page in before.pages.items() if page.text is None or page.text.text == _text(pages, key)}
-    return Catalog(setup, _worth(setup, shelves), pages, load_lock(setup.lock), surroundings.base)
+    asked = pages_asked(setup.folder, store)
+    is_known = before is not None and before.pages_asked == asked
+    pages = before.pages if before and is_known else load_pages(setup.folder, store) if setup.allowed_hosts else {}
+    return Catalog(setup, _worth(setup, shelves), pages, asked, load_lock(setup.lock), surroundings.base)
 
 
 def refreshed_catalog(
@@ -121,21 +122,17 @@ def refreshed_catalog(
         begin("web addresses")
         asked.update(wanted)
         pages = refresh_pages(setup.folder, wanted, setup.allowed_hosts, surroundings.store, surroundings.limits)
-        catalog = replace(catalog, pages={**catalog.pages, **pages})
+        known = pages_asked(setup.folder, surroundings.store)
+        catalog = replace(catalog, pages={**catalog.pages, **pages}, pages_asked=known)
     return catalog
-
-
-def _text(pages: Mapping[str, WebPage], key: str) -> str | None:
-    page = pages.get(key)
-    return page.text.text if page and page.text else None
 
 
 def seconds_since_asked(setup: CatalogSetup, surroundings: Surroundings) -> float | None:
     """How long ago the servers, or without any the web addresses, of a setup were asked; None for never."""
-    ages = [age_of_server(server, surroundings.store) for server in setup.servers]
-    if not ages:
-        ages = [age_of_pages(setup.folder, surroundings.store)]
-    return None if None in ages else max(one for one in ages if one is not None)
+    store = surroundings.store
+    asked = [server_asked(server, store) for server in setup.servers] or [pages_asked(setup.folder, store)]
+    times = [one for one in asked if one is not None]
+    return None if len(times) < len(asked) else max(0.0, time.time() - min(times))
 
 
 def load_lock(path: str) -> Lock | None:

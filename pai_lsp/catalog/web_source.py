@@ -33,10 +33,9 @@ def load_pages(folder: str, store: Store) -> dict[str, WebPage]:
     return {text.item: _page(text, state, f"asked {age(seconds)}") for text in stored.texts}
 
 
-def age_of_pages(folder: str, store: Store) -> float | None:
-    """How many seconds ago the addresses of a project were asked; None for never."""
-    asked = store.asked(_key(folder))
-    return None if asked is None else max(0.0, time.time() - asked)
+def pages_asked(folder: str, store: Store) -> float | None:
+    """When the addresses of a project last answered, in seconds since 1970; None for never."""
+    return store.asked(_key(folder))
 
 
 def refresh_pages(

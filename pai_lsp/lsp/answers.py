@@ -11,10 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 
-from pai_lsp.lsp import editing, navigation
+from pai_lsp.lsp import editing, marketplace_commands, navigation
 from pai_lsp.lsp.code_actions import code_actions
 from pai_lsp.lsp.commands import apply_edit, explain, open_rule
-from pai_lsp.lsp.features import APPLY_EDIT, EXPLAIN, OPEN_RULE
+from pai_lsp.lsp.features import (
+    APPLY_EDIT,
+    EXPLAIN,
+    MARKETPLACE_INSERT,
+    MARKETPLACE_LIST,
+    MARKETPLACE_REFRESH,
+    MARKETPLACE_TEXT,
+    OPEN_RULE,
+)
 from pai_lsp.lsp.publishing import diagnostics_of
 
 if TYPE_CHECKING:
@@ -51,4 +59,8 @@ COMMANDS: Mapping[str, Command] = {
     EXPLAIN: explain,
     OPEN_RULE: open_rule,
     APPLY_EDIT: apply_edit,
+    MARKETPLACE_LIST: marketplace_commands.listed,
+    MARKETPLACE_INSERT: marketplace_commands.inserted,
+    MARKETPLACE_REFRESH: marketplace_commands.refreshed,
+    MARKETPLACE_TEXT: marketplace_commands.text,
 }

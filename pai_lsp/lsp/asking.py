@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
 
 from pai_lsp.lsp.failures import told
-from pai_lsp.lsp.features import DOCUMENT_FEATURES, WORKSPACE_FEATURES, DocumentFeature
+from pai_lsp.lsp.features import DOCUMENT_FEATURES, WORKSPACE_FEATURES, WORKSPACE_TRUST, DocumentFeature
 from pai_lsp.lsp.session import ARRIVED
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def handlers(session: Session) -> list[tuple[str, Any, Handler]]:
     return [
         *((one.method, one.options and one.options(), _about_document(session, one)) for one in DOCUMENT_FEATURES),
         *((one.method, one.options and one.options(), _about_all(session, one.method)) for one in WORKSPACE_FEATURES),
+        (WORKSPACE_TRUST, None, _about_trust(session)),
     ]
 
 
@@ -83,6 +84,13 @@ def _workspace_answer(method: str, documents: Mapping[str, OpenDocument], params
     from pai_lsp.lsp.answers import WORKSPACE_ANSWERS  # noqa: PLC0415 - loaded when the client is connected
 
     return WORKSPACE_ANSWERS[method](documents, params)
+
+
+def _about_trust(session: Session) -> Handler:
+    async def handle(params: Any) -> None:
+        session.marketplaces.trust(is_trusted=getattr(params, "trusted", None) is True)
+
+    return handle
 
 
 def _uri_in(params: Any) -> str:

@@ -23,7 +23,23 @@ EXPLAIN = "pai-lsp.explain"
 OPEN_RULE = "pai-lsp.openRule"
 APPLY_EDIT = "pai-lsp.applyEdit"
 
-COMMAND_NAMES = (EXPLAIN, OPEN_RULE, APPLY_EDIT)
+# A notification of ours, `{"trusted": bool}`: the user has decided about the workspace.
+WORKSPACE_TRUST = "pai-lsp/workspaceTrust"
+
+MARKETPLACE_LIST = "pai-lsp.marketplace.list"
+MARKETPLACE_INSERT = "pai-lsp.marketplace.insert"
+MARKETPLACE_REFRESH = "pai-lsp.marketplace.refresh"
+MARKETPLACE_TEXT = "pai-lsp.marketplace.text"
+
+COMMAND_NAMES = (
+    EXPLAIN,
+    OPEN_RULE,
+    APPLY_EDIT,
+    MARKETPLACE_LIST,
+    MARKETPLACE_INSERT,
+    MARKETPLACE_REFRESH,
+    MARKETPLACE_TEXT,
+)
 
 _OURS = frozenset({Kind.JOB, Kind.CONFIGURATION})
 

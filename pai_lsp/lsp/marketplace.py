@@ -13,12 +13,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pai_lsp.catalog.setup import LOCK_NAME, catalog_setup
 from pai_lsp.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.lsp.background import in_thread
 from pai_lsp.lsp.convert import path_of
 from pai_lsp.lsp.marketplace_status import Status, status_of, tell_status
 from pai_lsp.lsp.open_document import Kind
 from pai_lsp.lsp.progress import progress
+from pai_lsp.lsp.workspace_settings import watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -97,8 +99,6 @@ class Marketplaces:
             return None
         setup = self._setups.get(folder)
         if setup is None:
-            from pai_lsp.catalog.setup import catalog_setup  # noqa: PLC0415 - loaded when the client is connected
-
             setup = catalog_setup(effective.marketplace, effective.base, folder, self._top(folder))
             self._setups[folder] = setup
         if not setup.sources and not setup.allowed_hosts:
@@ -134,6 +134,10 @@ class Marketplaces:
             for project in self._projects.values():
                 project.is_wanted.set()
 
+    def lookups(self) -> list[Lookup]:
+        """What the documents of all projects ask."""
+        return [project.lookup for project in self._projects.values()]
+
     async def read(self) -> None:
         """Wait, but not for long, until every project was read from the disk."""
         waiting = [project.is_read.wait() for project in self._projects.values() if not project.is_read.is_set()]
@@ -153,6 +157,7 @@ class Marketplaces:
     async def _live(self, project: Project) -> None:
         """Keep a project as well known as it should be."""
         await self._read(project)
+        self._session.in_background(self._watch(project.setup))
         while True:
             wait = await self._ask_if_due(project)
             try:
@@ -174,6 +179,13 @@ class Marketplaces:
                 self._take(project, catalog)
         finally:
             project.is_read.set()
+
+    async def _watch(self, setup: CatalogSetup) -> None:
+        """Ask to be told when a definition file or the lock changes."""
+        names = dict.fromkeys(Path(directory).name for directory in setup.directories)
+        globs = [*(f"**/{name}/**/*.{{yaml,yml}}" for name in names), f"**/{LOCK_NAME}"]
+        if self._session.client.watch_registration:
+            await watch(self._session.server, globs)
 
     async def _ask_if_due(self, project: Project) -> float:
         """Ask the servers of a project if it is time to; how long to wait then, in seconds."""
