@@ -22,6 +22,7 @@ const CALM_SETTINGS = {
   "extensions.ignoreRecommendations": true,
   "files.autoSave": "off",
   "editor.minimap.enabled": false,
+  "editor.stickyScroll.enabled": false,
   "editor.cursorBlinking": "solid",
   "editor.hover.delay": 100,
   "telemetry.telemetryLevel": "off",

@@ -54,10 +54,14 @@ test("with the packages in it, its server is made without network", { timeout: 1
   const script = path.join(folder, "make.cjs");
   const bundle = path.join(PROJECT, "vscode-extension/scripts/bundle.mjs");
   assert.equal(spawnSync(process.execPath, [bundle, "offline", script], { stdio: "inherit" }).status, 0);
-  const made = spawnSync(process.execPath, [script, stage, path.join(folder, "storage"), process.env.E2E_PYTHON_ENVIRONMENT], {
-    env: { ...process.env, PIP_PROXY: "http://127.0.0.1:9", PIP_RETRIES: "0" },
-    encoding: "utf8",
-  });
+  const made = spawnSync(
+    process.execPath,
+    [script, stage, path.join(folder, "storage"), process.env.E2E_PYTHON_ENVIRONMENT],
+    {
+      env: { ...process.env, PIP_PROXY: "http://127.0.0.1:9", PIP_RETRIES: "0" },
+      encoding: "utf8",
+    },
+  );
   assert.equal(made.status, 0, made.stderr);
   assert.match(made.stdout, /^pai-lsp \d+\.\d+\.\d+$/m);
 });

@@ -6,6 +6,7 @@ import http from "node:http";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { editorHome, installExtension, startEditor, temporaryFolder } from "./codeServer.mjs";
+import { scenes } from "./scenes.mjs";
 import { workspace, writeProgram } from "./surroundings.mjs";
 import * as workbench from "./workbench.mjs";
 
@@ -21,7 +22,7 @@ test("a private server", async (context) => {
   const editor = await startEditor({ home, folder: workspace(), file: "train.pai.yaml", searchPath: programs });
   context.after(() => editor.close());
   const { page } = editor;
-  const step = steps(context, page);
+  const step = scenes(() => page, context);
   const toast = page.locator(".notification-toast", { hasText: "OpenPAI" });
   const retry = () => toast.getByRole("button", { name: "Retry" }).click();
   await editor.open();
@@ -50,17 +51,21 @@ test("a private server", async (context) => {
     assert.deepEqual(fs.readdirSync(storage), [], "what was begun is cleared away");
   });
 
-  await step("with Python and a network it makes its server, once", async () => {
-    fs.rmSync(pipSettings);
-    await retry();
-    await toast.filter({ hasText: "installing the server" }).waitFor();
-    await workbench.picture(page, "setup");
-    await workbench.statusSays(page, "OpenPAI: ready", 120_000);
-    await page.locator(".squiggly-error").first().waitFor();
-    await workbench.run(page, "OpenPAI: Restart Server");
-    await page.locator(".statusbar-item", { hasText: "OpenPAI: starting" }).waitFor();
-    await workbench.statusSays(page, "OpenPAI: ready", 10_000);
-  });
+  await step(
+    "with Python and a network it makes its server, once",
+    async () => {
+      fs.rmSync(pipSettings);
+      await retry();
+      await toast.filter({ hasText: "installing the server" }).waitFor();
+      await workbench.picture(page, "setup");
+      await workbench.statusSays(page, "OpenPAI: ready", 120_000);
+      await page.locator(".squiggly-error").first().waitFor();
+      await workbench.run(page, "OpenPAI: Restart Server");
+      await page.locator(".statusbar-item", { hasText: "OpenPAI: starting" }).waitFor();
+      await workbench.statusSays(page, "OpenPAI: ready", 10_000);
+    },
+    150_000,
+  );
 });
 
 test("an untrusted folder", async (context) => {
@@ -93,10 +98,16 @@ test("an untrusted folder", async (context) => {
   const using = text.replace("[minst]", `[minst, "marketplace://script/tools", "${address}/one.yaml"]`);
   fs.writeFileSync(path.join(folder, "train.pai.yaml"), using);
 
-  const editor = await startEditor({ home, folder, file: "train.pai.yaml", searchPath: "/usr/bin:/bin", asksTrust: true });
+  const editor = await startEditor({
+    home,
+    folder,
+    file: "train.pai.yaml",
+    searchPath: "/usr/bin:/bin",
+    asksTrust: true,
+  });
   context.after(() => editor.close());
   const { page } = editor;
-  const step = steps(context, page);
+  const step = scenes(() => page, context);
   await editor.open();
 
   await step("its job is checked by the extension's own server", async () => {
@@ -125,19 +136,3 @@ test("an untrusted folder", async (context) => {
     assert.ok(run.includes("--version") && run.includes("server"), run.join("; "));
   });
 });
-
-/** Steps of one test; each leaves a picture when it fails, and then those after it are not tried. */
-function steps(context, page) {
-  let hasFailed = false;
-  return (name, body) =>
-    context.test(name, { timeout: 150_000 }, async () => {
-      assert.ok(!hasFailed, "a step before this one has failed");
-      try {
-        await body();
-      } catch (error) {
-        hasFailed = true;
-        await workbench.picture(page, `failed-${name.replace(/\W+/g, "-")}`);
-        throw error;
-      }
-    });
-}

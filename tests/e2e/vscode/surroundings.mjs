@@ -21,7 +21,10 @@ export function workspace(files = {}) {
 export function foundServer() {
   const folder = temporaryFolder("path");
   const notes = path.join(folder, "started");
-  writeProgram(path.join(folder, "pai-lsp"), `[ "$1" = server ] && echo $$ >>'${notes}'\nexec '${process.env.E2E_PAI_LSP}' "$@"`);
+  writeProgram(
+    path.join(folder, "pai-lsp"),
+    `[ "$1" = server ] && echo $$ >>'${notes}'\nexec '${process.env.E2E_PAI_LSP}' "$@"`,
+  );
   return {
     searchPath: [folder, "/usr/bin", "/bin"].join(path.delimiter),
     started: () => (fs.existsSync(notes) ? fs.readFileSync(notes, "utf8").trim().split("\n").map(Number) : []),

@@ -1,46 +1,36 @@
 // A person writes a job in VS Code: from the misspelt word to a job without mistakes, and what happens to the server.
 import assert from "node:assert/strict";
-import fs from "node:fs";
-import path from "node:path";
-import { after, before, test } from "node:test";
-import { editorHome, installExtension, startEditor, temporaryFolder } from "./codeServer.mjs";
+import { after, before } from "node:test";
+import { editorHome, installExtension, startEditor } from "./codeServer.mjs";
+import { scenes } from "./scenes.mjs";
 import { foundServer, workspace } from "./surroundings.mjs";
 import * as workbench from "./workbench.mjs";
 
 const TYPO = "no prerequisite is named 'minst'; did you mean 'mnist'?";
 
-let editor, page, server, folder;
+let editor, page, server;
 
 before(async () => {
   const home = editorHome();
   installExtension(home, process.env.E2E_VSIX);
   server = foundServer();
-  folder = workspace();
-  editor = await startEditor({ home, folder, file: "train.pai.yaml", searchPath: server.searchPath });
+  editor = await startEditor({ home, folder: workspace(), file: "train.pai.yaml", searchPath: server.searchPath });
   ({ page } = editor);
   await editor.open();
 });
 
 after(() => editor?.close());
 
-/** Every test leaves a picture of its end when it fails. */
-function seen(name, body) {
-  test(name, { timeout: 60_000 }, async () => {
-    try {
-      await body();
-    } catch (error) {
-      await workbench.picture(page, `failed-${name.replace(/\W+/g, "-")}`);
-      throw error;
-    }
-  });
-}
+const scene = scenes(() => page);
 
-seen("the server on PATH is found and becomes ready", async () => {
+scene("the server on PATH is found and becomes ready", async () => {
   await workbench.statusSays(page, "OpenPAI: ready");
   assert.equal(server.started().length, 1);
+  // The pictures are about the editor.
+  await page.keyboard.press("Control+B");
 });
 
-seen("a misspelt name is underlined and stands in the Problems view", async () => {
+scene("a misspelt name is underlined and stands in the Problems view", async () => {
   await page.locator(".squiggly-error").first().waitFor();
   await workbench.showProblems(page);
   await workbench.problems(page).filter({ hasText: TYPO }).waitFor();
@@ -52,7 +42,7 @@ seen("a misspelt name is underlined and stands in the Problems view", async () =
   await workbench.picture(page, "problems");
 });
 
-seen("a quick fix repairs it", async () => {
+scene("a quick fix repairs it", async () => {
   await workbench.cursorBehind(page, "[minst");
   await page.keyboard.press("Control+.");
   const fix = page.locator(".action-widget .monaco-list-row", { hasText: "mnist" }).first();
@@ -65,7 +55,7 @@ seen("a quick fix repairs it", async () => {
   await workbench.problems(page).filter({ hasText: "minst" }).waitFor({ state: "detached" });
 });
 
-seen("completion offers the prerequisites and inserts one", async () => {
+scene("completion offers the prerequisites and inserts one", async () => {
   await workbench.cursorBehind(page, "[mnist");
   for (const _ of "mnist") {
     await page.keyboard.press("Backspace");
@@ -75,10 +65,15 @@ seen("completion offers the prerequisites and inserts one", async () => {
   await offered.first().waitFor();
   await workbench.picture(page, "completion");
   await page.keyboard.press("Enter");
-  await workbench.textBecomes(page, workbench.editor(page), (text) => text.includes("prerequisites: [mnist]"), "no name was inserted");
+  await workbench.textBecomes(
+    page,
+    workbench.editor(page),
+    (text) => text.includes("prerequisites: [mnist]"),
+    "no name was inserted",
+  );
 });
 
-seen("a hover says what a name stands for", async () => {
+scene("a hover says what a name stands for", async () => {
   await workbench.cursorBehind(page, "[mnist");
   await workbench.run(page, "Show or Focus Hover");
   const hover = page.locator(".monaco-hover:not(.hidden)", { hasText: "mnist" });
@@ -88,7 +83,7 @@ seen("a hover says what a name stands for", async () => {
   await page.keyboard.press("Escape");
 });
 
-seen("a rename changes every place", async () => {
+scene("a rename changes every place", async () => {
   await workbench.cursorBehind(page, "[mnist");
   await page.keyboard.press("F2");
   const box = page.locator(".rename-box input");
@@ -96,14 +91,24 @@ seen("a rename changes every place", async () => {
   await box.fill("digits");
   await workbench.picture(page, "rename");
   await page.keyboard.press("Enter");
-  await workbench.textBecomes(page, workbench.editor(page), (text) => text.includes("prerequisites: [digits]"), "the use has its old name");
+  await workbench.textBecomes(
+    page,
+    workbench.editor(page),
+    (text) => text.includes("prerequisites: [digits]"),
+    "the use has its old name",
+  );
   await page.keyboard.press("Control+Home");
-  const text = await workbench.textBecomes(page, workbench.editor(page), (top) => top.includes("name: digits"), "the definition has its old name");
+  const text = await workbench.textBecomes(
+    page,
+    workbench.editor(page),
+    (top) => top.includes("name: digits"),
+    "the definition has its old name",
+  );
   assert.match(text, /mkdir -p \/dataset\/mnist/, "a path is no name");
   await page.locator(".squiggly-error").first().waitFor({ state: "detached" });
 });
 
-seen("a job in a plain YAML file is checked, and other YAML is left alone", async () => {
+scene("a job in a plain YAML file is checked, and other YAML is left alone", async () => {
   await workbench.open(page, "plain.yaml");
   await workbench.problems(page).filter({ hasText: "'pyhton'" }).first().waitFor();
   await workbench.open(page, "compose.yaml");
@@ -113,7 +118,7 @@ seen("a job in a plain YAML file is checked, and other YAML is left alone", asyn
   assert.equal(await workbench.problems(page).filter({ hasText: "compose.yaml" }).count(), 0);
 });
 
-seen("a finding is explained", async () => {
+scene("a finding is explained", async () => {
   await workbench.cursorBehind(page, "pyhton");
   await workbench.run(page, "OpenPAI: Explain Finding");
   const preview = page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
@@ -122,7 +127,7 @@ seen("a finding is explained", async () => {
   await workbench.close(page, "Preview unknown-docker-image.md");
 });
 
-seen("a server that is killed comes back", async () => {
+scene("a server that is killed comes back", async () => {
   await workbench.open(page, "plain.yaml");
   await page.locator(".squiggly-error").first().waitFor();
   process.kill(server.started().at(-1), "SIGKILL");
@@ -132,7 +137,7 @@ seen("a server that is killed comes back", async () => {
   assert.equal(server.started().length, 2);
 });
 
-seen("a server that crashes again and again is left alone until it is restarted by hand", async () => {
+scene("a server that crashes again and again is left alone until it is restarted by hand", async () => {
   for (let starts = 2; starts <= 6; starts++) {
     await workbench.statusSays(page, "OpenPAI: ready");
     assert.equal(server.started().length, starts);
@@ -148,7 +153,7 @@ seen("a server that crashes again and again is left alone until it is restarted 
   assert.equal(server.started().length, 7);
 });
 
-seen("the status bar offers the log and a restart", async () => {
+scene("the status bar offers the log and a restart", async () => {
   await page.locator(".statusbar-item", { hasText: "OpenPAI: ready" }).click();
   const offers = page.locator(".quick-input-list .monaco-list-row");
   await offers.filter({ hasText: "Show Output" }).waitFor();
