@@ -1,0 +1,186 @@
+"""`pai-lsp expand` as a user meets it: formats, files, exit statuses, and what goes to standard error."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from expansion import FOLDER
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JOB = """\
+protocolVersion: 2
+name: train
+type: job
+secrets: {token: abcdef}
+prerequisites:
+  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
+  - name: tools
+    type: script
+    callbacks:
+      - {event: taskStarts, commands: [echo tools]}
+      - {event: taskSucceeds, commands: [echo bye]}
+      - {event: taskFails, commands: [echo sorry]}
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    prerequisites: [tools]
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands: ["echo run <% $secrets.token %>"]
+  other:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands: [echo other]
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "train.pai.yaml").write_text(JOB, encoding="utf-8")
+    return tmp_path
+
+
+def expand(folder: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pai_lsp", "expand", *arguments],
+        cwd=folder, input=stdin, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+
+def test_the_released_job_is_printed(folder: Path) -> None:
+    run = expand(folder, "train.pai.yaml")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "plugin: com.microsoft.pai.runtimeplugin.cmd\n" in run.stdout
+    assert "taskFails" in run.stdout  # in the comment of the trap
+    assert "event: taskFails" not in run.stdout
+    again = expand(folder, "-", stdin=run.stdout)
+    assert (again.returncode, again.stdout) == (0, run.stdout)
+
+
+def test_json_is_what_the_runtime_runs(folder: Path) -> None:
+    run = expand(folder, "train.pai.yaml", "--format", "json", "--task-role", "worker")
+    roles = json.loads(run.stdout)["taskRoles"]
+    assert list(roles) == ["worker"]
+    assert roles["worker"]["pre"] == ["set -o errexit\necho tools\n"]
+    assert roles["worker"]["post"] == ["set -o errexit\necho bye\n"]
+    assert roles["worker"]["command"].endswith("trap pai_lsp_at_exit EXIT\necho run <% $secrets.token %>")
+
+
+def test_the_script_tells_where_each_part_comes_from(folder: Path) -> None:
+    run = expand(folder, "train.pai.yaml", "--format", "script", "--task-role", "worker")
+    assert run.stdout == (
+        "# --- before the commands: 'tools' (line 7) ---\n"
+        "echo tools\n"
+        "\n"
+        "# --- the commands of 'worker' (line 19) ---\n"
+        "echo run <% $secrets.token %>\n"
+        "\n"
+        "# --- after the commands, when they failed: 'tools' (line 7) ---\n"
+        "echo sorry\n"
+        "\n"
+        "# --- after the commands, when they succeeded: 'tools' (line 7) ---\n"
+        "echo bye\n"
+    )
+
+
+def test_all_task_roles_stand_below_each_other(folder: Path) -> None:
+    run = expand(folder, "train.pai.yaml", "--as-is", "--format", "script")
+    assert run.stdout == (
+        "# === each task of 'worker' ===\n\n"
+        "# --- the commands ---\necho run <% $secrets.token %>\n"
+        "\n# === each task of 'other' ===\n\n"
+        "# --- the commands ---\necho other\n"
+    )
+
+
+def test_as_is_shows_that_the_extension_is_ignored_and_says_so(folder: Path) -> None:
+    run = expand(folder, "train.pai.yaml", "--as-is")
+    assert run.returncode == 0
+    assert json.loads(run.stdout)["taskRoles"]["worker"]["pre"] == []
+    assert "needs-expansion" in run.stderr
+    assert "abcdef" not in run.stdout + run.stderr
+
+
+def test_inline_puts_the_commands_into_the_role(folder: Path) -> None:
+    run = expand(folder, "train.pai.yaml", "--inline", "--format", "json")
+    role = json.loads(run.stdout)["taskRoles"]["worker"]
+    assert (role["pre"], role["post"]) == ([], [])
+    assert role["command"].endswith("echo tools\necho run <% $secrets.token %>\n# taskSucceeds of 'tools'\necho bye")
+
+
+def test_an_output_file_is_written_and_compared(folder: Path) -> None:
+    arguments = ("train.pai.yaml", "--output", "released.yaml")
+    missing = expand(folder, *arguments, "--check")
+    assert missing.returncode == 1
+    assert "released.yaml: no such file or directory" in missing.stderr
+    assert expand(folder, *arguments).returncode == 0
+    assert expand(folder, *arguments, "--check").returncode == 0
+    (folder / "released.yaml").write_text("old", encoding="utf-8")
+    changed = expand(folder, *arguments, "--check")
+    assert changed.returncode == 1
+    assert "released.yaml is not up to date; run the same without --check" in changed.stderr
+    assert (folder / "released.yaml").read_text(encoding="utf-8") == "old"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--as-is", "--inline"), "--as-is shows the file as it is; --inline changes it"),
+        (("--as-is", "--format", "yaml"), "--as-is has no yaml: it is the file itself"),
+        (("--check",), "--check needs the file of --output to compare with"),
+        (("--task-role", "worker"), "a job is expanded as a whole"),
+        (("--format", "json", "--task-role", "workr"), "the job has no task role 'workr'; did you mean 'worker'?"),
+        (("--output", "train.pai.yaml"), "--output names the job itself"),
+    ],
+)
+def test_wrong_usage_is_said(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    run = expand(folder, "train.pai.yaml", *arguments)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert message in run.stderr
+
+
+def test_what_can_not_be_expanded_gives_no_output_and_its_line(folder: Path) -> None:
+    broken = JOB.replace("[tools]", "[tols]")
+    (folder / "train.pai.yaml").write_text(broken, encoding="utf-8")
+    run = expand(folder, "train.pai.yaml", "--output", "released.yaml")
+    assert (run.returncode, run.stdout) == (1, "")
+    assert "error[unknown-prerequisite]: no prerequisite is named 'tols'; did you mean 'tools'?" in run.stderr
+    assert "train.pai.yaml:17:21" in run.stderr
+    assert not (folder / "released.yaml").exists()
+
+
+def test_other_findings_stop_nothing(folder: Path) -> None:
+    (folder / "train.pai.yaml").write_text(JOB.replace("cpu: 1,", "cpu: many,", 1), encoding="utf-8")
+    run = expand(folder, "train.pai.yaml")
+    assert run.returncode == 0
+    assert "error[type-mismatch]" in run.stderr
+    assert "cpu: many" in run.stdout
+
+
+def test_a_file_that_can_not_be_read_is_a_finding(folder: Path) -> None:
+    (folder / "broken.yaml").write_bytes(b"name: \xff\n")
+    run = expand(folder, "broken.yaml")
+    assert (run.returncode, run.stdout) == (1, "")
+    assert "this file is not UTF-8" in run.stderr
+    assert expand(folder, "nowhere.yaml").returncode == 1
+
+
+def test_the_marketplace_of_the_project_is_asked(folder: Path) -> None:
+    (folder / "marketplace").mkdir()
+    definitions = (FOLDER / "marketplace.yaml").read_text(encoding="utf-8")
+    (folder / "marketplace" / "all.yaml").write_text(definitions, encoding="utf-8")
+    job = JOB.replace("[tools]", '["marketplace://name/install_wget", tools]')
+    (folder / "train.pai.yaml").write_text(job, encoding="utf-8")
+    run = expand(folder, "train.pai.yaml")
+    assert run.returncode == 0, run.stderr
+    assert "  # from marketplace://name/install_wget\n  - name: install_wget\n" in run.stdout
+    assert "prerequisites: [install_wget, tools]" in run.stdout
+    shown = expand(folder, "train.pai.yaml", "--format", "script", "--task-role", "worker").stdout
+    assert "'install_wget' (marketplace://name/install_wget in marketplace/all.yaml) ---\n" in shown

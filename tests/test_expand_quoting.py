@@ -1,0 +1,111 @@
+"""Commands written so that the runtime does not change them, and YAML that both readers read alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from expansion import job_of
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pai_lsp.expand.quoting import surviving
+from pai_lsp.expand.script import preview
+from pai_lsp.expand.yaml_text import flow_value, value_lines
+from pai_lsp.plugin_parameters import runtime_round_trip
+from pai_lsp.syntax import parse, plain_value
+
+
+@pytest.mark.parametrize(
+    ("commands", "items"),
+    [
+        (["echo hello", "echo 'a'"], ("echo hello", "echo 'a'")),
+        (["echo 'a\\tb'"], ("echo 'a\\tb'",)),
+        (["echo one\necho two\n"], ("echo one", "echo two")),
+        (["echo \"$X\" 'b'"], ('echo "$X" "b"',)),
+        (['echo "it\'s"'], ("echo $'it\\'s'",)),
+        (["awk '{print \"a\\n\"}' f"], ("awk $'{print \\x22a\\\\n\\x22}' f",)),
+        (["echo a\\ b \\;"], ("echo a' 'b ';'",)),
+        (["find . -name \\*.py # it's \"all\""], ("find . -name '*'.py",)),
+        (["run \\\n  --fast \\\n  --cold"], ("run   --fast   --cold",)),
+        (["\tmake"], (" make",)),
+        (['echo "a $X\\n"'], ("eval $'echo \\x22a $X\\\\n\\x22'",)),
+        (["cat <<E\nit's \"x\"\nE"], ("eval $'cat <<E\nit\\'s \\x22x\\x22\nE'",)),
+        (["if [ \"$A\" = 'b' ]; then", "echo \"it's\"", "fi"], ('if [ "$A" = "b" ]; then', "echo $'it\\'s'", "fi")),
+        (["for x in 1; do", "echo \"$x's\"", "done"], ("eval $'for x in 1; do\necho \\x22$x\\'s\\x22\ndone'",)),
+        (["echo fine", 'echo "$X\'s"'], ("echo fine", "eval $'echo \\x22$X\\'s\\x22'")),
+        (["[[ $x =~ ^\\d ]]"], ("eval $'[[ $x =~ ^\\\\d ]]'",)),
+        (["echo \\"], ("eval $'echo \\\\\n'",)),
+    ],
+)  # fmt: skip
+def test_commands_are_changed_as_little_as_it_takes(commands: list[str], items: tuple[str, ...]) -> None:
+    assert surviving(commands) == items
+
+
+@settings(max_examples=200, derandomize=True, deadline=None)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12), max_size=4))
+def test_whatever_is_written_comes_through_the_runtime(commands: list[str]) -> None:
+    items = list(surviving(commands))
+    assert runtime_round_trip({"commands": items}) == {"commands": items}
+
+
+_TEXTS = st.text(
+    st.sampled_from("ab0129-:#,[]{}&*!|>'\"%@`=~<? \n\téß😀\x85\u2028\xa0\x07\ufeff.e_x")
+    | st.characters(exclude_categories=["Cs"]),
+    max_size=6,
+) | st.sampled_from(["yes", "null", "1e3", "0x1f", "=", "<<", "2020-01-01", "1_", ".5", "- a", "a: b", "a #b"])
+_VALUES = st.recursive(
+    _TEXTS | st.none() | st.booleans() | st.integers(-9999, 9999),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_TEXTS, inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(_VALUES)
+def test_both_readers_read_what_is_written(value: Any) -> None:
+    wrapped = [value]
+    for text in ("\n".join(value_lines(wrapped)) + "\n", flow_value(wrapped)):
+        syntax = parse(text)
+        assert syntax.problems == ()
+        assert plain_value(syntax.root) == wrapped
+        assert yaml.safe_load(text) == wrapped
+
+
+def test_a_preview_shows_what_is_known_and_says_what_is_not() -> None:
+    job = job_of(
+        """\
+protocolVersion: 2
+name: preview
+type: job
+parameters: {rate: 0.1}
+secrets: {key: abc}
+prerequisites:
+  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
+  - {name: login, type: script, plugin: com.microsoft.pai.runtimeplugin.ssh, jobssh: true}
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    prerequisites: [login, nothing]
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands: [python train.py <% $parameters.rate %> <% $secrets.key %>]
+extras:
+  com.microsoft.pai.runtimeplugin:
+    - plugin: cmd
+      failurePolicy: ignore
+      parameters: {preCommands: ["echo <% $parameters.rate %>"]}
+"""
+    )
+    assert preview(job, "worker") == (
+        "# line 13: no prerequisite is found under 'nothing'\n"
+        "# --- before the commands: 'login', plugin 'ssh' (line 8) ---\n"
+        "\n"
+        "# --- before the commands: the cmd plugin of extras (line 18); failures are ignored ---\n"
+        "echo 0.1\n"
+        "\n"
+        "# --- the commands of 'worker' (line 15) ---\n"
+        "python train.py 0.1 <% $secrets.key %>\n"
+    )
+    assert preview(job, "nobody").endswith("# no task role is named 'nobody'\n")
