@@ -61,6 +61,8 @@ def fetch(
 ) -> Answer | Failure:
     """Ask for an address and wait for the answer; not to be called where an event loop runs. Never raises."""
     limits = limits or Limits()
+    if not _host(url):
+        return Failure("this is no address that can be asked")
     headers = {"Accept": accept, "User-Agent": f"pai-lsp/{__version__}"}
     if etag:
         headers["If-None-Match"] = etag
@@ -87,20 +89,22 @@ async def _within(url: str, headers: dict[str, str], limits: Limits) -> Answer |
         return Failure(_unconnected(error))
     except httpx.DecodingError:
         return Failure("its answer is packed in a way that can not be read")
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol, UnicodeError):
+    except (httpx.InvalidURL, UnicodeError):
         return Failure("this is no address that can be asked")
     except httpx.TransportError:
         return Failure("the connection broke off")
     except (OSError, ValueError) as error:
         # What the environment names for certificates or as a proxy makes no sense.
         return Failure(f"it can not be asked: {type(error).__name__} in the settings of the environment")
+    except Exception as error:  # noqa: BLE001 - whatever a library has not foreseen, the editor goes on
+        return Failure(f"it can not be asked: {type(error).__name__}")
 
 
 async def _asked(client: httpx.AsyncClient, url: str, limits: Limits) -> Answer | Failure:
     for _ in range(_MOST_REDIRECTS + 1):
         async with client.stream("GET", url) as response:
-            if response.is_redirect:
-                target = urljoin(url, response.headers.get("location", ""))
+            if response.has_redirect_location:
+                target = urljoin(url, response.headers["location"])
                 if not _is_same_host(url, target):
                     return Failure(f"it sends us to another host, '{_host(target)}', where we do not go")
                 url = target
@@ -179,7 +183,10 @@ def _is_same_host(url: str, target: str) -> bool:
 
 
 def _host(url: str) -> str:
+    """The host of an address; empty for what can not be asked."""
     try:
-        return urlsplit(url).hostname or ""
+        parts = urlsplit(url)
+        is_askable = parts.scheme in _DEFAULT_PORTS and parts.port != 0
     except ValueError:
         return ""
+    return parts.hostname or "" if is_askable else ""

@@ -1,0 +1,192 @@
+"""A marketplace server on this machine, as good or as bad as a test wants it."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import ssl
+    from collections.abc import Iterator
+
+    import pytest
+
+Reaction = Callable[["Request"], None]
+
+PROTOCOL = """\
+protocolVersion: 2
+name: {name}
+type: job
+secrets:
+  password: hunter2
+  # an older one: hunter1
+prerequisites:
+  - name: {name}
+    type: data
+    template_variables: [{{name: dataPath}}]
+    plugin: com.microsoft.pai.runtimeplugin.cmd
+    callbacks:
+      - event: taskStarts
+        commands: ["wget -P {{{{ dataPath }}}} https://example.com/{name}.zip"]
+taskRoles: {{}}
+"""
+
+
+def item(number: int, called: str, **more: Any) -> dict[str, Any]:
+    """An item as the real server gives it, as far as anybody looks at it."""
+    return {
+        "id": f"00000000-0000-4000-8000-{number:012}",
+        "name": f"The {called} dataset",
+        "author": "somebody",
+        "type": "data",
+        "summary": f"All of {called}",
+        "protocol": PROTOCOL.format(name=called),
+        "status": "approved",
+        "createdAt": f"2021-03-{number:02}T00:00:00.000Z",
+        **more,
+    }
+
+
+@dataclass
+class Request:
+    """One request, and ways to answer it."""
+
+    path: str
+    headers: dict[str, str]
+    handler: BaseHTTPRequestHandler
+    server: Marketplace
+
+    def send(self, status: int, body: bytes, **headers: str) -> None:
+        self.handler.send_response(status)
+        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+            self.handler.send_header(name.replace("_", "-"), value)
+        self.handler.end_headers()
+        self.handler.wfile.write(body)
+
+
+@dataclass
+class Marketplace:
+    """The server; `reaction` answers every request, and `requests` keeps what was asked."""
+
+    url: str
+    reaction: Reaction
+    requests: list[Request] = field(default_factory=list)
+    ended: threading.Event = field(default_factory=threading.Event)
+
+
+def items(*given: dict[str, Any], etag: str = 'W/"1"', token: str | None = None) -> Reaction:
+    """Answers like the real server."""
+
+    def react(request: Request) -> None:
+        if token is not None and request.headers.get("authorization") != f"Bearer {token}":
+            request.send(401, b"Authentication token is missing or invalid", Content_Type="text/html")
+        elif not request.path.endswith("/items"):
+            request.send(404, b"Result not found", Content_Type="text/html")
+        elif request.headers.get("if-none-match") == etag:
+            request.handler.send_response(304)
+            request.handler.end_headers()
+        else:
+            request.send(200, json.dumps(given).encode(), Content_Type="application/json", ETag=etag)
+
+    return react
+
+
+def says(status: int, body: bytes = b"", **headers: str) -> Reaction:
+    """Always answers the same."""
+    return lambda request: request.send(status, body, **headers)
+
+
+def never(request: Request) -> None:
+    """Takes the request, and says nothing until the server ends."""
+    request.server.ended.wait(30)
+
+
+def half(request: Request) -> None:
+    """Announces more than it sends."""
+    request.handler.send_response(200)
+    request.handler.send_header("Content-Length", "1000")
+    request.handler.end_headers()
+    request.handler.wfile.write(b'[{"id": "1", ')
+    request.handler.wfile.flush()
+    request.handler.connection.shutdown(socket.SHUT_RDWR)
+
+
+def dripping(request: Request) -> None:
+    """Sends a byte now and then, for ever."""
+    request.handler.send_response(200)
+    request.handler.end_headers()
+    try:
+        while not request.server.ended.wait(0.02):
+            request.handler.wfile.write(b" ")
+            request.handler.wfile.flush()
+    except OSError:
+        return
+
+
+def endless(request: Request) -> None:
+    """Sends a hundred megabytes, if anybody takes them."""
+    request.handler.send_response(200)
+    request.handler.end_headers()
+    try:
+        for _ in range(1600):
+            request.handler.wfile.write(b"x" * 65536)
+    except OSError:
+        return
+
+
+@contextmanager
+def marketplace(reaction: Reaction, context: ssl.SSLContext | None = None) -> Iterator[Marketplace]:
+    """A server at a free port, over TLS with a `context`."""
+    found: list[Marketplace] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            request = Request(self.path, headers, self, found[0])
+            found[0].requests.append(request)
+            try:
+                found[0].reaction(request)
+            except OSError:  # the client has gone
+                return
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+
+        def handle_error(self, *_: Any) -> None:
+            pass
+
+    server = Server(("127.0.0.1", 0), Handler)
+    if context is not None:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    scheme = "http" if context is None else "https"
+    found.append(Marketplace(f"{scheme}://127.0.0.1:{server.server_address[1]}", reaction))
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield found[0]
+    finally:
+        found[0].ended.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def alone(monkeypatch: pytest.MonkeyPatch, cache: str) -> None:
+    """No proxy, no certificates, no cache but this one."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", cache)
+    monkeypatch.setenv("LOCALAPPDATA", cache)
+    monkeypatch.setenv("HOME", cache)

@@ -1,0 +1,424 @@
+"""A marketplace server as a source: good and bad answers, each with the state and the words it gives."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import ssl
+import stat
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import trustme
+from loopback import (
+    Marketplace,
+    Reaction,
+    Request,
+    alone,
+    dripping,
+    endless,
+    half,
+    item,
+    items,
+    marketplace,
+    never,
+    says,
+)
+
+from pai_lsp.catalog.fetching import Failure, Limits, fetch
+from pai_lsp.catalog.setup import CatalogSetup
+from pai_lsp.catalog.shelf import SourceState
+from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalog
+from pai_lsp.lookup import LookupState
+from pai_lsp.marketplace_settings import ServerSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.catalog.catalog import Catalog
+
+TOKEN = "s3cr3t-t0ken"  # noqa: S105 - nobody's
+QUICK = Limits(connect=2.0, silence=0.2, total=0.5, size=20_000)
+MNIST = "marketplace://name/mnist"
+
+
+@pytest.fixture(autouse=True)
+def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    alone(monkeypatch, str(tmp_path / "cache"))
+    monkeypatch.setenv("PAI_TOKEN", TOKEN)
+
+
+@pytest.fixture
+def server() -> Iterator[Marketplace]:
+    with marketplace(items(item(1, "mnist"), item(2, "cifar"))) as found:
+        yield found
+
+
+def setup(server: Marketplace | str, **more: object) -> CatalogSetup:
+    url = server if isinstance(server, str) else server.url
+    return CatalogSetup(sources=(ServerSource(url, **more),))  # type: ignore[arg-type]  # a test's shorthand
+
+
+def refreshed(setup: CatalogSetup, limits: Limits = QUICK, *, is_trusted: bool = True) -> Catalog:
+    surroundings = Surroundings(limits=limits, is_trusted=is_trusted)
+    return refreshed_catalog(load_catalog(setup, surroundings), surroundings)
+
+
+def known(setup: CatalogSetup) -> Catalog:
+    return load_catalog(setup, Surroundings())
+
+
+def everything_kept() -> str:
+    folder = Path(os.environ["XDG_CACHE_HOME"])
+    return "".join(file.read_text(encoding="utf-8") for file in folder.rglob("*") if file.is_file())
+
+
+def test_prerequisites_are_found_in_all_three_ways(server: Marketplace) -> None:
+    catalog = refreshed(setup(server))
+    first = item(1, "mnist")["id"]
+    for reference in (MNIST, "marketplace://data/mnist", f"marketplace://prerequisites/itemId/{first}"):
+        answer = catalog.find(reference)
+        assert answer.state is LookupState.FOUND, reference
+        assert [one.name for one in answer.definitions] == ["mnist"]
+        assert answer.path == f"{server.url}/items/{first}"
+    assert catalog.find("marketplace://script/mnist").state is LookupState.ABSENT
+    assert catalog.find("marketplace://name/mnits").state is LookupState.ABSENT
+    assert catalog.names()[:2] == ("marketplace://name/cifar", MNIST)
+    offer = catalog.offers("mni", 5)[0]
+    assert (offer.reference, offer.type, offer.summary, offer.variables) == (
+        MNIST,
+        "data",
+        "All of mnist",
+        ("dataPath",),
+    )
+
+
+def test_nobody_is_asked_but_by_a_refresh(server: Marketplace) -> None:
+    catalog = known(setup(server))
+    assert catalog.find(MNIST).state is LookupState.UNKNOWN
+    assert "refresh" in catalog.find(MNIST).note
+    assert server.requests == []
+
+
+def test_what_was_asked_is_kept_and_asked_with_its_etag(server: Marketplace) -> None:
+    refreshed(setup(server))
+    assert known(setup(server)).find(MNIST).state is LookupState.FOUND
+    again = refreshed(setup(server))
+    assert again.state is SourceState.READY
+    assert again.find(MNIST).state is LookupState.FOUND
+    assert [request.headers.get("if-none-match") for request in server.requests] == [None, 'W/"1"']
+    server.reaction = items(item(2, "cifar"), etag='W/"2"')
+    assert refreshed(setup(server)).find(MNIST).state is LookupState.ABSENT
+
+
+def test_only_changed_items_are_read_again(server: Marketplace) -> None:
+    refreshed(setup(server))
+    pauses: list[int] = []
+    server.reaction = items(item(1, "mnist"), item(2, "cifar"), item(3, "new"), etag='W/"3"')
+    surroundings = Surroundings(limits=QUICK, pause=lambda: pauses.append(1))
+    catalog = refreshed_catalog(load_catalog(setup(server), surroundings), surroundings)
+    assert catalog.find("marketplace://name/new").state is LookupState.FOUND
+    assert len(pauses) == 1
+
+
+def test_secrets_of_items_are_not_kept(server: Marketplace) -> None:
+    catalog = refreshed(setup(server))
+    path = catalog.find(MNIST).path
+    assert path is not None
+    text = catalog.text(path)
+    assert text is not None
+    assert text.startswith("prerequisites:\n  - name: mnist\n")
+    kept = everything_kept()
+    assert "mnist" in kept
+    assert "hunter" not in kept + repr(catalog) + text
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="other rights")
+def test_only_the_user_can_read_what_is_kept(server: Marketplace) -> None:
+    refreshed(setup(server))
+    files = [file for file in Path(os.environ["XDG_CACHE_HOME"]).rglob("*") if file.is_file()]
+    assert [stat.S_IMODE(file.stat().st_mode) for file in files] == [0o600]
+    assert stat.S_IMODE(files[0].parent.stat().st_mode) == 0o700
+
+
+def test_the_token_is_sent_and_told_nowhere(server: Marketplace) -> None:
+    server.reaction = items(item(1, "mnist"), token=TOKEN)
+    command = (sys.executable, "-c", f"print('{TOKEN}')")
+    for source in (setup(server, token_env="PAI_TOKEN"), setup(server, token_command=command)):  # noqa: S106
+        assert refreshed(source, Limits()).find(MNIST).state is LookupState.FOUND
+    server.reaction = says(401, f"the token {TOKEN} is bad".encode())
+    failed = refreshed(setup(server, token_env="PAI_TOKEN"))  # noqa: S106 - the name of a variable
+    assert failed.doubts == (
+        f"{server.url}: it does not accept the access token (401): 'the token *** is bad'; it was last asked just now",
+    )
+    assert TOKEN not in everything_kept()
+
+
+@pytest.mark.parametrize(
+    ("more", "note"),
+    [
+        ({"token_env": "NO_SUCH"}, "the environment variable 'NO_SUCH' holds no token"),
+        ({"token_env": "PAI_BAD"}, "what the environment variable 'PAI_BAD' gives is no token"),
+        (
+            {"token_command": ("no-such-command",)},
+            "the command 'no-such-command', which prints the token, can not be run: no such file or directory",
+        ),
+        (
+            {"token_command": (sys.executable, "-c", "import sys; print('s3cr3t'); sys.exit(3)")},
+            f"the command '{sys.executable}', which prints the token, ended with status 3",
+        ),
+        (
+            {"token_command": (sys.executable, "-c", "print('two\\nlines')")},
+            f"what the command '{sys.executable}' gives is no token",
+        ),
+    ],
+)
+def test_a_token_that_can_not_be_had(
+    server: Marketplace, monkeypatch: pytest.MonkeyPatch, more: dict[str, object], note: str
+) -> None:
+    monkeypatch.setenv("PAI_BAD", "two words")
+    assert refreshed(setup(server, **more)).doubts == (f"{server.url}: {note}",)
+    assert server.requests == []
+
+
+def test_an_untrusted_workspace_asks_nobody_and_runs_nothing(server: Marketplace, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    command = (sys.executable, "-c", f"open({str(trace)!r}, 'w')")
+    source = setup(server, token_command=command)
+    catalog = refreshed(source, is_trusted=False)
+    assert catalog.state is SourceState.UNTRUSTED
+    assert catalog.find(MNIST).state is LookupState.UNKNOWN
+    assert "not trusted" in catalog.find(MNIST).note
+    assert server.requests == []
+    assert not trace.exists()
+    # What is known from before counts.
+    refreshed(setup(server))
+    catalog = refreshed(setup(server), is_trusted=False)
+    assert catalog.find(MNIST).state is LookupState.FOUND
+    assert catalog.find("marketplace://name/other").state is LookupState.UNKNOWN
+    assert len(server.requests) == 1
+
+
+FAULTS: dict[str, tuple[Reaction, str]] = {
+    "silent": (never, "it does not answer in time"),
+    "dripping": (dripping, "it does not answer in time"),
+    "half": (half, "the connection broke off"),
+    "endless": (endless, "its answer is larger than 20,000 bytes"),
+    "401": (
+        says(401, b"Authentication token is missing or invalid"),
+        "it does not accept the access token (401): 'Authentication token is missing or invalid'",
+    ),
+    "403": (
+        says(403, b"The access to the item ID is forbidden"),
+        "it forbids this (403): 'The access to the item ID is forbidden'",
+    ),
+    "404": (says(404, b"Result not found"), "there is nothing at this address (404): 'Result not found'"),
+    "500": (says(500, b"Database error"), "it has a failure of its own (500): 'Database error'"),
+    "gateway": (says(502, b"<html><h1>Bad Gateway</h1></html>"), "it has a failure of its own (502)"),
+    "long": (says(500, b"no " * 1000), f"it has a failure of its own (500): '{('no ' * 40)}'"),
+    "teapot": (says(418), "it answers with status 418"),
+    "no JSON": (says(200, b"[{"), "its answer is no JSON"),
+    "deep": (says(200, b"[" * 15_000), "its answer is no JSON"),
+    "no list": (says(200, b'{"items": []}'), "its answer is no list of items"),
+    "bad packing": (
+        says(200, b"no gzip", Content_Encoding="gzip"),
+        "its answer is packed in a way that can not be read",
+    ),
+    "bomb": (
+        says(200, gzip.compress(b" " * 1_000_000), Content_Encoding="gzip"),
+        "its answer is larger than 20,000 bytes",
+    ),
+    "elsewhere": (
+        says(302, Location="http://example.com/items"),
+        "it sends us to another host, 'example.com', where we do not go",
+    ),
+    "another port": (
+        says(302, Location="http://127.0.0.1:1/items"),
+        "it sends us to another host, '127.0.0.1', where we do not go",
+    ),
+    "odd scheme": (says(301, Location="file:///etc/passwd"), "it sends us to another host, '', where we do not go"),
+    "round": (says(307, Location="/items"), "it sends us round and round"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults(server: Marketplace, fault: str) -> None:
+    reaction, note = FAULTS[fault]
+    source = setup(server)
+    server.reaction = reaction
+    begin = time.monotonic()
+    catalog = refreshed(source)
+    assert catalog.state is SourceState.UNREACHABLE
+    assert catalog.doubts == (f"{server.url}: {note}",)
+    assert catalog.find(MNIST).state is LookupState.UNKNOWN
+    assert time.monotonic() - begin < 5
+    # With a catalogue from before, that is used on.
+    server.reaction = items(item(1, "mnist"))
+    assert refreshed(source).state is SourceState.READY
+    server.reaction = reaction
+    catalog = refreshed(source)
+    assert catalog.state is SourceState.STALE
+    assert catalog.doubts == (f"{server.url}: {note}; it was last asked just now",)
+    assert catalog.find(MNIST).state is LookupState.FOUND
+    assert catalog.find("marketplace://name/other").state is LookupState.UNKNOWN
+
+
+def test_nobody_there() -> None:
+    with marketplace(never) as server:
+        url = server.url
+    assert refreshed(setup(url)).doubts == (f"{url}: nobody answers there: the connection is refused",)
+
+
+@pytest.mark.parametrize(
+    ("url", "note"),
+    [
+        ("http://127.0.0.1:99999", "this is no address that can be asked"),
+        ("http://[::1", "this is no address that can be asked"),
+        ("http://", "this is no address that can be asked"),
+    ],
+)
+def test_odd_addresses(url: str, note: str) -> None:
+    assert refreshed(setup(url)).doubts == (f"{url}: {note}",)
+
+
+def test_a_redirect_on_the_same_host_is_followed(server: Marketplace) -> None:
+    good = items(item(1, "mnist"))
+
+    def react(request: Request) -> None:
+        if request.path == "/items":
+            request.send(301, b"", Location="/api/items")
+        else:
+            good(request)
+
+    server.reaction = react
+    assert refreshed(setup(server)).find(MNIST).state is LookupState.FOUND
+
+
+def test_certificates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("127.0.0.1").configure_cert(context)
+    with marketplace(items(item(1, "mnist")), context) as server:
+        failed = refreshed(setup(server), Limits())
+        assert failed.state is SourceState.UNREACHABLE
+        assert failed.doubts[0].startswith(f"{server.url}: its certificate is not trusted: ")
+        assert failed.doubts[0].endswith("; see SSL_CERT_FILE")
+        file = tmp_path / "ca.pem"
+        authority.cert_pem.write_to_path(str(file))
+        monkeypatch.setenv("SSL_CERT_FILE", str(file))
+        assert refreshed(setup(server), Limits()).find(MNIST).state is LookupState.FOUND
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
+        assert "in the settings of the environment" in refreshed(setup(server), Limits()).doubts[0]
+
+
+def test_a_proxy_from_the_environment_is_used(server: Marketplace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", server.url)
+    outcome = fetch("http://marketplace.example/items", accept="application/json", limits=QUICK)
+    assert not isinstance(outcome, Failure)
+    assert [request.path for request in server.requests] == ["http://marketplace.example/items"]
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    assert isinstance(fetch("http://marketplace.example/items", accept="*/*", limits=QUICK), Failure)
+
+
+def test_items_that_can_not_be_read_are_passed_over(server: Marketplace) -> None:
+    odd = [
+        item(1, "mnist"),
+        item(2, "broken", protocol="type: job\nsecrets: {password: hunter2}\nprerequisites: [{"),
+        item(3, "nothing", protocol=None),
+        item(4, "several", protocol="prerequisites: []\n---\nsecrets: {password: hunter2}\n"),
+        item(5, "rejected", status="rejected"),
+        item(6, "odd", protocol="[]", name="two\nlines", summary=7),
+        item(
+            7,
+            "json",
+            protocol=json.dumps({"secrets": {"p": "hunter2"}, "prerequisites": [{"name": "j", "type": "data"}]}),
+        ),
+        item(8, "outer", protocol="prerequisites: *all\n"),
+    ]
+    server.reaction = lambda request: request.send(200, json.dumps([*odd, 7]).encode())
+    catalog = refreshed(setup(server))
+    assert catalog.names()[:2] == ("marketplace://name/j", MNIST)
+    assert catalog.shelves[0].skipped == (
+        "item 'The broken dataset' holds no job that could be read",
+        "item 'The nothing dataset' holds no job that could be read",
+        "item 'The several dataset' holds no job that could be read",
+        "item 'twolines' holds no job that could be read",
+        "item 'The outer dataset' holds no job that could be read",
+        "1 of the answers are no items",
+    )
+    absent = catalog.find("marketplace://name/broken")
+    assert (absent.state, absent.note) == (LookupState.ABSENT, f"{catalog.shelves[0].skipped[0]}, and 5 more")
+    assert "hunter" not in everything_kept()
+
+
+def test_of_two_items_with_one_name_the_older_counts(server: Marketplace) -> None:
+    newer = item(2, "mnist", createdAt="2022-01-01T00:00:00.000Z")
+    server.reaction = items(newer, item(9, "mnist"))
+    assert refreshed(setup(server)).find(MNIST).path == f"{server.url}/items/{item(9, 'mnist')['id']}"
+
+
+def test_old_knowledge_does_not_say_that_something_is_not_there(server: Marketplace) -> None:
+    refreshed(setup(server))
+    (file,) = (file for file in Path(os.environ["XDG_CACHE_HOME"]).rglob("*.jsonl"))
+    days_ago = time.time() - 3 * 24 * 3600 - 60
+    os.utime(file, (days_ago, days_ago))
+    catalog = known(setup(server))
+    assert catalog.find(MNIST).note == "asked 3 days ago"
+    missing = catalog.find("marketplace://name/other")
+    assert (missing.state, missing.note) == (LookupState.UNKNOWN, f"{server.url}: asked 3 days ago")
+
+
+HEAD = b'{"form": 1, "etag": "", "skipped": []}\n'
+RECORD = {
+    "path": "p",
+    "stamp": "",
+    "item": "1",
+    "content": "JOB",
+    "entangled": False,
+    "fault": "",
+    "text": "x",
+    "cards": [["a", "data", "", [], 0, 99]],
+}
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b"",
+        b"{",
+        b"[]\n",
+        b'{"form": 0}\n',
+        HEAD + b'{"path": 1}\n',
+        HEAD + json.dumps(RECORD).encode(),
+        HEAD + json.dumps({**RECORD, "text": 7}).encode(),
+        b"\xff\xfe",
+    ],
+)
+def test_a_damaged_cache_counts_as_none(server: Marketplace, damage: bytes) -> None:
+    refreshed(setup(server))
+    (file,) = (file for file in Path(os.environ["XDG_CACHE_HOME"]).rglob("*.jsonl"))
+    file.write_bytes(damage)
+    assert known(setup(server)).find(MNIST).state is LookupState.UNKNOWN
+    assert refreshed(setup(server)).find(MNIST).state is LookupState.FOUND
+
+
+def test_a_cache_with_a_card_too_many(server: Marketplace) -> None:
+    refreshed(setup(server))
+    (file,) = (file for file in Path(os.environ["XDG_CACHE_HOME"]).rglob("*.jsonl"))
+    head, *lines = file.read_text(encoding="utf-8").splitlines()
+    record = json.loads(lines[0])
+    record["cards"].append(["ghost", "data", "", [], 0, 3])
+    file.write_text("\n".join([head, json.dumps(record)]), encoding="utf-8")
+    (ghost,) = known(setup(server)).find("marketplace://name/ghost").definitions
+    assert ghost.name == ""
+
+
+def test_without_a_place_to_keep_it(server: Marketplace, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file")
+    catalog = refreshed(setup(server))
+    assert catalog.find(MNIST).state is LookupState.FOUND
+    assert "what it said can not be kept: " in catalog.shelves[0].note
