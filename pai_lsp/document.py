@@ -21,11 +21,12 @@ from pai_lsp.syntax import Mapping, ProblemKind, Scalar, Syntax, parse
 from pai_lsp.text import LineIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import TypeAlias
 
     from pai_lsp.diagnostic import Finding, Rule
     from pai_lsp.symbols import Occurrence
+    from pai_lsp.text import Span
 
     OnFault: TypeAlias = Callable[[Rule, Exception], None]
 
@@ -85,6 +86,13 @@ class Document:
         return occurrences(self.job)
 
     @cached_property
+    def clear_secrets(self) -> tuple[Span, ...]:
+        """The places, outside of `secrets`, of what looks like a password, token or key: never to be shown."""
+        from pai_lsp.rules.clear_secrets import clear_secrets  # noqa: PLC0415 - as above
+
+        return tuple(secret.span for secret in clear_secrets(self.job))
+
+    @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What `check` says."""
         return check(self)
@@ -98,10 +106,28 @@ def _log_fault(rule: Rule, error: Exception) -> None:
 
 def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnostic, ...]:
     """All diagnostics of a document, sorted by place and code, each once."""
+    for _ in check_in_parts(document, on_fault):
+        pass
+    return document.diagnostics
+
+
+def check_in_parts(document: Document, on_fault: OnFault = _log_fault) -> Iterator[None]:
+    """Check a document part by part, so that in between something more urgent can be done, or the rest be left.
+
+    When the last part is done, `document.diagnostics` is known.
+    """
     found: dict[Diagnostic, None] = {}
+    _ = document.syntax
+    yield
     for rule in RULES:
         found |= dict.fromkeys(_run(rule, document, on_fault))
-    kept = _without_echoes(tuple(found), document)
+        yield
+    # The value of a cached property, as if it had been asked for.
+    vars(document)["diagnostics"] = _finished(tuple(found), document)
+
+
+def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
+    kept = _without_echoes(found, document)
     comments = ignores(document.text, document.lines)
     if comments:
         unused = _report(unused_ignore, unused_ignores(comments, kept, document.lines, BY_CODE), document)

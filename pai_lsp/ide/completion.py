@@ -6,6 +6,7 @@ Nothing is offered in files that are no OpenPAI jobs.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.frozen import replace
@@ -19,6 +20,9 @@ from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from pai_lsp.document import Document
+
+
+_OPENING = re.compile(r"[\[{'\"]")
 
 
 def complete(document: Document, offset: int) -> list[Suggestion]:
@@ -47,7 +51,8 @@ def complete(document: Document, offset: int) -> list[Suggestion]:
 def _closing(document: Document, cursor: Cursor) -> str:
     """The bracket or quote that is missing at the end of the cursor's line; empty for none, or when more follows."""
     behind = cursor.replace.end + len(cursor.line_behind)
-    if cursor.line_behind.strip():
+    # The text is only read a second time where its line could have something open.
+    if cursor.line_behind.strip() or not _OPENING.search(cursor.line_before):
         return ""
     return "".join(
         problem.mend[1].new_text

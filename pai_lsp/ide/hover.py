@@ -43,10 +43,11 @@ class Hover:
 
 def hover(document: Document, offset: int) -> Hover | None:
     """What stands at an offset; None where there is nothing to say."""
-    use = next((use for use in document.job.template_uses if use.span.start <= offset < use.span.end), None)
-    if use is not None:
-        return Hover(_template(document, use), use.span)
     location = locate(document, offset)
+    if location is not None and isinstance(location.node, Scalar) and "<%" in location.node.text:
+        use = next((use for use in document.job.template_uses if use.span.start <= offset < use.span.end), None)
+        if use is not None:
+            return Hover(_template(document, use), use.span)
     here = occurrence_at(document.occurrences, offset)
     if location is None:
         return None

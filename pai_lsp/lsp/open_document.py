@@ -14,6 +14,8 @@ from pai_lsp.lsp.convert import Places
 from pai_lsp.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pai_lsp.diagnostic import Diagnostic
     from pai_lsp.document import Document
     from pai_lsp.lsp.client import Client
@@ -83,6 +85,13 @@ class OpenDocument:
             return Kind.CONFIGURATION
         is_ours = self.language == JOB_LANGUAGE or self.document.is_job or self.document.is_catalogue
         return Kind.JOB if is_ours else Kind.OTHER
+
+    def check_in_parts(self) -> Iterator[None]:
+        """Find part by part what `diagnostics` then tells at once."""
+        if self.kind is Kind.JOB and not self.is_excluded:
+            from pai_lsp.document import check_in_parts  # noqa: PLC0415 - loaded when the client is connected
+
+            yield from check_in_parts(self.document)
 
     @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,15 @@ from pai_lsp.lsp.other_files import file_at
 from pai_lsp.lsp.workspace_settings import known
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pai_lsp.lsp.open_document import OpenDocument
     from pai_lsp.lsp.session import Session
 
 # A check that takes longer, in seconds, is given up: its text is far beyond what a cluster takes.
 LONGEST_CHECK = 30.0
+# How long a request waits for the check of a document at most, in seconds, but for the longest part of one.
+MOMENT = 0.002
 
 _log = logging.getLogger(__name__)
 
@@ -73,15 +78,22 @@ class Publisher:
             del self._checks[uri]
 
     async def _found(self, document: OpenDocument) -> list[lsp.Diagnostic] | None:
-        """What is found in a document; None when that can not be told."""
-        work = partial(diagnostics_of, document)
+        """What is found in a document; None when that can not be told, or when there is a newer text."""
         try:
-            return await asyncio.wait_for(self._session.lane.run(work, is_request=False), LONGEST_CHECK)
+            return await asyncio.wait_for(self._check_in_parts(document), LONGEST_CHECK)
         except asyncio.TimeoutError:
             _log.warning("a check of %d characters was given up after %d seconds", len(document.text), LONGEST_CHECK)
         except Exception:  # noqa: BLE001 - the next text may do better
             _log.exception("a check failed")
         return None
+
+    async def _check_in_parts(self, document: OpenDocument) -> list[lsp.Diagnostic] | None:
+        """Check a little at a time: requests come in between, and a text that is no longer wanted is left."""
+        lane, parts = self._session.lane, document.check_in_parts()
+        while await lane.run(partial(_goes_on, parts), is_request=False):
+            if self._session.documents.get(document.uri) is not document:
+                return None
+        return await lane.run(partial(diagnostics_of, document), is_request=False)
 
     def _show(self, document: OpenDocument, found: list[lsp.Diagnostic]) -> None:
         uri = document.uri
@@ -101,6 +113,12 @@ class Publisher:
             await self._session.server.workspace_diagnostic_refresh_async(None)
         except JsonRpcException as error:
             _log.warning("the client does not refresh diagnostics: error %s", error.code)
+
+
+def _goes_on(parts: Iterator[None]) -> bool:
+    """Do parts of a check for a moment; whether there are more."""
+    end = time.monotonic() + MOMENT
+    return any(time.monotonic() > end for _ in parts)
 
 
 def diagnostics_of(document: OpenDocument) -> list[lsp.Diagnostic]:
