@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.rules import RULES
+from pai_lsp.rules import RULES, expansion
 from pai_lsp.rules import files as file_rules
 from pai_lsp.spelling import did_you_mean
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.diagnostic import Rule
 
-KNOWN_RULES: tuple[Rule, ...] = (*RULES, *file_rules.RULES)
+KNOWN_RULES: tuple[Rule, ...] = (*RULES, *expansion.COMMAND_RULES, *file_rules.RULES)
 BY_CODE: dict[str, Rule] = {rule.code: rule for rule in KNOWN_RULES}
 
 

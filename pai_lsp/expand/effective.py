@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from pai_lsp.requirements import Cycle, Link, Step
     from pai_lsp.text import Span
 
-# The code of what can not be expanded and is no other rule's finding.
+# The codes of what is no other rule's finding: something is wrong or unknown; a released cluster has no form for it.
 CANNOT_BE_EXPANDED = "cannot-be-expanded"
+CANNOT_BE_EXPRESSED = "cannot-be-expressed"
 
 
 class Moment(Enum):

@@ -37,6 +37,10 @@ class CanNotExpressError(Exception):
     """Commands for which there is no released form; the message says why, and tells no secret."""
 
 
+class FindsNothingError(CanNotExpressError):
+    """A reference in the commands finds nothing that could stand there, in any protocol."""
+
+
 @dataclass(frozen=True, eq=False)
 class RoleValues:
     """What the references in a task role's commands stand for; found out when first asked for."""
@@ -168,7 +172,7 @@ def _with_references_on_one_line(command: str) -> str:
 def _check_secret(reference: RuntimeReference, values: RoleValues) -> None:
     secret = _secret(reference, values)
     if not isinstance(secret, str):
-        raise CanNotExpressError(f"'${reference.path}' is no text")
+        raise FindsNothingError(f"'${reference.path}' is no text")
     if _CHANGED_IN_HTML.search(secret):
         raise CanNotExpressError(
             f"the runtime writes the secret '${reference.path}' as HTML among commands, which changes it"
@@ -183,16 +187,16 @@ def _value(reference: RuntimeReference, values: RoleValues) -> str:
     """What a reference that names no secret stands for; nothing for null.
 
     Raises:
-        CanNotExpressError: where it finds nothing, or a list or mapping.
+        FindsNothingError: where it finds nothing, or a list or mapping.
     """
     try:
         value = looked_up(reference.server_path, values.server)
     except CallFailedError:
         value = MISSING
     if value is MISSING:
-        raise CanNotExpressError(f"'${reference.path}' finds nothing")
+        raise FindsNothingError(f"'${reference.path}' finds nothing")
     if isinstance(value, (list, dict)):
-        raise CanNotExpressError(f"'${reference.path}' is no single value")
+        raise FindsNothingError(f"'${reference.path}' is no single value")
     return well_formed(written(value) or "")
 
 

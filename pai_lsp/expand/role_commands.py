@@ -6,10 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Diagnostic, Severity
-from pai_lsp.expand.effective import CANNOT_BE_EXPANDED, CmdPluginEntry, Moment, Prerequisite
+from pai_lsp.expand.effective import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, CmdPluginEntry, Moment, Prerequisite
 from pai_lsp.expand.exit_trap import Hook, exit_trap
-from pai_lsp.expand.released_commands import CanNotExpressError, command_text
+from pai_lsp.expand.released_commands import CanNotExpressError, FindsNothingError, command_text
 from pai_lsp.frozen import dataclass
+from pai_lsp.template import OPENING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,10 +62,13 @@ def owner(source: Source) -> str:
 
 
 def place_of(source: Source, items: tuple[CommandItem, ...]) -> Span:
-    """Where the job says so, or names what says so in another file."""
+    """Where commands that can not be expressed stand, which is a matter of their references mostly.
+
+    For a definition in another file, the reference in the job that leads there.
+    """
     if isinstance(source, Prerequisite) and not source.is_own:
         return source.entry.reference.span
-    return items[0].scalar.span
+    return next((item for item in items if OPENING in item.text), items[0]).scalar.span
 
 
 def _text(
@@ -72,9 +76,11 @@ def _text(
 ) -> str:
     try:
         return command_text([item.text for item in items], values)
-    except CanNotExpressError as error:
+    except FindsNothingError as error:
         report(Diagnostic(CANNOT_BE_EXPANDED, Severity.ERROR, place_of(source, items), str(error)))
-        return ""
+    except CanNotExpressError as error:
+        report(Diagnostic(CANNOT_BE_EXPRESSED, Severity.ERROR, place_of(source, items), str(error)))
+    return ""
 
 
 def _inlined(source: Source, moment: Moment, values: RoleValues, report: Callable[[Diagnostic], None]) -> str:
@@ -108,4 +114,4 @@ def _check_commands(job: Job, role: EffectiveRole, hooks: list[Hook], report: Ca
         start = found.start() + len(found[0]) - len(found[0].lstrip(" \t\n;&|({"))
         span = text.span(start, found.end())
         message = f"this takes the place of the EXIT trap that runs {events}"
-        report(Diagnostic(CANNOT_BE_EXPANDED, Severity.ERROR, span, message))
+        report(Diagnostic(CANNOT_BE_EXPRESSED, Severity.ERROR, span, message))

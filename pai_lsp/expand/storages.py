@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Diagnostic, Related, Severity
 from pai_lsp.edits import insert_entry, remove_entry
-from pai_lsp.expand.effective import CANNOT_BE_EXPANDED, Storage
+from pai_lsp.expand.effective import Storage
 from pai_lsp.expand.tree_edits import column, items_behind, without_entries, without_items
 from pai_lsp.expand.yaml_text import entry_lines, flow_value, indented
 from pai_lsp.syntax import Mapping, Scalar, Sequence
@@ -29,7 +30,8 @@ def merged_storages(job: Job, needed: Iterable[Storage]) -> tuple[tuple[Storage,
     problems: list[Diagnostic] = []
     for storage in needed:
         for other in known:
-            is_same_name, is_same_path = other.name == storage.name, other.mount_path == storage.mount_path
+            is_same_name = other.name == storage.name
+            is_same_path = posixpath.normpath(other.mount_path) == posixpath.normpath(storage.mount_path)
             if is_same_name and is_same_path:
                 break
             if is_same_name or is_same_path:
@@ -40,7 +42,7 @@ def merged_storages(job: Job, needed: Iterable[Storage]) -> tuple[tuple[Storage,
                     else f"'{storage.mount_path}' is where the storage '{other.name}' is mounted, not '{storage.name}'"
                 )
                 related = (Related(other.span, "the other one"),) if other.span != storage.span else ()
-                problems.append(Diagnostic(CANNOT_BE_EXPANDED, Severity.ERROR, storage.span, message, related=related))
+                problems.append(Diagnostic("storage-conflict", Severity.ERROR, storage.span, message, related=related))
                 break
         else:
             known.append(storage)

@@ -13,7 +13,7 @@ from pai_lsp.definition import PLUGIN_PREFIX, TYPED_FIELDS
 from pai_lsp.diagnostic import Diagnostic, Severity
 from pai_lsp.edits import line_end
 from pai_lsp.expand.definition_edits import definition_edits, new_definition, plugin_edits
-from pai_lsp.expand.effective import CANNOT_BE_EXPANDED, CmdPluginEntry, effective_job
+from pai_lsp.expand.effective import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, CmdPluginEntry, effective_job
 from pai_lsp.expand.proof import differences
 from pai_lsp.expand.released_commands import CanNotExpressError, callback_items, role_values
 from pai_lsp.expand.released_form import CALLBACK_MOMENTS, cmd_plugins, is_extended, released_form
@@ -56,6 +56,16 @@ def expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
     if not writer.problems:
         writer.problems += differences(job, text, writer.form, writer.items, writer.added)
     return ExpandedJob(None if writer.problems else text, tuple(writer.problems))
+
+
+def inexpressible(job: Job) -> tuple[Diagnostic, ...]:
+    """What a job means to run that no released cluster can; nothing where the job can not be expanded anyway."""
+    effective = effective_job(job)
+    if effective.problems:
+        return ()
+    writer = _Writer(job, effective, ())
+    writer.written()
+    return tuple(problem for problem in writer.problems if problem.code == CANNOT_BE_EXPRESSED)
 
 
 class _Writer:
@@ -105,7 +115,8 @@ class _Writer:
         known = self._shared.setdefault((id(node), what), texts)
         if known == texts:
             return known is texts
-        self._problem(role.name_span, f"'{role.name}' shares its {what} with a task role that needs other ones")
+        message = f"'{role.name}' shares its {what} with a task role that needs other ones"
+        self.problems.append(Diagnostic(CANNOT_BE_EXPRESSED, Severity.ERROR, role.name_span, message))
         return False
 
     def _plugins_to_inline(self) -> dict[int, CmdPluginEntry]:
