@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.addresses import MARKETPLACE
 from pai_lsp.definition import TYPED_FIELDS
 from pai_lsp.ide import snippets
 from pai_lsp.ide.completion_keys import complete_keys
 from pai_lsp.ide.cursor import Spot
-from pai_lsp.ide.documentation import definition_documentation, event_documentation, plugin_documentation
-from pai_lsp.ide.suggestion import Kind, Suggestion, scalar_suggestion, written_scalar
-from pai_lsp.lookup import LookupState
+from pai_lsp.ide.documentation import (
+    definition_documentation,
+    event_documentation,
+    offer_documentation,
+    plugin_documentation,
+)
+from pai_lsp.ide.suggestion import (
+    Kind,
+    Suggestion,
+    escaped,
+    scalar_suggestion,
+    snippet_suggestion,
+    written_scalar,
+)
 from pai_lsp.platform import PLUGIN_PREFIX, converted_role_name, events, plugins
 from pai_lsp.schema import Kind as SchemaKind
 from pai_lsp.schema import field
@@ -22,6 +34,10 @@ if TYPE_CHECKING:
 
     from pai_lsp.definition import Definition
     from pai_lsp.ide.cursor import Cursor
+    from pai_lsp.lookup import Offer
+
+# So many of a large catalogue are offered at once; an editor asks again when more is typed.
+MOST_OFFERED = 100
 
 _EXTRAS_PLUGINS = ("extras", PLUGIN_PREFIX.rstrip("."))
 _EVENT_STATUS_ORDER = {"released": 0, "extended": 100, "superseded": 200}
@@ -144,14 +160,40 @@ def _prerequisites(cursor: Cursor, written: Iterable[str], own: str | None) -> I
         if definition.type != "dockerimage" and definition.name != own:
             order = number + (1000 if definition.name in listed else 0)
             yield _definition(cursor, definition, order)
-    for number, reference in enumerate(cursor.job.lookup.names()):
-        answer = cursor.job.lookup.find(reference)
-        definition_found = answer.definitions[0] if answer.state is LookupState.FOUND and answer.definitions else None
-        documentation = definition_documentation(definition_found, "marketplace") if definition_found else ""
-        order = 2000 + number
-        yield scalar_suggestion(
-            cursor, reference, Kind.REFERENCE, detail="marketplace", documentation=documentation, order=order
+    for number, offer in enumerate(_offers(cursor)):
+        yield _offered(cursor, offer, 2000 + number)
+
+
+def _offers(cursor: Cursor) -> tuple[Offer, ...]:
+    """What the catalogue has: all of a small one, for the editor to choose; of a large one what fits what is typed."""
+    typed, lookup = cursor.prefix, cursor.job.lookup
+    if not typed.startswith(MARKETPLACE):
+        every = lookup.offers("", MOST_OFFERED + 1)
+        if len(every) <= MOST_OFFERED:
+            return every
+    return lookup.offers(typed, MOST_OFFERED)
+
+
+def _offered(cursor: Cursor, offer: Offer, order: int) -> Suggestion:
+    """A definition of the catalogue; in a `require`, with the variables that are to be filled."""
+    documentation = offer_documentation(offer)
+    detail = f"{offer.type or 'prerequisite'}, marketplace"
+    is_new_item = cursor.spot is Spot.ITEM and cursor.path[-2:-1] == ("require",)
+    if is_new_item and offer.variables and not cursor.is_flow and not cursor.quote:
+        places = "".join(f"\n  {written_scalar(name)}: ${{{one}}}" for one, name in enumerate(offer.variables, start=1))
+        snippet = f"name: {escaped(offer.reference)}\ntemplate_variables:{places}"
+        return snippet_suggestion(
+            cursor,
+            offer.reference,
+            snippet,
+            detail=detail,
+            documentation=documentation,
+            order=order,
+            kind=Kind.REFERENCE,
         )
+    return scalar_suggestion(
+        cursor, offer.reference, Kind.REFERENCE, detail=detail, documentation=documentation, order=order
+    )
 
 
 def _definition(cursor: Cursor, definition: Definition, order: int) -> Suggestion:

@@ -8,6 +8,7 @@ from pai_lsp.syntax import Scalar, Sequence
 
 if TYPE_CHECKING:
     from pai_lsp.definition import Definition
+    from pai_lsp.lookup import Offer
     from pai_lsp.platform import EnvironmentVariable, Event, ExitCode, Plugin
     from pai_lsp.schema import Field
 
@@ -57,6 +58,14 @@ def definition_documentation(definition: Definition, where: str = "") -> str:
         more = "\n…" if len(callback.commands) > _MOST_COMMANDS else ""
         lines.append(f"{callback.event_name or 'commands'}:\n```sh\n{commands}{more}\n```")
     return "\n\n".join(lines)
+
+
+def offer_documentation(offer: Offer) -> str:
+    """What a catalogue tells of a definition without reading it."""
+    lines = [f"**{offer.name}** ({offer.type or 'prerequisite'}, marketplace)", offer.summary]
+    if offer.variables:
+        lines.append("to fill: " + ", ".join(f"`{name}`" for name in offer.variables))
+    return "\n\n".join(line for line in lines if line)
 
 
 def _addresses(definition: Definition) -> list[str]:

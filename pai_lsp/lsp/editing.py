@@ -8,6 +8,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from pai_lsp.ide.completion import complete
+from pai_lsp.ide.completion_values import MOST_OFFERED
 from pai_lsp.ide.rename import RenameRefused, prepare, rename
 from pai_lsp.lsp.completion_items import Offer
 from pai_lsp.lsp.convert import workspace_edit
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
 
 
 def completion(document: OpenDocument, params: lsp.CompletionParams) -> lsp.CompletionList:
-    """Everything that can be typed at a place; the client chooses among it while more is typed."""
+    """What can be typed at a place; the client chooses among it while more is typed, or asks again when it is much."""
     offset = document.places.offset(params.position)
     offer = Offer(document, offset, _asked_place(document, params.position))
-    return lsp.CompletionList(False, [offer.item(one) for one in complete(document.document, offset)])
+    found = complete(document.document, offset)
+    return lsp.CompletionList(len(found) >= MOST_OFFERED, [offer.item(one) for one in found])
 
 
 def resolved_completion(document: OpenDocument, item: lsp.CompletionItem) -> lsp.CompletionItem:
