@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-from benchmarks import command_line, server
+from benchmarks import catalog, command_line, server
 
 PAGE = Path("docs/benchmarks.md")
 
@@ -23,6 +23,8 @@ def main() -> int:
         "\n".join(command_line.measure()),
         "## Server, over stdio (median / p95, milliseconds)",
         "\n".join(server.measure()),
+        "## Marketplace",
+        "\n".join(catalog.measure()),
     ]
     report = "\n\n".join(parts) + "\n"
     sys.stdout.write(report)

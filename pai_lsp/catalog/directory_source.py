@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 # A folder with more files is no marketplace; reading goes no further.
 MOST_FILES = 50_000
 MOST_BYTES = 10_000_000
-# Fewer files are read as fast as they are looked up.
-_WORTH_STORING = 200
+# Smaller folders are read as fast as they are looked up; in bytes.
+_WORTH_STORING = 200_000
 # Files changed within this time, in seconds, may change again without a new time on their stamp.
 _UNSETTLED = 2.0
 
@@ -44,10 +44,11 @@ def read_directory(
     """
     if not Path(directory).is_dir():
         return Shelf(directory, state=SourceState.UNREACHABLE, note=f"'{directory}' is no folder")
-    found, skipped = _files(directory)
+    found, skipped, size = _files(directory)
+    is_large = store is not None and size >= _WORTH_STORING
     known = {text.path: text for text in before.texts} if before else {}
     stamps = dict(before.stamps) if before else {}
-    stored = store.load(directory) if store and before is None and len(found) >= _WORTH_STORING else None
+    stored = store.load(directory) if store and is_large and before is None else None
     if stored is not None:
         known, stamps = {text.path: text for text in stored.texts}, dict(stored.stamps)
     texts: list[DefinitionText] = []
@@ -65,16 +66,17 @@ def read_directory(
         texts.append(text)
         if stamp:
             new_stamps[path] = stamp
-    if store and len(found) >= _WORTH_STORING and (news or len(texts) != len(known)):
+    if store and is_large and (news or len(texts) != len(known)):
         _keep(store, directory, Stored(tuple(texts), new_stamps))
     faults = [f"{_below(directory, text.path)}, {text.fault}" for text in texts if text.fault]
     return Shelf(directory, tuple(texts), skipped=(*skipped, *faults), stamps=new_stamps)
 
 
-def _files(directory: str) -> tuple[list[tuple[str, str]], list[str]]:
-    """The YAML files in a folder with a stamp that changes when they do, sorted; and what was passed over."""
+def _files(directory: str) -> tuple[list[tuple[str, str]], list[str], int]:
+    """The YAML files in a folder with a stamp that changes when they do, sorted; what was passed over; all bytes."""
     found: list[tuple[str, str]] = []
     skipped: list[str] = []
+    size = 0
     real = os.path.realpath(directory)
     unsettled = time.time() - _UNSETTLED
     folders = [directory]
@@ -90,29 +92,31 @@ def _files(directory: str) -> tuple[list[tuple[str, str]], list[str]]:
             if entry.is_dir(follow_symlinks=False):
                 folders.append(entry.path)
             elif entry.name.lower().endswith(YAML_ENDINGS):
-                reason, stamp = _looked_at(entry, real, unsettled)
+                reason, stamp, length = _looked_at(entry, real, unsettled)
                 if reason:
                     skipped.append(f"{_below(directory, entry.path)} {reason}")
                 else:
                     found.append((entry.path, stamp))
+                    size += length
     if len(found) >= MOST_FILES:
         skipped.append(f"more than {MOST_FILES:,} files; the rest is not read")
-    return sorted(found)[:MOST_FILES], sorted(skipped)
+    return sorted(found)[:MOST_FILES], sorted(skipped), size
 
 
-def _looked_at(entry: os.DirEntry[str], real: str, unsettled: float) -> tuple[str, str]:
-    """Why a file is passed over, or its stamp; neither for one that is read every time."""
+def _looked_at(entry: os.DirEntry[str], real: str, unsettled: float) -> tuple[str, str, int]:
+    """Why a file is passed over, or its stamp and size; no stamp for one that is read every time."""
     try:
         if entry.is_symlink() and not Path(os.path.realpath(entry.path)).is_relative_to(real):
-            return "is a link that leads out of the folder", ""
+            return "is a link that leads out of the folder", "", 0
         if not entry.is_file():
-            return "is no regular file", ""
+            return "is no regular file", "", 0
         status = entry.stat()
     except OSError as error:
-        return f"can not be read: {(error.strerror or 'an error').lower()}", ""
+        return f"can not be read: {(error.strerror or 'an error').lower()}", "", 0
     if status.st_size > MOST_BYTES:
-        return f"is larger than {MOST_BYTES:,} bytes", ""
-    return "", f"{status.st_mtime_ns}:{status.st_size}" if status.st_mtime < unsettled else ""
+        return f"is larger than {MOST_BYTES:,} bytes", "", 0
+    stamp = f"{status.st_mtime_ns}:{status.st_size}" if status.st_mtime < unsettled else ""
+    return "", stamp, status.st_size
 
 
 def _read(directory: str, path: str) -> DefinitionText | str:

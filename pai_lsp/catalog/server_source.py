@@ -25,10 +25,10 @@ _UNTRUSTED = "this workspace is not trusted, so nobody is asked"
 
 def load_server(source: ServerSource, store: Store, before: Shelf | None = None, *, is_trusted: bool = True) -> Shelf:
     """What is kept of a server, without asking it; `before` is what was known, and stays when there is no more."""
-    asked = store.asked(_key(source))
+    asked = store.asked(server_key(source))
     if before is not None and before.asked == asked and is_trusted == (before.state is not SourceState.UNTRUSTED):
         return before
-    stored = store.load(_key(source))
+    stored = store.load(server_key(source))
     if stored is None:
         note = "it was not asked yet; see 'pai-lsp marketplace refresh'" if is_trusted else _UNTRUSTED
         return Shelf(source.url, state=SourceState.UNREACHABLE if is_trusted else SourceState.UNTRUSTED, note=note)
@@ -42,7 +42,7 @@ def load_server(source: ServerSource, store: Store, before: Shelf | None = None,
 
 def server_asked(source: ServerSource, store: Store) -> float | None:
     """When a server last answered, in seconds since 1970; None for never."""
-    return store.asked(_key(source))
+    return store.asked(server_key(source))
 
 
 def refresh_server(
@@ -69,7 +69,7 @@ def refresh_server(
     from pai_lsp.catalog.items import NoItemsError, read_items  # noqa: PLC0415
     from pai_lsp.catalog.token import NoTokenError, access_token  # noqa: PLC0415
 
-    key, base = _key(source), source.url.rstrip("/")
+    key, base = server_key(source), source.url.rstrip("/")
     stored = store.load(key)
     try:
         token = access_token(source, environment, folder)
@@ -106,6 +106,6 @@ def _failed(source: ServerSource, stored: Stored | None, reason: str) -> Shelf:
     return Shelf(source.url, stored.texts, SourceState.STALE, note, stored.skipped, asked=stored.asked)
 
 
-def _key(source: ServerSource) -> str:
+def server_key(source: ServerSource) -> str:
     """What a user sees depends on the token, so its origin is a part of the key; the token itself is not."""
     return "\n".join(("server", source.url, source.token_env or "", *source.token_command))
