@@ -97,6 +97,12 @@ class LineIndex:
         span = self.line_span(line)
         return self.text[span.start : span.end]
 
+    def parts(self, span: Span) -> list[Span]:
+        """The span line by line, without line ends and empty parts."""
+        lines = (self.line_span(line) for line in range(self.line_of(span.start), self.line_of(span.end) + 1))
+        parts = (Span(max(line.start, span.start), min(line.end, span.end)) for line in lines)
+        return [part for part in parts if part.start < part.end]
+
     def position(self, offset: int, unit: ColumnUnit = ColumnUnit.CODE_POINT) -> Position:
         """Where `offset` is, the column counted in `unit`; an offset outside the text is drawn to its nearest end."""
         offset = min(max(offset, 0), len(self.text))
@@ -104,7 +110,7 @@ class LineIndex:
         start = self._starts[line]
         if unit is ColumnUnit.CODE_POINT:
             return Position(line, offset - start)
-        return Position(line, _width(self.text[start:offset], unit))
+        return Position(line, text_width(self.text[start:offset], unit))
 
     def offset(self, line: int, column: int, unit: ColumnUnit = ColumnUnit.CODE_POINT) -> int:
         """The offset of a column counted in `unit`; past a line's end means its end, past the last line the text's."""
@@ -121,11 +127,12 @@ class LineIndex:
         for index, character in enumerate(here):
             if column <= 0:
                 return span.start + index
-            column -= _width(character, unit)
+            column -= text_width(character, unit)
         return span.end
 
 
-def _width(text: str, unit: ColumnUnit) -> int:
+def text_width(text: str, unit: ColumnUnit) -> int:
+    """How many units a text has."""
     if text.isascii() or unit is ColumnUnit.CODE_POINT:
         return len(text)
     if unit is ColumnUnit.UTF16:

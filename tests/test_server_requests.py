@@ -16,9 +16,8 @@ from pai_lsp.lsp.failures import QuietFormatter
 from pai_lsp.lsp.features import DocumentFeature, WorkspaceFeature
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pai_lsp.lsp.open_document import OpenDocument
+    from pai_lsp.lsp.workspace import Workspace
 
 pytestmark = pytest.mark.asyncio
 
@@ -181,14 +180,14 @@ async def test_a_request_comes_before_the_check() -> None:
         assert any(message.get("id") == question["id"] for message in client.received)
 
 
-async def test_a_question_about_all_open_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_question_about_the_workspace(monkeypatch: pytest.MonkeyPatch) -> None:
     method = lsp.WORKSPACE_SYMBOL
 
-    def answer(documents: Mapping[str, OpenDocument], params: lsp.WorkspaceSymbolParams) -> list[lsp.WorkspaceSymbol]:
+    def answer(workspace: Workspace, params: lsp.WorkspaceSymbolParams) -> list[lsp.WorkspaceSymbol]:
         location = lsp.LocationUriOnly
         return [
             lsp.WorkspaceSymbol(location=location(uri), name=params.query, kind=lsp.SymbolKind.File)
-            for uri in documents
+            for uri in workspace.documents
         ]
 
     monkeypatch.setattr(asking, "DOCUMENT_FEATURES", ())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 
-from pai_lsp.lsp import editing, marketplace_commands, navigation
+from pai_lsp.lsp import call_hierarchy, editing, marketplace_commands, navigation, outlines, reading
 from pai_lsp.lsp.code_actions import code_actions
 from pai_lsp.lsp.commands import apply_edit, explain, open_rule
 from pai_lsp.lsp.features import (
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.lsp.commands import Command
     from pai_lsp.lsp.open_document import OpenDocument
+    from pai_lsp.lsp.workspace import Workspace
 
 
 def pulled_diagnostics(document: OpenDocument, params: lsp.DocumentDiagnosticParams) -> lsp.DocumentDiagnosticReport:
@@ -50,10 +51,23 @@ DOCUMENT_ANSWERS: Mapping[str, Callable[[OpenDocument, Any], Any]] = {
     lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: navigation.highlighted,
     lsp.TEXT_DOCUMENT_PREPARE_RENAME: editing.prepared_rename,
     lsp.TEXT_DOCUMENT_RENAME: editing.renamed,
+    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: outlines.document_symbols,
+    lsp.TEXT_DOCUMENT_INLAY_HINT: reading.hints,
+    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: reading.all_tokens,
+    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE: reading.some_tokens,
+    lsp.TEXT_DOCUMENT_CODE_LENS: reading.code_lenses,
+    lsp.TEXT_DOCUMENT_DOCUMENT_LINK: reading.document_links,
+    lsp.TEXT_DOCUMENT_FOLDING_RANGE: reading.folding_ranges,
+    lsp.TEXT_DOCUMENT_SELECTION_RANGE: reading.selections,
+    lsp.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY: call_hierarchy.prepared,
+    lsp.CALL_HIERARCHY_INCOMING_CALLS: call_hierarchy.incoming,
+    lsp.CALL_HIERARCHY_OUTGOING_CALLS: call_hierarchy.outgoing,
 }
 
-# About all open documents: gets them by URI, and the request's parameters.
-WORKSPACE_ANSWERS: Mapping[str, Callable[[Mapping[str, OpenDocument], Any], Any]] = {}
+# About the workspace: gets it as it was when the question came in, and the request's parameters.
+WORKSPACE_ANSWERS: Mapping[str, Callable[[Workspace, Any], Any]] = {
+    lsp.WORKSPACE_SYMBOL: outlines.workspace_symbols,
+}
 
 COMMANDS: Mapping[str, Command] = {
     EXPLAIN: explain,

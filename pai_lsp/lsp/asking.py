@@ -13,12 +13,13 @@ from pai_lsp.lsp.features import DOCUMENT_FEATURES, WORKSPACE_FEATURES, WORKSPAC
 from pai_lsp.lsp.session import ARRIVED
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable
 
     from lsprotocol import types as lsp
 
     from pai_lsp.lsp.open_document import OpenDocument
     from pai_lsp.lsp.session import Session
+    from pai_lsp.lsp.workspace import Workspace
 
     Handler = Callable[[Any], Awaitable[Any]]
 
@@ -74,16 +75,16 @@ def _document_answer(feature: DocumentFeature, document: OpenDocument, params: A
 
 def _about_all(session: Session, method: str) -> Handler:
     async def handle(params: Any) -> Any:
-        work = partial(_workspace_answer, method, ARRIVED.get(), params)
+        work = partial(_workspace_answer, method, session.workspace(ARRIVED.get()), params)
         return await _answered(method, session.lane.run(work, is_request=True))
 
     return handle
 
 
-def _workspace_answer(method: str, documents: Mapping[str, OpenDocument], params: Any) -> Any:
+def _workspace_answer(method: str, workspace: Workspace, params: Any) -> Any:
     from pai_lsp.lsp.answers import WORKSPACE_ANSWERS  # noqa: PLC0415 - loaded when the client is connected
 
-    return WORKSPACE_ANSWERS[method](documents, params)
+    return WORKSPACE_ANSWERS[method](workspace, params)
 
 
 def _about_trust(session: Session) -> Handler:
@@ -94,11 +95,10 @@ def _about_trust(session: Session) -> Handler:
 
 
 def _uri_in(params: Any) -> str:
-    """The document that a request is about: it, or the thing to be resolved, says so."""
-    for name in ("text_document", "item"):
-        if (part := getattr(params, name, None)) is not None:
-            return str(part.uri)
-    kept = getattr(params, "data", None)
+    """The document that a request is about: it says so, or what the client got to keep for it does."""
+    if (document := getattr(params, "text_document", None)) is not None:
+        return str(document.uri)
+    kept = getattr(getattr(params, "item", params), "data", None)
     return str(kept["uri"]) if isinstance(kept, dict) and "uri" in kept else ""
 
 

@@ -8,16 +8,21 @@ from lsprotocol import types as lsp
 from pygls.uris import to_fs_path, urlparse
 
 from pai_lsp.frozen import dataclass
-from pai_lsp.text import ColumnUnit, LineIndex, Span, TextEdit
+from pai_lsp.ide.token_types import TokenModifier, TokenType
+from pai_lsp.text import ColumnUnit, LineIndex, Span, TextEdit, text_width
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from pai_lsp.diagnostic import Diagnostic, Related
+    from pai_lsp.ide.folding import Fold
     from pai_lsp.ide.navigation import Target
+    from pai_lsp.ide.semantic_tokens import Token
     from pai_lsp.lsp.client import Client
 
 SOURCE = "pai-lsp"
+
+_TOKEN_TYPES, _TOKEN_MODIFIERS = list(TokenType), list(TokenModifier)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,10 @@ class Places:
     def range(self, span: Span) -> lsp.Range:
         """The span as a range."""
         return lsp.Range(self.position(span.start), self.position(span.end))
+
+    def width(self, span: Span) -> int:
+        """How many of the client's units the span has, line ends among them."""
+        return text_width(self.lines.text[span.start : span.end], self.unit)
 
     def offset(self, position: lsp.Position) -> int:
         """The offset of a position; one outside the text is drawn to the nearest place in it."""
@@ -109,8 +118,53 @@ def location(uri: str, span: Span, places: Places) -> lsp.Location:
 
 def location_link(target: Target, origin: Places, uri: str, places: Places) -> lsp.LocationLink:
     """A place to go to in the file `uri`, and the word that leads there in the file of `origin`."""
-    whole = Span(min(target.whole.start, target.span.start), max(target.whole.end, target.span.end))
+    whole = around(target.whole, target.span)
     return lsp.LocationLink(uri, places.range(whole), places.range(target.span), origin.range(target.origin))
+
+
+def around(whole: Span, part: Span) -> Span:
+    """A span that holds its part, as the protocol asks for; a name may come from elsewhere, by an alias."""
+    return Span(min(whole.start, part.start), max(whole.end, part.end))
+
+
+def token_numbers(tokens: Iterable[Token], places: Places, *, spans_lines: bool) -> list[int]:
+    """Semantic tokens as LSP's numbers: five for each, its place counted from the one before it.
+
+    The types and modifiers are numbered as their enumerations list them. A token of several lines becomes several
+    tokens, unless the client `spans_lines`.
+    """
+    numbers: list[int] = []
+    last_line = last_column = 0
+    for token in tokens:
+        bits = sum(1 << _TOKEN_MODIFIERS.index(modifier) for modifier in token.modifiers)
+        for part in (token.span,) if spans_lines else places.lines.parts(token.span):
+            start, length = places.position(part.start), places.width(part)
+            columns = start.character - (last_column if start.line == last_line else 0)
+            numbers += start.line - last_line, columns, length, _TOKEN_TYPES.index(token.type), bits
+            last_line, last_column = start.line, start.character
+    return numbers
+
+
+def fold_range(fold: Fold, places: Places, *, whole_lines: bool) -> lsp.FoldingRange:
+    """A fold; without columns for clients that fold whole lines only."""
+    start = places.position(places.lines.line_span(places.lines.line_of(fold.span.start)).end)
+    end = places.position(fold.span.end)
+    return lsp.FoldingRange(
+        start.line,
+        end.line,
+        start_character=None if whole_lines else start.character,
+        end_character=None if whole_lines else end.character,
+        kind=lsp.FoldingRangeKind.Comment if fold.is_comment else None,
+    )
+
+
+def selection_range(spans: Iterable[Span], places: Places) -> lsp.SelectionRange:
+    """Spans, the innermost first, as LSP nests them: each in the next; there is at least one."""
+    outermost, *inner = reversed([places.range(span) for span in spans])
+    selection = lsp.SelectionRange(outermost)
+    for range_ in inner:
+        selection = lsp.SelectionRange(range_, selection)
+    return selection
 
 
 def text_edits(edits: Iterable[TextEdit], places: Places) -> list[lsp.TextEdit]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 
 from pai_lsp.frozen import dataclass
+from pai_lsp.ide.token_types import TokenModifier, TokenType
 from pai_lsp.ide.triggers import TRIGGERS
 from pai_lsp.lsp.open_document import Kind
 
@@ -41,6 +42,9 @@ COMMAND_NAMES = (
     MARKETPLACE_TEXT,
 )
 
+# The types and modifiers of semantic tokens, in the order in which convert.py numbers them.
+LEGEND = lsp.SemanticTokensLegend([one.value for one in TokenType], [one.value for one in TokenModifier])
+
 _OURS = frozenset({Kind.JOB, Kind.CONFIGURATION})
 
 
@@ -64,7 +68,7 @@ class DocumentFeature:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceFeature:
-    """A question about all open documents."""
+    """A question about the whole workspace."""
 
     method: str
     options: Callable[[], Any] | None = None
@@ -93,6 +97,17 @@ DOCUMENT_FEATURES: tuple[DocumentFeature, ...] = (
     DocumentFeature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT),
     DocumentFeature(lsp.TEXT_DOCUMENT_PREPARE_RENAME),
     DocumentFeature(lsp.TEXT_DOCUMENT_RENAME),
+    DocumentFeature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL),
+    DocumentFeature(lsp.TEXT_DOCUMENT_INLAY_HINT),
+    DocumentFeature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, lambda: LEGEND),
+    DocumentFeature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, lambda: LEGEND),
+    DocumentFeature(lsp.TEXT_DOCUMENT_CODE_LENS),
+    DocumentFeature(lsp.TEXT_DOCUMENT_DOCUMENT_LINK),
+    DocumentFeature(lsp.TEXT_DOCUMENT_FOLDING_RANGE),
+    DocumentFeature(lsp.TEXT_DOCUMENT_SELECTION_RANGE),
+    DocumentFeature(lsp.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY),
+    DocumentFeature(lsp.CALL_HIERARCHY_INCOMING_CALLS),
+    DocumentFeature(lsp.CALL_HIERARCHY_OUTGOING_CALLS),
 )
 
-WORKSPACE_FEATURES: tuple[WorkspaceFeature, ...] = ()
+WORKSPACE_FEATURES: tuple[WorkspaceFeature, ...] = (WorkspaceFeature(lsp.WORKSPACE_SYMBOL),)

@@ -40,6 +40,7 @@ class OpenDocument:
     is_excluded: whether the configuration leaves this file out; then nothing is found in it.
     lookup: finds the definitions outside of it.
     is_in_catalogue: whether it lies in a folder of definitions; `is_wanted` whether somebody configured that folder.
+    hidden_hints: the names of the inlay hints that are switched off.
     """
 
     uri: str
@@ -53,12 +54,16 @@ class OpenDocument:
     lookup: Lookup = field(default_factory=NoLookup)
     is_in_catalogue: bool = False
     is_wanted: bool = False
+    hidden_hints: frozenset[str] = frozenset()
 
     def is_checked_like(self, other: OpenDocument) -> bool:
         """Whether the same settings hold for both, and the same definitions outside of them."""
         if self.lookup is not other.lookup and not (type(self.lookup) is type(other.lookup) is NoLookup):
             return False
-        ours, others = ((one.settings, one.is_excluded, one.is_in_catalogue, one.is_wanted) for one in (self, other))
+        ours, others = (
+            (one.settings, one.is_excluded, one.is_in_catalogue, one.is_wanted, one.hidden_hints)
+            for one in (self, other)
+        )
         return ours == others
 
     @cached_property

@@ -19,10 +19,13 @@ from pai_lsp.lsp.marketplace import Marketplaces
 from pai_lsp.lsp.open_document import OpenDocument
 from pai_lsp.lsp.publishing import Publisher
 from pai_lsp.lsp.scheduling import Lane
+from pai_lsp.lsp.workspace import JobFiles, Workspace
 from pai_lsp.lsp.workspace_settings import (
     WorkspaceSettings,
     asked_sections,
     distrusts,
+    hidden_hints,
+    refresh_hints,
     register_watches,
     section_configuration,
     section_in,
@@ -52,6 +55,7 @@ class Session:
         self.documents: Mapping[str, OpenDocument] = {}
         self.settings_known = asyncio.Event()
         self.marketplaces = Marketplaces(self)
+        self._job_files = JobFiles()
         self._publisher = Publisher(self)
         self._background: set[asyncio.Task[None]] = set()
 
@@ -85,6 +89,7 @@ class Session:
     def _take_sections(self, sections: Mapping[str, Any]) -> None:
         read = {path: section_configuration(section, path) for path, section in sections.items()}
         self.settings.sections = {"": self.settings.sections[""], **read}
+        self.settings.hidden_hints |= {path: hidden_hints(section) for path, section in sections.items()}
         tell_faults(self.server, read)
         self.marketplaces.distrust(is_distrusted=any(map(distrusts, sections.values())))
         self.marketplaces.look_again()
@@ -104,6 +109,11 @@ class Session:
         if before is not None:
             text = changed_text(before.text, changes, self.client.unit)
             self._put(self._document(before.uri, identifier.version, before.language, text))
+
+    def workspace(self, documents: Mapping[str, OpenDocument]) -> Workspace:
+        """The workspace, with the open documents as they were at some moment."""
+        folders = tuple(path_of(folder.uri) for folder in self.server.workspace.folders.values())
+        return Workspace(documents, folders, self.client.unit, self._job_files)
 
     def saved(self, uri: str) -> None:
         """A file was saved: when it is one that others depend on, they are looked at again."""
@@ -127,6 +137,7 @@ class Session:
             self._put(document)
         if changed:
             self._publisher.refresh()
+            self.in_background(refresh_hints(self.server, self.client))
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Do something that nobody waits for."""
@@ -166,4 +177,5 @@ class Session:
             project.lookup if project else NoLookup(),
             is_in_catalogue=directory is not None,
             is_wanted=project is not None and directory != project.setup.found,
+            hidden_hints=effective.hidden_hints,
         )

@@ -38,27 +38,37 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """What holds for one file; `base` is the folder that the directories of `marketplace` count from, or empty."""
+    """What holds for one file.
+
+    base: the folder that the directories of `marketplace` count from, or empty.
+    hidden_hints: the names of the inlay hints that are switched off.
+    """
 
     settings: Settings = Settings()
     is_excluded: bool = False
     marketplace: Marketplace | None = None
     base: str = ""
+    hidden_hints: frozenset[str] = frozenset()
 
 
 class WorkspaceSettings:
-    """The settings of all folders: `sections` as the editor told them, and files as they were when last looked at."""
+    """The settings of all folders: as the editor told them, and files as they were when last looked at.
+
+    sections, hidden_hints: what the editor told, by the path of a folder; empty for files that are in none.
+    """
 
     def __init__(self) -> None:
         self.sections: Mapping[str, Configuration] = {"": Configuration()}
+        self.hidden_hints: dict[str, frozenset[str]] = {}
         self._files: dict[str, Configuration | None] = {}
 
     def effective(self, path: str) -> Effective:
         """What holds for the file `path`; for a document that is no file only the editor's settings do."""
         folders = [folder for folder in self.sections if not folder or Path(path).is_relative_to(folder)]
-        section = self.sections[max(folders, key=len)]
+        folder = max(folders, key=len)
         file = self._file(str(Path(path).parent)) if Path(path).is_absolute() else None
-        return merged(section, file or Configuration(), path)
+        found = merged(self.sections[folder], file or Configuration(), path)
+        return replace(found, hidden_hints=self.hidden_hints.get(folder, frozenset()))
 
     def _file(self, folder: str) -> Configuration | None:
         if folder not in self._files:
@@ -103,6 +113,12 @@ def section_configuration(section: Any, folder: str = "") -> Configuration:
     return parse_configuration(json.dumps(ours, ensure_ascii=False), BY_CODE, folder=folder)
 
 
+def hidden_hints(section: Any) -> frozenset[str]:
+    """The names of the inlay hints that the editor's section switches off: `inlayHints: {runOrder: false}`."""
+    hints = section.get("inlayHints") if isinstance(section, dict) else {}
+    return frozenset(name for name, shown in (hints if isinstance(hints, dict) else {}).items() if shown is False)
+
+
 def section_in(settings: Any) -> Any:
     """The section in what a client sends unasked: some send it bare, some under its name."""
     return settings[SECTION] if isinstance(settings, dict) and SECTION in settings else settings
@@ -127,6 +143,15 @@ async def asked_sections(server: LanguageServer, folders: Sequence[lsp.Workspace
         return None
     paths = ["", *(path_of(folder.uri) for folder in folders)]
     return {path: section for path, section in zip(paths, answer, strict=False) if isinstance(section, dict)}
+
+
+async def refresh_hints(server: LanguageServer, client: Client) -> None:
+    """Let the client ask for inlay hints again: which of them are shown, or what they tell, has changed."""
+    if client.reading.refreshes_hints:
+        try:
+            await server.workspace_inlay_hint_refresh_async(None)
+        except JsonRpcException as error:
+            _log.warning("the client does not refresh inlay hints: error %s", error.code)
 
 
 def tell_faults(server: LanguageServer, sections: Mapping[str, Configuration]) -> None:

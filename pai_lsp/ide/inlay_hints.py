@@ -1,0 +1,125 @@
+"""What is worth seeing beside the text: the value of a template, the order in which prerequisites run, and totals."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from pai_lsp.frozen import dataclass
+from pai_lsp.ide.known_values import job_resources, resources_sentence
+from pai_lsp.requirements import expansion
+from pai_lsp.scalar import server_text
+from pai_lsp.syntax import Mapping, Scalar, plain_value
+from pai_lsp.template_lookup import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.document import Document
+    from pai_lsp.job import TaskRole
+    from pai_lsp.syntax import Entry
+    from pai_lsp.template_answers import TemplateAnswer
+    from pai_lsp.text import Span
+
+_LONGEST_VALUE = 40
+
+
+class HintKind(Enum):
+    """What a hint tells; the values are the names of the settings that switch it off."""
+
+    TEMPLATE_VALUE = "templateValues"
+    RUN_ORDER = "runOrder"
+    RESOURCES = "resources"
+
+
+ALL_HINTS = frozenset(HintKind)
+
+
+@dataclass(frozen=True, slots=True)
+class InlayHint:
+    """A label in front of the character at `offset`; `tooltip` says more, or is empty."""
+
+    offset: int
+    label: str
+    kind: HintKind
+    tooltip: str = ""
+
+
+def inlay_hints(document: Document, span: Span, kinds: frozenset[HintKind] = ALL_HINTS) -> list[InlayHint]:
+    """The hints of those kinds within a span, by place."""
+    found: list[InlayHint] = []
+    if HintKind.TEMPLATE_VALUE in kinds:
+        found += _template_values(document, span)
+    for role in document.job.task_roles:
+        entry = role.field("prerequisites")
+        if HintKind.RUN_ORDER in kinds and entry and entry.span.overlaps(span):
+            found += _run_order(document, role)
+    if HintKind.RESOURCES in kinds:
+        found += _resources(document)
+    return sorted((hint for hint in found if span.touches(hint.offset)), key=lambda hint: (hint.offset, hint.label))
+
+
+def _template_values(document: Document, span: Span) -> Iterator[InlayHint]:
+    """A value that is the same for all who see the template, short and no secret."""
+    values: dict[Span, str | None] = {}
+    for answer in document.job.template_answers:
+        place = answer.use.span
+        if place.overlaps(span):
+            value = _value(document, answer)
+            values[place] = value if values.get(place, value) == value else None
+    for place, value in values.items():
+        if value:
+            yield InlayHint(place.end, f"= {value}", HintKind.TEMPLATE_VALUE)
+
+
+def _value(document: Document, answer: TemplateAnswer) -> str | None:
+    """What is filled in, as text; None for what is not known, not to be shown, or no text in a plugin's parameter."""
+    node = answer.node
+    if answer.outcome is not Outcome.FOUND or node is None or answer.root == "$secrets" or isinstance(node, Mapping):
+        return None
+    if any(node.span.overlaps(secret) for secret in document.clear_secrets):
+        return None
+    if answer.in_plugin:
+        text = node.runtime_value if isinstance(node, Scalar) else None
+    else:
+        text = server_text(plain_value(node))
+    is_shown = isinstance(text, str) and len(text) <= _LONGEST_VALUE and text.isprintable()
+    return text if is_shown and text else None
+
+
+def _run_order(document: Document, role: TaskRole) -> Iterator[InlayHint]:
+    """A number before each name of a role's list, where several run, what they require counted with them."""
+    order = expansion(document.job.require_graph, role.prerequisites)
+    steps = [step for step in order.steps if step.definition.extended_plugin is not None]
+    if order.cycles or len(steps) < 2:
+        return
+    numbers: dict[int, int] = {}
+    for number, step in enumerate(steps, 1):
+        numbers.setdefault(id(step.definition.node), number)
+    for reference in role.prerequisites:
+        for target in document.job.resolve(reference.name).definitions:
+            # Taken away: listed once more, it runs no second time.
+            if number := numbers.pop(id(target.node), 0):
+                names = "\n".join(f"{at}. {step.definition.name}" for at, step in enumerate(steps[:number], 1))
+                yield InlayHint(reference.scalar.span.start, f"{number}.", HintKind.RUN_ORDER, names)
+                break
+
+
+def _resources(document: Document) -> Iterator[InlayHint]:
+    """What each role asks for behind its name, and the sum of several behind `taskRoles`."""
+    job = document.job
+    for role in job.task_roles:
+        if role.get("resourcePerInstance") is not None:
+            yield InlayHint(_behind_colon(document, role.entry), resources_sentence(role), HintKind.RESOURCES)
+    section = job.section("taskRoles")
+    total = job_resources(job)
+    if section and len(job.task_roles) > 1 and total.sentence():
+        label = f"{total.tasks} tasks, in all {total.sentence()}"
+        yield InlayHint(_behind_colon(document, section), label, HintKind.RESOURCES)
+
+
+def _behind_colon(document: Document, entry: Entry) -> int:
+    """The place behind a key's colon, or behind the key where there is none."""
+    end = entry.key.span.end
+    rest = document.text[end : end + 1 + _LONGEST_VALUE]
+    return end + len(rest) - len(rest.lstrip()) + 1 if rest.lstrip().startswith(":") else end

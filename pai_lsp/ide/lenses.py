@@ -1,0 +1,92 @@
+"""Lines above definitions: how often a name is used, how many tasks run it, and the way to see what a role runs."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from pai_lsp.frozen import dataclass
+from pai_lsp.symbols import Symbol, SymbolKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pai_lsp.definition import Definition
+    from pai_lsp.document import Document
+    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.syntax import Mapping
+    from pai_lsp.text import Span
+
+
+class LensKind(Enum):
+    """What a lens does when it is clicked."""
+
+    NOTHING = "nothing"
+    SHOW_REFERENCES = "show references"
+    PREVIEW = "preview"
+
+
+@dataclass(frozen=True, slots=True)
+class Lens:
+    """A line above `span`; `references` are the places to show, `role` is the task role to preview."""
+
+    span: Span
+    title: str
+    kind: LensKind = LensKind.NOTHING
+    references: tuple[Span, ...] = ()
+    role: str = ""
+
+
+def lenses(document: Document) -> list[Lens]:
+    """The lenses of a document, by place; several above one line stand side by side."""
+    found = [*_references(document), *_tasks(document.job), *_previews(document.job)]
+    return sorted(found, key=lambda lens: lens.span.start)
+
+
+def _references(document: Document) -> Iterator[Lens]:
+    """Above a prerequisite or deployment: how often its name is used."""
+    uses: dict[Symbol, list[Span]] = {}
+    for one in document.occurrences:
+        if not one.is_definition:
+            uses.setdefault(one.symbol, []).append(one.span)
+    named = [
+        *((SymbolKind.PREREQUISITE, one.name, one.node) for one in document.job.definitions),
+        *((SymbolKind.DEPLOYMENT, one.name, one.node) for one in document.job.deployments),
+    ]
+    for kind, name, node in named:
+        if name:
+            places = tuple(uses.get(Symbol(kind, name), ()))
+            yield Lens(_begin(node), _count(len(places), "reference"), LensKind.SHOW_REFERENCES, places)
+
+
+def _tasks(job: Job) -> Iterator[Lens]:
+    """Above a prerequisite: the tasks that run it, or whose image it is."""
+    images: dict[str, list[TaskRole]] = {}
+    for role in job.task_roles:
+        if image := role.typed_references.get("dockerImage"):
+            images.setdefault(image.name, []).append(role)
+    for definition in job.definitions:
+        if definition.type == "dockerimage":
+            yield from _for(definition, images.get(definition.name, ()), "image of")
+        elif definition.extended_plugin is not None:
+            yield from _for(definition, job.roles_running(definition), "runs on")
+
+
+def _for(definition: Definition, roles: Iterable[TaskRole], words: str) -> Iterator[Lens]:
+    tasks = sum(role.instances for role in roles)
+    if tasks and definition.name:
+        yield Lens(_begin(definition.node), f"{words} {_count(tasks, 'task')}")
+
+
+def _previews(job: Job) -> Iterator[Lens]:
+    for role in job.task_roles:
+        yield Lens(role.name_span, "preview what runs", LensKind.PREVIEW, role=role.name)
+
+
+def _begin(node: Mapping) -> Span:
+    """The first key of a mapping: its lens stands above that, and not in the middle of it."""
+    return node.entries[0].key.span if node.entries else node.span
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

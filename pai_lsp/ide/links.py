@@ -1,0 +1,103 @@
+"""Links to what a job names elsewhere: images on Docker Hub, data and repositories on the web.
+
+A link is made of what is written alone; nothing is asked whether it leads anywhere. An address with a template or
+variable in it is none yet, and one with an account's password in it is nobody's to open.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.content import mapped
+from pai_lsp.definition import name_span
+from pai_lsp.frozen import dataclass
+from pai_lsp.syntax import Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.document import Document
+    from pai_lsp.text import Span
+
+# What stands behind an address in a sentence or a command rather than in it.
+_ADDRESS = re.compile(r"(?<![\w+.-])(?:https?|git|ssh)://[^\s'\"<>`\\^{}|;,\]]+")
+_GIT = re.compile(r"(?<![\w./@:-])git@([\w.-]+\.[a-z]{2,}):([\w./~-]+)")
+_TRAILING = ".,;:!?)&"
+_UNFILLED = re.compile(r"\$|<%|\{\{")
+# Docker's form of an image: registry, repository, tag, digest. Source: distribution, reference/regexp.go.
+_IMAGE = re.compile(r"(?:(?P<registry>[^/]*[.:][^/]*|localhost)/)?(?P<name>[a-z0-9][\w./-]*?)(?::[\w.-]+)?(?:@\S+)?")
+_DOCKER_HUB = frozenset({None, "docker.io", "index.docker.io", "registry-1.docker.io"})
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A place, the address that it leads to, and words for it."""
+
+    span: Span
+    address: str
+    tooltip: str
+
+
+def links(document: Document) -> list[Link]:
+    """The links of a document, by place."""
+    hidden = list(document.clear_secrets)
+    if section := document.job.section("secrets"):
+        hidden.append(section.value.span)
+    found: dict[Span, Link] = {}
+    for link in (*_images(document), *_addresses(document)):
+        if not any(link.span.overlaps(secret) for secret in hidden):
+            found.setdefault(link.span, link)
+    return sorted(found.values(), key=lambda link: link.span)
+
+
+def _images(document: Document) -> Iterator[Link]:
+    for definition in document.job.definitions:
+        uri = definition.node.get("uri")
+        if definition.type == "dockerimage" and isinstance(uri, Scalar):
+            page = image_page(uri.text)
+            if page:
+                yield Link(name_span(uri), page, "Open the image on Docker Hub")
+
+
+def image_page(image: str) -> str:
+    """The page of an image; empty for one that is not on Docker Hub."""
+    match = _IMAGE.fullmatch(image)
+    if match is None or match["registry"] not in _DOCKER_HUB:
+        return ""
+    name = match["name"].removeprefix("library/")
+    return f"https://hub.docker.com/r/{name}" if "/" in name else f"https://hub.docker.com/_/{name}"
+
+
+def _addresses(document: Document) -> Iterator[Link]:
+    """The addresses in all scalars; `marketplace://` is followed by going to the definition."""
+    for scalar in document.syntax.scalars:
+        if "://" not in scalar.text and "git@" not in scalar.text:
+            continue
+        text = mapped(document.text, scalar)
+        for start, end, address in _in_text(scalar.text):
+            yield Link(text.span(start, end), address, "Open the address")
+
+
+def _in_text(text: str) -> Iterator[tuple[int, int, str]]:
+    """Start, end and meaning of each address in a text."""
+    for match in _ADDRESS.finditer(text):
+        written = match[0].rstrip(_TRAILING)
+        end = match.start() + len(written)
+        host = written.partition("://")[2].partition("/")[0]
+        goes_on = _UNFILLED.match(text, end) or _UNFILLED.search(written)
+        is_account = "@" in host and not host.startswith("git@")
+        if host.strip("/") and not goes_on and not is_account:
+            yield match.start(), end, _page(written)
+    for match in _GIT.finditer(text):
+        if not _UNFILLED.match(text, match.end()):
+            yield match.start(), match.end(), f"https://{match[1]}/{match[2]}"
+
+
+def _page(address: str) -> str:
+    """What a browser can open: a repository's page for what only git understands."""
+    scheme, _, rest = address.partition("://")
+    if scheme not in {"git", "ssh"}:
+        return address
+    host, slash, path = rest.removeprefix("git@").partition("/")
+    return f"https://{host.partition(':')[0]}{slash}{path}"

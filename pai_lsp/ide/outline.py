@@ -1,0 +1,193 @@
+"""The outline of a job, as a person would tell it: what is prepared, what runs on how much, and what it is given."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from pai_lsp.definition import TYPED_FIELDS, Definition, name_span, scalars
+from pai_lsp.frozen import dataclass
+from pai_lsp.ide.known_values import job_resources, role_resources, short
+from pai_lsp.platform import PLUGIN_PREFIX
+from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence
+from pai_lsp.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pai_lsp.document import Document
+    from pai_lsp.job import Deployment, Job, PluginEntry, TaskRole
+
+_NO_NAME = "(no name)"
+# What every job has to say, and nobody looks for.
+_UNTOLD = frozenset({"protocolVersion", "type"})
+_PLUGINS = PLUGIN_PREFIX.rstrip(".")
+
+
+class OutlineKind(Enum):
+    """What sort of thing is told, for the editor's icon."""
+
+    SECTION = "section"
+    PREREQUISITE = "prerequisite"
+    CALLBACK = "callback"
+    COMMAND = "command"
+    TASK_ROLE = "task role"
+    FIELD = "field"
+    PARAMETER = "parameter"
+    SECRET = "secret"  # noqa: S105 - a word, not a secret
+    DEPLOYMENT = "deployment"
+    PLUGIN = "plugin"
+
+
+@dataclass(frozen=True, slots=True)
+class OutlineItem:
+    """One thing: `span` is all of it, `name_span` (inside of it) what to select; `name` is never empty."""
+
+    name: str
+    kind: OutlineKind
+    span: Span
+    name_span: Span
+    detail: str = ""
+    children: tuple[OutlineItem, ...] = ()
+
+
+def outline(document: Document) -> tuple[OutlineItem, ...]:
+    """What stands in the file, in the order of the text; of secrets only their names."""
+    job = document.job
+    if job.is_catalogue:
+        return _ordered(_definition(definition) for definition in job.definitions)
+    entries = job.root.entries if job.root else ()
+    return _ordered(_section(job, entry) for entry in entries if not entry.is_merge and entry.name not in _UNTOLD)
+
+
+def _section(job: Job, entry: Entry) -> OutlineItem:
+    name, kind = entry.name, OutlineKind.SECTION
+    if name == "prerequisites":
+        return _item(entry, kind, _count(job.prerequisites), map(_definition, job.prerequisites))
+    if name == "taskRoles":
+        total = job_resources(job)
+        told = ", ".join(filter(None, (_tasks(total.tasks), total.sentence()))) if job.task_roles else ""
+        return _item(entry, kind, told, map(_role, job.task_roles))
+    if name == "parameters":
+        children = [_item(one, OutlineKind.PARAMETER, _shown(one.value)) for one in job.parameters.values()]
+        return _item(entry, kind, _count(children), children)
+    if name == "secrets":
+        children = [_item(one, OutlineKind.SECRET) for one in job.secrets.values()]
+        return _item(entry, kind, _count(children), children)
+    if name == "deployments":
+        return _item(entry, kind, _count(job.deployments), map(_deployment, job.deployments))
+    if name == "extras":
+        return _item(entry, kind, "", _extras(job, entry.value))
+    return _field(entry)
+
+
+def _definition(definition: Definition) -> OutlineItem:
+    children = [
+        OutlineItem(
+            callback.event_name or _NO_NAME,
+            OutlineKind.CALLBACK,
+            callback.node.span,
+            name_span(callback.event) if callback.event else Span(callback.node.span.start, callback.node.span.start),
+            _commands_count(len(callback.commands)),
+            tuple(map(_command, callback.commands)),
+        )
+        for callback in definition.callbacks
+    ]
+    kind = OutlineKind.PREREQUISITE
+    return _nested(
+        definition.name or _NO_NAME, kind, definition.node.span, definition.name_span, definition.type, children
+    )
+
+
+def _role(role: TaskRole) -> OutlineItem:
+    children = [_field(entry) for name in (*TYPED_FIELDS, "prerequisites") if (entry := role.field(name))]
+    if commands := role.field("commands"):
+        children.append(
+            _item(commands, OutlineKind.FIELD, _commands_count(len(role.commands)), map(_command, role.commands))
+        )
+    asked = role_resources(role)
+    gpu = f"{asked.gpu} GPU" if asked.gpu is not None else ""
+    told = ", ".join(filter(None, (_tasks(asked.tasks), gpu)))
+    return _item(role.entry, OutlineKind.TASK_ROLE, told, children)
+
+
+def _deployment(deployment: Deployment) -> OutlineItem:
+    children = [_item(entry, OutlineKind.FIELD, _around(deployment, entry.name)) for entry in deployment.role_entries]
+    name = deployment.name_scalar
+    span = deployment.node.span
+    at = name_span(name) if name else Span(span.start, span.start)
+    return _nested(deployment.name or _NO_NAME, OutlineKind.DEPLOYMENT, span, at, "", children)
+
+
+def _around(deployment: Deployment, role: str) -> str:
+    counts = ((len(deployment.commands(role, f"{when}Commands")), when) for when in ("pre", "post"))
+    return ", ".join(f"{number} {when}" for number, when in counts if number)
+
+
+def _extras(job: Job, node: Node) -> Iterator[OutlineItem]:
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        if entry.name == _PLUGINS:
+            yield _item(entry, OutlineKind.SECTION, _count(job.plugins), map(_plugin, job.plugins))
+        elif entry.name == "reference_prerequisites":
+            found = job.reference_prerequisites
+            yield _item(entry, OutlineKind.SECTION, _count(found), map(_definition, found))
+        elif not entry.is_merge:
+            yield _field(entry)
+
+
+def _plugin(plugin: PluginEntry) -> OutlineItem:
+    name = plugin.plugin_scalar
+    at = name_span(name) if name else Span(plugin.node.span.start, plugin.node.span.start)
+    roles = ", ".join(scalar.text for scalar in plugin.task_roles or ())
+    return OutlineItem(plugin.plugin or _NO_NAME, OutlineKind.PLUGIN, plugin.node.span, at, roles)
+
+
+def _command(command: Scalar) -> OutlineItem:
+    line = next((line.strip() for line in command.text.split("\n") if line.strip()), "")
+    at = Span(command.span.start, min(command.span.end, command.span.start + len(line)))
+    return OutlineItem(short(line) or _NO_NAME, OutlineKind.COMMAND, command.span, at)
+
+
+def _field(entry: Entry) -> OutlineItem:
+    return _item(entry, OutlineKind.FIELD, _shown(entry.value))
+
+
+def _item(entry: Entry, kind: OutlineKind, detail: str = "", children: Iterable[OutlineItem] = ()) -> OutlineItem:
+    at = name_span(entry.key) if isinstance(entry.key, Scalar) else entry.key.span
+    return _nested(entry.name or _NO_NAME, kind, entry.span, at, detail, children)
+
+
+def _nested(
+    name: str, kind: OutlineKind, span: Span, at: Span, detail: str, children: Iterable[OutlineItem]
+) -> OutlineItem:
+    """An item with those of its children that stand in it: what an alias or a `<<` brings stands elsewhere."""
+    if not (span.start <= at.start and at.end <= span.end):
+        at = Span(span.start, span.start)
+    inside = (child for child in children if span.start <= child.span.start and child.span.end <= span.end)
+    return OutlineItem(name, kind, span, at, detail, _ordered(inside))
+
+
+def _ordered(items: Iterable[OutlineItem]) -> tuple[OutlineItem, ...]:
+    return tuple(sorted(items, key=lambda item: item.span))
+
+
+def _shown(node: Node) -> str:
+    """A value in a few words: a scalar as written, the names in a list, how many keys there are else."""
+    if isinstance(node, Scalar):
+        return short(node.text.strip())
+    if isinstance(node, Sequence):
+        names = scalars(node)
+        return short(", ".join(name.text for name in names)) if len(names) == len(node.items) else _count(node.items)
+    return short(", ".join(entry.name for entry in node.entries))
+
+
+def _count(things: tuple[object, ...] | list[OutlineItem]) -> str:
+    return str(len(things)) if things else ""
+
+
+def _tasks(number: int) -> str:
+    return f"{number} task{'' if number == 1 else 's'}"
+
+
+def _commands_count(number: int) -> str:
+    return f"{number} command{'' if number == 1 else 's'}"

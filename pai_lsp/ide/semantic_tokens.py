@@ -1,0 +1,161 @@
+"""What the words of a job are, for colours: names and their uses, templates, variables in commands.
+
+The YAML itself is coloured by the editor's grammar; only what a grammar can not know is told here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.content import mapped
+from pai_lsp.frozen import dataclass
+from pai_lsp.ide.token_types import TokenModifier, TokenType
+from pai_lsp.platform import environment_variable
+from pai_lsp.shell import read_script
+from pai_lsp.symbols import SymbolKind
+from pai_lsp.syntax import Scalar, walk
+from pai_lsp.template import ROOTS, TagKind, variables
+from pai_lsp.template_uses import TemplatePlace
+from pai_lsp.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pai_lsp.document import Document
+    from pai_lsp.job import Job
+    from pai_lsp.platform import EnvironmentVariable
+    from pai_lsp.template_uses import TemplateUse
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One word; tokens never overlap."""
+
+    span: Span
+    type: TokenType
+    modifiers: tuple[TokenModifier, ...] = ()
+
+
+_SYMBOLS = {
+    SymbolKind.PREREQUISITE: TokenType.PREREQUISITE,
+    SymbolKind.TASK_ROLE: TokenType.TASK_ROLE,
+    SymbolKind.DEPLOYMENT: TokenType.DEPLOYMENT,
+    SymbolKind.PARAMETER: TokenType.PARAMETER,
+    SymbolKind.SECRET: TokenType.PARAMETER,
+    SymbolKind.PORT: TokenType.PORT,
+    SymbolKind.TEMPLATE_VARIABLE: TokenType.TEMPLATE_VARIABLE,
+}
+
+
+def semantic_tokens(document: Document, span: Span | None = None) -> list[Token]:
+    """The tokens of the document, or those that touch a span, in the order of the text."""
+    found = [*_variables(document), *_templates(document), *_braces(document), *_names(document)]
+    if span is not None:
+        found = [token for token in found if token.span.overlaps(span)]
+    return list(_side_by_side(found))
+
+
+def _names(document: Document) -> Iterator[Token]:
+    for one in document.occurrences:
+        kind = _SYMBOLS.get(one.symbol.kind)
+        if kind is not None:
+            modifiers = (TokenModifier.DECLARATION,) if one.is_definition else ()
+            if one.symbol.kind is SymbolKind.SECRET:
+                modifiers = (*modifiers, TokenModifier.SECRET)
+            yield Token(one.span, kind, modifiers)
+
+
+def _templates(document: Document) -> Iterator[Token]:
+    """The parts of each `<% %>` that somebody fills; what stays as it is looks like the text around it."""
+    for use in document.job.template_uses:
+        if use.place is not TemplatePlace.LITERAL and use.tag.kind is TagKind.NAME and not use.tag.in_section:
+            yield Token(Span(use.span.start, use.span.start + 2), TokenType.DELIMITER)
+            yield Token(Span(use.span.end - 2, use.span.end), TokenType.DELIMITER)
+            yield from _path(use)
+
+
+def _path(use: TemplateUse) -> Iterator[Token]:
+    for number, step in enumerate(use.tag.steps):
+        is_root = number == 0 and step.name in {*ROOTS, "this"}
+        yield Token(use.step_span(number), TokenType.ROOT if is_root else TokenType.MEMBER)
+
+
+def _braces(document: Document) -> Iterator[Token]:
+    """The `{{` and `}}` of declared template variables; the name between them is told as such."""
+    for definition in document.job.definitions:
+        declared = {variable.name for variable in definition.template_variables}
+        for node in walk(definition.node) if declared else ():
+            if not isinstance(node, Scalar) or "{{" not in node.text:
+                continue
+            text = mapped(document.text, node)
+            for variable in variables(node.text):
+                if variable.name in declared:
+                    start, end = variable.span.start, variable.span.end
+                    yield Token(text.span(start, start + 2), TokenType.DELIMITER)
+                    yield Token(text.span(end - 2, end), TokenType.DELIMITER)
+
+
+def _variables(document: Document) -> Iterator[Token]:
+    """Every variable that commands read."""
+    for scalar in _commands(document.job):
+        if "$" in scalar.text:
+            text = mapped(document.text, scalar)
+            for use in read_script(scalar.text).uses:
+                known = environment_variable(use.name) if use.name.startswith(("PAI_", "FC_")) else None
+                yield Token(text.span(use.span.start, use.span.end), TokenType.VARIABLE, _modifiers(known))
+
+
+def _commands(job: Job) -> Iterator[Scalar]:
+    for role in job.task_roles:
+        yield from role.commands
+    for deployment in job.deployments:
+        for entry in deployment.role_entries:
+            yield from deployment.commands(entry.name, "preCommands")
+            yield from deployment.commands(entry.name, "postCommands")
+    for definition in job.definitions:
+        for callback in definition.callbacks:
+            yield from callback.commands
+    for plugin in job.plugins:
+        for callback in plugin.callbacks:
+            yield from callback.commands
+
+
+def _modifiers(known: EnvironmentVariable | None) -> tuple[TokenModifier, ...]:
+    if known is None:
+        return ()
+    is_old = known.status in {"deprecated", "removed"}
+    return (TokenModifier.PLATFORM, TokenModifier.DEPRECATED) if is_old else (TokenModifier.PLATFORM,)
+
+
+def _side_by_side(tokens: Iterable[Token]) -> Iterator[Token]:
+    """The tokens cut so that none overlaps: one inside another takes its part of it.
+
+    Of two on one place the last counts; one that only half overlaps another is left out.
+    """
+    order = sorted(
+        ((token.span.start, -token.span.end, number, token) for number, token in enumerate(tokens) if len(token.span)),
+        key=lambda item: item[:3],
+    )
+    open_ones: list[Token] = []
+    at = 0
+
+    def part(token: Token, end: int) -> Iterator[Token]:
+        start = max(at, token.span.start)
+        if start < end:
+            yield Token(Span(start, end), token.type, token.modifiers)
+
+    for start, _, _, token in order:
+        while open_ones and open_ones[-1].span.end <= start:
+            closed = open_ones.pop()
+            yield from part(closed, closed.span.end)
+            at = max(at, closed.span.end)
+        if open_ones:
+            if token.span.end > open_ones[-1].span.end:
+                continue
+            yield from part(open_ones[-1], start)
+        at = max(at, start)
+        open_ones.append(token)
+    while open_ones:
+        closed = open_ones.pop()
+        yield from part(closed, closed.span.end)
+        at = max(at, closed.span.end)
