@@ -14,7 +14,8 @@ from pai_lsp.commands.targets import STANDARD_INPUT, Configurations
 from pai_lsp.diagnostic import Diagnostic, Severity
 from pai_lsp.document import Document, check
 from pai_lsp.expand.as_is import released_run
-from pai_lsp.expand.effective import CANNOT_BE_EXPANDED, effective_job
+from pai_lsp.expand.effective import effective_job
+from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.released_commands import role_values
 from pai_lsp.expand.script import effective_parts, released_script, script
 from pai_lsp.expand.write import expanded
@@ -135,7 +136,7 @@ def _expanded(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
 
 def _run_result(run: ReleasedRun, form: str, arguments: argparse.Namespace) -> _Result:
     if run.stops:
-        problems = (Diagnostic(CANNOT_BE_EXPANDED, Severity.ERROR, stop.span, stop.message) for stop in run.stops)
+        problems = (problem(CANNOT_BE_EXPANDED, stop.span, stop.message) for stop in run.stops)
         return _Result(None, tuple(problems))
     roles = {name: role for name, role in run.roles.items() if arguments.task_role in {None, name}}
     if form == "script":

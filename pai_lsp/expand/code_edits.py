@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.definition import Origin
-from pai_lsp.expand.effective import Moment, Prerequisite, effective_job
+from pai_lsp.expand.callbacks import Moment
+from pai_lsp.expand.effective import Prerequisite, effective_job
 from pai_lsp.expand.filling import step_value
 from pai_lsp.expand.released_commands import role_values
 from pai_lsp.expand.released_form import cmd_plugins, free_name

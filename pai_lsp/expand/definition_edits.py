@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.definition import Definition
-    from pai_lsp.expand.effective import CmdPluginEntry, Commands, Prerequisite
+    from pai_lsp.expand.callbacks import Commands
+    from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
     from pai_lsp.syntax import Entry
 
 # The items of a callback in their released form, by identity of its `Commands`.

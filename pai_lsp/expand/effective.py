@@ -7,18 +7,19 @@ a task role" and "Events".
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.addresses import looks_like_address
-from pai_lsp.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition
-from pai_lsp.diagnostic import Diagnostic, Related, Severity
-from pai_lsp.expand.filling import step_text, unfilled
-from pai_lsp.frozen import dataclass, field
+from pai_lsp.definition import CMD_PLUGIN, Definition
+from pai_lsp.diagnostic import Diagnostic, Related
+from pai_lsp.expand.callbacks import CommandItem, Commands, Moment, ignores_failure, items_at, read_commands
+from pai_lsp.expand.filling import unfilled
+from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, problem
+from pai_lsp.expand.storages import Storage, is_storage, needed_storages
+from pai_lsp.frozen import dataclass
 from pai_lsp.lookup import LookupState
-from pai_lsp.platform import events
 from pai_lsp.requirements import MAX_STEPS, expansion
-from pai_lsp.syntax import Mapping, Node, Scalar, Sequence, walk
+from pai_lsp.syntax import Mapping, Scalar, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,53 +27,6 @@ if TYPE_CHECKING:
     from pai_lsp.job import Job, PluginEntry, TaskRole
     from pai_lsp.requirements import Cycle, Link, Step
     from pai_lsp.text import Span
-
-# The codes of what is no other rule's finding: something is wrong or unknown; a released cluster has no form for it.
-CANNOT_BE_EXPANDED = "cannot-be-expanded"
-CANNOT_BE_EXPRESSED = "cannot-be-expressed"
-
-
-class Moment(Enum):
-    """When commands run; the values are the protocol's events."""
-
-    START = "taskStarts"
-    SUCCESS = "taskSucceeds"
-    FAILURE = "taskFails"
-    EXIT = "containerExit"
-
-
-_PRE_AND_POST = {"preCommands": Moment.START, "postCommands": Moment.SUCCESS}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CommandItem:
-    """One command of a callback: its text with variables filled, and the scalar it is written as."""
-
-    text: str
-    scalar: Scalar
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Commands:
-    """The commands of one callback, or of `preCommands` or `postCommands`.
-
-    callback: the callback's mapping; None for the other two.
-    place: the list in which the items stand, or the single text in its place.
-    """
-
-    moment: Moment
-    items: tuple[CommandItem, ...]
-    callback: Mapping | None
-    place: Node
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Storage:
-    """A storage that a prerequisite needs; `span` is where the job says so, or names what says so in another file."""
-
-    name: str
-    mount_path: str
-    span: Span
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,7 +97,7 @@ class EffectiveJob:
     """All task roles; `problems` are what keeps the job from being expanded."""
 
     roles: tuple[EffectiveRole, ...]
-    problems: tuple[Diagnostic, ...] = field(default=())
+    problems: tuple[Diagnostic, ...] = ()
 
     @property
     def prerequisites(self) -> tuple[Prerequisite, ...]:
@@ -157,23 +111,9 @@ def effective_job(job: Job) -> EffectiveJob:
     if job.syntax.problems:
         return EffectiveJob(
             (),
-            tuple(
-                Diagnostic(problem.kind.value, Severity.ERROR, problem.span, problem.message)
-                for problem in job.syntax.problems
-            ),
+            tuple(problem(one.kind.value, one.span, one.message) for one in job.syntax.problems),
         )
     return _Reader(job).read()
-
-
-def ignores_failure(node: Mapping) -> bool:
-    """Whether a prerequisite or plugin entry says that its commands may fail."""
-    policy = node.get("failurePolicy")
-    return isinstance(policy, Scalar) and policy.text.lower() == "ignore"
-
-
-def items_at(commands: tuple[Commands, ...], moment: Moment) -> tuple[CommandItem, ...]:
-    """The items of all commands that run at one moment."""
-    return tuple(item for one in commands if one.moment is moment for item in one.items)
 
 
 class _Reader:
@@ -190,7 +130,7 @@ class _Reader:
     def read(self) -> EffectiveJob:
         for plugin in self._job.plugins:
             if plugin.plugin in {"cmd", CMD_PLUGIN} and isinstance(plugin.parameters, Mapping):
-                commands = tuple(self._commands(plugin.parameters, None, None))
+                commands = tuple(read_commands(plugin.parameters, None, None, self._problem))
                 self._plugins.append(CmdPluginEntry(plugin, commands))
             else:
                 self._plugins.append(plugin)
@@ -226,69 +166,16 @@ class _Reader:
         definition = step.definition
         is_own = not self._job.require_graph.is_outside(definition)
         where = None if is_own else entry.reference.span
-        plugin = definition.extended_plugin
-        storages = list(self._required_storages(step, where))
-        if plugin in STORAGE_PLUGINS or (definition.type == "storage" and plugin is None):
-            storages.append(_own_storage(step, where))
-            plugin = None
+        plugin = None if is_storage(definition) else definition.extended_plugin
+        storages = tuple(needed_storages(step, where, self._problem))
         for scalar in _filled_scalars(definition.node):
             self._unfilled(scalar, step, where)
         commands: tuple[Commands, ...] = ()
         if plugin == "cmd" and definition.type != "dockerimage":
             params = definition.node.get("plugin_params")
             holder = params if isinstance(params, Mapping) else definition.node
-            commands = tuple(self._commands(holder, step, where))
-        return Prerequisite(step, plugin, commands, tuple(storages), entry, is_own)
-
-    def _required_storages(self, step: Step, where: Span | None) -> Iterator[Storage]:
-        node = step.definition.node.get("requireStorages")
-        for item in node.items if isinstance(node, Sequence) else ():
-            name = item.get("name") if isinstance(item, Mapping) else None
-            if not isinstance(item, Mapping) or not isinstance(name, Scalar) or not name.text:
-                self._problem(CANNOT_BE_EXPANDED, where or item.span, "a storage needs a name")
-                continue
-            mount = item.get("mountPath")
-            named = step_text(name.text, step)
-            path = step_text(mount.text, step) if isinstance(mount, Scalar) and mount.text else f"/mnt/{named}"
-            yield Storage(named, path, where or item.span)
-
-    def _commands(self, holder: Mapping, step: Step | None, where: Span | None) -> Iterator[Commands]:
-        """The commands in a plugin's parameters; `where` is the place in the job of what stands in another file."""
-        for name, moment in _PRE_AND_POST.items():
-            if (node := holder.get(name)) is not None:
-                yield Commands(moment, self._items(node, step, where), None, node)
-        callbacks = holder.get("callbacks")
-        if callbacks is None:
-            return
-        if not isinstance(callbacks, Sequence):
-            self._broken(callbacks, where, "'callbacks' must be a list")
-            return
-        for callback in callbacks.items:
-            event = callback.get("event") if isinstance(callback, Mapping) else None
-            node = callback.get("commands") if isinstance(callback, Mapping) else None
-            if not isinstance(callback, Mapping) or not isinstance(event, Scalar) or node is None:
-                self._broken(callback, where, "a callback needs an 'event' and 'commands'")
-                continue
-            known = events().get(event.text)
-            if known is None:
-                self._problem(
-                    "invalid-event", where or event.span, f"'{event.text}' is no event; its commands would never run"
-                )
-                continue
-            yield Commands(Moment(known.replacement or known.name), self._items(node, step, where), callback, node)
-
-    def _items(self, node: Node, step: Step | None, where: Span | None) -> tuple[CommandItem, ...]:
-        """The items of a list of commands, a single text standing for a list of one; null is no command."""
-        if isinstance(node, Mapping):
-            self._broken(node, where, "'commands' must be a list of texts")
-            return ()
-        found: list[CommandItem] = []
-        for item in node.items if isinstance(node, Sequence) else (node,):
-            if not isinstance(item, Scalar):
-                self._broken(item, where, "a command must be a text; quote it")
-            elif item.value is not None:
-                found.append(CommandItem(step_text(item.text, step) if step else item.text, item))
-        return tuple(found)
+            commands = tuple(read_commands(holder, step, where, self._problem))
+        return Prerequisite(step, plugin, commands, storages, entry, is_own)
 
     def _unfilled(self, scalar: Scalar, step: Step, where: Span | None) -> None:
         for written in unfilled(scalar.text, step):
@@ -298,9 +185,6 @@ class _Reader:
             else:
                 code, message = CANNOT_BE_EXPANDED, f"{written} finds nothing in '{name}' nor in what it requires"
             self._problem(code, where or scalar.span, message)
-
-    def _broken(self, node: Node, where: Span | None, message: str) -> None:
-        self._problem(CANNOT_BE_EXPANDED, where or node.span, message)
 
     def _unresolved(self, link: Link, entries: dict[int, Link]) -> None:
         name = link.reference.name
@@ -322,12 +206,14 @@ class _Reader:
         entry = entries.get(id(link))
         if entry is None:
             self._problem(code, link.reference.span, message)
+        elif link.path is None:
+            self._problem(code, entry.reference.span, message)
         else:
             related = Related(link.reference.span, "required here", link.path)
             self._problem(code, entry.reference.span, message, related)
 
     def _problem(self, code: str, span: Span, message: str, *related: Related) -> None:
-        self._problems.setdefault((code, span), Diagnostic(code, Severity.ERROR, span, message, related=related))
+        self._problems.setdefault((code, span), problem(code, span, message, *related))
 
 
 def _is_for(plugin: CmdPluginEntry | PluginEntry, role: TaskRole) -> bool:
@@ -359,14 +245,3 @@ def _filled_scalars(node: Mapping) -> Iterator[Scalar]:
             yield from (
                 one for one in walk(entry.value) if isinstance(one, Scalar) and ("{{" in one.text or "<%" in one.text)
             )
-
-
-def _own_storage(step: Step, where: Span | None) -> Storage:
-    """The storage that a definition of a storage plugin is. Source: openpai, issues 5145 and 5345."""
-    definition = step.definition
-    name = definition.parameter("config") or definition.parameter("name") or definition.node.entry("name")
-    mount = definition.parameter("mountPath") or definition.parameter("mountPoint")
-    named = step_text(name.value.text, step) if name and isinstance(name.value, Scalar) else definition.name
-    path = step_text(mount.value.text, step) if mount and isinstance(mount.value, Scalar) else ""
-    path = path or f"/mnt/{named}"
-    return Storage(named, path, where or definition.name_span)

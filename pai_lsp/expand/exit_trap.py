@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.expand.effective import Moment
+from pai_lsp.expand.callbacks import Moment
 from pai_lsp.frozen import dataclass
 
 if TYPE_CHECKING:

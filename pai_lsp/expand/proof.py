@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.diagnostic import Diagnostic, Severity
 from pai_lsp.expand.as_is import command_source, released_run
-from pai_lsp.expand.effective import CANNOT_BE_EXPANDED, Moment, Prerequisite, effective_job
+from pai_lsp.expand.callbacks import Moment
+from pai_lsp.expand.effective import Prerequisite, effective_job
 from pai_lsp.expand.javascript import trim
+from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.released_form import cmd_plugins
 from pai_lsp.job import Job
 from pai_lsp.syntax import parse
@@ -18,6 +19,7 @@ from pai_lsp.syntax import parse
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from pai_lsp.diagnostic import Diagnostic
     from pai_lsp.expand.definition_edits import Items
     from pai_lsp.expand.effective import EffectiveRole
     from pai_lsp.expand.released_form import ReleasedForm
@@ -87,4 +89,4 @@ def _stops(after: Job, form: ReleasedForm) -> Iterator[Diagnostic]:
 
 
 def _problem(span: Span, message: str) -> Diagnostic:
-    return Diagnostic(CANNOT_BE_EXPANDED, Severity.ERROR, span, message)
+    return problem(CANNOT_BE_EXPANDED, span, message)

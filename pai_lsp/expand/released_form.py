@@ -10,7 +10,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pai_lsp.definition import LEGACY_TYPES, Origin
-from pai_lsp.expand.effective import CmdPluginEntry, Moment
+from pai_lsp.expand.callbacks import Moment
+from pai_lsp.expand.effective import CmdPluginEntry
 from pai_lsp.frozen import dataclass
 from pai_lsp.platform import events
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.diagnostic import Diagnostic, Severity
-from pai_lsp.expand.effective import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, CmdPluginEntry, Moment, Prerequisite
+from pai_lsp.expand.callbacks import Moment
+from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
 from pai_lsp.expand.exit_trap import Hook, exit_trap
+from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, problem
 from pai_lsp.expand.released_commands import CanNotExpressError, FindsNothingError, command_text
 from pai_lsp.frozen import dataclass
 from pai_lsp.template import OPENING
@@ -15,7 +16,9 @@ from pai_lsp.template import OPENING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pai_lsp.expand.effective import CommandItem, EffectiveRole
+    from pai_lsp.diagnostic import Diagnostic
+    from pai_lsp.expand.callbacks import CommandItem
+    from pai_lsp.expand.effective import EffectiveRole
     from pai_lsp.expand.released_commands import RoleValues
     from pai_lsp.job import Job
     from pai_lsp.text import Span
@@ -77,9 +80,9 @@ def _text(
     try:
         return command_text([item.text for item in items], values)
     except FindsNothingError as error:
-        report(Diagnostic(CANNOT_BE_EXPANDED, Severity.ERROR, place_of(source, items), str(error)))
+        report(problem(CANNOT_BE_EXPANDED, place_of(source, items), str(error)))
     except CanNotExpressError as error:
-        report(Diagnostic(CANNOT_BE_EXPRESSED, Severity.ERROR, place_of(source, items), str(error)))
+        report(problem(CANNOT_BE_EXPRESSED, place_of(source, items), str(error)))
     return ""
 
 
@@ -114,4 +117,4 @@ def _check_commands(job: Job, role: EffectiveRole, hooks: list[Hook], report: Ca
         start = found.start() + len(found[0]) - len(found[0].lstrip(" \t\n;&|({"))
         span = text.span(start, found.end())
         message = f"this takes the place of the EXIT trap that runs {events}"
-        report(Diagnostic(CANNOT_BE_EXPRESSED, Severity.ERROR, span, message))
+        report(problem(CANNOT_BE_EXPRESSED, span, message))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.expand.as_is import command_source, server_values
-from pai_lsp.expand.effective import CmdPluginEntry, Moment, Prerequisite, effective_job
+from pai_lsp.expand.callbacks import Moment
+from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite, effective_job
 from pai_lsp.expand.released_commands import role_values, shown_text
 from pai_lsp.expand.role_commands import owner
 from pai_lsp.expand.server_rendering import rendered

@@ -1,23 +1,69 @@
-"""The storages that prerequisites need, and everything else that expansion changes under `extras`."""
+"""The storages that prerequisites need, and what of them the job must mount.
+
+Source of the forms: openpai, issues 5345 (`requireStorages`, the plugin `pvc_storage`) and 5145 (type `storage`).
+"""
 
 from __future__ import annotations
 
 import posixpath
 from typing import TYPE_CHECKING
 
-from pai_lsp.diagnostic import Diagnostic, Related, Severity
-from pai_lsp.edits import insert_entry, remove_entry
-from pai_lsp.expand.effective import Storage
-from pai_lsp.expand.tree_edits import column, items_behind, without_entries, without_items
-from pai_lsp.expand.yaml_text import entry_lines, flow_value, indented
+from pai_lsp.definition import STORAGE_PLUGINS
+from pai_lsp.diagnostic import Diagnostic, Related
+from pai_lsp.expand.filling import step_text
+from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, problem
+from pai_lsp.frozen import dataclass
 from pai_lsp.syntax import Mapping, Scalar, Sequence
-from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
+    from pai_lsp.definition import Definition
+    from pai_lsp.expand.problem import Report
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Entry
+    from pai_lsp.requirements import Step
+    from pai_lsp.text import Span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Storage:
+    """A storage that a prerequisite needs; `span` is where the job says so, or names what says so in another file."""
+
+    name: str
+    mount_path: str
+    span: Span
+
+
+def is_storage(definition: Definition) -> bool:
+    """Whether a definition is a storage itself, and runs nothing."""
+    plugin = definition.extended_plugin
+    return plugin in STORAGE_PLUGINS or (definition.type == "storage" and plugin is None)
+
+
+def needed_storages(step: Step, where: Span | None, report: Report) -> Iterator[Storage]:
+    """What a definition needs to be mounted; `where` is the place in the job of one in another file."""
+    node = step.definition.node.get("requireStorages")
+    for item in node.items if isinstance(node, Sequence) else ():
+        name = item.get("name") if isinstance(item, Mapping) else None
+        if not isinstance(item, Mapping) or not isinstance(name, Scalar) or not name.text:
+            report(CANNOT_BE_EXPANDED, where or item.span, "a storage needs a name")
+            continue
+        mount = item.get("mountPath")
+        named = step_text(name.text, step)
+        path = step_text(mount.text, step) if isinstance(mount, Scalar) and mount.text else f"/mnt/{named}"
+        yield Storage(named, path, where or item.span)
+    if is_storage(step.definition):
+        yield _own_storage(step, where)
+
+
+def _own_storage(step: Step, where: Span | None) -> Storage:
+    """The storage that a definition is."""
+    definition = step.definition
+    name = definition.parameter("config") or definition.parameter("name") or definition.node.entry("name")
+    mount = definition.parameter("mountPath") or definition.parameter("mountPoint")
+    named = step_text(name.value.text, step) if name and isinstance(name.value, Scalar) else definition.name
+    path = step_text(mount.value.text, step) if mount and isinstance(mount.value, Scalar) else ""
+    return Storage(named, path or f"/mnt/{named}", where or definition.name_span)
 
 
 def merged_storages(job: Job, needed: Iterable[Storage]) -> tuple[tuple[Storage, ...], tuple[Diagnostic, ...]]:
@@ -42,7 +88,7 @@ def merged_storages(job: Job, needed: Iterable[Storage]) -> tuple[tuple[Storage,
                     else f"'{storage.mount_path}' is where the storage '{other.name}' is mounted, not '{storage.name}'"
                 )
                 related = (Related(other.span, "the other one"),) if other.span != storage.span else ()
-                problems.append(Diagnostic("storage-conflict", Severity.ERROR, storage.span, message, related=related))
+                problems.append(problem("storage-conflict", storage.span, message, *related))
                 break
         else:
             known.append(storage)
@@ -59,53 +105,3 @@ def _mounted(job: Job) -> Iterator[Storage]:
             mount = item.get("mountPath")
             path = mount.text if isinstance(mount, Scalar) and mount.text else f"/mnt/{name.text}"
             yield Storage(name.text, path, item.span)
-
-
-def extras_edits(
-    job: Job,
-    storages: tuple[Storage, ...],
-    removed: Collection[str],
-    removed_plugins: tuple[Entry, Collection[int]] | None,
-) -> tuple[TextEdit, ...]:
-    """Take keys and plugin entries out of `extras`, and put storages in."""
-    section, extras = job.section("extras"), job.extras
-    values = [{"name": one.name, "mountPath": one.mount_path} for one in storages]
-    if extras is None or section is None:
-        return (_at_the_end(job.text, entry_lines("extras", {"storages": values})),) if values else ()
-    text = job.text
-    gone = [entry for name in removed if (entry := extras.own(name))]
-    edits: list[TextEdit] = []
-    if removed_plugins is not None:
-        entry, numbers = removed_plugins
-        if isinstance(entry.value, Sequence) and len(numbers) < len(entry.value.items):
-            edits += without_items(text, entry.value, numbers)
-        else:
-            gone.append(entry)
-    kept = [entry for entry in extras.entries if not any(entry is one for one in gone)]
-    listed = extras.entry("storages")
-    if values and listed is not None:
-        edits += _more_storages(text, listed, values)
-    elif values:
-        lines = [f"storages: {flow_value(values)}"] if extras.is_flow else entry_lines("storages", values)
-        if kept:
-            edits.append(insert_entry(text, extras, "\n".join(lines), kept[-1]))
-        else:
-            pad = " " * column(text, extras.entries[0].key.span.start)
-            first, *rest = lines
-            span = Span(extras.entries[0].key.span.start, extras.entries[-1].span.end)
-            return (*edits, TextEdit(span, "\n".join([first, *indented(rest, pad)])))
-    if not kept and job.root is not None:
-        return (*edits, *remove_entry(text, job.root, section)) if gone else tuple(edits)
-    return (*edits, *without_entries(text, extras, gone))
-
-
-def _more_storages(text: str, listed: Entry, values: list[dict[str, str]]) -> tuple[TextEdit, ...]:
-    node = listed.value
-    if isinstance(node, Sequence) and node.items:
-        return items_behind(text, node, values)
-    return (TextEdit(node.span, flow_value(values)),)
-
-
-def _at_the_end(text: str, lines: list[str]) -> TextEdit:
-    break_before = "" if text.endswith("\n") or not text else "\n"
-    return TextEdit(Span(len(text), len(text)), break_before + "".join(f"{line}\n" for line in lines))

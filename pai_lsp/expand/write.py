@@ -10,16 +10,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.definition import PLUGIN_PREFIX, TYPED_FIELDS
-from pai_lsp.diagnostic import Diagnostic, Severity
 from pai_lsp.edits import line_end
 from pai_lsp.expand.definition_edits import definition_edits, new_definition, plugin_edits
-from pai_lsp.expand.effective import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, CmdPluginEntry, effective_job
+from pai_lsp.expand.effective import CmdPluginEntry, effective_job
+from pai_lsp.expand.extras_edits import extras_edits
+from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, problem
 from pai_lsp.expand.proof import differences
 from pai_lsp.expand.released_commands import CanNotExpressError, callback_items, role_values
 from pai_lsp.expand.released_form import CALLBACK_MOMENTS, cmd_plugins, is_extended, released_form
 from pai_lsp.expand.role_commands import AddedCommands, added_commands, place_of
 from pai_lsp.expand.role_list import role_list_edits
-from pai_lsp.expand.storages import extras_edits, merged_storages
+from pai_lsp.expand.storages import merged_storages
 from pai_lsp.expand.tree_edits import items_behind, items_in_front, without_items
 from pai_lsp.expand.yaml_text import indented, item_lines, scalar_line
 from pai_lsp.frozen import dataclass
@@ -29,6 +30,7 @@ from pai_lsp.text import Span, TextEdit, apply_edits
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
+    from pai_lsp.diagnostic import Diagnostic
     from pai_lsp.expand.effective import EffectiveJob, EffectiveRole, Prerequisite
     from pai_lsp.expand.role_commands import Source
     from pai_lsp.job import Job, TaskRole
@@ -105,7 +107,7 @@ class _Writer:
             return ""
 
     def _problem(self, span: Span, message: str) -> None:
-        self.problems.append(Diagnostic(CANNOT_BE_EXPANDED, Severity.ERROR, span, message))
+        self.problems.append(problem(CANNOT_BE_EXPANDED, span, message))
 
     def _edit(self, edits: Iterable[TextEdit]) -> None:
         self._edits.update(dict.fromkeys(edits))
@@ -116,7 +118,7 @@ class _Writer:
         if known == texts:
             return known is texts
         message = f"'{role.name}' shares its {what} with a task role that needs other ones"
-        self.problems.append(Diagnostic(CANNOT_BE_EXPRESSED, Severity.ERROR, role.name_span, message))
+        self.problems.append(problem(CANNOT_BE_EXPRESSED, role.name_span, message))
         return False
 
     def _plugins_to_inline(self) -> dict[int, CmdPluginEntry]:

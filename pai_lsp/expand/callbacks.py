@@ -1,0 +1,109 @@
+"""The commands of a `cmd` plugin and when they run, in whatever form they are written.
+
+Source of the events: docs/protocol.md, "Events"; of the parameters: openpai-runtime, src/plugins/cmd/init.py.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from pai_lsp.expand.filling import step_text
+from pai_lsp.expand.problem import CANNOT_BE_EXPANDED
+from pai_lsp.frozen import dataclass
+from pai_lsp.platform import events
+from pai_lsp.syntax import Mapping, Node, Scalar, Sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.expand.problem import Report
+    from pai_lsp.requirements import Step
+    from pai_lsp.text import Span
+
+
+class Moment(Enum):
+    """When commands run; the values are the protocol's events."""
+
+    START = "taskStarts"
+    SUCCESS = "taskSucceeds"
+    FAILURE = "taskFails"
+    EXIT = "containerExit"
+
+
+_PRE_AND_POST = {"preCommands": Moment.START, "postCommands": Moment.SUCCESS}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CommandItem:
+    """One command of a callback: its text with variables filled, and the scalar it is written as."""
+
+    text: str
+    scalar: Scalar
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Commands:
+    """The commands of one callback, or of `preCommands` or `postCommands`.
+
+    callback: the callback's mapping; None for the other two.
+    place: the list in which the items stand, or the single text in its place.
+    """
+
+    moment: Moment
+    items: tuple[CommandItem, ...]
+    callback: Mapping | None
+    place: Node
+
+
+def read_commands(holder: Mapping, step: Step | None, where: Span | None, report: Report) -> Iterator[Commands]:
+    """The commands in a plugin's parameters.
+
+    step: fills what the extended protocol fills; None for a plugin of `extras`, where nothing is.
+    where: the place in the job of what stands in another file; None for the job's own.
+    """
+    for name, moment in _PRE_AND_POST.items():
+        if (node := holder.get(name)) is not None:
+            yield Commands(moment, _items(node, step, where, report), None, node)
+    callbacks = holder.get("callbacks")
+    if callbacks is not None and not isinstance(callbacks, Sequence):
+        report(CANNOT_BE_EXPANDED, where or callbacks.span, "'callbacks' must be a list")
+    for callback in callbacks.items if isinstance(callbacks, Sequence) else ():
+        event = callback.get("event") if isinstance(callback, Mapping) else None
+        node = callback.get("commands") if isinstance(callback, Mapping) else None
+        if not isinstance(callback, Mapping) or not isinstance(event, Scalar) or node is None:
+            report(CANNOT_BE_EXPANDED, where or callback.span, "a callback needs an 'event' and 'commands'")
+            continue
+        known = events().get(event.text)
+        if known is None:
+            report("invalid-event", where or event.span, f"'{event.text}' is no event; its commands would never run")
+            continue
+        yield Commands(Moment(known.replacement or known.name), _items(node, step, where, report), callback, node)
+
+
+def items_at(commands: tuple[Commands, ...], moment: Moment) -> tuple[CommandItem, ...]:
+    """The items of all commands that run at one moment."""
+    return tuple(item for one in commands if one.moment is moment for item in one.items)
+
+
+def ignores_failure(node: Mapping) -> bool:
+    """Whether a prerequisite or plugin entry says that its commands may fail.
+
+    Source: openpai-runtime, src/plugins/plugin_utils.py, inject_commands.
+    """
+    policy = node.get("failurePolicy")
+    return isinstance(policy, Scalar) and policy.text.lower() == "ignore"
+
+
+def _items(node: Node, step: Step | None, where: Span | None, report: Report) -> tuple[CommandItem, ...]:
+    """The items of a list of commands, a single text standing for a list of one; null is no command."""
+    if isinstance(node, Mapping):
+        report(CANNOT_BE_EXPANDED, where or node.span, "'commands' must be a list of texts")
+        return ()
+    found: list[CommandItem] = []
+    for item in node.items if isinstance(node, Sequence) else (node,):
+        if not isinstance(item, Scalar):
+            report(CANNOT_BE_EXPANDED, where or item.span, "a command must be a text; quote it")
+        elif item.value is not None:
+            found.append(CommandItem(step_text(item.text, step) if step else item.text, item))
+    return tuple(found)
