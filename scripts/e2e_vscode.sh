@@ -34,7 +34,7 @@ scripts/npm_packages.sh vscode-extension || lacking "the packages of the extensi
 
 echo "-- the extension's source"
 (cd vscode-extension && node node_modules/typescript/bin/tsc --noEmit && node node_modules/eslint/bin/eslint.js . \
-  && node node_modules/prettier/bin/prettier.cjs --check --log-level warn .)
+  && node node_modules/prettier/bin/prettier.cjs --config .prettierrc.json --check --log-level warn . ../tests/e2e/vscode/*.mjs)
 vsix=$(scripts/build_vsix.sh)
 
 E2E_CODE_SERVER=$PWD/.venvs/code-server

@@ -3,6 +3,8 @@
  * not have the expected form is undefined here, and never a surprise later.
  */
 
+import type { MarketplaceStatus } from "./server/state";
+
 /** A text to be shown, and the language that it is coloured in. */
 export interface TextAnswer {
   readonly text: string;
@@ -26,12 +28,6 @@ export interface Item {
   readonly type: string;
   readonly summary: string;
   readonly variables: readonly Variable[];
-}
-
-/** What the marketplace holds, and what is to be known about it, such as a source that can not be reached. */
-export interface Listing {
-  readonly items: readonly Item[];
-  readonly notes: readonly string[];
 }
 
 /** A job to begin with. */
@@ -62,16 +58,13 @@ export function expansion(answer: unknown): Expansion | undefined {
   return Array.isArray(findings) ? { findings: findings.map(message).filter((line) => line !== "") } : undefined;
 }
 
-/** A bare list of items is a listing without notes. */
-export function listing(answer: unknown): Listing | undefined {
-  const { items, notes } = Array.isArray(answer) ? { items: answer, notes: [] } : fields(answer);
-  if (!Array.isArray(items)) {
-    return undefined;
-  }
-  return {
-    items: items.map(item).filter((one) => one !== undefined),
-    notes: Array.isArray(notes) ? notes.map(message).filter((line) => line !== "") : [],
-  };
+export function listing(answer: unknown): readonly Item[] | undefined {
+  return Array.isArray(answer) ? answer.map(item).filter((one) => one !== undefined) : undefined;
+}
+
+export function marketplaceStatus(answer: unknown): MarketplaceStatus | undefined {
+  const { state, note } = fields(answer);
+  return typeof state === "string" ? { state, note: string(note) } : undefined;
 }
 
 export function templates(answer: unknown): readonly Template[] | undefined {

@@ -15,6 +15,7 @@ export const SERVER_COMMANDS = {
   "pai-lsp.expand": "expand a job",
   "pai-lsp.marketplace.list": "list the marketplace",
   "pai-lsp.marketplace.insert": "insert from the marketplace",
+  "pai-lsp.marketplace.refresh": "ask the marketplace again",
   "pai-lsp.explain": "explain a finding",
   "pai-lsp.templates": "offer templates",
 } as const;

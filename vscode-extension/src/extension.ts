@@ -6,7 +6,7 @@ import { telling } from "./ask";
 import { expandJob } from "./commands/expand";
 import { Explanations } from "./commands/explain";
 import { Graphs } from "./commands/graph";
-import { insertFromMarketplace } from "./commands/marketplace";
+import { insertFromMarketplace, refreshMarketplace } from "./commands/marketplace";
 import { newJob } from "./commands/newJob";
 import { Previews } from "./commands/preview";
 import { Controller } from "./server/controller";
@@ -46,6 +46,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
     command("showGraph", (job) => graphs.show(job)),
     command("expand", (job) => expandJob(controller, job)),
     command("insertFromMarketplace", () => insertFromMarketplace(controller)),
+    command("refreshMarketplace", () => refreshMarketplace(controller)),
     command("newJob", () => newJob(controller)),
     command("explainFinding", (code) => explanations.show(code)),
     command("restartServer", () => controller.restart()),

@@ -58,7 +58,11 @@ export function editorHome(settings = {}) {
 /** Install a .vsix as a person does. */
 export function installExtension(home, vsix) {
   const words = [ENTRY, ...folders(home), "--install-extension", vsix];
-  const ended = spawnSync(process.execPath, words, { env: environment(home), encoding: "utf8", timeout: 60_000 });
+  const ended = spawnSync(process.execPath, words, {
+    env: environment(home),
+    encoding: "utf8",
+    timeout: 60_000,
+  });
   if (ended.status !== 0) {
     throw new Error(`the extension can not be installed: ${ended.stdout}${ended.stderr}`);
   }
@@ -82,7 +86,11 @@ export async function startEditor({ home, folder, file, searchPath, asksTrust = 
   const log = fs.openSync(path.join(home.home, "code-server.log"), "a");
   const server = spawn(process.execPath, words, {
     // VSCODE_CLI: take this environment as it is, and not that of a login shell.
-    env: { ...environment(home), VSCODE_CLI: "1", ...(searchPath ? { PATH: searchPath } : {}) },
+    env: {
+      ...environment(home),
+      VSCODE_CLI: "1",
+      ...(searchPath ? { PATH: searchPath } : {}),
+    },
     stdio: ["ignore", log, log],
     detached: true,
   });
@@ -97,17 +105,29 @@ export async function startEditor({ home, folder, file, searchPath, asksTrust = 
   process.on("exit", stopServer);
   try {
     await answering(`http://127.0.0.1:${port}/healthz`, server);
-    const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"] });
-    const context = await browser.newContext({ viewport: { width: 1200, height: 720 } });
+    const browser = await chromium.launch({
+      executablePath: CHROMIUM,
+      args: ["--no-sandbox", "--disable-gpu"],
+    });
+    const context = await browser.newContext({
+      viewport: { width: 1200, height: 720 },
+    });
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     const page = await context.newPage();
     page.setDefaultTimeout(30_000);
     page.on("console", (message) => {
       fs.appendFileSync(path.join(home.home, "browser.log"), `${message.type()} ${message.text()}\n`);
     });
-    const uri = (name) => ({ scheme: "vscode-remote", authority: `127.0.0.1:${port}`, path: name });
+    const uri = (name) => ({
+      scheme: "vscode-remote",
+      authority: `127.0.0.1:${port}`,
+      path: name,
+    });
     if (developed) {
-      await developing(page, { extensions: [uri(developed)], extensionTestsPath: uri(tests) });
+      await developing(page, {
+        extensions: [uri(developed)],
+        extensionTestsPath: uri(tests),
+      });
     }
     const payload = file ? [["openFile", `vscode-remote://127.0.0.1:${port}${path.join(folder, file)}`]] : [];
     const address = new URL(`http://127.0.0.1:${port}/`);
@@ -121,7 +141,13 @@ export async function startEditor({ home, folder, file, searchPath, asksTrust = 
       await browser.close();
       stopServer();
     };
-    return { page, open, close, home, log: () => fs.readFileSync(path.join(home.home, "code-server.log"), "utf8") };
+    return {
+      page,
+      open,
+      close,
+      home,
+      log: () => fs.readFileSync(path.join(home.home, "code-server.log"), "utf8"),
+    };
   } catch (error) {
     stopServer();
     throw error;
@@ -140,7 +166,10 @@ async function developing(page, options) {
         document.readyState === "interactive" && document.getElementById("vscode-workbench-web-configuration");
       if (element) {
         const settings = JSON.parse(element.getAttribute("data-settings"));
-        settings.developmentOptions = { ...settings.developmentOptions, ...developmentOptions };
+        settings.developmentOptions = {
+          ...settings.developmentOptions,
+          ...developmentOptions,
+        };
         element.setAttribute("data-settings", JSON.stringify(settings));
       }
     });
@@ -152,7 +181,11 @@ function folders({ user, extensions }) {
 }
 
 function environment({ home }) {
-  const own = { XDG_CONFIG_HOME: "config", XDG_DATA_HOME: "data", XDG_CACHE_HOME: "cache" };
+  const own = {
+    XDG_CONFIG_HOME: "config",
+    XDG_DATA_HOME: "data",
+    XDG_CACHE_HOME: "cache",
+  };
   const paths = Object.entries(own).map(([name, folder]) => [name, path.join(home, folder)]);
   return { ...process.env, ...Object.fromEntries(paths) };
 }

@@ -31,9 +31,15 @@ function take({ id, method, params }) {
     process.exit(0);
   }
   if (method === "textDocument/didOpen") {
-    const range = { start: { line: 0, character: 0 }, end: { line: 0, character: 15 } };
+    const range = {
+      start: { line: 0, character: 0 },
+      end: { line: 0, character: 15 },
+    };
     const diagnostics = [{ range, source: "pai-lsp", code: "old", message: "this server is old" }];
-    send({ method: "textDocument/publishDiagnostics", params: { uri: params.textDocument.uri, diagnostics } });
+    send({
+      method: "textDocument/publishDiagnostics",
+      params: { uri: params.textDocument.uri, diagnostics },
+    });
   }
   if (id !== undefined && method in answers) {
     send({ id, result: answers[method]() });

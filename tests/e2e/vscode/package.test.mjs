@@ -10,19 +10,26 @@ import { temporaryFolder } from "./codeServer.mjs";
 const PROJECT = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../..");
 const BUILD = path.join(PROJECT, "scripts/build_vsix.sh");
 
-test("two builds are the same, byte for byte", { timeout: 120_000 }, () => {
+test("two builds of the same source are the same, byte for byte", { timeout: 120_000 }, () => {
+  const build = path.join(copyOfSource(), "scripts/build_vsix.sh");
   const [first, second] = [1, 2].map(() => {
-    const folder = temporaryFolder("vsix");
-    const environment = { ...process.env, SOURCE_DATE_EPOCH: "1767225600" };
-    const built = execFileSync(BUILD, ["--into", folder], { env: environment, encoding: "utf8" }).trim();
-    return fs.readFileSync(built);
+    const environment = {
+      ...process.env,
+      SOURCE_DATE_EPOCH: "1767225600",
+      PAI_LSP_PYTHON: process.env.E2E_PYTHON_ENVIRONMENT,
+    };
+    const words = ["--into", temporaryFolder("vsix")];
+    return fs.readFileSync(execFileSync(build, words, { env: environment, encoding: "utf8" }).trim());
   });
   assert.ok(first.equals(second));
 });
 
 test("it holds the extension, its server and nothing else", () => {
   const names = fs
-    .readdirSync(process.env.E2E_STAGE, { recursive: true, withFileTypes: true })
+    .readdirSync(process.env.E2E_STAGE, {
+      recursive: true,
+      withFileTypes: true,
+    })
     .filter((entry) => entry.isFile())
     .map((entry) => path.relative(process.env.E2E_STAGE, path.join(entry.parentPath, entry.name)))
     .map((name) => name.replace(/^media\/pictures\/[\w-]+\.png$/, "media/pictures/*.png"))
@@ -47,21 +54,48 @@ test("it holds the extension, its server and nothing else", () => {
 
 test("with the packages in it, its server is made without network", { timeout: 180_000 }, () => {
   const folder = temporaryFolder("vsix");
-  const environment = { ...process.env, PAI_LSP_PYTHON: process.env.E2E_PYTHON_ENVIRONMENT };
-  const built = execFileSync(BUILD, ["--wheelhouse", "--into", folder], { env: environment, encoding: "utf8" }).trim();
+  const environment = {
+    ...process.env,
+    PAI_LSP_PYTHON: process.env.E2E_PYTHON_ENVIRONMENT,
+  };
+  const built = execFileSync(BUILD, ["--wheelhouse", "--into", folder], {
+    env: environment,
+    encoding: "utf8",
+  }).trim();
   assert.match(path.basename(built), /^openpai-jobs-[\d.]+-[\w-]+-py3\d+\.vsix$/);
   const stage = path.join(folder, "stage/extension/server");
   const script = path.join(folder, "make.cjs");
   const bundle = path.join(PROJECT, "vscode-extension/scripts/bundle.mjs");
-  assert.equal(spawnSync(process.execPath, [bundle, "offline", script], { stdio: "inherit" }).status, 0);
+  assert.equal(
+    spawnSync(process.execPath, [bundle, "offline", script], {
+      stdio: "inherit",
+    }).status,
+    0,
+  );
   const made = spawnSync(
     process.execPath,
     [script, stage, path.join(folder, "storage"), process.env.E2E_PYTHON_ENVIRONMENT],
     {
-      env: { ...process.env, PIP_PROXY: "http://127.0.0.1:9", PIP_RETRIES: "0" },
+      env: {
+        ...process.env,
+        PIP_PROXY: "http://127.0.0.1:9",
+        PIP_RETRIES: "0",
+      },
       encoding: "utf8",
     },
   );
   assert.equal(made.status, 0, made.stderr);
   assert.match(made.stdout, /^pai-lsp \d+\.\d+\.\d+$/m);
 });
+
+/** The files that are in the repository, as they are now: what is built beside them does not count. */
+function copyOfSource() {
+  const folder = temporaryFolder("source");
+  const names = execFileSync("git", ["ls-files", "-z"], { cwd: PROJECT, encoding: "utf8" }).split("\0");
+  for (const name of names.filter((one) => one && fs.existsSync(path.join(PROJECT, one)))) {
+    fs.cpSync(path.join(PROJECT, name), path.join(folder, name));
+  }
+  const modules = "vscode-extension/node_modules";
+  fs.symlinkSync(path.join(PROJECT, modules), path.join(folder, modules));
+  return folder;
+}

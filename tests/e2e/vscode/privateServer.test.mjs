@@ -19,7 +19,12 @@ test("a private server", async (context) => {
   const programs = temporaryFolder("path");
   const pipSettings = path.join(programs, "pip.conf");
   process.env.PIP_CONFIG_FILE = pipSettings;
-  const editor = await startEditor({ home, folder: workspace(), file: "train.pai.yaml", searchPath: programs });
+  const editor = await startEditor({
+    home,
+    folder: workspace(),
+    file: "train.pai.yaml",
+    searchPath: programs,
+  });
   context.after(() => editor.close());
   const { page } = editor;
   const step = scenes(() => page, context);
@@ -28,7 +33,11 @@ test("a private server", async (context) => {
   await editor.open();
 
   await step("without Python it says so", async () => {
-    await toast.filter({ hasText: "needs Python 3.10 or newer, and no Python was found" }).waitFor();
+    await toast
+      .filter({
+        hasText: "needs Python 3.10 or newer, and no Python was found",
+      })
+      .waitFor();
     await workbench.statusSays(page, "OpenPAI: failed");
     await workbench.picture(page, "no-python");
   });
@@ -119,7 +128,9 @@ test("an untrusted folder", async (context) => {
   });
 
   await step("nothing of the folder was run, and nothing was asked", async () => {
-    const details = page.locator(".statusbar-item", { hasText: "OpenPAI: ready" });
+    const details = page.locator(".statusbar-item", {
+      hasText: "OpenPAI: ready",
+    });
     const said = await details.locator("a").getAttribute("aria-label");
     assert.match(said, /the extension's own environment\s+restricted mode: no network/);
     assert.deepEqual(fs.readdirSync(traces), ["evil"]);

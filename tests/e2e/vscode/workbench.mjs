@@ -7,7 +7,11 @@ import { SCREENSHOTS } from "./codeServer.mjs";
 export async function picture(page, name, options = {}) {
   fs.mkdirSync(SCREENSHOTS, { recursive: true });
   await page.mouse.move(1199, 300);
-  await page.screenshot({ path: path.join(SCREENSHOTS, `${name}.png`), animations: "disabled", ...options });
+  await page.screenshot({
+    path: path.join(SCREENSHOTS, `${name}.png`),
+    animations: "disabled",
+    ...options,
+  });
 }
 
 /** Wait until the extension's item in the status bar says something. */
@@ -39,7 +43,9 @@ export async function open(page, name) {
 
 /** The entry of a list of choices that Enter takes. */
 export function chosen(page, text) {
-  return page.locator(".quick-input-list .monaco-list-row.focused", { hasText: text });
+  return page.locator(".quick-input-list .monaco-list-row.focused", {
+    hasText: text,
+  });
 }
 
 /** Close the tab with a title. */
@@ -48,6 +54,17 @@ export async function close(page, title) {
   await tab.hover();
   await tab.locator(".codicon-close").click();
   await tab.waitFor({ state: "detached" });
+}
+
+/** Take all notifications away. */
+export async function dismiss(page) {
+  const toasts = page.locator(".notification-toast");
+  while ((await toasts.count()) > 0) {
+    const toast = toasts.first();
+    await toast.hover();
+    await toast.locator(".codicon-notifications-clear").click();
+    await page.waitForTimeout(200);
+  }
 }
 
 /** The entries of the Problems view, each as one line. */
@@ -68,11 +85,15 @@ export function editor(page) {
   return page.locator(".editor-group-container.active .monaco-editor").first();
 }
 
-/** The lines of an editor that are in view, with plain spaces. */
+/** The lines of an editor that are in view, with plain spaces and without what is shown between the words. */
 export async function textOf(locator) {
   const lines = await locator.locator(".view-line").evaluateAll((elements) =>
     elements
-      .map((element) => ({ top: parseFloat(element.style.top), text: element.textContent }))
+      .map((element) => {
+        const words = element.cloneNode(true);
+        words.querySelectorAll("[class*=dyn-rule]").forEach((hint) => hint.remove());
+        return { top: parseFloat(element.style.top), text: words.textContent };
+      })
       .sort((one, other) => one.top - other.top)
       .map(({ text }) => text),
   );

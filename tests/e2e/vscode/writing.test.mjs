@@ -14,7 +14,12 @@ before(async () => {
   const home = editorHome();
   installExtension(home, process.env.E2E_VSIX);
   server = foundServer();
-  editor = await startEditor({ home, folder: workspace(), file: "train.pai.yaml", searchPath: server.searchPath });
+  editor = await startEditor({
+    home,
+    folder: workspace(),
+    file: "train.pai.yaml",
+    searchPath: server.searchPath,
+  });
   ({ page } = editor);
   await editor.open();
 });
@@ -61,7 +66,9 @@ scene("completion offers the prerequisites and inserts one", async () => {
     await page.keyboard.press("Backspace");
   }
   await page.keyboard.press("Control+Space");
-  const offered = page.locator(".suggest-widget.visible .monaco-list-row", { hasText: "mnist" });
+  const offered = page.locator(".suggest-widget.visible .monaco-list-row", {
+    hasText: "mnist",
+  });
   await offered.first().waitFor();
   await workbench.picture(page, "completion");
   await page.keyboard.press("Enter");
@@ -76,7 +83,9 @@ scene("completion offers the prerequisites and inserts one", async () => {
 scene("a hover says what a name stands for", async () => {
   await workbench.cursorBehind(page, "[mnist");
   await workbench.run(page, "Show or Focus Hover");
-  const hover = page.locator(".monaco-hover:not(.hidden)", { hasText: "mnist" });
+  const hover = page.locator(".monaco-hover:not(.hidden)", {
+    hasText: "mnist",
+  });
   await hover.waitFor();
   assert.match(await hover.innerText(), /wget -q https:\/\/example\.com\/mnist\.zip/);
   await workbench.picture(page, "hover");
@@ -145,7 +154,11 @@ scene("a server that crashes again and again is left alone until it is restarted
     await page.locator(".statusbar-item", { hasText: "OpenPAI: ready" }).waitFor({ state: "detached" });
   }
   await workbench.statusSays(page, "OpenPAI: failed");
-  await page.locator(".notification-toast", { hasText: "the server has ended again and again" }).waitFor();
+  await page
+    .locator(".notification-toast", {
+      hasText: "the server has ended again and again",
+    })
+    .waitFor();
   await workbench.picture(page, "failed");
   assert.equal(server.started().length, 6);
   await page.locator(".notification-toast").getByRole("button", { name: "Retry" }).click();

@@ -1,11 +1,14 @@
-/** Inserts a definition of the marketplace: pick it, fill its variables, and the server writes it into the job. */
+/**
+ * The marketplace: its definitions are picked here, their variables filled, and the server writes them into the job.
+ */
 
 import * as vscode from "vscode";
 import type { WorkspaceEdit } from "vscode-languageclient/node";
 import { activeJobEditor, jobOf } from "../activeJob";
-import { type Item, type Listing, listing, type Variable } from "../answers";
+import { type Item, listing, marketplaceStatus, type Variable } from "../answers";
 import { ask, clientFor, NoAnswer } from "../ask";
 import type { Controller } from "../server/controller";
+import type { MarketplaceStatus } from "../server/state";
 
 interface PickedItem extends vscode.QuickPickItem {
   readonly item?: Item;
@@ -23,7 +26,7 @@ export async function insertFromMarketplace(controller: Controller): Promise<voi
     }
     return found;
   });
-  const item = await pickedItem(listed);
+  const item = await pickedItem(listed, () => controller.marketplace);
   if (item === undefined) {
     return;
   }
@@ -44,8 +47,25 @@ export async function insertFromMarketplace(controller: Controller): Promise<voi
   }
 }
 
+/** Ask all sources of the marketplace again and say how they are. */
+export async function refreshMarketplace(controller: Controller): Promise<void> {
+  const client = await clientFor(controller, "pai-lsp.marketplace.refresh");
+  const status = marketplaceStatus(await ask(client, "pai-lsp.marketplace.refresh", []));
+  if (status === undefined) {
+    throw new NoAnswer("the server did not say how the marketplace is");
+  }
+  const said = `OpenPAI: the marketplace is ${WORDS[status.state] ?? status.state}${status.note ? `: ${status.note}` : ""}.`;
+  void (DOUBTS.has(status.state) ? vscode.window.showWarningMessage(said) : vscode.window.showInformationMessage(said));
+}
+
+/** States that are no adjectives. */
+const WORDS: Readonly<Record<string, string>> = { none: "empty; name its sources in .pai-lsp.yaml" };
+
 /** The list opens at once and fills when the answer is there: a marketplace may be far away. */
-async function pickedItem(listed: Promise<Listing>): Promise<Item | undefined> {
+async function pickedItem(
+  listed: Promise<readonly Item[]>,
+  status: () => MarketplaceStatus,
+): Promise<Item | undefined> {
   const pick = vscode.window.createQuickPick<PickedItem>();
   pick.title = "Insert from Marketplace";
   pick.placeholder = "Search by name, type or summary";
@@ -63,7 +83,7 @@ async function pickedItem(listed: Promise<Listing>): Promise<Item | undefined> {
       pick.onDidHide(() => resolve(undefined));
       pick.show();
       listed.then((found) => {
-        pick.items = choices(found);
+        pick.items = choices(found, status());
         pick.busy = false;
       }, reject);
     });
@@ -72,21 +92,25 @@ async function pickedItem(listed: Promise<Listing>): Promise<Item | undefined> {
   }
 }
 
-function choices({ items, notes }: Listing): PickedItem[] {
-  const told = notes.map((note) => ({ label: `$(warning) ${note}`, alwaysShow: true }));
-  if (items.length === 0 && told.length === 0) {
-    return [
-      { label: "$(info) the marketplace is empty", detail: "name its sources in .pai-lsp.yaml", alwaysShow: true },
-    ];
-  }
+function choices(items: readonly Item[], { state, note }: MarketplaceStatus): PickedItem[] {
   const offered = items.map((item) => ({
     label: item.name,
     description: item.type,
     detail: item.summary ? `${item.summary} · ${item.reference}` : item.reference,
     item,
   }));
-  return [...told, ...offered];
+  if (DOUBTS.has(state)) {
+    return [...offered, { label: `$(warning) the marketplace is ${state}`, detail: note, alwaysShow: true }];
+  }
+  if (offered.length === 0) {
+    const detail = "name its sources in .pai-lsp.yaml, or put definitions into a folder 'marketplace'";
+    return [{ label: "$(info) there is nothing in the marketplace", detail, alwaysShow: true }];
+  }
+  return offered;
 }
+
+/** The states in which there may be more than what is listed. */
+const DOUBTS = new Set(["stale", "untrusted", "unreachable"]);
 
 /** The values that the user gives, by name; undefined when they turn away. */
 async function filledVariables(item: Item): Promise<Record<string, string> | undefined> {

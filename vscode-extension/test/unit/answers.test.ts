@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawing, expansion, listing, templates, textAnswer } from "../../src/answers";
+import { drawing, expansion, listing, marketplaceStatus, templates, textAnswer } from "../../src/answers";
 
 /** What no answer of ours looks like. */
 const NONSENSE: readonly unknown[] = [null, undefined, 7, "text", true, {}, { text: 7, svg: 7, findings: 7, items: 7 }];
@@ -12,6 +12,7 @@ test("answers of another form are no answers", () => {
     assert.equal(expansion(answer), undefined);
     assert.equal(listing(answer), undefined);
     assert.equal(templates(answer), undefined);
+    assert.equal(marketplaceStatus(answer), undefined);
   }
 });
 
@@ -32,45 +33,39 @@ test("an expansion is a text, or why there is none", () => {
   });
 });
 
-test("a marketplace is listed with what is known of its definitions and sources", () => {
+test("a marketplace is listed with what is known of its definitions", () => {
   const variable = { name: "path", description: "Where it goes", default: "/data" };
-  const answer = {
-    items: [
-      {
-        reference: "marketplace://data/mnist",
-        name: "mnist",
-        type: "data",
-        summary: "Digits",
-        variables: ["user", variable],
-      },
-      { reference: "marketplace://script/x", variables: [{ name: "n", default: 0 }, 7, {}] },
-      { name: "without a reference" },
-    ],
-    notes: ["'https://pai.example.com' can not be reached", { message: "known since yesterday" }, 7],
-  };
-  assert.deepEqual(listing(answer), {
-    items: [
-      {
-        reference: "marketplace://data/mnist",
-        name: "mnist",
-        type: "data",
-        summary: "Digits",
-        variables: [
-          { name: "user", description: "", value: "", isRequired: true },
-          { name: "path", description: "Where it goes", value: "/data", isRequired: false },
-        ],
-      },
-      {
-        reference: "marketplace://script/x",
-        name: "marketplace://script/x",
-        type: "",
-        summary: "",
-        variables: [{ name: "n", description: "", value: "0", isRequired: false }],
-      },
-    ],
-    notes: ["'https://pai.example.com' can not be reached", "known since yesterday"],
-  });
-  assert.deepEqual(listing([]), { items: [], notes: [] });
+  const answer = [
+    {
+      reference: "marketplace://data/mnist",
+      name: "mnist",
+      type: "data",
+      summary: "Digits",
+      variables: ["user", variable],
+    },
+    { reference: "marketplace://script/x", variables: [{ name: "n", default: 0 }, 7, {}] },
+    { name: "without a reference" },
+  ];
+  assert.deepEqual(listing(answer), [
+    {
+      reference: "marketplace://data/mnist",
+      name: "mnist",
+      type: "data",
+      summary: "Digits",
+      variables: [
+        { name: "user", description: "", value: "", isRequired: true },
+        { name: "path", description: "Where it goes", value: "/data", isRequired: false },
+      ],
+    },
+    {
+      reference: "marketplace://script/x",
+      name: "marketplace://script/x",
+      type: "",
+      summary: "",
+      variables: [{ name: "n", description: "", value: "0", isRequired: false }],
+    },
+  ]);
+  assert.deepEqual(listing([]), []);
 });
 
 test("templates without a text are left out", () => {

@@ -1,0 +1,148 @@
+// A job takes definitions from a folder and from a marketplace server, which is silent, gone, and there again.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import http from "node:http";
+import path from "node:path";
+import { after, before } from "node:test";
+import { fileURLToPath } from "node:url";
+import { editorHome, installExtension, startEditor } from "./codeServer.mjs";
+import { scenes } from "./scenes.mjs";
+import { foundServer, workspace } from "./surroundings.mjs";
+import * as workbench from "./workbench.mjs";
+
+const PROJECT = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../..");
+
+/** An item as the marketplace server sends it: its protocol is the text of a whole job. */
+const ITEM = {
+  id: "1",
+  name: "cifar",
+  author: "ada",
+  type: "data",
+  source: "marketplace",
+  summary: "Small photographs in ten classes",
+  status: "approved",
+  protocol: [
+    "protocolVersion: 2",
+    "name: cifar",
+    "type: job",
+    "prerequisites:",
+    "  - {type: data, name: cifar, uri: ['https://example.com/cifar.tgz']}",
+    "taskRoles: {}",
+    "",
+  ].join("\n"),
+};
+
+let editor, page, marketplace, port;
+let isSilent = true;
+const asked = [];
+
+before(async () => {
+  marketplace = http.createServer((request, response) => {
+    asked.push(request.url);
+    if (!isSilent) {
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify([ITEM]));
+    }
+  });
+  await listen(0);
+  port = marketplace.address().port;
+  const home = editorHome();
+  installExtension(home, process.env.E2E_VSIX);
+  const sources = [{ directory: "marketplace" }, { url: `http://127.0.0.1:${port}` }];
+  const folder = workspace({
+    ".pai-lsp.yaml": `marketplace: ${JSON.stringify({ sources })}\n`,
+  });
+  fs.cpSync(path.join(PROJECT, "examples/marketplace"), path.join(folder, "marketplace"), { recursive: true });
+  editor = await startEditor({
+    home,
+    folder,
+    file: "train.pai.yaml",
+    searchPath: foundServer().searchPath,
+  });
+  ({ page } = editor);
+  await editor.open();
+});
+
+after(async () => {
+  await editor?.close();
+  await silence();
+});
+
+const scene = scenes(() => page);
+const toast = (text) => page.locator(".notification-toast", { hasText: text });
+
+scene("while a marketplace is silent, the job is checked and mended as ever", async () => {
+  await page.locator(".squiggly-error").first().waitFor();
+  await page.keyboard.press("Control+B");
+  const deadline = Date.now() + 10_000;
+  while (asked.length === 0) {
+    assert.ok(Date.now() < deadline, "the marketplace was not asked");
+    await page.waitForTimeout(50);
+  }
+  const began = Date.now();
+  await workbench.cursorBehind(page, "[minst");
+  for (const _ of "inst") {
+    await page.keyboard.press("Backspace");
+  }
+  await workbench.type(page, "nist");
+  await page.keyboard.press("Escape");
+  await page.locator(".squiggly-error").first().waitFor({ state: "detached" });
+  assert.ok(Date.now() - began < 5000, "the editor waited for the marketplace");
+});
+
+scene("a marketplace that is gone is told in the status bar", async () => {
+  await silence();
+  await workbench.run(page, "OpenPAI: Refresh Marketplace");
+  await workbench.statusSays(page, "OpenPAI: ready, marketplace unreachable");
+  await toast("the marketplace is unreachable").waitFor();
+  await workbench.picture(page, "unreachable");
+  await workbench.dismiss(page);
+});
+
+scene("a definition of the folder is found, filled and inserted all the same", async () => {
+  await workbench.cursorBehind(page, "[mnist");
+  await workbench.run(page, "OpenPAI: Insert from Marketplace...");
+  const list = page.locator(".quick-input-list .monaco-list-row");
+  await list.filter({ hasText: "the marketplace is unreachable" }).waitFor();
+  await page.keyboard.type("Photographs in 1000");
+  await workbench.chosen(page, "imagenet").waitFor();
+  await workbench.picture(page, "marketplace");
+  await page.keyboard.press("Enter");
+  const box = page.locator(".quick-input-widget input");
+  await page.locator(".quick-input-title", { hasText: "imagenet: dataPath (1 of 1)" }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator(".quick-input-message", { hasText: "'dataPath' needs a value" }).waitFor();
+  await box.fill("/data/imagenet");
+  await workbench.picture(page, "marketplace-variables");
+  await page.keyboard.press("Enter");
+  const has = (part, what) => workbench.textBecomes(page, workbench.editor(page), (text) => text.includes(part), what);
+  await has("prerequisites: [mnist, imagenet]", "the task role does not use it");
+  await page.keyboard.press("Control+End");
+  await has("dataPath: /data/imagenet", "its variable is not filled");
+  await workbench.picture(page, "marketplace-inserted");
+});
+
+scene("once it is there again, its definitions are offered", async () => {
+  isSilent = false;
+  await listen(port);
+  await workbench.run(page, "OpenPAI: Refresh Marketplace");
+  await toast("the marketplace is ready").waitFor();
+  await workbench.dismiss(page);
+  await page.locator(".statusbar-item", { hasText: "unreachable" }).waitFor({ state: "detached" });
+  await workbench.run(page, "OpenPAI: Insert from Marketplace...");
+  await page.keyboard.type("cifar");
+  await workbench.chosen(page, "Small photographs in ten classes").waitFor();
+  await page.keyboard.press("Escape");
+});
+
+function listen(number) {
+  return new Promise((resolve, reject) => {
+    marketplace.once("error", reject);
+    marketplace.listen(number, "127.0.0.1", resolve);
+  });
+}
+
+function silence() {
+  marketplace.closeAllConnections();
+  return new Promise((resolve) => marketplace.close(resolve));
+}
