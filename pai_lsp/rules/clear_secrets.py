@@ -71,7 +71,7 @@ def clear_secrets(job: Job) -> Iterator[ClearSecret]:
         span = name_span(entry.value) if isinstance(entry.value, Scalar) else entry.value.span
         if is_new(span):
             found.append(span)
-            yield ClearSecret(span, kind, _entry_fixes(job, entry))
+            yield ClearSecret(span, kind, moved_to_secrets(job, entry))
     for needle, form, kind in _FORMS:
         for match in form.finditer(job.text) if needle in job.text else ():
             group = 1 if form.groups else 0
@@ -126,7 +126,7 @@ def _is_literal(value: Scalar) -> bool:
     return _PLACEHOLDER.fullmatch(text) is None
 
 
-def _entry_fixes(job: Job, entry: Entry) -> tuple[Fix, ...]:
+def moved_to_secrets(job: Job, entry: Entry) -> tuple[Fix, ...]:
     """Move a whole value: a parameter becomes a secret of the same name, any other value a reference to a new one."""
     value = entry.value
     if not isinstance(value, Scalar) or value.is_block or "\n" in job.text[value.span.start : value.span.end]:

@@ -1,0 +1,190 @@
+"""What is selected in a text in which somebody fills templates: the piece that a `<% %>` can take the place of.
+
+Sources of who fills what: pai_lsp/template_uses.py.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from pai_lsp.content import mapped
+from pai_lsp.definition import PLUGIN_PREFIX
+from pai_lsp.frozen import dataclass
+from pai_lsp.rules.template_fixes import text_at
+from pai_lsp.shell import read_script
+from pai_lsp.template import tags, tags_without_dollar
+from pai_lsp.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job import Job
+    from pai_lsp.syntax import Scalar
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_ASSIGNED = re.compile(r"(-{0,2}[A-Za-z_][\w-]*)=(.+)", re.DOTALL)
+_OPTION = re.compile(r"--?[A-Za-z][\w-]*")
+_BOUNDARY_BEFORE, _BOUNDARY_BEHIND = r"(?<![^\s=:,'\"(])", r"(?![^\s,;:'\")])"
+# Keys of a prerequisite whose values somebody needs as they are written.
+_KEPT = frozenset({"name", "type", "plugin", "require", "template_variables", "event", "uri", "failurePolicy"})
+
+
+class Filler(Enum):
+    """Who fills the templates of a text."""
+
+    SERVER = "commands"  # the rest-server, as text
+    RUNTIME = "plugin"  # the runtime, strings only
+    AUTH = "auth"  # the rest-server, secrets only
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """A part of a scalar that a template can take the place of.
+
+    span: in the file. text: what it says. name: what it may be called, after the option or key that it is the value of.
+    """
+
+    scalar: Scalar
+    span: Span
+    text: str
+    name: str
+    filler: Filler
+    is_command: bool
+
+
+def piece_at(job: Job, span: Span) -> Piece | None:
+    """What is selected, or the value at an empty selection; None where nobody fills templates, or it can be none."""
+    text = job.text
+    chosen = text[span.start : span.end]
+    start = span.start + len(chosen) - len(chosen.lstrip())
+    end = span.start + len(chosen.rstrip()) if chosen.strip() else start
+    keys, scalar = text_at(job, start)
+    if scalar is None and start:
+        keys, scalar = text_at(job, start - 1)
+    if scalar is None or not scalar.is_string or not scalar.text or end > scalar.span.end:
+        return None
+    filler = _filler(job, keys, scalar)
+    if filler is None:
+        return None
+    is_command = _is_command(keys)
+    found = _selected(job, scalar, Span(start, end)) if start < end else _at_cursor(job, scalar, start, is_command)
+    if found is None or _touches_template(scalar.text, found):
+        return None
+    place = mapped(text, scalar).span(found.start, found.end)
+    said = scalar.text[found.start : found.end]
+    if "\n" in text[place.start : place.end] or not said.strip() or "<%" in said or "%>" in said:
+        return None
+    return Piece(scalar, place, said, _name(scalar.text, found, keys, is_command), filler, is_command)
+
+
+def same_pieces(job: Job, piece: Piece) -> tuple[Piece, ...]:
+    """All places in commands that say the same as a piece of one, itself among them."""
+    if not piece.is_command:
+        return (piece,)
+    pattern = re.compile(_BOUNDARY_BEFORE + re.escape(piece.text) + _BOUNDARY_BEHIND)
+    found: list[Piece] = []
+    for scalar, filler in _commands(job):
+        if piece.text not in scalar.text:
+            continue
+        places = mapped(job.text, scalar)
+        for match in pattern.finditer(scalar.text):
+            span = places.span(*match.span())
+            is_one_line = "\n" not in job.text[span.start : span.end]
+            if is_one_line and not _touches_template(scalar.text, Span(*match.span())):
+                found.append(Piece(scalar, span, piece.text, piece.name, filler, is_command=True))
+    return tuple(found)
+
+
+def _commands(job: Job) -> Iterator[tuple[Scalar, Filler]]:
+    """The commands that somebody fills, each once, although several task roles may share them."""
+    found: dict[int, tuple[Scalar, Filler]] = {}
+    for role in job.task_roles:
+        found |= {id(scalar): (scalar, Filler.SERVER) for scalar in job.command_parts(role)}
+    for definition in job.prerequisites:
+        if definition.extended_plugin == "cmd" and definition.type != "dockerimage":
+            for callback in definition.callbacks:
+                found |= {id(scalar): (scalar, Filler.RUNTIME) for scalar in callback.commands}
+    yield from (one for one in found.values() if one[0].is_string)
+
+
+def _filler(job: Job, keys: tuple[str, ...], scalar: Scalar) -> Filler | None:
+    if keys[:1] == ("taskRoles",):
+        return Filler.SERVER if keys[2:3] == ("commands",) and len(keys) == 4 else None
+    if keys[:1] == ("deployments",):
+        return Filler.SERVER if keys[4:5] in {("preCommands",), ("postCommands",)} and len(keys) == 6 else None
+    if keys[:1] == ("extras",):
+        is_plugin = keys[1:2] == (PLUGIN_PREFIX,) and keys[3:4] == ("parameters",)
+        return Filler.RUNTIME if is_plugin and not _KEPT.intersection(keys[4:]) else None
+    definition = next((one for one in job.prerequisites if scalar.span.start in one.node.span), None)
+    if keys[:1] != ("prerequisites",) or definition is None:
+        return None
+    if definition.type == "dockerimage":
+        return Filler.AUTH if keys[2:3] == ("auth",) else None
+    is_parameter = any(scalar.span.start in entry.value.span for entry in definition.parameters)
+    is_filled = definition.extended_plugin is not None and is_parameter and not _KEPT.intersection(keys[2:])
+    return Filler.RUNTIME if is_filled else None
+
+
+def _is_command(keys: tuple[str, ...]) -> bool:
+    return keys[-2:-1] in {("commands",), ("preCommands",), ("postCommands",)}
+
+
+def _selected(job: Job, scalar: Scalar, chosen: Span) -> Span | None:
+    """The range of the scalar's text that a selection in the file holds, where it begins and ends with a character."""
+    places = mapped(job.text, scalar)
+    if chosen == scalar.span and not scalar.is_block:
+        return Span(0, len(scalar.text))
+    starts = [index for index, start in enumerate(places.starts) if start == chosen.start]
+    ends = [index for index, end in enumerate(places.ends) if end == chosen.end]
+    return Span(starts[0], ends[-1] + 1) if starts and ends and starts[0] <= ends[-1] else None
+
+
+def _at_cursor(job: Job, scalar: Scalar, offset: int, is_command: bool) -> Span | None:
+    """The value at the cursor: in a command an option's, an assignment's or a number; else the whole text."""
+    if not is_command:
+        return Span(0, len(scalar.text)) if not scalar.is_block else None
+    index = mapped(job.text, scalar).index(offset)
+    if index is None:
+        return None
+    for command in read_script(scalar.text).commands:
+        for before, word in zip(command.words, command.words[1:], strict=False):
+            if not word.span.touches(index) or not word.is_literal:
+                continue
+            written = scalar.text[word.span.start : word.span.end]
+            if assigned := _ASSIGNED.fullmatch(written):
+                value = Span(word.span.start + assigned.start(2), word.span.end)
+                return _bare(scalar.text, value) if value.touches(index) else None
+            is_value = _OPTION.fullmatch(before.text) and not written.startswith("-")
+            return _bare(scalar.text, word.span) if is_value or _NUMBER.fullmatch(written) else None
+    return None
+
+
+def _bare(text: str, span: Span) -> Span | None:
+    """A word without the quotes around it; None for one with other quotes in it."""
+    written = text[span.start : span.end]
+    if len(written) > 2 and written[0] == written[-1] and written[0] in "'\"":
+        span, written = Span(span.start + 1, span.end - 1), written[1:-1]
+    return None if any(character in written for character in "'\"\\$`") else span
+
+
+def _touches_template(text: str, span: Span) -> bool:
+    """Whether a range shares a character with a `<% %>`."""
+    found = [tag.span for tag in (*tags(text)[0], *tags_without_dollar(text))] if "<%" in text else []
+    return any(one.start < span.end and span.start < one.end for one in found)
+
+
+def _name(text: str, span: Span, keys: tuple[str, ...], is_command: bool) -> str:
+    """What the piece may be called: after the option or variable in front of it, else after the key."""
+    before = text[: span.start].rstrip("'\" \t=")
+    match = re.search(r"(?:^|\s)-{0,2}([A-Za-z_][\w-]*)$", before)
+    is_value = match is not None and (text[len(before) : span.start].startswith("=") or match[0].strip()[0] == "-")
+    said = match[1] if match is not None and is_value else ""
+    if not said and not is_command:
+        said = next((key for key in reversed(keys) if key), "")
+    if not said:
+        piece = text[span.start : span.end]
+        said = "url" if "://" in piece else "path" if "/" in piece else "value"
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", said).replace("-", "_").strip("_").lower()
+    return re.sub(r"\W", "_", name, flags=re.ASCII) or "value"

@@ -1,0 +1,319 @@
+"""A job of the first protocol as one of the second: the keys that have become others, and those that are no more.
+
+The first protocol was JSON, often with `//` comments; its keys in YAML are read as well, and keys of the second
+protocol among them stay. What a cluster can not do any more is said in comments at its top.
+Sources: pai 0.14, docs/job_tutorial.md (keys) and src/rest-server/src/config/job.js (defaults); the keys of today in
+schemas/job.schema.json, `x-former-keys`.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.expand.yaml_text import flow_value
+from pai_lsp.frozen import dataclass
+from pai_lsp.ide.refactorings.comments import comments
+from pai_lsp.ide.refactorings.former_task_role import FormerSurroundings, task_role
+from pai_lsp.ide.refactorings.job_sections import free_name
+from pai_lsp.ide.refactorings.written_lines import (
+    Line,
+    Written,
+    with_comments,
+    written_list,
+    written_mapping,
+    written_node,
+    written_scalar,
+)
+from pai_lsp.job import Job
+from pai_lsp.platform import converted_role_name
+from pai_lsp.role_renaming import rename_role
+from pai_lsp.scalar import server_text
+from pai_lsp.syntax import Mapping, Scalar, Sequence, parse, plain_value
+from pai_lsp.text import apply_edits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.syntax import Entry, Node, Syntax
+
+FORMER_KEYS = frozenset(
+    {
+        "jobName", "image", "authFile", "dataDir", "outputDir", "codeDir", "gpuType", "retryCount", "jobEnvs",
+        "killAllOnCompletedTaskNumber",
+    }
+)  # fmt: skip
+FORMER_ROLE_KEYS = frozenset(
+    {
+        "taskNumber", "cpuNumber", "memoryMB", "shmMB", "gpuNumber", "portList", "command", "minFailedTaskCount",
+        "minSucceededTaskCount",
+    }
+)  # fmt: skip
+# These are keys of today too, in another place.
+_SURE_ROLE_KEYS = FORMER_ROLE_KEYS - {"memoryMB", "shmMB"}
+_SIGNS = re.compile(r"\b(?:jobName|image|retryCount|jobEnvs|(?:task|cpu|gpu)Number|portList|command)\b")
+_KEPT = ("version", "contributor", "description")
+_KNOWN = (FORMER_KEYS - {"killAllOnCompletedTaskNumber"}).union(
+    _KEPT,
+    ("protocolVersion", "name", "type", "jobRetryCount", "prerequisites", "parameters", "secrets", "taskRoles"),
+    ("deployments", "defaults", "extras", "virtualCluster"),
+)
+_KNOWN_IN_ROLE = FORMER_ROLE_KEYS.union(
+    ("name", "instances", "completion", "taskRetryCount", "dockerImage", "prerequisites", "data", "script", "output"),
+    ("extraContainerOptions", "resourcePerInstance", "commands"),
+)
+_IMAGE = "docker_image_0"
+# The former key, the type of prerequisite it has become, how commands name that, and what the former runtime exported.
+_FOLDERS = (
+    ("codeDir", "script", "<% $script.uri %>", "PAI_CODE_DIR"),
+    ("dataDir", "data", "<% $data.uri[0] %>", "PAI_DATA_DIR"),
+    ("outputDir", "output", "<% $output.uri %>", "PAI_OUTPUT_DIR"),
+)
+_SLASHES = re.compile(r"\"(?:\\.|[^\"\\])*\"|//|#[^\n]*")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """The job in the second protocol; `text` is None where there is none, and `problem` says why."""
+
+    text: str | None
+    problem: str = ""
+
+
+def is_former_job(syntax: Syntax) -> bool:
+    """Whether a text is a job with keys of the first protocol; costs next to nothing for any other."""
+    if not _SIGNS.search(syntax.text):
+        return False
+    readable = _readable(syntax.text)
+    root = (syntax if readable == syntax.text else parse(readable)).root
+    return isinstance(root, Mapping) and _is_former(root)
+
+
+def converted(text: str) -> Conversion:
+    """The job as YAML of protocol version 2, comments kept."""
+    readable = _readable(text)
+    syntax = parse(readable)
+    root = syntax.root
+    if syntax.problems:
+        return Conversion(None, syntax.problems[0].message)
+    if not isinstance(root, Mapping) or not _is_former(root):
+        return Conversion(None, "this is no job of protocol version 1")
+    lines = (Line(f"# {note}") for note in _notes(root))
+    written = Written((*lines, *written_mapping(_keys(root)).lines), is_collection=True)
+    return Conversion(_with_names(with_comments(written, comments(syntax), readable)))
+
+
+def _is_former(root: Mapping) -> bool:
+    roles = root.get("taskRoles")
+    items = roles.items if isinstance(roles, Sequence) else ()
+    if isinstance(roles, Mapping):
+        items = tuple(entry.value for entry in roles.effective_entries())
+    return roles is not None and (
+        any(entry.name in FORMER_KEYS for entry in root.entries)
+        or any(entry.name in _SURE_ROLE_KEYS for item in items if isinstance(item, Mapping) for entry in item.entries)
+    )
+
+
+def _readable(text: str) -> str:
+    """The text with comments as YAML has them, every character at its place."""
+    if not text.lstrip("\ufeff \t\r\n").startswith(("{", "//", "/*")):
+        return text
+    return _SLASHES.sub(lambda match: " #" if match[0] == "//" else match[0], text)
+
+
+def _keys(root: Mapping) -> Iterator[tuple[str, Written, int | None]]:
+    """The job's keys in the order in which people write them today, with those that have become comments."""
+    yield "protocolVersion", written_scalar(2), _at(root, "protocolVersion") or root.span.start
+    name = root.entry("jobName") or root.entry("name")
+    said = _NOT_IN_NAME.sub("-", _text(name)).strip("-") or "job"
+    yield "name", written_scalar(said), name.key.span.start if name else None
+    yield "type", written_scalar("job"), _at(root, "type")
+    for key in _KEPT:
+        if entry := root.entry(key):
+            yield key, written_node(entry.value), entry.key.span.start
+    yield from _retries(root)
+    surroundings = _surroundings(root)
+    yield "prerequisites", written_list(_prerequisites(root)), _at(root, "prerequisites")
+    for key in ("parameters", "secrets"):
+        if entry := root.entry(key):
+            yield key, written_node(entry.value), entry.key.span.start
+    roles = root.entry("taskRoles")
+    named = list(_roles(roles.value)) if roles else []
+    yield (
+        "taskRoles",
+        written_mapping((name, task_role(role, surroundings, len(named)), at) for name, role, at in named),
+        roles.key.span.start if roles else None,
+    )
+    if entry := root.entry("deployments"):
+        yield "deployments", written_node(entry.value), entry.key.span.start
+    yield from _defaults(root)
+    yield from _extras(root, [name for name, _, _ in named])
+
+
+def _at(root: Mapping, key: str) -> int | None:
+    entry = root.entry(key)
+    return entry.key.span.start if entry else None
+
+
+def _text(entry: Entry | None) -> str:
+    return entry.value.text if entry and isinstance(entry.value, Scalar) and entry.value.value is not None else ""
+
+
+def _retries(root: Mapping) -> Iterator[tuple[str, Written, int | None]]:
+    entry = root.entry("retryCount") or root.entry("jobRetryCount")
+    value = entry.value.value if entry and isinstance(entry.value, Scalar) else None
+    if entry and isinstance(value, int) and value >= 0:
+        yield "jobRetryCount", written_scalar(value), entry.key.span.start
+
+
+def _surroundings(root: Mapping) -> FormerSurroundings:
+    fields: list[tuple[str, str]] = []
+    exports: list[str] = []
+    for key, kind, template, variable in _FOLDERS:
+        if _text(root.entry(key)):
+            fields.append((kind, _free(root, kind)))
+            exports.append(f'export {variable}="{template}"')
+    environment = root.get("jobEnvs")
+    for entry in environment.effective_entries() if isinstance(environment, Mapping) else ():
+        if _VARIABLE.fullmatch(entry.name) and isinstance(entry.value, Scalar):
+            value = "" if entry.value.value is None else server_text(entry.value.value)
+            exports.append(f"export {entry.name}={shlex.quote(value)}")
+    return FormerSurroundings(_image(root)[0], tuple(fields), tuple(exports))
+
+
+def _image(root: Mapping) -> tuple[str, bool]:
+    """The name of the prerequisite for `image`, empty for none; and whether it has to be made."""
+    address = _text(root.entry("image"))
+    roles = root.get("taskRoles")
+    is_needed = any(role.entry("dockerImage") is None for _, role, _ in _roles(roles)) if roles else True
+    if not address or not is_needed:
+        return "", False
+    for item in _present(root):
+        if item.get("type") == "dockerimage" and item.get("uri") == address and isinstance(item.get("name"), str):
+            return item["name"], False
+    return _free(root, _IMAGE), True
+
+
+def _present(root: Mapping) -> list[dict[str, Any]]:
+    """The prerequisites of today that stand in the job already."""
+    items = plain_value(root.get("prerequisites"))
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _free(root: Mapping, wanted: str) -> str:
+    return free_name(wanted, {str(item.get("name")) for item in _present(root)})
+
+
+def _prerequisites(root: Mapping) -> Iterator[Written]:
+    name, is_new = _image(root)
+    if is_new and (entry := root.entry("image")):
+        lines = [
+            ("type", written_scalar("dockerimage"), entry.key.span.start),
+            ("name", written_scalar(name), None),
+            ("uri", written_scalar(_text(entry)), None),
+        ]
+        yield written_mapping(lines)
+    for key, kind, _, _ in _FOLDERS:
+        entry = root.entry(key)
+        if entry and (address := _text(entry)):
+            uri = written_list([written_scalar(address)]) if kind == "data" else written_scalar(address)
+            lines = [
+                ("type", written_scalar(kind), entry.key.span.start),
+                ("name", written_scalar(_free(root, kind)), None),
+            ]
+            yield written_mapping([*lines, ("uri", uri, None)])
+    if isinstance(present := root.get("prerequisites"), Sequence):
+        yield from map(written_node, present.items)
+
+
+def _roles(node: Node) -> Iterator[tuple[str, Mapping, int]]:
+    """The task roles with their names, each name once, and where they stand."""
+    seen: set[str] = set()
+    entries: list[tuple[str, Mapping, int]] = []
+    if isinstance(node, Mapping):
+        pairs = ((one.name, one.value, one.key.span.start) for one in node.effective_entries())
+        entries = [(name, value, at) for name, value, at in pairs if isinstance(value, Mapping)]
+    elif isinstance(node, Sequence):
+        items = [item for item in node.items if isinstance(item, Mapping)]
+        entries = [(_text(item.entry("name")), item, item.span.start) for item in items]
+    for number, (name, role, at) in enumerate(entries):
+        wanted = name or f"role{number}"
+        while converted_role_name(wanted) in seen:
+            wanted += "x"
+        seen.add(converted_role_name(wanted))
+        yield wanted, role, at
+
+
+def _defaults(root: Mapping) -> Iterator[tuple[str, Written, int | None]]:
+    entry = root.entry("virtualCluster")
+    present = root.entry("defaults")
+    if present is not None and isinstance(present.value, Mapping) and (entry is None or not _text(entry)):
+        yield "defaults", written_node(present.value), present.key.span.start
+    elif entry is not None and _text(entry):
+        kept = present.value.effective_entries() if present and isinstance(present.value, Mapping) else ()
+        rest = [(one.name, written_node(one.value), one.key.span.start) for one in kept if one.name != entry.name]
+        cluster = (entry.name, written_scalar(_text(entry)), entry.key.span.start)
+        yield "defaults", written_mapping([cluster, *rest]), None
+
+
+def _extras(root: Mapping, roles: list[str]) -> Iterator[tuple[str, Written, int | None]]:
+    present = root.entry("extras")
+    kept = present.value.effective_entries() if present and isinstance(present.value, Mapping) else ()
+    entries: list[tuple[str, Written, int | None]] = [
+        (one.name, written_node(one.value), one.key.span.start) for one in kept
+    ]
+    kind = root.entry("gpuType")
+    if _text(kind) and kind is not None and all(one.name != "hivedScheduler" for one in kept):
+        sku = [("skuType", written_scalar(_text(kind)), None)]
+        by_role = written_mapping((name, written_mapping(sku), None) for name in roles)
+        entries.append(("hivedScheduler", written_mapping([("taskRoles", by_role, None)]), kind.key.span.start))
+    if entries:
+        yield "extras", written_mapping(entries), present.key.span.start if present else None
+
+
+def _notes(root: Mapping) -> Iterator[str]:
+    """What the job says and none of today can, one line each."""
+    retries = plain_value(root.get("retryCount"))
+    if isinstance(retries, int) and retries < 0:
+        yield f"retryCount was {retries}; today a job is tried again 0 times or more"
+    if account := _text(root.entry("authFile")):
+        yield f"authFile was {_short(account)}: write the account as 'auth' of the image, its password among 'secrets'"
+    if any(_text(root.entry(key)) for key, _, _, _ in _FOLDERS):
+        yield "HDFS is gone: its folders are only named here, nothing is copied into the container"
+    environment = root.get("jobEnvs")
+    for entry in environment.effective_entries() if isinstance(environment, Mapping) else ():
+        if not (_VARIABLE.fullmatch(entry.name) and isinstance(entry.value, Scalar)):
+            yield f"jobEnvs held {_short({entry.name: plain_value(entry.value)})}"
+    yield from _unknown(root, _KNOWN, "the job")
+    roles = root.get("taskRoles")
+    for name, role, _ in _roles(roles) if roles else ():
+        yield from _unknown(role, _KNOWN_IN_ROLE, f"'{name}'")
+
+
+def _unknown(mapping: Mapping, known: frozenset[str], owner: str) -> Iterator[str]:
+    for entry in mapping.effective_entries():
+        if entry.name not in known:
+            yield f"{owner} had {_short({entry.name: plain_value(entry.value)})}"
+
+
+def _short(value: Any) -> str:
+    written = value if isinstance(value, str) else flow_value(value).removeprefix("{").removesuffix("}")
+    line = " ".join(written.split())
+    return line if len(line) <= 80 else line[:79] + "…"
+
+
+def _with_names(text: str) -> str:
+    """The job with names of task roles that the runtime finds, everywhere it speaks of them."""
+    taken = {role.name for role in Job(parse(text)).task_roles}
+    for name in sorted(taken):
+        wanted = converted_role_name(name) or "role"
+        wanted = wanted if wanted[0].isalpha() else f"role{wanted}"
+        if wanted != name:
+            numbered = (wanted if number == 1 else f"{wanted}{number}" for number in range(1, len(taken) + 2))
+            new_name = next(one for one in numbered if one not in taken)
+            taken.add(new_name)
+            text = apply_edits(text, rename_role(Job(parse(text)), name, new_name).edits)
+    return text

@@ -1,0 +1,96 @@
+"""All keys that a mapping, or the whole job, must have and has not, with values to start from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.frozen import replace
+from pai_lsp.ide.line_edits import line_edits
+from pai_lsp.ide.location import locate
+from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, together
+from pai_lsp.rules.structure_fixes import insert_fixes
+from pai_lsp.rules.structure_places import places
+from pai_lsp.schema import fields
+from pai_lsp.syntax import Mapping
+from pai_lsp.text import apply_edits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.document import Document
+    from pai_lsp.job import Job
+    from pai_lsp.rules.skeletons import Path
+    from pai_lsp.rules.structure_places import Place
+    from pai_lsp.text import Span, TextEdit
+
+# A key that is added may make others necessary, such as a prerequisite's type.
+_MOST_ROUNDS = 20
+
+
+def missing_keys(document: Document, span: Span) -> Iterator[Refactoring]:
+    """Offered where several keys are missing; a single one has its quick fix."""
+    found = list(places(document.job, "missing-key"))
+    here = locate(document, span.start)
+    if len(found) < 2 or here is None:
+        return
+    path = _wanting(found, here.path)
+    count = sum(1 for place in found if place.error.path[: len(path)] == path)
+    if path and count > 1:
+        yield from _offer(document, path, f"Add the {count} missing keys of '{_name(document.job, path)}'")
+    if count < len(found) or not path:
+        yield from _offer(document, (), f"Add all {len(found)} missing keys of the job")
+
+
+def _wanting(found: list[Place], path: Path) -> Path:
+    """The innermost mapping on a path below which keys are missing."""
+    while path and not any(place.error.path[: len(path)] == path for place in found):
+        path = path[:-1]
+    return path
+
+
+def _name(job: Job, path: Path) -> str:
+    if isinstance(path[-1], str):
+        return path[-1]
+    owner = str(path[-2]) if len(path) > 1 else ""
+    items = job.plain.get(owner) if isinstance(job.plain, dict) else None
+    item = items[path[-1]] if isinstance(items, list) and path[-1] < len(items) else None
+    name = item.get("name") if isinstance(item, dict) else None
+    return name if isinstance(name, str) else f"{owner}[{path[-1]}]"
+
+
+def _offer(document: Document, path: Path, title: str) -> Iterator[Refactoring]:
+    tried = document
+    edits: tuple[TextEdit, ...] = ()
+    for number in range(_MOST_ROUNDS):
+        added = together(tried.text, _additions(tried.job, path))
+        if not added:
+            break
+        after = replace(tried, text=apply_edits(tried.text, added))
+        if after.syntax.problems and not document.syntax.problems:
+            return
+        edits = added if number == 0 else line_edits(document.text, after.text)
+        tried = after
+    if edits:
+        yield Refactoring(title, RefactoringKind.QUICK_FIX, edits)
+
+
+def _additions(job: Job, path: Path) -> Iterator[TextEdit]:
+    """An edit for each missing key at a path or below, those of one mapping in the schema's order."""
+    by_mapping: dict[int, list[Place]] = {}
+    wanted = [place for place in places(job, "missing-key") if place.error.path[: len(path)] == path]
+    # What a task role may name must be known first.
+    first = [place for place in wanted if place.error.path[:1] == ("prerequisites",)]
+    for place in first or wanted:
+        if isinstance(place.node, Mapping):
+            by_mapping.setdefault(id(place.node), []).append(place)
+    for wanting in by_mapping.values():
+        # Into an empty mapping one key goes at a time: where the next one goes depends on it.
+        is_empty = isinstance(wanting[0].node, Mapping) and not wanting[0].node.entries
+        for place in sorted(wanting, key=lambda one: _order(job, one))[: 1 if is_empty else None]:
+            for fix in insert_fixes(job, place)[:1]:
+                yield from fix.edits
+
+
+def _order(job: Job, place: Place) -> int:
+    known = [one.key for one in fields(place.error.path, kind=job.schema_kind)]
+    return known.index(place.error.key) if place.error.key in known else len(known)

@@ -1,0 +1,125 @@
+"""A password or token that stands in clear becomes a secret of the job.
+
+What the rule `secret-in-clear` finds, it moves itself; here the author says of a text that it is a secret.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pai_lsp.edits import quoted
+from pai_lsp.ide.refactorings.comments import comments
+from pai_lsp.ide.refactorings.filled_text import Filler, piece_at
+from pai_lsp.ide.refactorings.job_sections import free_name, is_shared, value_added
+from pai_lsp.ide.refactorings.refactoring import (
+    CanNotRefactorError,
+    Refactoring,
+    RefactoringKind,
+    attempted,
+    together,
+)
+from pai_lsp.rules.clear_secrets import moved_to_secrets
+from pai_lsp.scalar import server_text
+from pai_lsp.syntax import Scalar
+from pai_lsp.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.diagnostic import Fix
+    from pai_lsp.document import Document
+    from pai_lsp.ide.refactorings.filled_text import Piece
+    from pai_lsp.job import Job
+    from pai_lsp.syntax import Entry
+    from pai_lsp.text import Span
+
+# pystache writes these as HTML, in commands and for the registry's login (openpai-runtime, src/common/utils.py).
+_CHANGED_IN_HTML = re.compile(r"[&<>\"']")
+_AS_HTML = "the runtime would write a secret with any of &<>\"' as HTML here"
+_SPOILS_PLUGIN = re.compile(r"['\"\\\t\r\n]")
+
+
+def secret_from_text(document: Document, span: Span) -> Iterator[Refactoring]:
+    """Offered for a selected part of a command, for values of a registry's `auth`, and for a parameter's value."""
+    job = document.job
+    if document.is_catalogue:
+        return
+    if (entry := _parameter_at(job, span)) is not None and not is_clear_secret(document, entry.value.span):
+        yield from _parameter(job, entry)
+    piece = piece_at(job, span)
+    if piece is None or (piece.is_command and not len(span)) or is_clear_secret(document, piece.span):
+        return
+    wanted = f"docker_{piece.name}" if piece.filler is Filler.AUTH else piece.name
+    name = free_name("token" if wanted in {"value", "path", "url"} else wanted, job.secrets)
+    title = f"Move to the secret '{name}'"
+    yield attempted(title, RefactoringKind.EXTRACT, lambda: _moved(job, piece, name))
+
+
+def is_clear_secret(document: Document, span: Span) -> bool:
+    """Whether a place holds a secret that its rule has found, and can move."""
+    return any(one.code == "secret-in-clear" and one.fixes and one.span.overlaps(span) for one in document.diagnostics)
+
+
+def _parameter_at(job: Job, span: Span) -> Entry | None:
+    section = job.mapping("parameters")
+    for entry in section.entries if section and len(section.span) else ():
+        value = entry.value
+        if isinstance(value, Scalar) and value.span.touches(span.start) and value.span.touches(span.end):
+            return entry if value.text and value.value is not None else None
+    return None
+
+
+def _parameter(job: Job, entry: Entry) -> Iterator[Refactoring]:
+    value = entry.value
+    if not isinstance(value, Scalar) or server_text(value.value) != value.text:
+        return
+    for fix in moved_to_secrets(job, entry)[:1]:
+        title = f"Move to the secret '{entry.name}'"
+        yield attempted(title, RefactoringKind.EXTRACT, partial(_moved_parameter, job, value, fix))
+
+
+def _moved_parameter(job: Job, value: Scalar, fix: Fix) -> tuple[TextEdit, ...]:
+    _refuse_readable(job)
+    if _CHANGED_IN_HTML.search(value.text):
+        raise CanNotRefactorError(_AS_HTML)
+    return together(job.text, _with_comment(job, fix))
+
+
+def _with_comment(job: Job, fix: Fix) -> tuple[TextEdit, ...]:
+    """The fix's edits, the comment behind the parameter moved along; its first edit adds the secret."""
+    added, *others = fix.edits
+    gone = [one.text for one in comments(job.syntax) if any(one.span.start in edit.span for edit in others)]
+    if not gone:
+        return fix.edits
+    written = added.new_text.rstrip("\r\n")
+    if "\n" not in added.new_text:
+        raise CanNotRefactorError("the comment behind it has no place among the secrets")
+    ending = added.new_text[len(written) :]
+    return (TextEdit(added.span, f"{written}  {' '.join(gone)}{ending}"), *others)
+
+
+def _refuse_readable(job: Job) -> None:
+    if job.root is not None and (job.root.is_flow or job.root.entries[0].key.span.start != _line_start(job)):
+        raise CanNotRefactorError("the rest-server hides secrets only where 'secrets:' stands at the start of a line")
+
+
+def _moved(job: Job, piece: Piece, name: str) -> tuple[TextEdit, ...]:
+    _refuse_readable(job)
+    if is_shared(job, piece.span):
+        raise CanNotRefactorError("this text is shared through an anchor; write it out first")
+    if piece.filler is not Filler.RUNTIME and _CHANGED_IN_HTML.search(piece.text):
+        raise CanNotRefactorError(_AS_HTML)
+    if piece.filler is Filler.RUNTIME and _SPOILS_PLUGIN.search(piece.text):
+        raise CanNotRefactorError("the runtime can not fill quotes or backslashes into a plugin's parameters")
+    edits = (
+        value_added(job, "secrets", name, quoted(piece.text)),
+        TextEdit(piece.span, f"<% $secrets.{name} %>"),
+    )
+    return together(job.text, edits)
+
+
+def _line_start(job: Job) -> int:
+    first = job.root.entries[0].key.span.start if job.root and job.root.entries else 0
+    return job.text.rfind("\n", 0, first) + 1 + job.text.startswith("\ufeff", job.text.rfind("\n", 0, first) + 1)
