@@ -164,6 +164,14 @@ def test_other_findings_stop_nothing(folder: Path) -> None:
     assert "cpu: many" in run.stdout
 
 
+def test_a_role_that_never_starts_has_no_scripts_to_show(folder: Path) -> None:
+    (folder / "train.pai.yaml").write_text(JOB.replace("  other:", "  my_other:"), encoding="utf-8")
+    assert expand(folder, "train.pai.yaml").returncode == 0
+    run = expand(folder, "train.pai.yaml", "--format", "json")
+    assert (run.returncode, run.stdout) == (1, "")
+    assert "train.pai.yaml:20:3" in run.stderr
+
+
 def test_a_file_that_can_not_be_read_is_a_finding(folder: Path) -> None:
     (folder / "broken.yaml").write_bytes(b"name: \xff\n")
     run = expand(folder, "broken.yaml")

@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 import yaml
-from expansion import job_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pai_lsp.expand.quoting import surviving
-from pai_lsp.expand.script import preview
 from pai_lsp.expand.yaml_text import flow_value, value_lines
 from pai_lsp.plugin_parameters import runtime_round_trip
 from pai_lsp.syntax import parse, plain_value
@@ -71,41 +69,3 @@ def test_both_readers_read_what_is_written(value: Any) -> None:
         assert syntax.problems == ()
         assert plain_value(syntax.root) == wrapped
         assert yaml.safe_load(text) == wrapped
-
-
-def test_a_preview_shows_what_is_known_and_says_what_is_not() -> None:
-    job = job_of(
-        """\
-protocolVersion: 2
-name: preview
-type: job
-parameters: {rate: 0.1}
-secrets: {key: abc}
-prerequisites:
-  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
-  - {name: login, type: script, plugin: com.microsoft.pai.runtimeplugin.ssh, jobssh: true}
-taskRoles:
-  worker:
-    instances: 1
-    dockerImage: image
-    prerequisites: [login, nothing]
-    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
-    commands: [python train.py <% $parameters.rate %> <% $secrets.key %>]
-extras:
-  com.microsoft.pai.runtimeplugin:
-    - plugin: cmd
-      failurePolicy: ignore
-      parameters: {preCommands: ["echo <% $parameters.rate %>"]}
-"""
-    )
-    assert preview(job, "worker") == (
-        "# line 13: no prerequisite is found under 'nothing'\n"
-        "# --- before the commands: 'login', plugin 'ssh' (line 8) ---\n"
-        "\n"
-        "# --- before the commands: the cmd plugin of extras (line 18); failures are ignored ---\n"
-        "echo 0.1\n"
-        "\n"
-        "# --- the commands of 'worker' (line 15) ---\n"
-        "python train.py 0.1 <% $secrets.key %>\n"
-    )
-    assert preview(job, "nobody").endswith("# no task role is named 'nobody'\n")

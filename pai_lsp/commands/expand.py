@@ -20,7 +20,7 @@ from pai_lsp.expand.released_commands import role_values
 from pai_lsp.expand.script import effective_parts, released_script, script
 from pai_lsp.expand.write import expanded
 from pai_lsp.files import UnreadableFile, decoded, read_bytes
-from pai_lsp.frozen import dataclass
+from pai_lsp.frozen import dataclass, replace
 from pai_lsp.hidden_values import hidden_spans, without_hidden_words
 from pai_lsp.job import Job
 from pai_lsp.report import render
@@ -131,7 +131,11 @@ def _expanded(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
         chosen = [role for role in effective.roles if arguments.task_role in {None, role.role.name}]
         scripts = {role.role.name: script(effective_parts(job, role, values[role.role.name])) for role in chosen}
         return _Result(_scripts(scripts))
-    return _run_result(released_run(Job(parse(found.text), job.settings, job.lookup)), form, arguments)
+    run = released_run(Job(parse(found.text), job.settings, job.lookup))
+    # The stops mean the new text; what is left to stop a role there is its name, which stands in the old one too.
+    missing = [role.name_span for role in job.task_roles if role.name not in run.roles]
+    stops = tuple(replace(stop, span=span) for stop, span in zip(run.stops, missing, strict=False))
+    return _run_result(replace(run, stops=stops), form, arguments)
 
 
 def _run_result(run: ReleasedRun, form: str, arguments: argparse.Namespace) -> _Result:
