@@ -44,6 +44,7 @@ SUBCOMMANDS = (
     Subcommand("explain", "pai_lsp.commands.explain", "explain one rule, with examples"),
     Subcommand("schema", "pai_lsp.commands.schema", "print a JSON schema for other YAML editors"),
     Subcommand("server", "pai_lsp.commands.server", "run the language server"),
+    Subcommand("completion", "pai_lsp.commands.completion", "print what completes this command line in a shell"),
 )
 
 _EXAMPLES = """\
@@ -86,6 +87,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
+def parser_of(subcommand: Subcommand) -> argparse.ArgumentParser:
+    """What reads a subcommand's arguments."""
+    parser = argparse.ArgumentParser(
+        prog=f"pai-lsp {subcommand.name}",
+        formatter_class=_Help,
+        allow_abbrev=False,
+    )
+    _command(subcommand).add_arguments(parser)
+    return parser
+
+
 class _Help(argparse.RawDescriptionHelpFormatter):
     """Help of a fixed width: argparse would import shutil to learn the terminal's, on every run."""
 
@@ -100,14 +112,11 @@ def _run(arguments: list[str]) -> int:
     subcommand = next((one for one in SUBCOMMANDS if arguments and one.name == arguments[0]), None)
     if subcommand is None:
         return _without_subcommand(arguments)
-    command = cast("Command", importlib.import_module(subcommand.module))
-    parser = argparse.ArgumentParser(
-        prog=f"pai-lsp {subcommand.name}",
-        formatter_class=_Help,
-        allow_abbrev=False,
-    )
-    command.add_arguments(parser)
-    return command.run(parser.parse_args(arguments[1:]))
+    return _command(subcommand).run(parser_of(subcommand).parse_args(arguments[1:]))
+
+
+def _command(subcommand: Subcommand) -> Command:
+    return cast("Command", importlib.import_module(subcommand.module))
 
 
 def _without_subcommand(arguments: list[str]) -> int:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 import pty
+import select
 import shlex
-import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BIN = Path(sys.executable).parent
+ENVIRONMENT = {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "TERM": "dumb", "LC_ALL": "C.UTF-8"}
 PATIENCE = 30
 
 # What is typed, and what the line is when it has been completed; a space says that the word is at its end.
@@ -30,7 +30,7 @@ COMPLETED = [
     ("pai-lsp check --no", "pai-lsp check --no-progress "),
     ("pai-lsp check --format=sar", "pai-lsp check --format=sarif "),
     ("pai-lsp check --format sar", "pai-lsp check --format sarif "),
-    ("pai-lsp check --ignore=image-latest-tag,prerequisite-cy", "pai-lsp check --ignore=image-latest-tag,prerequisite-cycle"),
+    ("pai-lsp check --ignore=yaml-syntax,prerequisite-cy", "pai-lsp check --ignore=yaml-syntax,prerequisite-cycle"),
     ("pai-lsp check --fix tra", "pai-lsp check --fix train.pai.yaml "),
     ("pai-lsp marketplace ref", "pai-lsp marketplace refresh "),
     ("pai-lsp marketplace lock --che", "pai-lsp marketplace lock --check "),
@@ -38,7 +38,7 @@ COMPLETED = [
     ("pai-lsp explain prerequisite-cy", "pai-lsp explain prerequisite-cycle "),
     ("pai-lsp schema conf", "pai-lsp schema configuration "),
     ("pai-lsp expand --task-role wor", "pai-lsp expand --task-role wor"),
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")
@@ -55,30 +55,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Zsh:
-    """zsh at a terminal, whose ^T completes and then writes the line down and forgets it."""
+    """zsh at a terminal, whose ^T completes and then tells the line and forgets it."""
 
     def __init__(self, folder: Path) -> None:
-        self._lines = folder / "lines"
-        self._lines.touch()
-        self._count = 0
+        told = folder / "told"
+        os.mkfifo(told)
+        self._told = os.open(told, os.O_RDWR)
+        self._screen = b""
         (folder / ".zshrc").write_text(
             "autoload -Uz compinit && compinit -D -u\n"
             f"source {shlex.quote(str(folder / 'completion.zsh'))}\n"
-            f"complete-and-tell() {{ zle complete-word; print -r -- \"$BUFFER|\" >>{self._lines}; zle kill-buffer }}\n"
+            f"complete-and-tell() {{ zle complete-word; print -r -- $BUFFER >{told}; zle kill-buffer }}\n"
             "zle -N complete-and-tell && bindkey -e '^T' complete-and-tell\n"
-            f"zle-line-init() {{ print ready >{folder / 'ready'} }}\n"
+            f"zle-line-init() {{ print ready >{told}; zle -D zle-line-init }}\n"
             "zle -N zle-line-init\n"
         )
-        environment = {
-            "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
-            "ZDOTDIR": str(folder),
-            "HOME": str(folder),
-            "TERM": "dumb",
-            "LC_ALL": "C.UTF-8",
-        }
+        environment = {**ENVIRONMENT, "ZDOTDIR": str(folder), "HOME": str(folder)}
         self._terminal, other_end = pty.openpty()
         self._process = subprocess.Popen(
-            [shutil.which("zsh") or "zsh", "-d", "-i"],
+            ["zsh", "-d", "-i"],
             stdin=other_end,
             stdout=other_end,
             stderr=other_end,
@@ -87,22 +82,56 @@ class Zsh:
             start_new_session=True,
         )
         os.close(other_end)
-        os.set_blocking(self._terminal, False)
-        until(lambda: (folder / "ready").exists(), self.screen)
+        assert self._line() == "ready"
 
     def completed(self, typed: str) -> str:
         os.write(self._terminal, typed.encode() + b"\x14")
-        self._count += 1
-        until(lambda: len(self._lines.read_text().split("|\n")) > self._count, self.screen)
-        return self._lines.read_text().split("|\n")[self._count - 1]
-
-    def screen(self) -> str:
-        try:
-            return os.read(self._terminal, 100_000).decode(errors="replace")
-        except BlockingIOError:
-            return ""
+        return self._line()
 
     def close(self) -> None:
         self._process.kill()
         self._process.wait(timeout=PATIENCE)
         os.close(self._terminal)
+        os.close(self._told)
+
+    def _line(self) -> str:
+        """What zsh tells next; meanwhile its terminal is read, so that it never waits for us."""
+        told = b""
+        while not told.endswith(b"\n"):
+            ready = select.select([self._told, self._terminal], [], [], PATIENCE)[0]
+            assert ready, f"zsh says nothing; on its screen: {self._screen[-2000:].decode(errors='replace')}"
+            if self._terminal in ready:
+                self._screen += os.read(self._terminal, 65536)
+            if self._told in ready:
+                told += os.read(self._told, 65536)
+        return told.decode().removesuffix("\n")
+
+
+@pytest.fixture(scope="module")
+def zsh(folder: Path) -> Iterator[Zsh]:
+    shell = Zsh(folder)
+    yield shell
+    shell.close()
+
+
+@pytest.mark.parametrize(("typed", "expected"), COMPLETED)
+def test_zsh(zsh: Zsh, typed: str, expected: str) -> None:
+    # zsh puts a comma behind a code, and takes it back when the next key is no letter.
+    assert zsh.completed(typed).removesuffix(",") == expected
+
+
+@pytest.mark.parametrize(("typed", "expected"), COMPLETED)
+def test_fish(folder: Path, typed: str, expected: str) -> None:
+    program = f"source {folder / 'completion.fish'}; complete -C {shlex.quote(typed)}"
+    run = subprocess.run(
+        ["fish", "--no-config", "-c", program],
+        cwd=folder,
+        env={**ENVIRONMENT, "HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    assert run.stderr == ""
+    words = [line.split("\t")[0] for line in run.stdout.splitlines()]
+    assert words == ([] if expected == typed else [expected.rsplit(maxsplit=1)[-1]])
