@@ -1,6 +1,7 @@
 /** Where VS Code enters the extension: everything is made here once and given to what needs it. */
 
 import * as vscode from "vscode";
+import type { Location, Position } from "vscode-languageclient/node";
 import { activeJobEditor, isOurs } from "./activeJob";
 import { telling } from "./ask";
 import { expandJob } from "./commands/expand";
@@ -9,6 +10,7 @@ import { Graphs } from "./commands/graph";
 import { insertFromMarketplace, refreshMarketplace } from "./commands/marketplace";
 import { newJob } from "./commands/newJob";
 import { Previews } from "./commands/preview";
+import { SHOW_REFERENCES, showReferences } from "./commands/references";
 import { Controller } from "./server/controller";
 import type { State } from "./server/state";
 import { watchSelectedInterpreter } from "./server/surroundings";
@@ -52,6 +54,9 @@ export function activate(context: vscode.ExtensionContext): Interface {
     command("restartServer", () => controller.restart()),
     command("showOutput", () => output.show()),
     command("showStatus", () => showStatus(controller)),
+    vscode.commands.registerCommand(SHOW_REFERENCES, (uri: string, at: Position, places: Location[]) =>
+      telling(() => showReferences(controller, uri, at, places)),
+    ),
     ...startWhenNeeded(controller),
     ...restartWhenChanged(controller),
     ...tellWhetherJob(),

@@ -113,6 +113,7 @@ scene("a definition of the folder is found, filled and inserted all the same", a
   await page.keyboard.press("Enter");
   await page.locator(".quick-input-message", { hasText: "'dataPath' needs a value" }).waitFor();
   await box.fill("/data/imagenet");
+  await page.locator(".quick-input-message", { hasText: "needs a value" }).waitFor({ state: "hidden" });
   await workbench.picture(page, "marketplace-variables");
   await page.keyboard.press("Enter");
   const has = (part, what) => workbench.textBecomes(page, workbench.editor(page), (text) => text.includes(part), what);

@@ -92,6 +92,16 @@ scene("a hover says what a name stands for", async () => {
   await page.keyboard.press("Escape");
 });
 
+scene("a code lens shows the places that it counts", async () => {
+  await page.keyboard.press("Control+Home");
+  await page.locator(".codelens-decoration a", { hasText: "1 reference" }).last().click();
+  const peek = page.locator(".peekview-widget", { hasText: "prerequisites: [mnist]" });
+  await peek.waitFor();
+  await workbench.picture(page, "references");
+  await page.keyboard.press("Escape");
+  await peek.waitFor({ state: "detached" });
+});
+
 scene("a rename changes every place", async () => {
   await workbench.cursorBehind(page, "[mnist");
   await page.keyboard.press("F2");

@@ -9,6 +9,7 @@ import {
   LanguageClient,
   type LanguageClientOptions,
 } from "vscode-languageclient/node";
+import { SHOW_REFERENCES } from "../commands/references";
 import { CONFIGURATION_FILE, JOB_LANGUAGE } from "../documents";
 import { sectionFor } from "../settings";
 import type { Server } from "./selection";
@@ -26,6 +27,8 @@ export interface ConnectionOptions {
   readonly executeCommand: (command: string, words: unknown[], next: ExecuteCommandSignature) => unknown;
 }
 
+/** The commands of this extension that the server's code lenses may run. */
+const LENS_COMMANDS = ["openpai.preview", SHOW_REFERENCES];
 /** The server's own notification, with a `MarketplaceStatus`. */
 const MARKETPLACE_STATUS = "pai-lsp/marketplaceStatus";
 const MILLISECONDS_TO_START = 30_000;
@@ -126,7 +129,7 @@ export class Connection {
       ],
       diagnosticCollectionName: "openpai",
       outputChannel: this.options.output,
-      initializationOptions: { trusted: vscode.workspace.isTrusted },
+      initializationOptions: { trusted: vscode.workspace.isTrusted, commands: LENS_COMMANDS },
       // Restarts are counted in one place, which also looks for the server again; here the client only lets go.
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
