@@ -76,6 +76,17 @@ test("the walkthrough has four steps, each with a picture of the tests", () => {
   }
 });
 
+test("the README names every setting", () => {
+  const readme = fs.readFileSync(path.join(HOME, "README.md"), "utf8");
+  for (const name of Object.keys(properties)) {
+    const [, group, key] = name.split(".");
+    assert.ok(
+      [name, `.${key ?? ""}`, `openpai.${group ?? ""}.*`].some((said) => readme.includes(`\`${said}\``)),
+      name,
+    );
+  }
+});
+
 test("no place that packages come from stands in the lock file", () => {
   assert.doesNotMatch(fs.readFileSync(path.join(HOME, "package-lock.json"), "utf8"), /"resolved"/);
 });
