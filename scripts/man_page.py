@@ -1,0 +1,153 @@
+"""Writes the manual page docs/pai-lsp.1 from the parsers of the command line: man_page.py [--check].
+
+With --check nothing is written, and the status is 1 when the page is not up to date.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pai_lsp import __version__
+from pai_lsp.commands.command_line import commands
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.commands.command_line import Argument, CommandDescription
+
+PAGE = Path(__file__).parent.parent / "docs" / "pai-lsp.1"
+
+_HEAD = r"""
+.\" Made by scripts/man_page.py from the parsers of the command line; do not edit.
+.TH PAI-LSP 1 "" "pai-lsp {version}" "User Commands"
+.SH NAME
+pai-lsp \- language server and checker for OpenPAI job files
+.SH SYNOPSIS
+{synopsis}
+.SH DESCRIPTION
+pai-lsp says what an OpenPAI cluster would say to a job file, on the very words that are wrong, before it is submitted.
+.PP
+It is a command line, a language server for editors, and a compiler from the extended job protocol to one that every
+released cluster runs.
+.PP
+Options are written in full; no abbreviations are known.
+.TP
+\fB\-h\fR, \fB\-\-help\fR
+Show the commands; behind a command, all that it takes.
+.TP
+\fB\-\-version\fR
+Show the version.
+"""
+
+_FOOT = r"""
+.SH EXIT STATUS
+.TP
+.B 0
+Nothing was found, or what was asked for is done.
+.TP
+.B 1
+Something was found, or what was asked for can not be done.
+.TP
+.B 2
+The command line is wrong.
+.TP
+.B 3
+pai-lsp itself failed.
+.SH FILES
+.TP
+.B .pai-lsp.yaml
+Configuration: severities of rules, excluded files, plugins of the cluster, marketplaces. The nearest one above a job
+counts.
+.TP
+.B .pai-lsp.lock
+Which definitions of marketplaces the jobs beside it use.
+.TP
+.BR *.pai.yaml ", " *.pai.yml
+Job files. Other YAML is a job when its root says so.
+.SH ENVIRONMENT
+.TP
+.BR NO_COLOR ", " FORCE_COLOR
+No colours, or colours also where the output is no terminal.
+.SH SEE ALSO
+https://pai\-lsp.readthedocs.io/
+"""
+
+
+def man_page() -> str:
+    """The page."""
+    described = commands()
+    synopsis = "\n.br\n".join(f".B pai\\-lsp {_escaped(one.name)}\n{_taken(one)}" for one in described)
+    parts = [_HEAD.lstrip("\n").format(version=__version__, synopsis=synopsis), ".SH COMMANDS\n"]
+    parts += [line for command in described for line in _section(command, ".SS")]
+    return "".join([*parts, _FOOT.lstrip("\n")])
+
+
+def _section(command: CommandDescription, macro: str) -> Iterator[str]:
+    yield f"{macro} pai\\-lsp {_escaped(command.name)}\n"
+    yield from _text(command.description)
+    for argument in (*command.positional, *command.options):
+        if "--help" in argument.names:  # said once, at the top
+            continue
+        yield f".TP\n{_heading(argument)}\n{_line(argument.help)}\n"
+    if command.epilog:
+        yield ".PP\n"
+        yield from _text(command.epilog)
+    for part in command.parts:
+        yield from _section(part, ".SS")
+
+
+def _taken(command: CommandDescription) -> str:
+    """What a command takes, in a few words."""
+    words = [r"[\fIOPTION\fR]..."]
+    if command.parts:
+        words = [r"\fIACTION\fR", *words]
+    for argument in command.positional:
+        word = rf"\fI{_escaped(argument.value)}\fR"
+        word = word if argument.is_required else f"[{word}]"
+        words.append(f"{word}..." if argument.repeats else word)
+    return " ".join(words)
+
+
+def _heading(argument: Argument) -> str:
+    names = [rf"\fB{_escaped(name)}\fR" for name in argument.names]
+    value = rf"\fI{_escaped(argument.value)}\fR" if argument.value else ""
+    return " ".join(part for part in (", ".join(names), value) if part)
+
+
+def _text(text: str) -> Iterator[str]:
+    """Paragraphs are filled; what is indented or aligned by hand stays as it is."""
+    for number, block in enumerate(text.strip().split("\n\n")):
+        if number:
+            yield ".PP\n"
+        lines = block.split("\n")
+        is_aligned = any(line.startswith(" ") or "  " in line for line in lines)
+        body = "".join(f"{_line(line)}\n" for line in lines)
+        yield f".nf\n{body}.fi\n" if is_aligned else body
+
+
+def _line(text: str) -> str:
+    escaped = _escaped(text)
+    return rf"\&{escaped}" if escaped.startswith(".") else escaped
+
+
+def _escaped(text: str) -> str:
+    """Text in which roff sees no escape, no typographic quote and no hyphen to break a line at."""
+    return text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq")
+
+
+def main() -> int:
+    """Write the page, or compare it."""
+    text = man_page()
+    if "--check" in sys.argv[1:]:
+        if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
+            return 0
+        sys.stderr.write(f"{PAGE} is not up to date; run 'make man'\n")
+        return 1
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
