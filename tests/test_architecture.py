@@ -23,6 +23,7 @@ FLOORS = (
     ("catalog", "expand"),
     ("rules",),
     ("document",),
+    ("graph",),
     ("ide", "report", "config", "config_marketplace", "config_reader", "config_values", "exclusion",
      "hidden_values", "processes", "safe_fixes"),
     ("lsp", "commands", "cli", "__main__"),

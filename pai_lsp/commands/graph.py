@@ -1,0 +1,117 @@
+"""`pai-lsp graph`: who requires whom in a job, as a picture or as text that other programs draw."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pai_lsp.cli import FINDINGS, OWN_FAILURE, WRONG_USAGE
+from pai_lsp.commands.job_file import job_file
+from pai_lsp.commands.known_rules import KNOWN_RULES
+from pai_lsp.commands.targets import STANDARD_INPUT
+from pai_lsp.document import Document, check
+from pai_lsp.graph.dot import dot
+from pai_lsp.graph.mermaid import mermaid
+from pai_lsp.graph.prerequisite_graph import prerequisite_graph
+from pai_lsp.graph.svg import svg
+from pai_lsp.hidden_values import hidden_spans, without_hidden_words
+from pai_lsp.report import render
+from pai_lsp.report.results import CheckedFile, Results, with_hidden
+from pai_lsp.report.terminal import terminal_for, visible
+
+if TYPE_CHECKING:
+    import argparse
+
+_WRITERS = {"mermaid": mermaid, "dot": dot, "svg": svg}
+_ENDINGS = {".svg": "svg", ".dot": "dot", ".gv": "dot"}
+
+_DESCRIPTION = """\
+Draws who requires whom: the task roles of a job, the prerequisites that they list and name, and everything that those
+require, in the file, in extras.reference_prerequisites and in a marketplace.
+
+Cycles are red, what is not found is red and dashed, and what comes from a marketplace tells its file or address.
+"""
+
+_EPILOG = """\
+formats:
+  mermaid  for Markdown on GitHub, GitLab and in many wikis, in a block of ```mermaid
+  dot      for Graphviz
+  svg      a picture for any browser, light or dark as the reader's screen
+
+exit status:
+  0  done      1  the file can not be read to its end, or there is nothing to draw in it      2  wrong usage
+  3  the output could not be written
+
+examples:
+  pai-lsp graph train.pai.yaml
+  pai-lsp graph train.pai.yaml --output train.svg
+  pai-lsp graph train.pai.yaml --format dot | dot -Tpdf > train.pdf
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp graph`."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
+    add = parser.add_argument
+    add("job", metavar="JOB", help="a job file, a marketplace's file of definitions, or - for standard input")
+    add("--format", choices=tuple(_WRITERS), help="form of the output (default: by the ending of FILE, else mermaid)")
+    add("--output", metavar="FILE", help="write to this file")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Draw the graph."""
+    output = arguments.output
+    if output is not None and arguments.job != STANDARD_INPUT and _same(output, arguments.job):
+        sys.stderr.write("pai-lsp graph: --output names the job itself\n")
+        return WRONG_USAGE
+    document = job_file(arguments.job)
+    if isinstance(document, CheckedFile):
+        _report(document)
+        return FINDINGS
+    graph, broken = prerequisite_graph(document.job), _broken(document)
+    if broken is not None and (graph.nodes or document.is_job):
+        _report(broken)
+    if not graph.nodes:
+        sys.stderr.write(f"pai-lsp graph: no task roles and no prerequisites in {visible(document.path or '')}\n")
+        return FINDINGS
+    text = _WRITERS[arguments.format or _ENDINGS.get(Path(output or "").suffix, "mermaid")](graph)
+    if output is None:
+        sys.stdout.write(text)
+    elif not _is_written(output, text):
+        return OWN_FAILURE
+    return 0 if broken is None else FINDINGS
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return Path(one).samefile(other)
+    except OSError:
+        return False
+
+
+def _is_written(path: str, text: str) -> bool:
+    try:
+        Path(path).write_bytes(text.encode("utf-8"))
+    except OSError as error:
+        sys.stderr.write(f"pai-lsp graph: {visible(path)}: {(error.strerror or str(error)).lower()}\n")
+        return False
+    return True
+
+
+def _broken(document: Document) -> CheckedFile | None:
+    """What keeps the file from being read to its end, the values of secrets hidden; None when nothing does."""
+    codes = {problem.kind.value for problem in document.syntax.problems}
+    if not codes:
+        return None
+    diagnostics = check(document)
+    hidden = hidden_spans(document, diagnostics)
+    shown = [without_hidden_words(one, document.text, hidden) for one in diagnostics if one.code in codes]
+    return CheckedFile(document.path or "", with_hidden(document.text, hidden), tuple(shown), hidden)
+
+
+def _report(file: CheckedFile) -> None:
+    terminal = terminal_for("auto", os.environ, is_terminal=sys.stderr.isatty(), width=0)
+    sys.stderr.write(render("text", Results((file,)), terminal, KNOWN_RULES))

@@ -1,0 +1,127 @@
+"""`pai-lsp graph` from the command line: what it writes where, and how it ends."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pai_lsp.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JOB = """\
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - {type: script, name: prepare, require: [tools]}
+taskRoles:
+  worker: {prerequisites: [prepare, "marketplace://name/digits"]}
+"""
+DIGITS = "name: digits\ntype: data\nplugin: cmd\nplugin_params: {callbacks: []}\nrequire: [tools]\n"
+
+
+@pytest.fixture(autouse=True)
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "marketplace").mkdir()
+    (tmp_path / "marketplace" / "digits.yaml").write_text(DIGITS, encoding="utf-8")
+    (tmp_path / "train.pai.yaml").write_text(JOB, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = main(["graph", *arguments])
+    output, errors = capsys.readouterr()
+    return status, output, errors
+
+
+def test_mermaid_unless_something_else_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "train.pai.yaml") == (
+        0,
+        """\
+flowchart LR
+  n0(["worker<br/>task role"])
+  n1["prepare<br/>script"]
+  n2[["digits<br/>data · cmd<br/>marketplace/digits.yaml"]]
+  n3["tools<br/>not found"]
+  n0 --> n1
+  n0 --> n2
+  n1 --> n3
+  n2 --> n3
+  classDef role stroke:#0969da,stroke-width:2px
+  class n0 role
+  classDef outside stroke:#8250df
+  class n2 outside
+  classDef missing stroke:#cf222e,color:#cf222e,stroke-dasharray:5 4
+  class n3 missing
+""",
+        "",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "begin"),
+    [
+        (("--output", "train.svg"), "<svg "),
+        (("--output", "train.gv"), "digraph "),
+        (("--output", "train.dot"), "digraph "),
+        (("--output", "train.mmd"), "flowchart "),
+        (("--output", "train.txt"), "flowchart "),
+        (("--output", "train.svg", "--format", "dot"), "digraph "),
+    ],
+)
+def test_the_output_s_name_says_which_form(
+    capsys: pytest.CaptureFixture[str], project: Path, arguments: tuple[str, ...], begin: str
+) -> None:
+    assert run(capsys, "train.pai.yaml", *arguments) == (0, "", "")
+    assert (project / arguments[1]).read_text(encoding="utf-8").startswith(begin)
+
+
+def test_a_file_of_definitions(capsys: pytest.CaptureFixture[str]) -> None:
+    status, output, _ = run(capsys, "marketplace/digits.yaml", "--format", "dot")
+    assert status == 0
+    assert output.count(" -> ") == 1
+
+
+def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(JOB.encode())))
+    status, output, _ = run(capsys, "-")
+    assert status == 0
+    assert "marketplace/digits.yaml" in output
+
+
+def test_a_broken_job_is_drawn_as_far_as_it_can_be_read(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+    text = JOB.replace("prepare, ", "prepare, [") + "secrets: {token: hunter-2-hunter}\n"
+    (project / "train.pai.yaml").write_text(text, encoding="utf-8")
+    status, output, errors = run(capsys, "train.pai.yaml")
+    assert status == 1
+    assert "prepare<br/>script" in output
+    assert errors.startswith("error[yaml-syntax]")
+    assert "hunter" not in output + errors
+
+
+@pytest.mark.parametrize("text", ["", "# Notes\n\nuse: this: that\n"])
+def test_a_file_with_nothing_to_draw(capsys: pytest.CaptureFixture[str], project: Path, text: str) -> None:
+    (project / "notes.yaml").write_text(text, encoding="utf-8")
+    message = "pai-lsp graph: no task roles and no prerequisites in notes.yaml\n"
+    assert run(capsys, "notes.yaml") == (1, "", message)
+
+
+def test_what_can_not_be_read_or_written(capsys: pytest.CaptureFixture[str]) -> None:
+    status, output, errors = run(capsys, "nothing.pai.yaml")
+    assert (status, output) == (1, "")
+    assert errors.startswith("error[unreadable-file]")
+    status, output, errors = run(capsys, "train.pai.yaml", "--output", "no/such/folder.svg")
+    assert (status, output) == (3, "")
+    assert errors == "pai-lsp graph: no/such/folder.svg: no such file or directory\n"
+
+
+def test_the_job_is_never_written_over(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+    expected = (2, "", "pai-lsp graph: --output names the job itself\n")
+    assert run(capsys, "train.pai.yaml", "--output", "./train.pai.yaml") == expected
+    assert (project / "train.pai.yaml").read_text(encoding="utf-8") == JOB
