@@ -77,6 +77,7 @@ class Marketplace:
     url: str
     reaction: Reaction
     requests: list[Request] = field(default_factory=list)
+    asked: threading.Event = field(default_factory=threading.Event)
     ended: threading.Event = field(default_factory=threading.Event)
 
 
@@ -150,6 +151,7 @@ def marketplace(reaction: Reaction, context: ssl.SSLContext | None = None) -> It
             headers = {name.lower(): value for name, value in self.headers.items()}
             request = Request(self.path, headers, self, found[0])
             found[0].requests.append(request)
+            found[0].asked.set()
             try:
                 found[0].reaction(request)
             except OSError:  # the client has gone

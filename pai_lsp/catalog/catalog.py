@@ -156,7 +156,7 @@ class Catalog:
         """All that answers are made of."""
         shelves = [(shelf.label, shelf.state, shelf.skipped, list(map(_told, shelf.texts))) for shelf in self.shelves]
         pages = [(key, page.state, page.text and _told(page.text)) for key, page in sorted(self.pages.items())]
-        return self.setup, shelves, pages
+        return self.setup, shelves, pages, self.doubts
 
     @cached_property
     def _locked_hashes(self) -> object:

@@ -95,7 +95,7 @@ def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
         if any(query in words.lower() for words in (place.card.name, place.card.type, place.card.summary))
     ]
     if arguments.format == "json":
-        _print_json({"sources": sources_as_json(catalog), "definitions": [_place_as_json(place) for place in places]})
+        _print_json({"sources": sources_as_json(catalog), "definitions": [_place_as_json(catalog, place) for place in places]})
     else:
         _print_table(places)
         print_sources(catalog)
@@ -178,7 +178,7 @@ def sources_as_json(catalog: Catalog) -> list[dict[str, Any]]:
     ]
 
 
-def _place_as_json(place: Place) -> dict[str, Any]:
+def _place_as_json(catalog: Catalog, place: Place) -> dict[str, Any]:
     card = place.card
     return {
         "reference": place.reference,
@@ -187,7 +187,7 @@ def _place_as_json(place: Place) -> dict[str, Any]:
         "summary": card.summary,
         "variables": list(card.variables),
         "item": place.text.item,
-        "source": place.shelf.label,
+        "source": catalog.told(place.shelf.label),
     }
 
 

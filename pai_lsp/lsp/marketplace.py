@@ -20,7 +20,7 @@ from pai_lsp.lsp.convert import path_of
 from pai_lsp.lsp.marketplace_status import Status, status_of, tell_status
 from pai_lsp.lsp.open_document import Kind
 from pai_lsp.lsp.progress import progress
-from pai_lsp.lsp.workspace_settings import watch
+from pai_lsp.lsp.workspace_settings import known, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -158,6 +158,7 @@ class Marketplaces:
         """Keep a project as well known as it should be."""
         await self._read(project)
         self._session.in_background(self._watch(project.setup))
+        await known(self._session.settings_known)  # they may say that the workspace is not trusted
         while True:
             wait = await self._ask_if_due(project)
             try:
@@ -244,8 +245,8 @@ class Marketplaces:
 
     def _tell(self) -> Status:
         """Tell the client how the marketplaces are, if that has changed."""
-        known = [project.catalog for project in self._projects.values() if project.catalog is not None]
-        status = status_of(known)
+        catalogs = [project.catalog for project in self._projects.values() if project.catalog is not None]
+        status = status_of(catalogs)
         if status != self._status:
             self._status = status
             tell_status(self._session.server, status)

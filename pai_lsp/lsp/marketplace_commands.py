@@ -46,8 +46,8 @@ async def listed(session: Session, arguments: Sequence[Any]) -> list[dict[str, A
 
 def _inserted(document: OpenDocument, arguments: Sequence[Any]) -> lsp.WorkspaceEdit | None:
     position, reference, *more = arguments if len(arguments) > 1 else (None, None)
-    values = more[0] if more else {}
-    if not isinstance(reference, str) or not isinstance(values or {}, dict):
+    values = {} if not more or more[0] is None else more[0]
+    if not isinstance(reference, str) or not isinstance(values, dict):
         raise JsonRpcInvalidParams(f"'{MARKETPLACE_INSERT}' expects a URI, a position, a reference and values")
     try:
         at = get_converter().structure(position, lsp.Position)
@@ -59,7 +59,7 @@ def _inserted(document: OpenDocument, arguments: Sequence[Any]) -> lsp.Workspace
         raise JsonRpcInvalidParams(f"'{reference}' can not be inserted, {answer.state.value}{note}")
     definition = answer.definitions[0]
     declared = {variable.name for variable in definition.template_variables}
-    given = {name: value for name, value in (values or {}).items() if name in declared}
+    given = {name: value for name, value in values.items() if name in declared}
     offset = document.places.offset(at)
     edits = insertion(document.document.job, offset, reference, definition.name, given)
     if not edits:

@@ -31,7 +31,7 @@ def status_of(catalogs: Sequence[Catalog]) -> Status:
     worst = max(states, key=_WORST_LAST.index, default="none")
     if worst in {"none", "ready"}:
         count = sum(shelf.count for catalog in catalogs for shelf in catalog.shelves)
-        return Status(worst, f"{count} definitions" if count else "")
+        return Status(worst, f"{count} definition{'s' if count > 1 else ''}" if count else "")
     notes = (note for catalog in catalogs if catalog.state and catalog.state.value == worst for note in catalog.doubts)
     return Status(worst, "; ".join(dict.fromkeys(notes)))
 

@@ -1,0 +1,295 @@
+"""`pai-lsp marketplace`, and what `check` and `expand` make of a project with a marketplace."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from loopback import Marketplace, alone, item, items, marketplace, says
+
+from pai_lsp.catalog.setup import LOCK_NAME
+from pai_lsp.cli import main
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+TOKEN = "s3cr3t-t0ken"  # noqa: S105 - nobody's
+JOB = """\
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - {name: image, type: dockerimage, uri: example/train:1.0}
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    prerequisites: [data]
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands: [echo hello]
+extras:
+  reference_prerequisites:
+    - name: data
+      require:
+        - {name: "marketplace://name/mnist", template_variables: {dataPath: /data}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    alone(monkeypatch, str(tmp_path / "cache"))
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PAI_TOKEN", TOKEN)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def server(project: Path) -> Iterator[Marketplace]:
+    with marketplace(items(item(1, "mnist"), item(2, "cifar"), token=TOKEN)) as found:
+        (project / ".pai-lsp.yaml").write_text(
+            f"marketplace: {{sources: [{{url: '{found.url}', token_env: PAI_TOKEN}}]}}\n"
+            "rules: {needs-expansion: off, refused-until-expanded: off}\n"
+        )
+        (project / "job.pai.yaml").write_text(JOB)
+        yield found
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = main(arguments)
+    printed = capsys.readouterr()
+    return status, printed.out, printed.err
+
+
+def codes(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    report = json.loads(run(capsys, "check", "--format", "json", *arguments)[1])
+    return [one["code"] for one in report["diagnostics"]]
+
+
+def with_examples(project: Path) -> None:
+    shutil.copytree(EXAMPLES / "marketplace", project / "marketplace")
+    shutil.copy(EXAMPLES / "marketplace-job.pai.yaml", project / "job.pai.yaml")
+
+
+def test_the_examples_are_listed(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+    with_examples(project)
+    status, printed, errors = run(capsys, "marketplace", "list")
+    assert (status, errors) == (0, "")
+    lines = printed.splitlines()
+    assert lines[0].split() == ["NAME", "TYPE", "TO", "FILL", "SUMMARY"]
+    assert [line.split()[0] for line in lines[1:7]] == [
+        "confignfs_pvc",
+        "debug_hook",
+        "imagenet",
+        "imagenet_only_validation",
+        "install_wget",
+        "mnist",
+    ]
+    assert lines[-1] == "marketplace: 6 definitions"
+    assert run(capsys, "marketplace", "list", "VALID")[1].count("imagenet") == 3
+    status, printed, errors = run(capsys, "marketplace", "list", "nothing\x1b[31m")
+    assert status == 1
+    assert "\x1b" not in errors
+
+
+def test_the_list_for_programs(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+    with_examples(project)
+    content = json.loads(run(capsys, "marketplace", "list", "mnist", "--format", "json")[1])
+    assert content["version"] == 1
+    assert content["sources"] == [
+        {"source": "marketplace", "state": "ready", "note": "", "definitions": 6, "notRead": []}
+    ]
+    (definition,) = content["definitions"]
+    assert definition["reference"] == "marketplace://name/mnist"
+    assert (definition["variables"], definition["source"]) == (["dataPath"], "marketplace")
+
+
+def test_one_definition_is_shown(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+    with_examples(project)
+    for reference in ("imagenet", "marketplace://data/imagenet"):
+        status, printed, errors = run(capsys, "marketplace", "show", reference)
+        assert (status, errors) == (0, "")
+        assert "from:     marketplace/imagenet.yaml\n" in printed
+        assert "\nname: imagenet\ntype: data\n" in printed, "from the left margin"
+        assert "\n          - mkdir" not in printed
+    shown: dict[str, Any] = json.loads(run(capsys, "marketplace", "show", "mnist", "--format", "json")[1])
+    assert (shown["state"], shown["path"]) == ("found", "marketplace/mnist.yaml")
+    assert shown["definitions"][0]["requires"] == ["marketplace://name/install_wget"]
+    assert shown["definitions"][0]["text"].startswith("name: mnist\n")
+
+
+def test_what_is_not_there(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+    assert run(capsys, "marketplace", "list") == (
+        0,
+        "no marketplace is configured, and there is no folder 'marketplace'\n",
+        "",
+    )
+    status, _, errors = run(capsys, "marketplace", "show", "mnist")
+    assert (status, errors) == (
+        1,
+        "'marketplace://name/mnist' could not be looked up: no marketplace is configured\n",
+    )
+    with_examples(project)
+    status, _, errors = run(capsys, "marketplace", "show", "mnits")
+    assert (status, errors) == (
+        1,
+        "'marketplace://name/mnits' is not there; did you mean 'marketplace://name/mnist'?\n",
+    )
+    assert run(capsys, "marketplace", "show", "mnits", "--format", "json")[0] == 1
+    assert run(capsys, "marketplace", "list", "--folder", "nowhere")[0] == 2
+    assert run(capsys, "marketplace")[0] == 2
+
+
+def test_a_server_is_asked_by_refresh_alone(capsys: pytest.CaptureFixture[str], server: Marketplace) -> None:
+    assert codes(capsys) == ["marketplace-not-asked"]
+    assert server.requests == []
+    status, printed, errors = run(capsys, "marketplace", "refresh")
+    assert (status, printed, errors) == (0, f"{server.url}: 2 definitions, asked just now\n", "")
+    assert codes(capsys) == []
+    status, printed, _ = run(capsys, "marketplace", "show", "mnist")
+    assert f"from:     {server.url}/items/" in printed
+    assert "state:    asked just now\n" in printed
+    assert run(capsys, "expand", "job.pai.yaml")[0] == 0
+    assert len(server.requests) == 1
+
+
+def test_a_refresh_that_fails(capsys: pytest.CaptureFixture[str], server: Marketplace) -> None:
+    server.reaction = says(500, f"Database error {TOKEN}".encode())
+    status, printed, errors = run(capsys, "marketplace", "refresh")
+    assert (status, errors) == (1, "")
+    assert printed == f"{server.url}: 0 definitions, it has a failure of its own (500): 'Database error ***'\n"
+
+
+def test_with_folders_alone_there_is_nothing_to_refresh(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+    with_examples(project)
+    status, printed, _ = run(capsys, "marketplace", "refresh")
+    assert (status, printed) == (0, "no server is configured; folders are read whenever they are needed\n")
+
+
+def test_addresses_in_jobs_are_refreshed(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+    with marketplace(says(200, b"name: mnist\ntype: data\ntemplate_variables: [dataPath]\n")) as server:
+        (project / ".pai-lsp.yaml").write_text("marketplace: {allowed_hosts: [127.0.0.1]}\n")
+        (project / "job.pai.yaml").write_text(JOB.replace("marketplace://name/mnist", f"{server.url}/mnist.yaml"))
+        (project / "other.pai.yaml").write_text(JOB.replace("marketplace://name/mnist", "http://localhost:1/x"))
+        assert codes(capsys, "job.pai.yaml").count("marketplace-not-asked") == 1
+        assert server.requests == []
+        status, printed, _ = run(capsys, "marketplace", "refresh")
+        assert status == 0
+        assert f"{server.url}/mnist.yaml: asked just now\n" in printed
+        assert [request.path for request in server.requests] == ["/mnist.yaml"]
+        assert "marketplace-not-asked" not in codes(capsys, "job.pai.yaml")
+
+
+def test_a_lock_serves_a_machine_without_network(
+    capsys: pytest.CaptureFixture[str], server: Marketplace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run(capsys, "marketplace", "refresh")
+    status, printed, errors = run(capsys, "marketplace", "lock")
+    assert (status, printed, errors) == (0, f"{LOCK_NAME} holds 1 definition\n", "")
+    expanded = run(capsys, "expand", "job.pai.yaml")
+    assert expanded[0] == 0
+    alone(monkeypatch, str(tmp_path / "another"))
+    assert codes(capsys) == []
+    assert run(capsys, "expand", "job.pai.yaml")[:2] == expanded[:2]
+    shown = run(capsys, "marketplace", "show", "mnist")[1]
+    assert f"from:     {LOCK_NAME}\n" in shown
+    assert "state:    locked\n" in shown
+    assert len(server.requests) == 1
+
+
+def test_lock_check(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+    with_examples(project)
+    lock = project / LOCK_NAME
+    assert run(capsys, "marketplace", "lock", "--check") == (
+        1,
+        f"{LOCK_NAME} would change; run 'pai-lsp marketplace lock'\n",
+        "",
+    )
+    assert not lock.exists()
+    assert run(capsys, "marketplace", "lock") == (0, f"{LOCK_NAME} holds 3 definitions\n", "")
+    before = lock.read_bytes()
+    assert run(capsys, "marketplace", "lock", "--check")[:2] == (0, f"{LOCK_NAME} is what it should be\n")
+    assert run(capsys, "marketplace", "lock", ".")[0] == 0
+    assert lock.read_bytes() == before
+    lock.write_bytes(before.replace(b"\n", b"\r\n"))
+    assert run(capsys, "marketplace", "lock", "--check")[0] == 0, "as git may have written it"
+    tools = project / "marketplace" / "install_wget.yaml"
+    tools.write_text(tools.read_text().replace("wget", "curl"))
+    assert run(capsys, "marketplace", "lock", "--check")[0] == 1
+    assert "locked-definition-changed" not in codes(capsys, "job.pai.yaml")
+    assert "unknown-marketplace-item" in codes(capsys, "job.pai.yaml")
+
+
+def test_what_can_not_be_locked_is_told(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+    with_examples(project)
+    (project / "job.pai.yaml").write_text(JOB.replace("name/mnist", "name/mnits"))
+    status, printed, errors = run(capsys, "marketplace", "lock")
+    assert (status, printed) == (1, f"{LOCK_NAME} holds 0 definitions\n")
+    assert errors == "'marketplace://name/mnits' is not locked, not there\n"
+    assert run(capsys, "marketplace", "lock", "nowhere.yaml")[0] == 2
+
+
+def test_without_a_project_there_is_nothing_to_lock(capsys: pytest.CaptureFixture[str]) -> None:
+    status, _, errors = run(capsys, "marketplace", "lock")
+    assert status == 2
+    assert "neither a .pai-lsp.yaml nor a folder 'marketplace'" in errors
+
+
+def test_definition_files_are_checked(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+    with_examples(project)
+    (project / "job.pai.yaml").unlink()
+    assert run(capsys, "check")[0] == 0
+    report = json.loads(run(capsys, "check", "--format", "json")[1])
+    assert (report["files"], report["diagnostics"]) == (5, [])
+    mnist = project / "marketplace" / "mnist.yaml"
+    mnist.write_text(mnist.read_text().replace("name/install_wget", "name/install_wgte"))
+    assert codes(capsys) == ["unknown-marketplace-item"]
+    assert codes(capsys, "marketplace/mnist.yaml") == ["unknown-marketplace-item"]
+    # Other people's YAML in a folder of that name is left alone, but for a configured one.
+    (project / "marketplace" / "action.yml").write_text("name: Build it\nruns: {using: node}\n")
+    assert codes(capsys) == ["unknown-marketplace-item"]
+    (project / ".pai-lsp.yaml").write_text("marketplace: {sources: [{directory: marketplace}]}\n")
+    assert sorted(codes(capsys)) == ["invalid-prerequisite-name", "unknown-marketplace-item"]
+
+
+def test_related_places_are_shown_in_the_other_file(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+    with_examples(project)
+    imagenet = project / "marketplace" / "imagenet.yaml"
+    imagenet.write_text(imagenet.read_text().replace("name/confignfs_pvc", "name/confignfs"))
+    (project / "job.pai.yaml").write_text(JOB.replace("name/mnist", "name/imagenet"))
+    _, printed, _ = run(capsys, "check", "job.pai.yaml")
+    assert "marketplace://name/confignfs', which is not there" in printed
+    assert "--> marketplace/imagenet.yaml:6:" in printed
+
+
+def imported(folder: Path, *arguments: str) -> set[str]:
+    """The modules that a run of the command line loads."""
+    code = (
+        "import sys\nfrom pai_lsp.cli import main\nmain(sys.argv[1:])\nprint('\\n'.join(sys.modules), file=sys.stderr)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code, *arguments], cwd=folder, capture_output=True, text=True, check=True, timeout=60
+    )
+    return set(ended.stderr.split())
+
+
+def test_a_job_without_references_reads_no_catalogue(project: Path) -> None:
+    with_examples(project)
+    (project / ".pai-lsp.yaml").write_text("marketplace: {sources: [{url: 'http://127.0.0.1:1'}]}\n")
+    (project / "plain.pai.yaml").write_text(
+        JOB.split("extras:", maxsplit=1)[0].replace("    prerequisites: [data]\n", "")
+    )
+    modules = imported(project, "check", "plain.pai.yaml")
+    assert not modules & {"httpx", "asyncio", "pai_lsp.catalog.catalog", "pai_lsp.catalog.sources"}
+    modules = imported(project, "check", "job.pai.yaml")
+    assert "pai_lsp.catalog.catalog" in modules
+    assert not modules & {"httpx", "asyncio", "subprocess"}

@@ -1,0 +1,364 @@
+"""The server with marketplaces: what documents get, what is asked when, and what the client is told."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from loopback import Marketplace, alone, item, items, marketplace, never, says
+from server_client import CAPABILITIES, TIMEOUT, Client, codes, connected, place
+
+from pai_lsp.document import Document
+from pai_lsp.lsp import marketplace as marketplaces
+from pai_lsp.text import ColumnUnit, LineIndex, Span, TextEdit, apply_edits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+UNKNOWN = "unknown-marketplace-item"
+NOT_ASKED = "marketplace-not-asked"
+MNIST = "marketplace://name/mnist"
+JOB = f"""\
+protocolVersion: 2
+type: job
+name: train
+taskRoles:
+  worker:
+    prerequisites: ["{MNIST}"]
+"""
+PROGRESS: dict[str, Any] = {**CAPABILITIES, "window": {**CAPABILITIES["window"], "workDoneProgress": True}}
+in_a_loop = pytest.mark.asyncio
+
+
+@pytest.fixture(autouse=True)
+def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    alone(monkeypatch, str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def server(workspace: Path) -> Iterator[Marketplace]:
+    with marketplace(items(item(1, "mnist"))) as found:
+        (workspace / ".pai-lsp.yaml").write_text(f"marketplace: {{sources: [{{url: '{found.url}'}}]}}\n")
+        yield found
+
+
+def in_workspace(folder: Path, **more: Any) -> dict[str, Any]:
+    return {"workspaceFolders": [{"uri": folder.as_uri(), "name": "work"}], **more}
+
+
+async def status(client: Client, state: str) -> str:
+    """The note of the next status that is this one."""
+    message = await client.next(
+        lambda one: one.get("method") == "pai-lsp/marketplaceStatus" and one["params"]["state"] == state
+    )
+    note = message["params"]["note"]
+    assert isinstance(note, str)
+    return note
+
+
+async def until_code(client: Client, uri: str, code: str, *, is_there: bool) -> list[dict[str, Any]]:
+    """The next diagnostics of a document that have a code, or have it no more."""
+    while True:
+        diagnostics = await client.published(uri)
+        if (code in codes(diagnostics)) is is_there:
+            return diagnostics
+
+
+async def command(client: Client, name: str, *arguments: Any) -> Any:
+    return await client.ask("workspace/executeCommand", command=f"pai-lsp.marketplace.{name}", arguments=[*arguments])
+
+
+def open_job(client: Client, folder: Path, text: str = JOB) -> str:
+    uri = (folder / "job.pai.yaml").as_uri()
+    client.open(text, uri=uri)
+    return uri
+
+
+def edited(text: str, edit: dict[str, Any], uri: str) -> str:
+    """A text after a workspace edit."""
+    (change,) = edit["documentChanges"]
+    assert change["textDocument"]["uri"] == uri
+    lines = LineIndex(text)
+
+    def offset(position: dict[str, int]) -> int:
+        return lines.offset(position["line"], position["character"], ColumnUnit.UTF16)
+
+    edits = [
+        TextEdit(Span(offset(one["range"]["start"]), offset(one["range"]["end"])), one["newText"])
+        for one in change["edits"]
+    ]
+    return apply_edits(text, edits)
+
+
+@in_a_loop
+async def test_a_folder_is_known_from_the_first_check_on(workspace: Path) -> None:
+    shutil.copytree(EXAMPLES / "marketplace", workspace / "marketplace")
+    (workspace / "jobs").mkdir()
+    async with connected(**in_workspace(workspace)) as client:
+        uri = open_job(client, workspace / "jobs")
+        diagnostics = await client.published(uri)
+        assert not codes(diagnostics) & {UNKNOWN, NOT_ASKED}
+        assert await status(client, "ready") == "6 definitions"
+        other = open_job(client, workspace, JOB.replace("mnist", "mnits"))
+        (unknown,) = (one for one in await client.published(other) if one["code"] == UNKNOWN)
+        assert unknown["message"] == f"the marketplace has no 'marketplace://name/mnits'; did you mean '{MNIST}'?"
+
+
+@in_a_loop
+async def test_a_folder_that_changes(workspace: Path) -> None:
+    folder = workspace / "marketplace"
+    shutil.copytree(EXAMPLES / "marketplace", folder)
+    async with connected(**in_workspace(workspace)) as client:
+        uri = open_job(client, workspace)
+        assert UNKNOWN not in codes(await client.published(uri))
+        watching = await client.next(lambda one: "marketplace" in str(one.get("params", {}).get("registrations", "")))
+        watchers = watching["params"]["registrations"][0]["registerOptions"]["watchers"]
+        assert [one["globPattern"] for one in watchers] == ["**/marketplace/**/*.{yaml,yml}", "**/.pai-lsp.lock"]
+        mnist = folder / "mnist.yaml"
+        text = mnist.read_text()
+        mnist.unlink()
+        event = {"uri": mnist.as_uri(), "type": 3}
+        client.send(client.notification("workspace/didChangeWatchedFiles", changes=[event]))
+        await until_code(client, uri, UNKNOWN, is_there=True)
+        mnist.write_text(text)
+        client.send(client.notification("textDocument/didSave", textDocument={"uri": mnist.as_uri()}))
+        await until_code(client, uri, UNKNOWN, is_there=False)
+
+
+@in_a_loop
+async def test_a_definition_file_has_the_full_treatment(workspace: Path) -> None:
+    shutil.copytree(EXAMPLES / "marketplace", workspace / "marketplace")
+    file = workspace / "marketplace" / "mnist.yaml"
+    async with connected(**in_workspace(workspace)) as client:
+        text = file.read_text().replace("name/install_wget", "name/install_wgte")
+        client.open(text, uri=file.as_uri())
+        assert codes(await client.published(file.as_uri())) == {UNKNOWN}
+        end = text.index("name/install_wgte") + len("name/install")
+        line, column = text.count("\n", 0, end), end - text.rfind("\n", 0, end) - 1
+        found = await client.ask(
+            "textDocument/completion", textDocument={"uri": file.as_uri()}, position=place((line, column))["start"]
+        )
+        assert "marketplace://name/install_wget" in {one["label"] for one in found["items"]}
+        # Other people's YAML in the folder is left alone.
+        other = workspace / "marketplace" / "action.yml"
+        client.open("name: Build\nruns: {using: node}\n", uri=other.as_uri())
+        await client.settle()
+        assert not [one for one in client.received if one.get("params", {}).get("uri") == other.as_uri()]
+
+
+@in_a_loop
+async def test_a_server_is_asked_in_the_background(workspace: Path, server: Marketplace) -> None:
+    answers = {"window/workDoneProgress/create": lambda _: None}
+    async with connected(capabilities=PROGRESS, answers=answers, **in_workspace(workspace)) as client:
+        uri = open_job(client, workspace)
+        assert NOT_ASKED in codes(await client.published(uri))
+        diagnostics = await until_code(client, uri, NOT_ASKED, is_there=False)
+        assert UNKNOWN not in codes(diagnostics)
+        assert await status(client, "ready") == "1 definition"
+        await client.next(lambda one: one.get("params", {}).get("value", {}).get("kind") == "end")
+        kinds = [one["params"]["value"]["kind"] for one in client.received if one.get("method") == "$/progress"]
+        assert kinds == ["begin", "report"]
+        asked = len(server.requests)
+        for version in range(2, 6):
+            client.change({"text": JOB.replace("mnist", f"other{version}")}, version=version, uri=uri)
+        await client.published(uri, version=5)
+        assert len(server.requests) == asked == 1, "nothing is asked because of what is typed"
+
+
+@in_a_loop
+async def test_a_client_that_opens_no_progress(
+    workspace: Path, server: Marketplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pai_lsp.lsp.progress._PATIENCE", 0.01)
+    async with connected(capabilities=PROGRESS, **in_workspace(workspace)) as client:
+        uri = open_job(client, workspace)
+        await until_code(client, uri, NOT_ASKED, is_there=False)
+        assert len(server.requests) == 1
+
+
+@in_a_loop
+async def test_typing_does_not_wait_for_a_silent_server(workspace: Path, server: Marketplace) -> None:
+    server.reaction = never
+    async with connected(**in_workspace(workspace)) as client:
+        uri = open_job(client, workspace)
+        assert NOT_ASKED in codes(await client.published(uri))
+        await asyncio.to_thread(server.asked.wait, TIMEOUT)
+        for version in range(2, 12):
+            client.change({"text": f"{JOB}#{'x' * version}\n"}, version=version, uri=uri)
+            diagnostics = await asyncio.wait_for(client.published(uri, version=version), TIMEOUT)
+            assert NOT_ASKED in codes(diagnostics)
+        assert not server.ended.is_set()
+
+
+@in_a_loop
+async def test_a_server_that_fails_is_told(workspace: Path, server: Marketplace) -> None:
+    server.reaction = says(500, b"Database error")
+    async with connected(**in_workspace(workspace)) as client:
+        uri = open_job(client, workspace)
+        note = f"{server.url}: it has a failure of its own (500): 'Database error'"
+        assert (
+            await status(client, "unreachable")
+            == f"{server.url}: it was not asked yet; see 'pai-lsp marketplace refresh'"
+        )
+        assert await status(client, "unreachable") == note
+        await client.next(lambda one: "Database error" in str(one.get("params", {}).get("diagnostics", "")))
+        server.reaction = items(item(1, "mnist"))
+        assert await command(client, "refresh") == {"state": "ready", "note": "1 definition"}
+        await until_code(client, uri, NOT_ASKED, is_there=False)
+        server.reaction = says(403, b"no")
+        stale = {"state": "stale", "note": f"{server.url}: it forbids this (403): 'no'; it was last asked just now"}
+        assert await command(client, "refresh") == stale
+        # What came to light stays known when files are looked at again.
+        event = {"uri": (workspace / ".pai-lsp.yaml").as_uri(), "type": 2}
+        client.send(client.notification("workspace/didChangeWatchedFiles", changes=[event]))
+        await client.settle()
+        told = [one for one in client.received if one.get("method") == "pai-lsp/marketplaceStatus"]
+        assert [one["params"]["state"] for one in told] == ["ready", "stale"]
+
+
+@in_a_loop
+async def test_an_untrusted_workspace_asks_nobody(workspace: Path, server: Marketplace) -> None:
+    options = {"trusted": False}
+    async with connected(**in_workspace(workspace, initializationOptions=options)) as client:
+        uri = open_job(client, workspace)
+        assert "not trusted" in await status(client, "untrusted")
+        assert NOT_ASKED in codes(await client.published(uri))
+        assert (await command(client, "refresh"))["state"] == "untrusted"
+        await client.settle()
+        assert server.requests == []
+        client.send(client.notification("pai-lsp/workspaceTrust", trusted=True))
+        await status(client, "ready")
+        await until_code(client, uri, NOT_ASKED, is_there=False)
+        assert len(server.requests) == 1
+
+
+@in_a_loop
+async def test_settings_can_take_trust_away_and_not_give_it(workspace: Path, server: Marketplace) -> None:
+    sections: list[dict[str, Any]] = [{"trusted": False}]
+    answers = {"workspace/configuration": lambda parameters: [sections[0] for _ in parameters["items"]]}
+    async with connected(answers=answers, **in_workspace(workspace)) as client:
+        open_job(client, workspace)
+        await status(client, "untrusted")
+        assert server.requests == []
+        sections[0] = {"trusted": True}
+        client.send(client.notification("workspace/didChangeConfiguration", settings=None))
+        await status(client, "ready")
+    server.requests.clear()
+    untrusted = in_workspace(workspace, initializationOptions={"trusted": False})
+    async with connected(answers=answers, **untrusted) as client:
+        open_job(client, workspace)
+        await status(client, "untrusted")
+        client.send(client.notification("workspace/didChangeConfiguration", settings=None))
+        await client.settle()
+        assert server.requests == []
+
+
+@in_a_loop
+async def test_what_is_known_well_is_not_asked_again(workspace: Path, server: Marketplace) -> None:
+    for expected in (1, 1):
+        async with connected(**in_workspace(workspace)) as client:
+            uri = open_job(client, workspace)
+            await status(client, "ready")
+            await until_code(client, uri, NOT_ASKED, is_there=False)
+            assert len(server.requests) == expected
+
+
+@in_a_loop
+async def test_it_is_asked_again_when_it_is_old(
+    workspace: Path, server: Marketplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(marketplaces, "ASK_AGAIN", 0.01)
+    async with connected(**in_workspace(workspace)) as client:
+        uri = open_job(client, workspace)
+        await until_code(client, uri, NOT_ASKED, is_there=False)
+        server.reaction = items(etag='"2"')
+        await until_code(client, uri, UNKNOWN, is_there=True)
+
+
+@in_a_loop
+async def test_the_marketplace_is_listed(workspace: Path) -> None:
+    shutil.copytree(EXAMPLES / "marketplace", workspace / "marketplace")
+    async with connected(**in_workspace(workspace)) as client:
+        assert await command(client, "list") == []
+        uri = open_job(client, workspace)
+        await client.published(uri)
+        listed = await command(client, "list")
+        assert await command(client, "list", uri) == listed
+        assert [one["name"] for one in listed][-1] == "mnist"
+        assert listed[-1] == {
+            "reference": MNIST,
+            "name": "mnist",
+            "type": "data",
+            "summary": "Handwritten digits, 70000 grey images of 28 x 28 pixels",
+            "variables": ["dataPath"],
+        }
+        text = await command(client, "text", str(workspace / "marketplace" / "mnist.yaml"))
+        assert text.startswith("name: mnist\n")
+        assert await command(client, "text", "/etc/passwd") is None
+
+
+@in_a_loop
+async def test_a_definition_is_inserted(workspace: Path) -> None:
+    shutil.copytree(EXAMPLES / "marketplace", workspace / "marketplace")
+    text = "# 😀\ntype: job\nprotocolVersion: 2\ntaskRoles:\n  a: {commands: [x]}\n  b:\n    commands: [y]\n"
+    async with connected(**in_workspace(workspace)) as client:
+        uri = open_job(client, workspace, text)
+        await client.published(uri)
+        position = place((6, 8))["start"]
+        edit = await command(client, "insert", uri, position, MNIST, {"dataPath": "/data", "other": "dropped"})
+        after = edited(text, edit, uri)
+        assert after == (
+            f"{text.rstrip()}\n    prerequisites: [mnist]\n\nextras:\n  reference_prerequisites:\n    - name: mnist\n"
+            f"      require:\n        - name: {MNIST}\n          template_variables:\n            dataPath: /data\n"
+        )
+        assert Document(after).job.task_roles_by_name["b"].prerequisites[0].name == "mnist"
+        again = await command(client, "insert", uri, place((0, 0))["start"], "marketplace://name/install_wget", None)
+        assert "{commands: [x], prerequisites: [install_wget]}" in edited(text, again, uri)
+        assert await command(client, "insert", "file:///nowhere", position, MNIST, {}) is None
+        for wrong in ([uri], [uri, position, 7], [uri, "here", MNIST], [uri, position, MNIST, []]):
+            error = await client.ask_in_vain(
+                "workspace/executeCommand", command="pai-lsp.marketplace.insert", arguments=wrong
+            )
+            assert "expects" in error["message"]
+        error = await client.ask_in_vain(
+            "workspace/executeCommand",
+            command="pai-lsp.marketplace.insert",
+            arguments=[uri, position, "marketplace://name/nothing"],
+        )
+        assert error["message"] == "'marketplace://name/nothing' can not be inserted, not there"
+
+
+@in_a_loop
+async def test_a_large_marketplace_is_offered_in_parts(workspace: Path) -> None:
+    folder = workspace / "marketplace"
+    folder.mkdir()
+    (folder / "all.yaml").write_text("".join(f"- {{name: set_{number:04}, type: data}}\n" for number in range(3000)))
+    text = JOB.replace(f'["{MNIST}"]', "[SET]")
+    async with connected(**in_workspace(workspace)) as client:
+        uri = open_job(client, workspace, text)
+        await status(client, "ready")
+
+        async def offered(version: int, typed: str) -> dict[str, Any]:
+            client.change({"text": text.replace("SET", typed)}, version=version, uri=uri)
+            position = place((5, 20 + len(typed)))["start"]
+            found = await client.ask("textDocument/completion", textDocument={"uri": uri}, position=position)
+            assert isinstance(found, dict)
+            return found
+
+        some = await offered(2, "set")
+        assert some["isIncomplete"] is True
+        assert len(some["items"]) == 100
+        few = await offered(3, "set_299")
+        assert few["isIncomplete"] is False
+        assert [one["label"] for one in few["items"]] == [f"marketplace://name/set_299{number}" for number in range(10)]
