@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.diagnostic import Diagnostic, Fix, Severity
 from pai_lsp.frozen import dataclass, replace
 from pai_lsp.text import apply_edits
+from pai_lsp.written_comments import written_comments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -65,12 +66,12 @@ def _better(
     check: Callable[[Document], tuple[Diagnostic, ...]],
     seen: set[str],
 ) -> tuple[Document, tuple[Diagnostic, ...]] | None:
-    """The document with these fixes and its findings; None when it is no better, or was there before."""
+    """The document with these fixes and its findings; None when it is no better, not new, or lost a comment."""
     try:
         text = apply_edits(document.text, dict.fromkeys(edit for _, fix in items for edit in fix.edits))
     except ValueError:  # the edits of one fix contradict each other
         return None
-    if text in seen:
+    if text in seen or written_comments(document.text) - written_comments(text):
         return None
     tried = replace(document, text=text)
     left = check(tried)

@@ -25,7 +25,7 @@ FLOORS = (
     ("document",),
     ("graph",),
     ("ide", "report", "config", "config_marketplace", "config_reader", "config_values", "exclusion",
-     "hidden_values", "processes", "safe_fixes"),
+     "hidden_values", "processes", "safe_fixes", "written_comments"),
     ("lsp", "commands", "cli", "__main__"),
 )  # fmt: skip
 

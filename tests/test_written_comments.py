@@ -1,0 +1,46 @@
+"""Comments that a fix must not lose."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from pai_lsp.diagnostic import Diagnostic, Fix, Severity
+from pai_lsp.document import Document
+from pai_lsp.safe_fixes import mend
+from pai_lsp.text import Span, TextEdit
+from pai_lsp.written_comments import written_comments
+
+TEXT = """\
+# above
+a: 1 # beside
+b:
+  - 'no # comment' # in a list
+  # below
+c: |
+  # text
+d: "#"
+"""
+
+
+def test_comments_are_told_from_text() -> None:
+    assert written_comments(TEXT) == Counter(["# above", "# beside", "# in a list", "# below"])
+    assert not written_comments("# a\n\x01") - Counter(["# a"])
+
+
+def test_a_fix_that_would_lose_a_comment_is_not_applied() -> None:
+    text = "a: 1 # why\nb: 2\n"
+
+    def check(document: Document) -> tuple[Diagnostic, ...]:
+        places = [(name, document.text.find(f"{name}:")) for name in "ab"]
+        return tuple(
+            Diagnostic(name, Severity.WARNING, Span(at, at + 1), "superfluous", (_without_line(document.text, at),))
+            for name, at in places
+            if at >= 0
+        )
+
+    mended = mend(Document(text), check, lambda _: True)
+    assert (mended.document.text, mended.fixed) == ("a: 1 # why\n", 1)
+
+
+def _without_line(text: str, at: int) -> Fix:
+    return Fix("Remove it", (TextEdit(Span(at, text.index("\n", at) + 1), ""),), safe=True)
