@@ -10,12 +10,21 @@ const STYLE = `
   html { color-scheme: light dark; }
   body { margin: 0; padding: 16px; background: var(--vscode-editor-background); color: var(--vscode-editor-foreground); }
   svg { display: block; max-width: none; margin: 0 auto; }
+  svg .page { fill: none; }
   p { font-family: var(--vscode-font-family); }
 `;
 
-/** The page with a picture, which is an `<svg>` element. */
-export function graphPage(svg: string): string {
-  return page(svg);
+/** In the picture's style: what holds on dark screens. */
+const DARK_SCREEN = /\(\s*prefers-color-scheme\s*:\s*dark\s*\)/g;
+
+/**
+ * The page with a picture, which is an `<svg>` element.
+ *
+ * The picture has colours for dark and for light screens, and a browser chooses by the system; here the editor's theme
+ * decides.
+ */
+export function graphPage(svg: string, isDark: boolean): string {
+  return page(svg.replace(DARK_SCREEN, isDark ? "(min-width: 0)" : "(max-width: 0)"));
 }
 
 /** The page with a sentence in place of a picture. */

@@ -14,7 +14,11 @@ export class Graphs implements vscode.Disposable {
   private readonly subscriptions: vscode.Disposable;
 
   constructor(private readonly controller: Controller) {
-    this.subscriptions = followEdits((uri) => void this.draw(uri.toString()));
+    this.subscriptions = vscode.Disposable.from(
+      followEdits((uri) => void this.draw(uri.toString())),
+      controller.onDidBegin(() => this.drawAll()),
+      vscode.window.onDidChangeActiveColorTheme(() => this.drawAll()),
+    );
   }
 
   /** Show the graph of the active job. */
@@ -47,6 +51,12 @@ export class Graphs implements vscode.Disposable {
     return panel;
   }
 
+  private drawAll(): void {
+    for (const key of this.panels.keys()) {
+      void this.draw(key);
+    }
+  }
+
   /** An edit may have left a job that can not be drawn: then the panel says so. */
   private async draw(key: string): Promise<void> {
     const panel = this.panels.get(key);
@@ -69,6 +79,7 @@ export class Graphs implements vscode.Disposable {
     if (svg === undefined) {
       throw new NoAnswer("this is no job with a graph to draw");
     }
-    return graphPage(svg);
+    const { kind } = vscode.window.activeColorTheme;
+    return graphPage(svg, kind === vscode.ColorThemeKind.Dark || kind === vscode.ColorThemeKind.HighContrast);
   }
 }

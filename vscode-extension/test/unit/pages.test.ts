@@ -5,10 +5,16 @@ import { graphPage, messagePage } from "../../src/graphPage";
 import { type State, statusText } from "../../src/server/state";
 
 test("the page of a graph loads nothing and runs nothing", () => {
-  const page = graphPage("<svg></svg>");
+  const page = graphPage("<svg></svg>", false);
   const policy = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(page)?.[1];
   assert.equal(policy, "default-src 'none'; style-src 'unsafe-inline'");
   assert.ok(page.indexOf("Content-Security-Policy") < page.indexOf("<svg>"));
+});
+
+test("the colours of a graph are those of the editor's theme, whatever the system's are", () => {
+  const svg = "<svg><style>@media (prefers-color-scheme:dark){text{fill:#fff}}</style></svg>";
+  assert.match(graphPage(svg, true), /@media \(min-width: 0\)\{text/);
+  assert.match(graphPage(svg, false), /@media \(max-width: 0\)\{text/);
 });
 
 test("a message on the page stays a message", () => {

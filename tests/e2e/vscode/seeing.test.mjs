@@ -1,0 +1,119 @@
+// What a job will run, seen before it runs: preview, graph and expansion; and a new job from a template.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import path from "node:path";
+import { after, before } from "node:test";
+import { fileURLToPath } from "node:url";
+import { editorHome, installExtension, startEditor } from "./codeServer.mjs";
+import { scenes } from "./scenes.mjs";
+import { foundServer, workspace } from "./surroundings.mjs";
+import * as workbench from "./workbench.mjs";
+
+const EXAMPLES = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../../examples");
+const JOB = "marketplace-job.pai.yaml";
+
+let editor, page;
+
+before(async () => {
+  const home = editorHome();
+  installExtension(home, process.env.E2E_VSIX);
+  const folder = workspace();
+  fs.cpSync(path.join(EXAMPLES, "marketplace"), path.join(folder, "marketplace"), { recursive: true });
+  fs.copyFileSync(path.join(EXAMPLES, JOB), path.join(folder, JOB));
+  editor = await startEditor({ home, folder, file: JOB, searchPath: foundServer().searchPath });
+  ({ page } = editor);
+  await editor.open();
+});
+
+after(() => editor?.close());
+
+const scene = scenes(() => page);
+const group = (number) => page.locator(`.editor-group-container >> nth=${number}`);
+
+scene("a code lens opens the preview of its task role beside the job", async () => {
+  await workbench.statusSays(page, "OpenPAI: ready");
+  await page.keyboard.press("Control+B");
+  await group(0).locator(".codelens-decoration a", { hasText: "preview" }).first().click();
+  await page.locator(".tab", { hasText: `What worker runs (${JOB})` }).waitFor();
+  const shown = group(1).locator(".monaco-editor");
+  const runs = await workbench.textBecomes(page, shown, (text) => text.includes("python train.py"), "no commands");
+  assert.ok(runs.indexOf("apt-get install -y wget") < runs.indexOf("tar -xzf /dataset/mnist/mnist.tar.gz"), runs);
+  assert.ok(runs.indexOf("tar -xzf") < runs.indexOf("python train.py --data /dataset/mnist"), runs);
+  await workbench.picture(page, "preview");
+});
+
+scene("the preview follows an edit, and can not be edited itself", async () => {
+  await group(0).locator(".view-lines").click();
+  await workbench.cursorBehind(page, "python train.py");
+  await workbench.type(page, " --epochs 3");
+  const shown = group(1).locator(".monaco-editor");
+  await workbench.textBecomes(page, shown, (text) => text.includes("python train.py --epochs 3"), "an old text");
+  await shown.locator(".view-line", { hasText: "python train.py" }).click();
+  await workbench.type(page, "x");
+  await page.locator(".monaco-editor-overlaymessage", { hasText: "Cannot edit in read-only editor" }).waitFor();
+  await workbench.close(page, "What worker runs");
+});
+
+scene("the command shows what the whole job runs", async () => {
+  await workbench.run(page, "OpenPAI: Preview What Runs");
+  await page.locator(".tab", { hasText: `What runs (${JOB})` }).waitFor();
+  await workbench.textBecomes(page, group(1).locator(".monaco-editor"), (text) => text.includes("python train.py"), "");
+  await workbench.close(page, "What runs");
+});
+
+scene("the graph is drawn, without a script or a request", async () => {
+  const asked = [];
+  page.on("request", (request) => asked.push(request.url()));
+  await workbench.run(page, "OpenPAI: Show Prerequisite Graph");
+  await page.locator(".tab", { hasText: `Prerequisites (${JOB})` }).waitFor();
+  const drawn = page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
+  await drawn.locator("svg text", { hasText: "install_wget" }).first().waitFor();
+  for (const name of ["worker", "mnist", "debug_hook"]) {
+    assert.ok((await drawn.locator("svg text", { hasText: name }).count()) > 0, name);
+  }
+  assert.equal(await drawn.locator("script").count(), 0);
+  await workbench.picture(page, "graph");
+  const elsewhere = asked.filter((address) => !["127.0.0.1", "localhost"].includes(new URL(address).hostname));
+  assert.deepEqual(
+    elsewhere.filter((address) => /^https?:/.test(address) && !address.includes(".vscode-cdn.net/")),
+    [],
+  );
+  await workbench.close(page, "Prerequisites");
+});
+
+scene("the expanded job is a new file that has nothing left to expand", async () => {
+  await workbench.run(page, "OpenPAI: Expand for Submission");
+  await page.locator(".tab.active", { hasText: "Untitled-1" }).waitFor();
+  const text = await workbench.textBecomes(
+    page,
+    group(1).locator(".monaco-editor"),
+    (one) => one.includes("protocolVersion"),
+    "no job",
+  );
+  assert.doesNotMatch(text, /marketplace:\/\//);
+  await workbench.picture(page, "expanded");
+});
+
+scene("a job with a mistake is not expanded, and it is said why", async () => {
+  await workbench.run(page, "View: Close All Editor Groups");
+  const keepNot = page.getByRole("button", { name: "Don't Save" });
+  await keepNot.click();
+  await workbench.open(page, "train.pai.yaml");
+  await page.locator(".squiggly-error").first().waitFor();
+  await workbench.run(page, "OpenPAI: Expand for Submission");
+  await page
+    .locator(".notification-toast", { hasText: "the job can not be expanded: no prerequisite is named" })
+    .waitFor();
+  await workbench.dismiss(page);
+});
+
+scene("a new job begins with a template", async () => {
+  await workbench.run(page, "OpenPAI: New Job from Template...");
+  const offered = page.locator(".quick-input-list .monaco-list-row");
+  await offered.first().waitFor();
+  assert.ok((await offered.count()) > 1);
+  await workbench.picture(page, "new-job");
+  await page.keyboard.press("Enter");
+  await page.locator(".tab.active", { hasText: "Untitled-" }).waitFor();
+  await workbench.textBecomes(page, workbench.editor(page), (text) => /protocolVersion: 2/.test(text), "no job");
+});
