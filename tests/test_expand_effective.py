@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from expansion import job_of
 
+from pai_lsp.document import Document
 from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.released_commands import role_values
-from pai_lsp.expand.script import effective_parts, preview
+from pai_lsp.expand.script import effective_parts
+from pai_lsp.ide.preview import preview
 
 JOB = """\
 protocolVersion: 2
@@ -90,7 +92,7 @@ def test_every_line_tells_where_it_is_written() -> None:
 
 
 def test_a_preview_shows_what_is_known_and_says_what_is_not() -> None:
-    job = job_of(
+    document = Document(
         """\
 protocolVersion: 2
 name: preview
@@ -114,7 +116,7 @@ extras:
       parameters: {preCommands: ["echo <% $parameters.rate %>"]}
 """
     )
-    assert preview(job, "worker") == (
+    assert preview(document, "worker") == (
         "# line 13: no prerequisite is found under 'nothing'\n"
         "# --- before the commands: 'login', plugin 'ssh' (line 8) ---\n"
         "\n"
@@ -124,4 +126,4 @@ extras:
         "# --- the commands of 'worker' (line 15) ---\n"
         "python train.py 0.1 <% $secrets.key %>\n"
     )
-    assert preview(job, "nobody").endswith("# no task role is named 'nobody'\n")
+    assert preview(document, "nobody").endswith("# no task role is named 'nobody'\n")

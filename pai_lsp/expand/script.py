@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.expand.as_is import command_source, server_values
 from pai_lsp.expand.callbacks import Moment
-from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite, effective_job
-from pai_lsp.expand.released_commands import role_values, shown_text
+from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
+from pai_lsp.expand.released_commands import shown_text
 from pai_lsp.expand.role_commands import owner
 from pai_lsp.expand.server_rendering import rendered
 from pai_lsp.frozen import dataclass
@@ -60,17 +60,6 @@ def effective_parts(job: Job, role: EffectiveRole, values: RoleValues) -> tuple[
     return (*before, _command(job, role), *ends)
 
 
-def preview(job: Job, role_name: str) -> str:
-    """What a task role of the job runs, as far as it is known; problems stand in front as comments."""
-    effective = effective_job(job)
-    lines = LineIndex(job.text)
-    told = [f"# line {lines.line_of(one.span.start) + 1}: {one.message}\n" for one in effective.problems]
-    role = next((one for one in effective.roles if one.role.name == role_name), None)
-    if role is None:
-        return "".join([*told, f"# no task role is named '{role_name}'\n"])
-    return "".join([*told, script(effective_parts(job, role, role_values(job)[role_name]))])
-
-
 def script(parts: tuple[Part, ...]) -> str:
     """The parts one below the other."""
     return "\n".join("".join(f"{line}\n" for line in _part_lines(part)) for part in parts)
@@ -91,7 +80,7 @@ def _plain_lines(text: str) -> tuple[Line, ...]:
 
 
 def _part_lines(part: Part) -> Iterator[str]:
-    yield f"# --- {part.title} ---"
+    yield f"# --- {' '.join(part.title.split())} ---"
     for line in part.lines:
         yield line.text
 

@@ -1,0 +1,54 @@
+"""What task roles run, as a text to read beside the job: with everything that they require, and no secret."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.expand.effective import effective_job
+from pai_lsp.expand.released_commands import role_values
+from pai_lsp.expand.script import effective_parts, script
+from pai_lsp.hidden_values import hidden_spans, without_hidden_words
+from pai_lsp.rules.clear_secrets import clear_secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pai_lsp.diagnostic import Diagnostic
+    from pai_lsp.document import Document
+
+# Shorter texts are nobody's password, and stand in many commands.
+_SHORTEST = 4
+
+
+def preview(document: Document, role: str | None = None) -> str:
+    """What a task role runs, or without a name what each one runs, as far as it is known.
+
+    What keeps the job from being expanded stands in front, as comments. Values of secrets stay references; what looks
+    like a password in clear is shown as asterisks.
+    """
+    job = document.job
+    effective, values = effective_job(job), role_values(job)
+    chosen = [one for one in effective.roles if role in {None, one.role.name}]
+    scripts = {one.role.name: script(effective_parts(job, one, values[one.role.name])) for one in chosen}
+    text = "".join(scripts.values())
+    if len(scripts) != 1:
+        text = "\n".join(f"# === each task of '{name}' ===\n\n{text}" for name, text in scripts.items())
+    if role is not None and role not in job.task_roles_by_name:
+        text = f"# no task role is named '{role}'\n"
+    return "".join([*_problems(document, effective.problems), _without_passwords(document, text)])
+
+
+def _problems(document: Document, problems: Sequence[Diagnostic]) -> Iterator[str]:
+    """What is wrong, a line each."""
+    hidden = hidden_spans(document, document.diagnostics) if problems else ()
+    for problem in problems:
+        message = without_hidden_words(problem, document.text, hidden).message
+        yield f"# line {document.lines.line_of(problem.span.start) + 1}: {' '.join(message.split())}\n"
+
+
+def _without_passwords(document: Document, text: str) -> str:
+    found = {document.text[one.span.start : one.span.end] for one in clear_secrets(document.job)}
+    for password in sorted(found, key=len, reverse=True):
+        if len(password) >= _SHORTEST:
+            text = text.replace(password, "***")
+    return text
