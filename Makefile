@@ -1,5 +1,5 @@
 # One word each, the same here and in CI. Each target sets up what it needs.
-.PHONY: demo test lint docs bench fuzz lock clean python-tests e2e vsix
+.PHONY: demo test lint docs bench fuzz lock clean python-tests e2e vsix dist man
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -26,6 +26,14 @@ e2e: $(VENV)/.ready
 vsix: $(VENV)/.ready
 	scripts/build_vsix.sh
 
+# The sdist and, built from it, the wheel, in dist/.
+dist: .venvs/dist/.ready
+	scripts/build_dist.sh dist
+
+# The manual page docs/pai-lsp.1; a test compares it with the command line.
+man: $(VENV)/.ready
+	$(BIN)/python scripts/man_page.py
+
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
@@ -39,7 +47,7 @@ fuzz: $(VENV)/.ready
 # Pins every dependency with its hash, for all supported Pythons at once.
 lock: $(VENV)/.ready
 	$(BIN)/pip install --quiet uv
-	for group in test lint bench docs; do \
+	for group in test lint bench docs dist e2e; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	    --no-header --group $$group pyproject.toml --output-file requirements/$$group.txt || exit 1; \
 	done
@@ -54,6 +62,10 @@ $(VENV)/.bench: $(VENV)/.ready requirements/bench.txt
 $(VENV)/.docs: $(VENV)/.ready requirements/docs.txt
 	scripts/setup_venv.sh $(VENV) "$$(scripts/pythons.sh | tail -n 1)" docs
 	touch $@
+
+# What a group of requirements is for needs an environment of its own when nothing else is to be in it.
+.venvs/%/.ready: requirements/%.txt
+	scripts/setup_venv.sh .venvs/$* "$$(scripts/pythons.sh | tail -n 1)" $*
 
 clean:
 	rm -rf $(VENV) .venvs build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

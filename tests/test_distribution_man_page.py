@@ -30,7 +30,7 @@ def test_it_is_up_to_date() -> None:
 
 @pytest.mark.skipif(GROFF is None, reason="needs groff")
 def test_it_reads_as_a_page_without_warnings() -> None:
-    command = [GROFF or "groff", "-man", "-Tutf8", "-ww", "-P-c", PAGE]
+    command = [GROFF or "groff", "-man", "-Tutf8", "-ww", "-P-c", str(PAGE)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     assert run.stderr == ""
     page = re.sub(".\x08", "", run.stdout)  # without the strokes that make it bold
