@@ -32,6 +32,16 @@ export const cases: readonly Case[] = [
     },
   },
   {
+    name: "the YAML extension of Red Hat does not look at a file of our language",
+    body: async () => {
+      // The selector of its client, redhat-developer/vscode-yaml, src/extension.ts.
+      const languages = ["yaml", "dockercompose", "github-actions-workflow"];
+      const theirs = [...languages.map((language) => ({ language })), { pattern: "*.y(a)ml" }];
+      assert.equal(vscode.languages.match(theirs, await opened("train.pai.yaml")), 0);
+      assert.notEqual(vscode.languages.match(theirs, await opened("plain.yaml")), 0);
+    },
+  },
+  {
     name: "findings have their place, code, link and tags",
     body: async () => {
       const job = await opened("train.pai.yaml");
