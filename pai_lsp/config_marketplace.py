@@ -57,6 +57,9 @@ def _server(node: Mapping, entry: Entry, found: list[Diagnostic]) -> Iterator[Se
     if url is not None and not url.startswith(_ADDRESS):
         found.append(wrong(entry.value, "'url' begins with 'http://' or 'https://'"))
         url = None
+    elif url is not None and "@" in url.split("/")[2]:
+        found.append(wrong(entry.value, "'url' has no user's name or password in it; see 'token_env'"))
+        url = None
     variable = string(node.entry("token_env"), found)
     command = tuple(strings(token_command := node.entry("token_command"), found))
     if token_command is not None and node.entry("token_env"):

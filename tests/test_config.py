@@ -138,6 +138,10 @@ def test_an_empty_one_changes_nothing(text: str) -> None:
             [("'ftp://b'", "'url' begins with 'http://' or 'https://'")],
         ),
         (
+            "marketplace: {sources: [{url: 'https://me:word@b/api'}]}\n",
+            [("'https://me:word@b/api'", "'url' has no user's name or password in it; see 'token_env'")],
+        ),
+        (
             "marketplace: {sources: [{url: 'http://b', token_env: A, token_command: [b]}]}\n",
             [("token_command", "the token comes from 'token_env' or from 'token_command', not from both")],
         ),
@@ -194,6 +198,7 @@ SCHEMA_CASES = [
     ("marketplace: {sources: [{}]}", False),
     ("marketplace: {sources: [{directory: ''}]}", False),
     ("marketplace: {sources: [{url: 'ftp://b'}]}", False),
+    ("marketplace: {sources: [{url: 'https://me:word@b'}]}", False),
     ("marketplace: {sources: [{url: 'https://b', token_env: A}]}", True),
     ("marketplace: {sources: [{url: 'https://b', token_command: [a, b]}]}", True),
     ("marketplace: {sources: [{url: 'https://b', token_command: []}]}", False),
