@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
     OnFault: TypeAlias = Callable[[Rule, Exception], None]
 
+# The keys of a job's root where they are written as nearly everybody does, so that the text need not be read for them.
+_JOB_VERSION = re.compile(r"^protocolVersion:[ \t]+(?:2|'2'|\"2\")[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+_JOB_KIND = re.compile(r"^(?:taskRoles:|type:[ \t]+job[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
+_DOCUMENT = re.compile(r"^---", re.MULTILINE)
 JOB_FILE = re.compile(r"\.pai\.ya?ml$", re.IGNORECASE)
 _LONGEST_MESSAGE = 500
 _SYNTAX_CODES = frozenset(kind.value for kind in ProblemKind)
@@ -70,6 +74,8 @@ class Document:
             return True
         if "protocolVersion" not in self.text:
             return False
+        if _JOB_VERSION.search(self.text) and _JOB_KIND.search(self.text) and not _DOCUMENT.search(self.text):
+            return True
         root = self.syntax.root
         if not isinstance(root, Mapping):
             return False

@@ -64,7 +64,7 @@ def _definition_around(cursor: Cursor) -> Definition | None:
     return next(
         (
             definition
-            for definition in cursor.job.definitions
+            for definition in cursor.local_job.definitions
             if any(parent is definition.node for parent in cursor.parents)
         ),
         None,
@@ -102,7 +102,7 @@ def _roots(cursor: Cursor) -> Iterator[tuple[str, str, str]]:
         return
     definition = _definition_around(cursor)
     role = _role(cursor)
-    roles = (role,) if role else job.roles_listing(definition) if definition else job.task_roles
+    roles = (role,) if role else _roles_listing(job, definition) if definition else job.task_roles
     for field in ("data", "script", "output"):
         for one in roles:
             reference = one.typed_references.get(field)
@@ -116,6 +116,10 @@ def _roots(cursor: Cursor) -> Iterator[tuple[str, str, str]]:
         for entry in definition.parameters:
             if entry.name not in {"callbacks", "preCommands", "postCommands", "uri"}:
                 yield from _paths(f"this.{entry.name}", entry.value)
+
+
+def _roles_listing(job: Job, definition: Definition) -> tuple[TaskRole, ...]:
+    return job.roles_listing(job.definitions_by_name.get(definition.name, definition))
 
 
 def _paths(path: str, node: Node, depth: int = _DEPTH) -> Iterator[tuple[str, str, str]]:

@@ -2,7 +2,7 @@
 
 A mark is put into the text at the cursor, the text is read as always (recovery included), and the scalar that the mark
 ends up in tells the place. So a half-typed key, an empty value, a new list item and the inside of a block of commands
-need no rules of their own.
+need no rules of their own. Of a large text only the part around the cursor is read (see window.py).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.content import mapped
 from pai_lsp.frozen import dataclass
+from pai_lsp.ide.window import window
 from pai_lsp.job import Job
 from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence, Style, parse
 from pai_lsp.text import Span
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
+    from pai_lsp.ide.window import Window
 
 # A private-use character that no one types; another when the text has it.
 _MARKS = ("\ue2c5", "\ue2c6", "\ue2c7")
@@ -38,11 +40,11 @@ class Cursor:
     """A place in a job.
 
     path: the keys and indexes from the root to the mapping (KEY), the entry (VALUE) or the item (ITEM) at the cursor;
-        the name of a key that is being typed is not in it.
+        the name of a key that is being typed is not in it. An index may be that in the part that was read.
     parents: the collections on that path, outermost first.
     prefix, suffix: what is typed of the scalar on this line before and behind the cursor.
     replace: the place in the document's text of both.
-    scalar: the scalar with the mark, in the marked text; `job` is read from the marked text as well.
+    scalar: the scalar with the mark, in the marked text; `local_job` is what was read of the marked text.
     content: the scalar's whole text without the mark; `index` is the cursor in it.
     missing: what must stand in front of anything inserted here: a list item's dash, or the blank behind a colon.
     """
@@ -56,10 +58,21 @@ class Cursor:
     scalar: Scalar
     content: str
     index: int
-    job: Job
+    local_job: Job
+    document: Document
     offset: int
-    document_text: str
+    is_part: bool
     missing: str = ""
+
+    @property
+    def job(self) -> Job:
+        """The whole job, for the names in it."""
+        return self.document.job if self.is_part else self.local_job
+
+    @property
+    def document_text(self) -> str:
+        """The text that is edited."""
+        return self.document.text
 
     @property
     def line_before(self) -> str:
@@ -116,7 +129,7 @@ def cursor(document: Document, offset: int) -> Cursor | None:
     if text[start:offset].rstrip(" ").endswith(":") and text[offset - 1 : offset] == ":":
         # Right behind the colon: what is inserted needs a blank in front.
         return _find(document, offset, mark, " ")
-    found = _find(document, offset, mark, "")
+    found = _find(document, offset, mark)
     if found is None and not text[start:offset].strip():
         # A line of its own below a list whose items are scalars: only a new item can stand there.
         found = _find(document, offset, mark, "- ")
@@ -129,18 +142,32 @@ def _in_comment(text: str, offset: int) -> bool:
     return text[start:offset].lstrip().startswith("#")
 
 
-def _find(document: Document, offset: int, mark: str, before: str) -> Cursor | None:
-    text = document.text
-    marked = f"{text[:offset]}{before}{mark}{text[offset:]}"
+def _find(document: Document, offset: int, mark: str, before: str = "") -> Cursor | None:
+    part = None if document.is_catalogue else window(document.text, offset)
+    found = _find_in(document, offset, mark, before, part) if part else None
+    return found or _find_in(document, offset, mark, before, None)
+
+
+def _find_in(document: Document, offset: int, mark: str, before: str, part: Window | None) -> Cursor | None:
+    """The place of an offset, read from the whole text or from a part of it."""
+    text, shift = document.text, 0
+    if part is not None:
+        header = text[part.header.start : part.header.end]
+        marked = f"{header}{text[part.body.start : offset]}{before}{mark}{text[offset : part.body.end]}"
+        shift = part.shift
+    else:
+        marked = f"{text[:offset]}{before}{mark}{text[offset:]}"
     syntax = parse(marked)
     trail = next(_trails(syntax.root, mark), None)
     if trail is None:
         return None
     scalar, spot, path, parents = trail
+    if part is not None and (path[:1] != (part.section,) or (spot is Spot.KEY and len(parents) < 3)):
+        return None
     place = mapped(marked, scalar)
     index = place.text.index(mark)
     at = place.starts[index]
-    if not offset <= at - len(before) <= offset:
+    if at + shift - len(before) != offset:
         return None
     first, last = index, index
     if not scalar.is_block:
@@ -154,11 +181,24 @@ def _find(document: Document, offset: int, mark: str, before: str) -> Cursor | N
     start = place.starts[first] if first < index else at
     stop = place.ends[last] if last > index else at + 1
     added = len(before) + 1
-    replace = Span(min(start, offset), max(offset, stop - added))
+    replace = Span(min(start + shift, offset), max(offset, stop + shift - added))
     job = Job(syntax, document.settings, document.lookup, document.is_catalogue)
     content = place.text.replace(mark, "", 1)
     return Cursor(
-        spot, path, parents, prefix, suffix, replace, scalar, content, index, job, offset, text, missing=before
+        spot,
+        path,
+        parents,
+        prefix,
+        suffix,
+        replace,
+        scalar,
+        content,
+        index,
+        job,
+        document,
+        offset,
+        is_part=part is not None,
+        missing=before,
     )
 
 
