@@ -272,6 +272,23 @@ def test_configuration(capsys: pytest.CaptureFixture[str]) -> None:
     assert found(capsys, "--force-exclude", "b.pai.yaml", "drafts/c.pai.yaml") == (0, [])
 
 
+def test_only_jobs_are_checked_of_many_named_files(capsys: pytest.CaptureFixture[str]) -> None:
+    write("a.pai.yaml", "taskRoles: {worker: {prerequisites: [imaje]}}\n")
+    write("plain.yaml", BAD)
+    write("compose.yaml", "services: {web: {image: nginx}}\n")
+    write("binary.yml", b"\0\1\2")
+    write("marketplace/data.yaml", "- {name: data, type: data, plugin: 7}\n")
+    write(".pai-lsp.yaml", "rules: {no-such-rule: off}\n")
+    names = ["a.pai.yaml", "plain.yaml", "compose.yaml", "binary.yml", "marketplace/data.yaml", ".pai-lsp.yaml"]
+    told = found(capsys, "--only-jobs", *names)[1]
+    assert {path for path, _ in told} == {"a.pai.yaml", "plain.yaml", ".pai-lsp.yaml"}
+    assert found(capsys, "--only-jobs", "compose.yaml", "binary.yml") == (
+        1,
+        [(".pai-lsp.yaml", "invalid-configuration")],
+    )
+    assert ("binary.yml", "unreadable-file") in found(capsys, *names)[1]
+
+
 def test_a_faulty_configuration_is_reported_once(capsys: pytest.CaptureFixture[str]) -> None:
     write("jobs/.pai-lsp.yaml", "rules:\n  no-such-rule: off\n  yaml-syntax: loud\n")
     write("jobs/a.pai.yaml", GOOD)

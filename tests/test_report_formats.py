@@ -118,6 +118,30 @@ def test_github() -> None:
     assert report("github", one_file()) == ""
 
 
+def test_gitlab() -> None:
+    entries = json.loads(report("gitlab", one_file(ODD_NAME, WRONG_TYPE, ODD_NAME, path="./jobs/x.yaml")))
+    hint, error, again = entries
+    assert error == {
+        "description": f"'type' must be 'job', not the string 'jobb' ({URL}invalid-enum/)",
+        "check_name": "invalid-enum",
+        "fingerprint": error["fingerprint"],
+        "severity": "critical",
+        "location": {"path": "jobs/x.yaml", "lines": {"begin": 2, "end": 2}},
+    }
+    assert hint["severity"] == "info"
+    assert len({entry["fingerprint"] for entry in entries}) == 3
+    assert all(len(entry["fingerprint"]) == 64 for entry in entries)
+    assert {**again, "fingerprint": hint["fingerprint"]} == hint
+    assert report("gitlab", one_file()) == "[]\n"
+
+
+def test_a_finding_is_the_same_to_gitlab_on_another_line() -> None:
+    moved = Diagnostic(WRONG_TYPE.code, Severity.ERROR, Span(24, 31), WRONG_TYPE.message)
+    one, other = (json.loads(report("gitlab", one_file(found)))[0] for found in (WRONG_TYPE, moved))
+    assert one["location"] != other["location"]
+    assert one["fingerprint"] == other["fingerprint"]
+
+
 # The parts of the SARIF 2.1.0 schema that our logs use: the properties there are, the required ones, and their types.
 # Source: OASIS, sarif-schema-2.1.0.json.
 TEXT = {

@@ -43,8 +43,8 @@ _EPILOG = """\
 severities, and what becomes of them:
   error        the cluster refuses the job, or it dies at start
   warning      it runs, but surely not as meant
-  information  worth knowing          } in text, concise and github shown only with --severity
-  hint         unused or superseded   } information or hint; json and sarif always have them
+  information  worth knowing          } shown only with --severity information or hint,
+  hint         unused or superseded   } but json and sarif always have them
 
 exit status:
   0  nothing at or above --severity     1  findings, or with --diff something to mend
@@ -60,6 +60,7 @@ examples:
   pai-lsp check --diff                                 what --fix would change
   pai-lsp check - --stdin-filename train.pai.yaml      for editors
   pai-lsp check --format sarif > pai-lsp.sarif         for code scanning
+  pai-lsp check --format gitlab > gl-code-quality.json for merge requests
 """
 
 
@@ -80,6 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     mending.add_argument("--diff", action="store_true", help="show what --fix would change, and write nothing")
     add("--stdin-filename", metavar="NAME", help="what reports call standard input; also finds its .pai-lsp.yaml")
     add("--force-exclude", action="store_true", help="leave out excluded files even when they are named here")
+    add("--only-jobs", action="store_true", help="leave out files that are no jobs even when they are named here")
     add("--jobs", type=_count, metavar="N", help="processes for many files (default: one a processor when it pays)")
     add("--color", choices=("auto", "always", "never"), default="auto", help="colours (default: auto, on a terminal)")
     add("--no-progress", action="store_true", help="no progress bar on long runs")
@@ -104,6 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
             given=sys.stdin.buffer.read() if STANDARD_INPUT in paths else b"",
             given_name=arguments.stdin_filename or "<stdin>",
             force_exclude=arguments.force_exclude,
+            only_jobs=arguments.only_jobs,
         )
     )
     outcomes = _outcomes(found, options, arguments)

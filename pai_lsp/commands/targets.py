@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.catalog.lazy import LazyLookup
 from pai_lsp.config import FILE_NAME, Configuration, find_configuration, load_configuration
 from pai_lsp.files import Candidate, candidates
-from pai_lsp.frozen import dataclass, field
+from pai_lsp.frozen import dataclass, field, replace
 from pai_lsp.lookup import Lookup, NoLookup
 
 if TYPE_CHECKING:
@@ -130,11 +130,18 @@ def missing(paths: Sequence[str]) -> Iterator[str]:
 
 
 def targets(
-    paths: Sequence[str], configurations: Configurations, *, given: bytes, given_name: str, force_exclude: bool
+    paths: Sequence[str],
+    configurations: Configurations,
+    *,
+    given: bytes,
+    given_name: str,
+    force_exclude: bool,
+    only_jobs: bool = False,
 ) -> Iterator[Target]:
     """The files behind the paths that a user named, each once, in the order of the paths and their names.
 
-    `given` are the bytes on standard input, which reports call `given_name`.
+    `given` are the bytes on standard input, which reports call `given_name`. With `only_jobs`, naming a file does not
+    make it a job: a program that names every file that was changed means none of them.
     """
     seen: set[Path] = set()
     for path in paths:
@@ -148,7 +155,8 @@ def targets(
                 continue
             seen.add(identity)
             if candidate.is_named or not candidate.path.endswith(FILE_NAME):
-                yield _target(candidate, configurations)
+                meant = replace(candidate, is_named=False) if only_jobs else candidate
+                yield _target(meant, configurations)
 
 
 def _target(candidate: Candidate, configurations: Configurations, given: bytes | None = None) -> Target:

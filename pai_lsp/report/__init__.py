@@ -1,4 +1,4 @@
-"""Findings -> something to read: text with code frames, one line each, JSON, SARIF, GitHub annotations.
+"""Findings -> something to read: text with code frames, one line each, JSON, SARIF, what GitHub and GitLab show.
 
 Every format is one module with one function `render`; all are pure: `Results` in, a string out.
 """
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pai_lsp.report.results import Results
     from pai_lsp.report.terminal import Terminal
 
-FORMATS = ("text", "concise", "json", "sarif", "github")
+FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab")
 
 
 def render(name: str, results: Results, terminal: Terminal, rules: tuple[Rule, ...]) -> str:
@@ -33,6 +33,10 @@ def render(name: str, results: Results, terminal: Terminal, rules: tuple[Rule, .
         from pai_lsp.report import github_format
 
         return github_format.render(results)
+    if name == "gitlab":
+        from pai_lsp.report import gitlab_format
+
+        return gitlab_format.render(results)
     if name == "concise":
         from pai_lsp.report import concise_format
 
