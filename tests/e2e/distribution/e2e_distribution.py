@@ -112,7 +112,7 @@ def test_what_is_installed_has_its_schemas_and_manual(installed: Path, tmp_path:
 
 
 def test_the_installed_server_answers(installed: Path, tmp_path: Path) -> None:
-    parameters = {"processId": None, "rootUri": None, "capabilities": {}}
+    parameters: dict[str, object] = {"processId": None, "rootUri": None, "capabilities": {}}
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": parameters}).encode()
     ended = subprocess.run(
         [installed / "bin" / "pai-lsp", "server"],
