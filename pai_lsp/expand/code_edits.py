@@ -126,7 +126,7 @@ def import_edits(job: Job, reference: Reference) -> tuple[TextEdit, ...]:
         return ()  # the copy would run beside it
     name = free_name(targets[0].name, {definition.name for definition in job.definitions})
     return (
-        *items_behind(job.text, section.value, [_copied(targets[0], name)]),
+        *items_behind(job.text, section.value, [_copied(job, targets[0], name)]),
         TextEdit(reference.span, name),
     )
 
@@ -184,7 +184,19 @@ def _filled(prerequisite: Prerequisite, name: str) -> dict[str, Any]:
     }
 
 
-def _copied(definition: Definition, name: str) -> dict[str, Any]:
-    value = {"name": name, "type": definition.type or "script"}
+def _copied(job: Job, definition: Definition, name: str) -> dict[str, Any]:
+    value: dict[str, Any] = {"name": name, "type": definition.type or "script"}
     entries = definition.node.effective_entries()
-    return value | {entry.name: plain_value(entry.value) for entry in entries if entry.name not in {"name", "type"}}
+    value |= {entry.name: plain_value(entry.value) for entry in entries if entry.name not in {"name", "type"}}
+    if isinstance(required := value.get("require"), list):
+        value["require"] = [_addressed(job, one) for one in required]
+    return value
+
+
+def _addressed(job: Job, required: Any) -> Any:
+    """An entry of `require` that means the same in the job: a plain name there means the job's own."""
+    if isinstance(required, dict) and "name" in required:
+        return required | {"name": _addressed(job, required["name"])}
+    address = f"marketplace://name/{required}"
+    is_plain = isinstance(required, str) and "://" not in required
+    return address if is_plain and job.lookup.find(address).definitions else required

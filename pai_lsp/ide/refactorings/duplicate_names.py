@@ -30,7 +30,7 @@ def duplicate_names(document: Document, span: Span) -> Iterator[Refactoring]:
     same = [one for one in job.prerequisites if here is not None and one.name == here.name]
     if here is None or len(same) < 2 or document.is_catalogue:
         return
-    edits = together(job.text, _edits(job, same))
+    edits = together(job.syntax, _edits(job, same))
     offered = {fix.edits for one in document.diagnostics for fix in one.fixes if one.span.overlaps(here.name_span)}
     if edits not in offered:
         yield Refactoring(f"Give each prerequisite '{here.name}' a name of its own", RefactoringKind.QUICK_FIX, edits)

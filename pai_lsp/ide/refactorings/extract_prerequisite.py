@@ -60,4 +60,4 @@ def _extracted(document: Document, selection: CommandSelection, name: str) -> tu
         listed_in_role(job, selection.role, name),
         *without_commands(job, selection),
     )
-    return together(document.text, edits)
+    return together(document.syntax, edits)

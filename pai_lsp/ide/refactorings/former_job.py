@@ -170,18 +170,18 @@ def _retries(root: Mapping) -> Iterator[tuple[str, Written, int | None]]:
 
 
 def _surroundings(root: Mapping) -> FormerSurroundings:
-    fields: list[tuple[str, str]] = []
+    folders: list[tuple[str, str, str]] = []
     exports: list[str] = []
     for key, kind, template, variable in _FOLDERS:
         if _text(root.entry(key)):
-            fields.append((kind, _free(root, kind)))
-            exports.append(f'export {variable}="{template}"')
+            folders.append((kind, _free(root, kind), f'export {variable}="{template}"'))
     environment = root.get("jobEnvs")
     for entry in environment.effective_entries() if isinstance(environment, Mapping) else ():
         if _VARIABLE.fullmatch(entry.name) and isinstance(entry.value, Scalar):
             value = "" if entry.value.value is None else server_text(entry.value.value)
             exports.append(f"export {entry.name}={shlex.quote(value)}")
-    return FormerSurroundings(_image(root)[0], tuple(fields), tuple(exports))
+    is_mixed = root.entry("protocolVersion") is not None
+    return FormerSurroundings(_image(root)[0], tuple(folders), tuple(exports), is_mixed)
 
 
 def _image(root: Mapping) -> tuple[str, bool]:

@@ -34,11 +34,18 @@ _AFTER_IMAGE = ("prerequisites", "data", "script", "output")
 
 @dataclass(frozen=True, slots=True)
 class FormerSurroundings:
-    """What the job gives to its task roles: the name of the image, fields that name prerequisites, exports."""
+    """What the job gives to its task roles.
+
+    image: the name of its prerequisite; empty for none.
+    folders: the fields that name prerequisites, with the name and the command that exports its address.
+    exports: further commands that export variables.
+    is_mixed: whether the job has keys of both protocols, so that what is not said means what it means today.
+    """
 
     image: str
-    fields: tuple[tuple[str, str], ...]
+    folders: tuple[tuple[str, str, str], ...]
     exports: tuple[str, ...]
+    is_mixed: bool
 
 
 def task_role(role: Mapping, surroundings: FormerSurroundings, count: int) -> Written:
@@ -49,7 +56,7 @@ def task_role(role: Mapping, surroundings: FormerSurroundings, count: int) -> Wr
 def _keys(role: Mapping, surroundings: FormerSurroundings, count: int) -> Iterator[Key]:
     instances = role.entry("taskNumber") or role.entry("instances")
     yield "instances", written_scalar(_number(instances, 1)), _at(instances)
-    yield from _completion(role, count)
+    yield from _completion(role, 1 if surroundings.is_mixed else count)
     if entry := role.entry("taskRetryCount"):
         yield entry.name, written_node(entry.value), _at(entry)
     image = role.entry("dockerImage")
@@ -58,7 +65,7 @@ def _keys(role: Mapping, surroundings: FormerSurroundings, count: int) -> Iterat
     elif surroundings.image:
         yield "dockerImage", written_scalar(surroundings.image), None
     for name in _AFTER_IMAGE:
-        given = dict(surroundings.fields).get(name)
+        given = next((one for field, one, _ in surroundings.folders if field == name), None)
         if entry := role.entry(name):
             yield name, written_node(entry.value), _at(entry)
         elif given:
@@ -141,7 +148,8 @@ def _label(item: Mapping) -> tuple[str, tuple[Written, int]]:
 
 
 def _commands(role: Mapping, surroundings: FormerSurroundings) -> Iterator[Written]:
-    yield from map(written_scalar, surroundings.exports)
+    exports = (export for field, _, export in surroundings.folders if role.entry(field) is None)
+    yield from map(written_scalar, (*exports, *surroundings.exports))
     entry = role.entry("command")
     present = role.get("commands")
     nodes: tuple[Node, ...] = present.items if isinstance(present, Sequence) else ()

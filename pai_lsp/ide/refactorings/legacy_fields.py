@@ -89,7 +89,7 @@ def _moved(job: Job, role: TaskRole, definition: Definition, numbers: list[int])
     edits = [insert_entry(job.text, node, added), *without_commands(job, selection)]
     if all(reference.name != definition.name for reference in role.prerequisites):
         edits.append(listed_in_role(job, role, definition.name))
-    return together(job.text, edits)
+    return together(job.syntax, edits)
 
 
 def _most(job: Job, role: TaskRole, numbers: list[int]) -> tuple[int, CallbackCommands]:

@@ -62,7 +62,7 @@ def _offer(document: Document, path: Path, title: str) -> Iterator[Refactoring]:
     tried = document
     edits: tuple[TextEdit, ...] = ()
     for number in range(_MOST_ROUNDS):
-        added = together(tried.text, _additions(tried.job, path))
+        added = together(tried.syntax, _additions(tried.job, path))
         if not added:
             break
         after = replace(tried, text=apply_edits(tried.text, added))

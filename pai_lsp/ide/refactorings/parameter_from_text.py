@@ -62,7 +62,7 @@ def _moved(job: Job, name: str, places: tuple[Piece, ...], *, is_new: bool) -> t
         raise CanNotRefactorError("the runtime can not fill quotes or backslashes into a plugin's parameters")
     edits = [value_added(job, "parameters", name, _written(text, places))] if is_new else []
     edits += (TextEdit(one.span, f"<% $parameters.{name} %>") for one in places)
-    return together(job.text, edits)
+    return together(job.syntax, edits)
 
 
 def _known_parameter(job: Job, piece: Piece, places: tuple[Piece, ...]) -> str:

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.edits import line_end
 from pai_lsp.frozen import dataclass
-from pai_lsp.text import TextEdit
+from pai_lsp.ide.refactorings.comments import comments
+from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from pai_lsp.syntax import Syntax
 
 
 class RefactoringKind(Enum):
@@ -52,18 +55,35 @@ def refused(title: str, kind: RefactoringKind, reason: str) -> Refactoring:
     return Refactoring(title, kind, None, reason)
 
 
-def together(text: str, edits: Iterable[TextEdit]) -> tuple[TextEdit, ...]:
+def together(syntax: Syntax, edits: Iterable[TextEdit]) -> tuple[TextEdit, ...]:
     """Edits that were made one by one, as one change: in order, each once, with the text's own line ends.
 
-    What is inserted at one place comes in the order in which it was given.
+    What is inserted at one place comes in the order in which it was given. A comment that would go with what is taken
+    out stays where it was.
     """
-    found: dict[object, TextEdit] = {}
+    found: dict[Span, TextEdit] = {}
     for edit in dict.fromkeys(edits):
         before = found.get(edit.span)
         new_text = edit.new_text if before is None or len(edit.span) else before.new_text + edit.new_text
-        found[edit.span] = TextEdit(edit.span, new_text)
-    newline = line_end(text)
-    return tuple(
-        TextEdit(edit.span, edit.new_text.replace("\r\n", "\n").replace("\n", newline))
-        for edit in sorted(found.values())
-    )
+        found[edit.span] = TextEdit(edit.span, new_text.replace("\r\n", "\n"))
+    _keep_comments(syntax, found)
+    newline = line_end(syntax.text)
+    return tuple(TextEdit(edit.span, edit.new_text.replace("\n", newline)) for edit in sorted(found.values()))
+
+
+def _keep_comments(syntax: Syntax, edits: dict[Span, TextEdit]) -> None:
+    text = syntax.text
+    written = "\n".join(edit.new_text for edit in edits.values())
+    for comment in comments(syntax):
+        span = next((one for one in edits if one.start <= comment.span.start < one.end), None)
+        if span is None or comment.text in written:
+            continue
+        line = text.rfind("\n", 0, span.start) + 1
+        pad = text[line : span.start] if not text[line : span.start].strip() else ""
+        pad = pad or " " * (len(text[line:]) - len(text[line:].lstrip(" ")))
+        at = Span(line, line)
+        if span.start == line:
+            edits[span] = TextEdit(span, f"{pad}{comment.text}\n{edits[span].new_text}")
+        else:
+            before = edits[at].new_text if at in edits else ""
+            edits[at] = TextEdit(at, f"{before}{pad}{comment.text}\n")

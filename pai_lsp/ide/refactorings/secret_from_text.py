@@ -84,7 +84,7 @@ def _moved_parameter(job: Job, value: Scalar, fix: Fix) -> tuple[TextEdit, ...]:
     _refuse_readable(job)
     if _CHANGED_IN_HTML.search(value.text):
         raise CanNotRefactorError(_AS_HTML)
-    return together(job.text, _with_comment(job, fix))
+    return together(job.syntax, _with_comment(job, fix))
 
 
 def _with_comment(job: Job, fix: Fix) -> tuple[TextEdit, ...]:
@@ -117,7 +117,7 @@ def _moved(job: Job, piece: Piece, name: str) -> tuple[TextEdit, ...]:
         value_added(job, "secrets", name, quoted(piece.text)),
         TextEdit(piece.span, f"<% $secrets.{name} %>"),
     )
-    return together(job.text, edits)
+    return together(job.syntax, edits)
 
 
 def _line_start(job: Job) -> int:

@@ -1,0 +1,78 @@
+"""Definitions from outside the job come into its prerequisites: as they are, or with all that they require, filled."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pai_lsp.expand.code_edits import import_edits, into_job_edits
+from pai_lsp.expand.effective import effective_job
+from pai_lsp.ide.refactorings.refactoring import (
+    CanNotRefactorError,
+    Refactoring,
+    RefactoringKind,
+    attempted,
+    together,
+)
+from pai_lsp.ide.refactorings.same_run import refuse_another_run
+from pai_lsp.text import apply_edits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.definition import Reference
+    from pai_lsp.document import Document
+    from pai_lsp.text import Span, TextEdit
+
+
+def import_prerequisites(document: Document, span: Span) -> Iterator[Refactoring]:
+    """Offered on a reference: the definition with all that it requires for a role's list, the bare copy anywhere."""
+    job = document.job
+    if document.is_catalogue:
+        return
+    for role in job.task_roles:
+        for reference in role.prerequisites:
+            if _is_at(reference, span) and _leads_out(document, reference):
+                title = f"Import '{_short(reference)}' and what it requires into the job"
+                make = partial(_imported, document, role.name, reference)
+                yield attempted(title, RefactoringKind.INLINE, make)
+    references = [reference for role in job.task_roles for reference in role.prerequisites]
+    references += [one.reference for definition in job.definitions for one in definition.requirements]
+    for reference in references:
+        if reference.is_address and _is_at(reference, span) and len(job.resolve(reference.name).definitions) == 1:
+            title = f"Copy '{_short(reference)}' into the job"
+            yield attempted(title, RefactoringKind.INLINE, partial(_copied, document, reference))
+
+
+def _is_at(reference: Reference, span: Span) -> bool:
+    return reference.scalar.span.touches(span.start) and reference.scalar.span.touches(span.end)
+
+
+def _leads_out(document: Document, reference: Reference) -> bool:
+    """Whether anything behind a reference stands elsewhere, or requires something: else there is nothing to import."""
+    targets = document.job.resolve(reference.name).definitions
+    own = {id(definition.node) for definition in document.job.prerequisites}
+    return any(id(target.node) not in own or target.requirements for target in targets)
+
+
+def _short(reference: Reference) -> str:
+    return reference.name.rsplit("/", 1)[-1] or reference.name
+
+
+def _imported(document: Document, role_name: str, reference: Reference) -> tuple[TextEdit, ...]:
+    problems = effective_job(document.job).problems
+    if problems:
+        raise CanNotRefactorError(problems[0].message)
+    edits = together(document.syntax, into_job_edits(document.job, role_name, reference))
+    return _proven(document, edits)
+
+
+def _copied(document: Document, reference: Reference) -> tuple[TextEdit, ...]:
+    return _proven(document, together(document.syntax, import_edits(document.job, reference)))
+
+
+def _proven(document: Document, edits: tuple[TextEdit, ...]) -> tuple[TextEdit, ...]:
+    if not edits:
+        raise CanNotRefactorError("other prerequisites need the same one; a copy would run beside it")
+    refuse_another_run(document.job, apply_edits(document.text, edits))
+    return edits

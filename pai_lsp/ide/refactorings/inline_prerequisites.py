@@ -1,0 +1,143 @@
+"""What a task role's prerequisites run comes among the role's own commands: one of them, or all."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pai_lsp.edits import remove_item
+from pai_lsp.expand.callbacks import Moment
+from pai_lsp.expand.code_edits import inline_edits
+from pai_lsp.expand.effective import effective_job
+from pai_lsp.expand.released_form import cmd_plugins
+from pai_lsp.frozen import replace
+from pai_lsp.ide.line_edits import line_edits
+from pai_lsp.ide.refactorings.comments import comments
+from pai_lsp.ide.refactorings.job_sections import is_shared
+from pai_lsp.ide.refactorings.refactoring import (
+    CanNotRefactorError,
+    Refactoring,
+    RefactoringKind,
+    attempted,
+    together,
+)
+from pai_lsp.requirements import expansion
+from pai_lsp.syntax import Sequence
+from pai_lsp.text import Span, apply_edits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.definition import Reference
+    from pai_lsp.document import Document
+    from pai_lsp.expand.effective import EffectiveRole, Prerequisite
+    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.requirements import Step
+    from pai_lsp.text import TextEdit
+
+
+def inline_prerequisites(document: Document, span: Span) -> Iterator[Refactoring]:
+    """Offered on a reference in a task role's list, and on a task role's name for all of them."""
+    if document.is_catalogue:
+        return
+    for role in document.job.task_roles:
+        runs = [reference for reference in role.prerequisites if _runs(document.job, reference)]
+        for reference in runs:
+            if reference.scalar.span.touches(span.start) and reference.scalar.span.touches(span.end):
+                title = f"Inline '{reference.name}' into the commands of '{role.name}'"
+                number = role.prerequisites.index(reference)
+                yield attempted(title, RefactoringKind.INLINE, partial(_inlined, document, role.name, [number]))
+        if runs and role.name_span.touches(span.start) and role.name_span.touches(span.end):
+            title = f"Inline all prerequisites into the commands of '{role.name}'"
+            numbers = [role.prerequisites.index(reference) for reference in runs]
+            yield attempted(title, RefactoringKind.INLINE, partial(_inlined, document, role.name, numbers))
+
+
+def _runs(job: Job, reference: Reference) -> bool:
+    """Whether any commands stand behind a reference, or nobody knows."""
+    found = expansion(job.require_graph, [reference])
+    return bool(found.unresolved) or any(step.definition.extended_plugin for step in found.steps)
+
+
+def _inlined(document: Document, role_name: str, numbers: list[int]) -> tuple[TextEdit, ...]:
+    """The edits for the references with these numbers, the last one first: it comes nearest to the commands."""
+    tried = document
+    edits: tuple[TextEdit, ...] = ()
+    for number in reversed(numbers):
+        role = next(one for one in tried.job.task_roles if one.name == role_name)
+        if number >= len(role.prerequisites):
+            continue  # an earlier one brought it in
+        reference = role.prerequisites[number]
+        _refuse(tried.job, role, reference)
+        edits = together(tried.syntax, inline_edits(tried.job, role_name, reference))
+        if not edits:
+            raise CanNotRefactorError(f"the commands of '{reference.name}' can not stand among those of a task role")
+        tried = replace(tried, text=apply_edits(tried.text, edits))
+    cleaned = _without_unused(document, tried)
+    return edits if len(numbers) == 1 and cleaned is tried else line_edits(document.text, cleaned.text)
+
+
+def _refuse(job: Job, role: TaskRole, reference: Reference) -> None:
+    """Say why a reference can not be inlined, where that is known."""
+    effective = effective_job(job)
+    if effective.problems:
+        raise CanNotRefactorError(effective.problems[0].message)
+    found = next(one for one in effective.roles if one.role.name == role.name)
+    for key in ("prerequisites", "commands"):
+        entry = role.node.own(key) if role.node else None
+        if entry is None or is_shared(job, entry.value.span):
+            raise CanNotRefactorError(f"the {key} of '{role.name}' are shared; write them out first")
+    if len(job.command_parts(role)) != len(role.commands):
+        raise CanNotRefactorError("a deployment puts commands around those of the task role")
+    others = [one for one in role.prerequisites if one.scalar is not reference.scalar]
+    kept = {_key(one) for one in expansion(job.require_graph, others).steps}
+    own = [one for one in found.prerequisites if _key(one.step) not in kept]
+    for one in own:
+        if one.plugin not in {"cmd", None}:
+            raise CanNotRefactorError(f"'{one.definition.name}' is a plugin '{one.plugin}', which is no command")
+        if one.storages:
+            raise CanNotRefactorError(f"'{one.definition.name}' needs a storage, which no command can mount")
+    _refuse_what_runs_between(found, own, reference)
+
+
+def _refuse_what_runs_between(role: EffectiveRole, own: list[Prerequisite], reference: Reference) -> None:
+    if any(plugin.commands for plugin in cmd_plugins(role)):
+        raise CanNotRefactorError("the cmd plugin of extras runs between the prerequisites and the commands")
+    running = [one for one in role.prerequisites if any(map(one.moments, Moment))]
+    first = next((number for number, one in enumerate(running) if one in own), len(running))
+    between = next((one for one in running[first:] if one not in own), None)
+    if between is not None:
+        raise CanNotRefactorError(
+            f"'{between.definition.name}' runs between '{reference.name}' and the commands; inline it first"
+        )
+    hooks = [one for one in running if one.moments(Moment.FAILURE) or one.moments(Moment.EXIT)]
+    if any(one in own for one in hooks) and any(one not in own for one in hooks):
+        other = next(one for one in hooks if one not in own)
+        raise CanNotRefactorError(f"'{other.definition.name}' also runs commands at the end, in a trap of its own")
+
+
+def _key(step: Step) -> tuple[int, str]:
+    """What makes two steps the same one: the definition and the values of its variables."""
+    return id(step.definition.node), repr(sorted(step.values.items(), key=lambda item: item[0]))
+
+
+def _line_above(text: str, offset: int) -> int:
+    start = text.rfind("\n", 0, offset) + 1
+    return text.rfind("\n", 0, max(start - 1, 0)) + 1
+
+
+def _without_unused(before: Document, after: Document) -> Document:
+    """The job without the definitions that nothing uses any more; one with a comment in it or above it stays."""
+    used = {one.name for one in before.job.prerequisites if before.job.prerequisite_uses.is_used(one)}
+    for definition in reversed(after.job.prerequisites):
+        section = after.job.section("prerequisites")
+        if definition.name not in used or after.job.prerequisite_uses.is_used(definition):
+            continue
+        if section is None or not isinstance(section.value, Sequence):
+            continue
+        edits = remove_item(after.text, section.value, definition.node)
+        gone = [Span(_line_above(after.text, edit.span.start), edit.span.end) for edit in edits]
+        if edits and not any(one.span.start in span for one in comments(after.syntax) for span in gone):
+            after = replace(after, text=apply_edits(after.text, edits))
+            return _without_unused(before, after)
+    return after

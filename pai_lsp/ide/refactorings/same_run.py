@@ -1,0 +1,48 @@
+"""Whether a change of a job leaves what it runs as it was: the same commands in the same order, in every task role."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.expand.as_is import released_run
+from pai_lsp.expand.write import expanded
+from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError
+from pai_lsp.job import Job
+from pai_lsp.syntax import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Lines that only say how the others run: shell options, brackets of a shell of their own, comments.
+_FRAME = re.compile(r"set (?:[-+]o \w+ ?)+|[()]|#.*")
+
+
+def refuse_another_run(job: Job, text: str) -> None:
+    """Stop where the changed `text` of a job does not run what the job runs.
+
+    Raises:
+        CanNotRefactorError: for this, and where it can not be known.
+    """
+    if what_runs(job) != what_runs(Job(parse(text), job.settings, job.lookup)):
+        raise CanNotRefactorError("the job would not run the same commands in the same order any more")
+
+
+def what_runs(job: Job) -> dict[str, list[str]]:
+    """By task role the lines of everything that runs, in order, whether as a callback or among the commands.
+
+    Raises:
+        CanNotRefactorError: where the job can not be expanded, or would not start.
+    """
+    found = expanded(job)
+    if found.text is None:
+        raise CanNotRefactorError(found.problems[0].message)
+    run = released_run(Job(parse(found.text), job.settings, job.lookup))
+    return {name: list(_lines((*role.pre, role.command, *role.post))) for name, role in run.roles.items()} | {
+        stop.message: [] for stop in run.stops
+    }
+
+
+def _lines(texts: Iterable[str]) -> Iterable[str]:
+    lines = (line.strip() for text in texts for line in text.split("\n"))
+    return (line for line in lines if line and not _FRAME.fullmatch(line))
