@@ -11,17 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 
-from pai_lsp.lsp import call_hierarchy, editing, marketplace_commands, navigation, outlines, reading
+from pai_lsp.lsp import call_hierarchy, editing, job_commands, marketplace_commands, navigation, outlines, reading
 from pai_lsp.lsp.code_actions import code_actions
 from pai_lsp.lsp.commands import apply_edit, explain, open_rule
 from pai_lsp.lsp.features import (
     APPLY_EDIT,
+    EXPAND,
     EXPLAIN,
+    GRAPH,
     MARKETPLACE_INSERT,
     MARKETPLACE_LIST,
     MARKETPLACE_REFRESH,
     MARKETPLACE_TEXT,
     OPEN_RULE,
+    PREVIEW,
+    TEMPLATES,
 )
 from pai_lsp.lsp.publishing import diagnostics_of
 
@@ -73,6 +77,10 @@ COMMANDS: Mapping[str, Command] = {
     EXPLAIN: explain,
     OPEN_RULE: open_rule,
     APPLY_EDIT: apply_edit,
+    PREVIEW: job_commands.previewed,
+    GRAPH: job_commands.drawn,
+    EXPAND: job_commands.expanded_job,
+    TEMPLATES: job_commands.templates,
     MARKETPLACE_LIST: marketplace_commands.listed,
     MARKETPLACE_INSERT: marketplace_commands.inserted,
     MARKETPLACE_REFRESH: marketplace_commands.refreshed,

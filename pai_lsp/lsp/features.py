@@ -24,6 +24,11 @@ EXPLAIN = "pai-lsp.explain"
 OPEN_RULE = "pai-lsp.openRule"
 APPLY_EDIT = "pai-lsp.applyEdit"
 
+PREVIEW = "pai-lsp.preview"
+GRAPH = "pai-lsp.graph"
+EXPAND = "pai-lsp.expand"
+TEMPLATES = "pai-lsp.templates"
+
 # A notification of ours, `{"trusted": bool}`: the user has decided about the workspace.
 WORKSPACE_TRUST = "pai-lsp/workspaceTrust"
 
@@ -36,6 +41,10 @@ COMMAND_NAMES = (
     EXPLAIN,
     OPEN_RULE,
     APPLY_EDIT,
+    PREVIEW,
+    GRAPH,
+    EXPAND,
+    TEMPLATES,
     MARKETPLACE_LIST,
     MARKETPLACE_INSERT,
     MARKETPLACE_REFRESH,

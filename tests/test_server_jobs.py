@@ -1,0 +1,170 @@
+"""The server's commands about whole jobs: previews, graphs, expanded jobs and templates; no secret in any of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from server_client import URI, Client, connected, place
+
+from pai_lsp.diagnostic import Severity
+from pai_lsp.document import Document
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.asyncio
+
+JOB = """\
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
+  - name: prepare
+    type: script
+    callbacks:
+      - {event: taskStarts, commands: [echo ready, login <% $secrets.token %> <% $parameters.apiPassword %>]}
+      - {event: taskFails, commands: [echo failed]}
+parameters: {apiPassword: glue-and-paper}
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    prerequisites: [prepare]
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands: [python train.py]
+  watcher:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands: [python watch.py]
+secrets: {token: scissors-and-stone}
+"""
+
+WORKER = """\
+# --- before the commands: 'prepare' (line 6) ---
+echo ready
+login <% $secrets.token %> ***
+
+# --- the commands of 'worker' (line 18) ---
+python train.py
+
+# --- after the commands, when they failed: 'prepare' (line 6) ---
+echo failed
+"""
+WATCHER = """\
+# --- the commands of 'watcher' (line 23) ---
+python watch.py
+"""
+
+
+async def result(client: Client, command: str, *arguments: Any) -> Any:
+    return await client.ask("workspace/executeCommand", command=f"pai-lsp.{command}", arguments=list(arguments))
+
+
+async def test_a_preview_shows_what_a_role_runs() -> None:
+    async with connected() as client:
+        client.open(JOB)
+        preview = await result(client, "preview", URI, "worker")
+        assert preview == {"text": WORKER, "languageId": "shellscript"}
+
+
+async def test_a_preview_without_a_role_shows_all() -> None:
+    async with connected() as client:
+        client.open(JOB)
+        expected = f"# === each task of 'worker' ===\n\n{WORKER}\n# === each task of 'watcher' ===\n\n{WATCHER}"
+        for arguments in ([URI], [URI, None]):
+            assert (await result(client, "preview", *arguments))["text"] == expected
+        error = await client.ask_in_vain(
+            "workspace/executeCommand", command="pai-lsp.preview", arguments=[URI, {"role": "worker"}]
+        )
+        assert error["code"] == -32602
+
+
+async def test_a_preview_follows_edits_and_says_what_is_wrong() -> None:
+    async with connected() as client:
+        client.open(JOB)
+        client.change({"text": JOB.replace("[prepare]", "[prepare, nothing]")}, version=2)
+        text = (await result(client, "preview", URI, "worker"))["text"]
+        assert text == f"# line 16: no prerequisite is found under 'nothing'\n{WORKER}"
+        client.change({"text": JOB.replace("{token: ", "{token: 'x' ")}, version=3)
+        text = (await result(client, "preview", URI, "worker"))["text"]
+        assert text.startswith("# line 24: ")
+        assert "stone" not in text
+        client.change({"text": JOB}, version=4)
+        assert (await result(client, "preview", URI, "nobody"))["text"] == "# no task role is named 'nobody'\n"
+
+
+async def test_the_graph_as_picture_and_as_mermaid() -> None:
+    async with connected() as client:
+        client.open(JOB)
+        graph = await result(client, "graph", URI)
+        assert graph["svg"].startswith("<svg ")
+        assert graph["mermaid"].startswith("flowchart LR\n")
+        for text in graph.values():
+            assert "prepare" in text
+            assert "paper" not in text
+            assert "stone" not in text
+
+
+async def test_an_expanded_job_can_be_submitted() -> None:
+    async with connected() as client:
+        client.open(JOB)
+        text = (await result(client, "expand", URI))["text"]
+        assert "trap" in text
+        assert "event: taskFails" not in text
+        found = Document(text).diagnostics
+        assert [one.code for one in found if one.severity is Severity.ERROR] == []
+
+
+async def test_a_job_that_can_not_be_expanded_has_findings() -> None:
+    async with connected() as client:
+        client.open(JOB.replace("[prepare]", "[prepare, nothing]"))
+        assert await result(client, "expand", URI) == {
+            "findings": [
+                {
+                    "code": "unknown-prerequisite",
+                    "message": "no prerequisite is found under 'nothing'",
+                    "range": place((15, 29), (15, 36)),
+                }
+            ]
+        }
+        client.change({"text": JOB.replace("{token: ", "{token: 'x' ")}, version=2)
+        answer = await result(client, "expand", URI)
+        assert answer["findings"]
+        assert "stone" not in str(answer)
+
+
+async def test_templates_are_jobs_without_a_mistake() -> None:
+    async with connected() as client:
+        offered = await result(client, "templates")
+        assert {*offered[0]} == {"name", "description", "text"}
+        for one in offered:
+            assert Document(one["text"]).is_job
+            assert [str(found) for found in Document(one["text"]).diagnostics] == []
+
+
+@pytest.mark.parametrize("command", ["preview", "graph", "expand"])
+async def test_what_is_no_open_job_has_no_answer(command: str) -> None:
+    async with connected() as client:
+        client.open("services: {web: {image: nginx}}\n", uri="file:///work/compose.yaml")
+        assert await result(client, command, "file:///work/compose.yaml") is None
+        assert await result(client, command, "file:///work/never-opened.pai.yaml") is None
+        assert await result(client, command) is None
+
+
+async def test_definitions_have_a_graph_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "marketplace"
+    folder.mkdir()
+    (folder / "tool.yaml").write_text("- {name: tool, type: script, plugin: cmd}\n", encoding="utf-8")
+    text = '- {name: digits, type: data, plugin: cmd, require: ["marketplace://name/tool"]}\n'
+    (folder / "digits.yaml").write_text(text, encoding="utf-8")
+    async with connected(workspaceFolders=[{"uri": tmp_path.as_uri(), "name": "team"}]) as client:
+        uri = (folder / "digits.yaml").as_uri()
+        client.open(text, uri=uri)
+        await client.published(uri)
+        graph = await result(client, "graph", uri)
+        assert "marketplace/tool.yaml" in graph["mermaid"]
+        assert await result(client, "preview", uri) is None
+        assert await result(client, "expand", uri) is None
