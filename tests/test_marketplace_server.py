@@ -6,6 +6,8 @@ import asyncio
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
 from loopback import Marketplace, alone, item, items, marketplace, never, says
@@ -174,6 +176,24 @@ async def test_a_server_is_asked_in_the_background(workspace: Path, server: Mark
             client.change({"text": JOB.replace("mnist", f"other{version}")}, version=version, uri=uri)
         await client.published(uri, version=5)
         assert len(server.requests) == asked == 1, "nothing is asked because of what is typed"
+
+
+@in_a_loop
+async def test_the_definition_of_an_item_is_a_file_to_look_at(workspace: Path, server: Marketplace) -> None:
+    async with connected(**in_workspace(workspace)) as client:
+        uri = open_job(client, workspace)
+        await until_code(client, uri, NOT_ASKED, is_there=False)
+        (found,) = await client.ask(
+            "textDocument/definition", textDocument={"uri": uri}, position=place((5, 30))["start"]
+        )
+        file = Path(url2pathname(urlsplit(found["uri"]).path))
+        text = file.read_text(encoding="utf-8")  # noqa: ASYNC240 - a small file
+        assert text == await command(client, "text", f"{server.url}/items/{item(1, 'mnist')['id']}")
+        start = found["range"]["start"]
+        assert text.splitlines()[start["line"]][start["character"] :] == "mnist"
+        assert file.stat().st_mode & 0o222 == 0  # noqa: ASYNC240 - as above
+        again = await client.ask("textDocument/definition", textDocument={"uri": uri}, position=place((5, 30))["start"])
+        assert again == [found]
 
 
 @in_a_loop

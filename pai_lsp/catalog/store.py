@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sys
 import time
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +21,11 @@ from pai_lsp.frozen import dataclass
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 # Counts the forms of the file; one of another form is not read.
 _FORM = 1
+_LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,21 +73,28 @@ class Store:
         Raises:
             OSError: if it can not be written.
         """
-        from tempfile import mkstemp  # noqa: PLC0415 - most runs write nothing
-
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = mkstemp(dir=self.folder, prefix=".new-")  # readable by the user alone
-        temporary = Path(name)
+        head = {"form": _FORM, "etag": stored.etag, "skipped": stored.skipped}
+        records = (_record(text, stored.stamps.get(text.path, "")) for text in stored.texts)
+        _write(self._file(key), (json.dumps(line) + "\n" for line in chain([head], records)), mode=0o600)
+
+    def view(self, path: str, text: str) -> str | None:
+        """The path of a file that nobody can write, and that holds a text which is none itself; None without one.
+
+        So every editor can show what a server has given, and show it as what it is: not to be changed.
+        """
+        name = re.sub(r"[^\w.-]+", "-", path.rstrip("/").rpartition("/")[2])[:_LONGEST_NAME] or "item"
+        folder = (
+            self.folder / "views" / hashlib.sha256(f"{path}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        )
+        file = folder / f"{name}.yaml"
         try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-                head = {"form": _FORM, "etag": stored.etag, "skipped": stored.skipped}
-                file.write(json.dumps(head) + "\n")
-                for text in stored.texts:
-                    file.write(json.dumps(_record(text, stored.stamps.get(text.path, ""))) + "\n")
-            temporary.replace(self._file(key))
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
+            if not file.exists():
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                _write(file, [text], mode=0o400)
+        except (OSError, UnicodeError):
+            return None
+        return str(file)
 
     def asked(self, key: str) -> float | None:
         """The time of what is kept, in seconds since 1970; None for nothing."""
@@ -118,6 +128,22 @@ def user_cache_folder(environment: Mapping[str, str], platform: str = sys.platfo
     given = environment.get("XDG_CACHE_HOME", "")
     # The specification tells to pass over a relative path.
     return (Path(given) if given.startswith("/") else home / ".cache") / "pai-lsp"
+
+
+def _write(file: Path, parts: Iterable[str], *, mode: int) -> None:
+    """Write a file at once, for the user alone."""
+    from tempfile import mkstemp  # noqa: PLC0415 - most runs write nothing
+
+    handle, name = mkstemp(dir=file.parent, prefix=".new-")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as opened:
+            opened.writelines(parts)
+        temporary.chmod(mode)
+        temporary.replace(file)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def _record(text: DefinitionText, stamp: str) -> dict[str, Any]:
