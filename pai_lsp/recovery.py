@@ -59,35 +59,49 @@ class _Step:
     mend: tuple[int, int, str] | None = None
 
 
-def build_mended(text: str) -> Tree:
-    """Read a text that libyaml refuses: all that could be read, and what was wrong, in places of `text`."""
+def build_mended(text: str, broken_off: Tree, error: yaml.YAMLError) -> Tree:
+    """Read a text that libyaml refuses: all that could be read, and what was wrong, in places of `text`.
+
+    `broken_off` is what had been read when libyaml raised the `error`.
+    """
     places = list(range(len(text) + 1))
     problems: list[SyntaxProblem] = []
     mended = text
     mended, markers = _without_conflict_markers(mended)
     problems += markers
     budget = MAX_CHARACTERS_READ
+    first_moved = len(text)
+    tree, fault = (broken_off, error) if mended == text else _built(mended)
     for _ in range(MAX_STEPS):
-        tree = Tree()
-        try:
-            build(mended, tree)
+        if fault is None:
             break
-        except yaml.YAMLError as error:
-            step = _next_step(mended, error, tree)
-            mend = _mend(step, places)
-            if step.message:
-                problems.append(SyntaxProblem(step.kind, _original(step.span, places), step.message, mend=mend))
-            budget -= len(mended)
-            if budget < 0:
-                break
-            for start, end, new_text in sorted(step.replacements, reverse=True):
-                mended = mended[:start] + new_text + mended[end:]
-                if len(new_text) != end - start:
-                    places[start:end] = [places[start]] * len(new_text)
+        step = _next_step(mended, fault, tree)
+        mend = _mend(step, places)
+        if step.message:
+            problems.append(SyntaxProblem(step.kind, _original(step.span, places), step.message, mend=mend))
+        budget -= len(mended)
+        if budget < 0:
+            break
+        for start, end, new_text in sorted(step.replacements, reverse=True):
+            mended = mended[:start] + new_text + mended[end:]
+            if len(new_text) != end - start:
+                places[start:end] = [places[start]] * len(new_text)
+                first_moved = min(first_moved, start)
+        tree, fault = _built(mended)
     if len(mended) != len(text):
-        carry_back(tree, places)
+        carry_back(tree, places, first_moved)
     tree.problems[:0] = _once_a_line(problems, text)
     return tree
+
+
+def _built(text: str) -> tuple[Tree, yaml.YAMLError | None]:
+    """What of a text can be read, and why not all of it."""
+    tree = Tree()
+    try:
+        build(text, tree)
+    except yaml.YAMLError as error:
+        return tree, error
+    return tree, None
 
 
 def _mend(step: _Step, places: SequenceOf[int]) -> tuple[str, TextEdit] | None:
@@ -439,14 +453,17 @@ def _hide_rest(text: str, problem: str, at: int) -> _Step:
     )
 
 
-def carry_back(tree: Tree, places: SequenceOf[int]) -> None:
+def carry_back(tree: Tree, places: SequenceOf[int], first_moved: int = 0) -> None:
     """Replace every span in the tree, which means another text, by the one in the text as written.
 
-    `places` says for each offset in the other text, its end included, where that is in the text as written.
+    `places` says for each offset in the other text, its end included, where that is in the text as written; up to
+    `first_moved` both are the same.
     """
     moved: dict[int, Node] = {}
 
     def move(node: Node) -> Node:
+        if node.span.end <= first_moved:
+            return node
         done = moved.get(id(node))
         if done is not None:
             return done

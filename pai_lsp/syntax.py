@@ -264,12 +264,13 @@ def parse(text: str) -> Syntax:
         limit = f"the file has {len(text):,} characters; more than {MAX_CHARACTERS:,} are not read"
         return Syntax(text, (), (SyntaxProblem(ProblemKind.TOO_LARGE, Span(0, 0), limit),))
     readable = _readable(text)
+    tree = Tree()
     try:
-        tree = build(readable)
-    except yaml.YAMLError:
+        build(readable, tree)
+    except yaml.YAMLError as error:
         from pai_lsp.recovery import build_mended  # noqa: PLC0415 - broken texts only
 
-        tree = build_mended(readable)
+        tree = build_mended(readable, tree, error)
     if len(readable) < len(text):
         from pai_lsp.recovery import carry_back  # noqa: PLC0415 - texts with a byte order mark only
 
