@@ -10,7 +10,7 @@ from lsprotocol import types as lsp
 from server_client import CAPABILITIES, URI, Client, codes, connected, place
 
 from pai_lsp.diagnostic import DOCUMENTATION
-from pai_lsp.lsp.code_actions import line_edits
+from pai_lsp.ide.line_edits import line_edits
 from pai_lsp.lsp.convert import changed_text
 from pai_lsp.text import ColumnUnit, apply_edits
 
@@ -199,3 +199,79 @@ def test_line_edits(before: str, after: str, count: int) -> None:
     edits = line_edits(before, after)
     assert len(edits) == count
     assert apply_edits(before, edits) == after
+
+
+REFACTORING = {"valueSet": ["quickfix", "refactor"]}
+RESOLVING: Action = {
+    **CAPABILITIES,
+    "textDocument": {
+        **CAPABILITIES["textDocument"],
+        "codeAction": {
+            **CAPABILITIES["textDocument"]["codeAction"],
+            "codeActionLiteralSupport": {"codeActionKind": REFACTORING},
+            "dataSupport": True,
+            "resolveSupport": {"properties": ["edit"]},
+        },
+    },
+}
+TRAINING = JOB.replace("justecho_wrong", "justecho").replace("echo hello", "'echo \"😀\"', train --lr 0.01")
+IN_OPTION = (12, 40)
+
+
+@in_a_loop
+async def test_a_refactoring_is_made_when_the_client_asks_for_it() -> None:
+    async with connected(capabilities=RESOLVING) as client:
+        client.open(TRAINING)
+        found = await actions(client, IN_OPTION, only=["refactor.extract"])
+        action = titled(found, "Move to the parameter 'lr'")
+        assert action["kind"] == "refactor.extract"
+        assert "edit" not in action
+        resolved = await client.ask("codeAction/resolve", **action)
+        text = applied(TRAINING, resolved["edit"])
+        assert "    commands: ['echo \"😀\"', train --lr <% $parameters.lr %>]\n" in text
+        assert text.endswith("parameters:\n  lr: 0.01\n")
+
+
+@in_a_loop
+async def test_a_refactoring_of_a_text_that_has_changed_is_not_made() -> None:
+    async with connected(capabilities=RESOLVING) as client:
+        client.open(TRAINING)
+        (action,) = await actions(client, IN_OPTION, only=["refactor.extract"])
+        client.change({"text": "# now\n" + TRAINING}, version=2)
+        error = await client.ask_in_vain("codeAction/resolve", **action)
+        assert error["code"] == lsp.LSPErrorCodes.ContentModified.value
+
+
+@in_a_loop
+async def test_a_client_that_can_not_ask_later_gets_the_edit_at_once() -> None:
+    async with connected() as client:
+        client.open(TRAINING)
+        (action,) = await actions(client, IN_OPTION, only=["refactor"])
+        assert "lr: 0.01" in applied(TRAINING, action["edit"])
+
+
+@in_a_loop
+async def test_a_refactoring_that_can_not_be_done_says_why() -> None:
+    async with connected() as client:
+        client.open(TRAINING)
+        found = await actions(client, (12, 28), (12, 43), only=["refactor.extract"])
+        reason = "only the first commands can run before the others"
+        assert titled(found, "Extract into a prerequisite 'setup'")["disabled"] == {"reason": reason}
+        assert await actions(client, (12, 28), (12, 43), only=["refactor.inline"]) is None
+
+
+@in_a_loop
+async def test_a_former_job_can_be_converted_and_other_files_can_not() -> None:
+    former = 'jobName: "😀"\nimage: "example/train:1.0"\ntaskRoles: [{name: worker, taskNumber: 1, command: ls}]\n'
+    async with connected() as client:
+        client.open(former, uri="file:///work/old.yaml")
+        where = {
+            "textDocument": {"uri": "file:///work/old.yaml"},
+            "range": place((0, 0)),
+            "context": {"diagnostics": []},
+        }
+        (action,) = await client.ask("textDocument/codeAction", **where)
+        assert action["title"] == "Convert to protocol version 2"
+        client.open("image: a\nservices: []\n", uri="file:///work/compose.yaml")
+        where["textDocument"]["uri"] = "file:///work/compose.yaml"
+        assert await client.ask("textDocument/codeAction", **where) is None

@@ -28,6 +28,7 @@ from pai_lsp.lsp.features import (
     TEMPLATES,
 )
 from pai_lsp.lsp.publishing import diagnostics_of
+from pai_lsp.lsp.refactoring_actions import resolved_action
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -47,6 +48,7 @@ def pulled_diagnostics(document: OpenDocument, params: lsp.DocumentDiagnosticPar
 DOCUMENT_ANSWERS: Mapping[str, Callable[[OpenDocument, Any], Any]] = {
     lsp.TEXT_DOCUMENT_DIAGNOSTIC: pulled_diagnostics,
     lsp.TEXT_DOCUMENT_CODE_ACTION: code_actions,
+    lsp.CODE_ACTION_RESOLVE: resolved_action,
     lsp.TEXT_DOCUMENT_COMPLETION: editing.completion,
     lsp.COMPLETION_ITEM_RESOLVE: editing.resolved_completion,
     lsp.TEXT_DOCUMENT_HOVER: navigation.hovered,

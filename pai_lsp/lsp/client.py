@@ -72,6 +72,7 @@ class Client:
     code_action_literals: bool = False
     preferred_code_actions: bool = False
     disabled_code_actions: bool = False
+    resolves_edits: bool = False
     shows_documents: bool = False
     configuration: bool = False
     configuration_registration: bool = False
@@ -99,6 +100,8 @@ def client_of(capabilities: lsp.ClientCapabilities, unit: ColumnUnit, options: A
         code_action_literals=_part(actions, "code_action_literal_support") is not None,
         preferred_code_actions=_can(actions, "is_preferred_support"),
         disabled_code_actions=_can(actions, "disabled_support"),
+        resolves_edits=_can(actions, "data_support")
+        and "edit" in (_part(_part(actions, "resolve_support"), "properties") or ()),
         shows_documents=_can(_part(window, "show_document"), "support"),
         configuration=_can(workspace, "configuration"),
         configuration_registration=_can(_part(workspace, "did_change_configuration"), "dynamic_registration"),

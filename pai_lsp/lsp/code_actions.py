@@ -1,25 +1,27 @@
-"""What the client can offer at a place: fixes of the findings there, ignoring and explaining them, fixing all."""
+"""What the client can offer at a place: fixes of the findings there, ignoring and explaining them, refactorings."""
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 
 from pai_lsp.ide.ignore_comment import ignore_comment
+from pai_lsp.ide.line_edits import line_edits
+from pai_lsp.ide.refactorings import RefactoringKind
 from pai_lsp.lsp.convert import lsp_diagnostic, workspace_edit
 from pai_lsp.lsp.features import APPLY_EDIT, FIX_ALL, OPEN_RULE, QUICK_FIX
 from pai_lsp.lsp.open_document import Kind
+from pai_lsp.lsp.refactoring_actions import refactoring_actions
 from pai_lsp.safe_fixes import mend
 from pai_lsp.syntax import ProblemKind
-from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from pai_lsp.diagnostic import Diagnostic, Fix
     from pai_lsp.lsp.open_document import OpenDocument
+    from pai_lsp.text import TextEdit
 
 # What can not be ignored: the reader's own findings, and those about ignoring.
 _NOT_IGNORED = frozenset({"unused-ignore", *(kind.value for kind in ProblemKind)})
@@ -36,6 +38,9 @@ def code_actions(document: OpenDocument, params: lsp.CodeActionParams) -> list[l
         actions += _fix_all(document)
     if _is_wanted(QUICK_FIX, params.context):
         actions += _beside_fixing(document, diagnostics)
+    actions += refactoring_actions(
+        document, here, [one for one in RefactoringKind if _is_wanted(one.value, params.context)]
+    )
     if document.client.code_action_literals:
         return [*actions] or None
     return [command for action in actions if (command := _as_command(action))] or None
@@ -103,20 +108,6 @@ def _fix_all(document: OpenDocument) -> Iterator[lsp.CodeAction]:
         edits = line_edits(document.text, mended.document.text)
         edit = workspace_edit(edits, document.uri, document.version, document.places, document.client)
         yield lsp.CodeAction(f"Fix {mended.fixed} {noun}", kind=FIX_ALL, edit=edit)
-
-
-def line_edits(before: str, after: str) -> tuple[TextEdit, ...]:
-    """Edits of whole lines that make one text the other, and leave alone what is the same."""
-    old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    starts = [0]
-    for line in old:
-        starts.append(starts[-1] + len(line))
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    return tuple(
-        TextEdit(Span(starts[first], starts[last]), "".join(new[new_first:new_last]))
-        for tag, first, last, new_first, new_last in matcher.get_opcodes()
-        if tag != "equal"
-    )
 
 
 def _edit_action(

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 QUICK_FIX = lsp.CodeActionKind.QuickFix.value
+REFACTORINGS = (
+    lsp.CodeActionKind.RefactorExtract.value,
+    lsp.CodeActionKind.RefactorInline.value,
+    lsp.CodeActionKind.RefactorRewrite.value,
+)
 FIX_ALL = f"{lsp.CodeActionKind.SourceFixAll.value}.pai-lsp"
 
 EXPLAIN = "pai-lsp.explain"
@@ -92,9 +97,11 @@ DOCUMENT_FEATURES: tuple[DocumentFeature, ...] = (
     ),
     DocumentFeature(
         lsp.TEXT_DOCUMENT_CODE_ACTION,
-        lambda: lsp.CodeActionOptions(code_action_kinds=[QUICK_FIX, FIX_ALL]),
-        kinds=_OURS,
+        lambda: lsp.CodeActionOptions(code_action_kinds=[QUICK_FIX, FIX_ALL, *REFACTORINGS], resolve_provider=True),
+        # A job of the first protocol is none to us, but can be converted.
+        kinds=frozenset(Kind),
     ),
+    DocumentFeature(lsp.CODE_ACTION_RESOLVE, kinds=frozenset(Kind), otherwise=lambda action: action),
     DocumentFeature(
         lsp.TEXT_DOCUMENT_COMPLETION,
         lambda: lsp.CompletionOptions(trigger_characters=[*TRIGGERS], resolve_provider=True),

@@ -18,32 +18,38 @@ from pai_lsp.ide.refactorings.secret_from_text import secret_from_text
 from pai_lsp.ide.refactorings.template_variables import template_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from pai_lsp.document import Document
     from pai_lsp.text import Span
 
     Offer = Callable[[Document, Span], Iterable[Refactoring]]
 
-# In the order in which they are shown.
-OFFERS: tuple[Offer, ...] = (
-    conversion,
-    missing_keys,
-    duplicate_names,
-    extract_prerequisite,
-    parameter_from_text,
-    secret_from_text,
-    legacy_field,
-    template_variables,
-    inline_prerequisites,
-    import_prerequisites,
-    expand_job,
+_EXTRACT, _INLINE = RefactoringKind.EXTRACT, RefactoringKind.INLINE
+_REWRITE, _QUICK_FIX = RefactoringKind.REWRITE, RefactoringKind.QUICK_FIX
+
+# In the order in which they are shown, with the kinds that each has.
+OFFERS: tuple[tuple[Offer, frozenset[RefactoringKind]], ...] = (
+    (conversion, frozenset({_REWRITE})),
+    (missing_keys, frozenset({_QUICK_FIX})),
+    (duplicate_names, frozenset({_QUICK_FIX})),
+    (extract_prerequisite, frozenset({_EXTRACT})),
+    (parameter_from_text, frozenset({_EXTRACT})),
+    (secret_from_text, frozenset({_EXTRACT})),
+    (legacy_field, frozenset({_REWRITE})),
+    (template_variables, frozenset({_REWRITE, _QUICK_FIX})),
+    (inline_prerequisites, frozenset({_INLINE})),
+    (import_prerequisites, frozenset({_INLINE})),
+    (expand_job, frozenset({_REWRITE})),
 )
 
 
-def refactorings(document: Document, span: Span) -> list[Refactoring]:
-    """Everything that can be done with what is selected, or stands at an empty selection."""
-    return [found for offer in OFFERS for found in offer(document, span)]
+def refactorings(
+    document: Document, span: Span, kinds: Collection[RefactoringKind] = tuple(RefactoringKind)
+) -> list[Refactoring]:
+    """Everything of some kinds that can be done with what is selected, or stands at an empty selection."""
+    wanted = [offer for offer, has in OFFERS if not has.isdisjoint(kinds)]
+    return [found for offer in wanted for found in offer(document, span) if found.kind in kinds]
 
 
-__all__ = ["OFFERS", "Refactoring", "RefactoringKind", "refactorings"]
+__all__ = ["OFFERS", "Refactoring", "RefactoringKind", "conversion", "refactorings"]

@@ -23,6 +23,10 @@ def conversion(document: Document, span: Span) -> Iterator[Refactoring]:
     del span
     if document.is_catalogue or not is_former_job(document.syntax):
         return
+    if document.path is not None and document.path.endswith(".json"):
+        reason = "a job of today is YAML; 'pai-lsp convert' writes it to another file"
+        yield refused(_TITLE, RefactoringKind.REWRITE, reason)
+        return
     found = converted(document.text)
     if found.text is None:
         yield refused(_TITLE, RefactoringKind.REWRITE, found.problem)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pai_lsp.job import Job, TaskRole
     from pai_lsp.requirements import Step
     from pai_lsp.text import TextEdit
+_COMMAND_KEYS = ("callbacks", "preCommands", "postCommands")
 
 
 def inline_prerequisites(document: Document, span: Span) -> Iterator[Refactoring]:
@@ -54,9 +55,12 @@ def inline_prerequisites(document: Document, span: Span) -> Iterator[Refactoring
 
 
 def _runs(job: Job, reference: Reference) -> bool:
-    """Whether any commands stand behind a reference, or nobody knows."""
+    """Whether anything runs that stands behind a reference."""
     found = expansion(job.require_graph, [reference])
-    return bool(found.unresolved) or any(step.definition.extended_plugin for step in found.steps)
+    return any(
+        step.definition.extended_plugin not in {"cmd", None} or any(map(step.definition.parameter, _COMMAND_KEYS))
+        for step in found.steps
+    )
 
 
 def _inlined(document: Document, role_name: str, numbers: list[int]) -> tuple[TextEdit, ...]:
