@@ -45,7 +45,8 @@ async def test_what_it_says_of_itself() -> None:
     sync = capabilities["textDocumentSync"]
     assert (sync["openClose"], sync["change"], sync["save"]) == (True, 2, True)
     assert capabilities["positionEncoding"] == "utf-16"
-    assert capabilities["codeActionProvider"]["codeActionKinds"] == ["quickfix", "source.fixAll.pai-lsp"]
+    kinds = ["quickfix", "source.fixAll.pai-lsp", "refactor.extract", "refactor.inline", "refactor.rewrite"]
+    assert capabilities["codeActionProvider"] == {"codeActionKinds": kinds, "resolveProvider": True}
     assert capabilities["executeCommandProvider"]["commands"] == [*answers.COMMANDS]
     assert "diagnosticProvider" not in capabilities
 
