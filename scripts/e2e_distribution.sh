@@ -2,8 +2,8 @@
 # What users install: the sdist and the wheel are built, and the wheel is installed without a network and used.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-[ -e .venv/.ready ] || make --no-print-directory .venv/.ready
-make --no-print-directory .venvs/dist/.ready || {
+[ -e .venv/.ready ] || make -s --no-print-directory .venv/.ready
+make -s --no-print-directory .venvs/dist/.ready || {
   echo "building needs the packages of requirements/dist.txt from the Python package index; what pip says stands above" >&2
   exit 77
 }
