@@ -6,12 +6,12 @@ is not old; of several definitions with one name the first source's counts, and 
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.addresses import TYPES, AddressFault, AddressKind, read_address
+from pai_lsp.addresses import AddressFault, AddressKind, read_address
+from pai_lsp.catalog.index import Index, Place, in_order
 from pai_lsp.catalog.lock import definition_hash
 from pai_lsp.catalog.setup import CatalogSetup
 from pai_lsp.catalog.shelf import Shelf, SourceState
@@ -22,33 +22,8 @@ from pai_lsp.lookup import LookupAnswer, LookupState, Offer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pai_lsp.catalog.definition_text import Card, DefinitionText
+    from pai_lsp.catalog.definition_text import DefinitionText
     from pai_lsp.catalog.lock import Lock, LockedDefinition
-
-_BY_NAME = "marketplace://name/"
-_BY_ITEM = "marketplace://prerequisites/itemId/"
-_SCHEME = "marketplace://"
-# What can stand in an address: see addresses.py.
-_WORD = re.compile(r"[a-zA-Z0-9_-]{1,255}")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where the definition of a card is kept: which text of which shelf, and the card's number in the text."""
-
-    shelf: Shelf
-    text: DefinitionText
-    number: int
-
-    @property
-    def card(self) -> Card:
-        """The card."""
-        return self.text.cards[self.number]
-
-    @property
-    def reference(self) -> str:
-        """The address by the definition's name."""
-        return _BY_NAME + self.card.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,41 +57,27 @@ class Catalog:
 
     def names(self) -> tuple[str, ...]:
         """Every address that `find` would find, by name first."""
-        return self._names
+        if self.lock is None or not self.lock.entries:
+            return self._index.references
+        return in_order({*self._index.references, *self.lock.entries})
 
     def offers(self, typed: str, most: int) -> tuple[Offer, ...]:
-        """The definitions to suggest where `typed` stands, at most so many: names that begin with it come first.
-
-        As many forms of address as fit what is typed are offered: by name, unless another form is begun.
-        """
-        lower = typed.lower()
-        if lower.startswith(_SCHEME) and not lower.startswith(_BY_NAME) and not _BY_NAME.startswith(lower):
-            return self._offers_of_form(lower, most)
-        sought = lower.removeprefix(_BY_NAME)
-        if not sought or _BY_NAME.startswith(lower):
-            found = [place for _, place in self._searched[:most]]
-        else:
-            begin = [place for name, place in self._searched if name.startswith(sought)]
-            within = [place for name, place in self._searched if sought in name and not name.startswith(sought)]
-            found = (begin + within)[:most]
-        return tuple(_offer(place, place.reference) for place in found)
+        """The definitions to suggest where `typed` stands, at most so many; see `Index.offers`."""
+        return self._index.offers(typed, most)
 
     def places(self) -> tuple[Place, ...]:
         """All definitions that can be found by their name, in the order of their names."""
-        return tuple(place for _, place in self._searched)
-
-    def place(self, reference: str) -> Place | None:
-        """Where the first definition that an address names is kept; None for what is not found, or only locked."""
-        found = self._index.get(reference)
-        return found[0] if found else None
+        return self._index.places
 
     def text(self, path: str) -> str | None:
         """The text that an answer's `path` means; None where nothing of it is kept."""
-        for texts in (*(shelf.texts for shelf in self.shelves), self._page_texts):
-            for text in texts:
-                if path in {text.path, self.told(text.path)}:
-                    return text.text
-        return None
+        found = self._texts.get(path) or self._texts.get(str(Path(self.base) / path))
+        return found.text if found else None
+
+    def prepared(self) -> Catalog:
+        """The catalogue itself, after everything that answers are made of was put in order."""
+        self._index.offers("", 1)
+        return self
 
     def told(self, path: str) -> str:
         """A path as it is told to people."""
@@ -166,61 +127,21 @@ class Catalog:
         return entries, self.lock.fault
 
     @cached_property
-    def _index(self) -> dict[str, tuple[Place, ...]]:
-        """The places that each address of the marketplace names."""
-        index: dict[str, tuple[Place, ...]] = {}
-        for shelf in self.shelves:
-            for text in shelf.texts:
-                places = tuple(Place(shelf, text, number) for number in range(len(text.cards)))
-                for place in places:
-                    card = place.card
-                    if not _WORD.fullmatch(card.name):
-                        continue
-                    index.setdefault(_BY_NAME + card.name, (place,))
-                    if card.type in TYPES:
-                        index.setdefault(f"{_SCHEME}{card.type}/{card.name}", (place,))
-                if places and _WORD.fullmatch(text.item):
-                    index.setdefault(_BY_ITEM + text.item, places)
-        return index
+    def _index(self) -> Index:
+        return Index(self.shelves)
 
     @cached_property
-    def _names(self) -> tuple[str, ...]:
-        def order(reference: str) -> tuple[bool, bool, str]:
-            return not reference.startswith(_BY_NAME), reference.startswith(_BY_ITEM), reference
-
-        locked = self.lock.entries if self.lock else {}
-        return tuple(sorted({*self._index, *locked}, key=order))
-
-    @cached_property
-    def _searched(self) -> list[tuple[str, Place]]:
-        """The definitions by name, with the name as searches see it."""
-        found = [
-            (reference.removeprefix(_BY_NAME).lower(), places[0])
-            for reference, places in self._index.items()
-            if reference.startswith(_BY_NAME)
-        ]
-        return sorted(found, key=lambda one: one[0])
-
-    @property
-    def _page_texts(self) -> tuple[DefinitionText, ...]:
-        return tuple(page.text for page in self.pages.values() if page.text is not None)
-
-    def _offers_of_form(self, typed: str, most: int) -> tuple[Offer, ...]:
-        found: list[Offer] = []
-        for reference in self._names:
-            places = self._index.get(reference)
-            if places and reference.lower().startswith(typed):
-                found.append(_offer(places[0], reference))
-                if len(found) == most:
-                    break
-        return tuple(found)
+    def _texts(self) -> dict[str, DefinitionText]:
+        """All texts by their path; of several with one path the first."""
+        pages = (page.text for page in self.pages.values() if page.text is not None)
+        texts = [*(text for shelf in self.shelves for text in shelf.texts), *pages]
+        return {text.path: text for text in reversed(texts)}
 
     def _known(self, reference: str, *, is_page: bool) -> LookupAnswer:
         """What the sources say, without the lock."""
         if is_page:
             return self._page(reference)
-        places = self._index.get(reference)
-        if places:
+        if places := self._index.find(reference):
             first = places[0]
             definitions = tuple(place.text.definition(place.number) for place in places)
             return LookupAnswer(LookupState.FOUND, definitions, first.shelf.note, self.told(first.text.path))
@@ -260,11 +181,6 @@ class Catalog:
             return live
         changed = f"it is not what '{Path(path or '').name}' holds; see 'pai-lsp marketplace lock'"
         return replace(live, changed=changed)
-
-
-def _offer(place: Place, reference: str) -> Offer:
-    card = place.card
-    return Offer(reference, card.name, card.type, card.summary, card.variables)
 
 
 def _told(text: DefinitionText) -> tuple[str, str]:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from pai_lsp.catalog.catalog import Catalog, Place
+    from pai_lsp.catalog.catalog import Catalog
+    from pai_lsp.catalog.index import Place
     from pai_lsp.definition import Definition
     from pai_lsp.lookup import LookupAnswer
 
@@ -95,7 +96,9 @@ def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
         if any(query in words.lower() for words in (place.card.name, place.card.type, place.card.summary))
     ]
     if arguments.format == "json":
-        _print_json({"sources": sources_as_json(catalog), "definitions": [_place_as_json(catalog, place) for place in places]})
+        _print_json(
+            {"sources": sources_as_json(catalog), "definitions": [_place_as_json(catalog, place) for place in places]}
+        )
     else:
         _print_table(places)
         print_sources(catalog)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.setup import LOCK_NAME, catalog_setup
-from pai_lsp.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.lsp.background import in_thread
 from pai_lsp.lsp.convert import path_of
+from pai_lsp.lsp.marketplace_project import Project
 from pai_lsp.lsp.marketplace_status import Status, status_of, tell_status
 from pai_lsp.lsp.open_document import Kind
 from pai_lsp.lsp.progress import progress
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.catalog import Catalog
     from pai_lsp.catalog.setup import CatalogSetup
     from pai_lsp.catalog.sources import Surroundings
+    from pai_lsp.lookup import Lookup
     from pai_lsp.lsp.open_document import OpenDocument
     from pai_lsp.lsp.session import Session
     from pai_lsp.lsp.workspace_settings import Effective
@@ -43,30 +44,6 @@ PATIENCE = 0.5
 _PAUSE = 0.0002
 
 _log = logging.getLogger(__name__)
-
-
-class _NotReadYet(NoLookup):
-    """The catalogue of a project that was met a moment ago."""
-
-    def find(self, reference: str) -> LookupAnswer:
-        del reference
-        return LookupAnswer(LookupState.UNKNOWN, note="the marketplace is being read")
-
-
-class Project:
-    """One setup and what is known of it; `catalog` is None until it was read from the disk."""
-
-    def __init__(self, setup: CatalogSetup) -> None:
-        self.setup = setup
-        self.catalog: Catalog | None = None
-        self.is_read = asyncio.Event()
-        self.is_wanted = asyncio.Event()
-        self.at_work = asyncio.Lock()
-
-    @property
-    def lookup(self) -> Lookup:
-        """What the project's documents ask."""
-        return self.catalog or _NotReadYet()
 
 
 class Marketplaces:
@@ -112,7 +89,8 @@ class Marketplaces:
         """Folders, or what is configured, may have changed."""
         self._setups.clear()
         for project in self._projects.values():
-            if project.is_read.is_set():
+            if project.is_read.is_set() and not project.is_to_be_read:
+                project.is_to_be_read = True
                 self._session.in_background(self._read(project))
 
     def holds(self, path: str) -> bool:
@@ -174,10 +152,9 @@ class Marketplaces:
 
         try:
             async with project.at_work:
-                before = project.catalog
-                surroundings = self._surroundings()
-                catalog = await in_thread(lambda: load_catalog(project.setup, surroundings, before))
-                self._take(project, catalog)
+                project.is_to_be_read = False
+                before, surroundings = project.latest, self._surroundings()
+                await self._take(project, lambda: load_catalog(project.setup, surroundings, before))
         finally:
             project.is_read.set()
 
@@ -207,18 +184,24 @@ class Marketplaces:
         from pai_lsp.catalog.sources import refreshed_catalog  # noqa: PLC0415 - as above
 
         async with project.at_work, progress(self._session.server, is_shown=self._is_shown(project)) as report:
-            before = project.catalog
+            before = project.latest
             if before is None:
                 return
             surroundings, addresses = self._surroundings(), self._addresses(project)
-            catalog = await in_thread(lambda: refreshed_catalog(before, surroundings, addresses, report))
-            self._take(project, catalog)
+            await self._take(project, lambda: refreshed_catalog(before, surroundings, addresses, report))
 
-    def _take(self, project: Project, catalog: Catalog) -> None:
-        """Let a project's documents have what is known now, if that is anything new."""
+    async def _take(self, project: Project, work: Callable[[], Catalog]) -> None:
+        """Let a project's documents have what is known after some work, if that is anything new."""
         before = project.catalog
-        if before is None or not before.says_the_same(catalog):
-            project.catalog = catalog
+
+        def learn() -> tuple[Catalog, bool]:
+            catalog = work()
+            is_new = before is None or not before.says_the_same(catalog)
+            return (catalog.prepared() if is_new else catalog), is_new
+
+        project.latest, is_new = await in_thread(learn)
+        if is_new:
+            project.catalog = project.latest
             self._session.reconfigure()
         self._tell()
 

@@ -1,0 +1,123 @@
+"""Which address names which definition, over all sources, and which of many a person may mean who types."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from pai_lsp.addresses import TYPES
+from pai_lsp.frozen import dataclass
+from pai_lsp.lookup import Offer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pai_lsp.catalog.definition_text import Card, DefinitionText
+    from pai_lsp.catalog.shelf import Shelf
+
+_BY_NAME = "marketplace://name/"
+_BY_ITEM = "marketplace://prerequisites/itemId/"
+_SCHEME = "marketplace://"
+# What can stand in an address: see addresses.py.
+_WORD = re.compile(r"[a-zA-Z0-9_-]{1,255}")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the definition of a card is kept: which text of which shelf, and the card's number in the text."""
+
+    shelf: Shelf
+    text: DefinitionText
+    number: int
+
+    @property
+    def card(self) -> Card:
+        """The card."""
+        return self.text.cards[self.number]
+
+    @property
+    def reference(self) -> str:
+        """The address by the definition's name."""
+        return _BY_NAME + self.card.name
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """The definitions of some shelves by their addresses; of several with one address the first shelf's counts."""
+
+    shelves: tuple[Shelf, ...]
+
+    def find(self, reference: str) -> tuple[Place, ...]:
+        """The places that an address names."""
+        return self._places.get(reference, ())
+
+    @cached_property
+    def references(self) -> tuple[str, ...]:
+        """Every address that names something, by name first."""
+        return in_order(self._places)
+
+    @cached_property
+    def places(self) -> tuple[Place, ...]:
+        """All definitions that can be found by their name, in the order of their names."""
+        return tuple(place for _, place in self._searched)
+
+    def offers(self, typed: str, most: int) -> tuple[Offer, ...]:
+        """The definitions to suggest where `typed` stands, at most so many: names that begin with it come first.
+
+        They are offered by name, unless another form of address is begun.
+        """
+        lower = typed.lower()
+        if lower.startswith(_SCHEME) and not lower.startswith(_BY_NAME) and not _BY_NAME.startswith(lower):
+            begun = (reference for reference in self.references if reference.lower().startswith(lower))
+            return tuple(_offer(self._places[reference][0], reference) for reference in islice(begun, most))
+        sought = lower.removeprefix(_BY_NAME)
+        if not sought or _BY_NAME.startswith(lower):
+            found = self.places[:most]
+        else:
+            begin = [place for name, place in self._searched if name.startswith(sought)]
+            within = [place for name, place in self._searched if sought in name and not name.startswith(sought)]
+            found = (*begin, *within)[:most]
+        return tuple(_offer(place, place.reference) for place in found)
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[Place, ...]]:
+        index: dict[str, tuple[Place, ...]] = {}
+        for shelf in self.shelves:
+            for text in shelf.texts:
+                places = tuple(Place(shelf, text, number) for number in range(len(text.cards)))
+                for place in places:
+                    card = place.card
+                    if not _WORD.fullmatch(card.name):
+                        continue
+                    index.setdefault(_BY_NAME + card.name, (place,))
+                    if card.type in TYPES:
+                        index.setdefault(f"{_SCHEME}{card.type}/{card.name}", (place,))
+                if places and _WORD.fullmatch(text.item):
+                    index.setdefault(_BY_ITEM + text.item, places)
+        return index
+
+    @cached_property
+    def _searched(self) -> list[tuple[str, Place]]:
+        """The definitions by name, with the name as searches see it."""
+        found = [
+            (reference.removeprefix(_BY_NAME).lower(), places[0])
+            for reference, places in self._places.items()
+            if reference.startswith(_BY_NAME)
+        ]
+        return sorted(found, key=lambda one: one[0])
+
+
+def in_order(references: Iterable[str]) -> tuple[str, ...]:
+    """Addresses as lists show them: those by name first, those by item last."""
+
+    def order(reference: str) -> tuple[bool, bool, str]:
+        return not reference.startswith(_BY_NAME), reference.startswith(_BY_ITEM), reference
+
+    return tuple(sorted(references, key=order))
+
+
+def _offer(place: Place, reference: str) -> Offer:
+    card = place.card
+    return Offer(reference, card.name, card.type, card.summary, card.variables)
