@@ -1,0 +1,89 @@
+"""An expanded job is a released job: expanding it changes nothing, and nothing in it is wrong that was not before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from expansion import FOLDER, marketplace
+from marks import read_marks
+from test_rules import is_catalogue
+
+from pai_lsp.catalog.setup import CatalogSetup
+from pai_lsp.catalog.sources import Surroundings, load_catalog
+from pai_lsp.diagnostic import Severity
+from pai_lsp.document import Document
+from pai_lsp.expand.write import expanded
+from pai_lsp.lookup import Lookup, NoLookup
+from pai_lsp.marketplace_settings import DirectorySource
+
+TESTS = Path(__file__).parent
+EXAMPLES = TESTS.parent / "examples"
+
+# What expansion is the answer to.
+ANSWERED = {"needs-expansion", "refused-until-expanded"}
+
+
+def jobs() -> list[Path]:
+    """Every job that the tests and the examples hold, those of other tests' fixtures with their marks."""
+    folders = (EXAMPLES, TESTS / "rules", *(one for one in FOLDER.iterdir() if one.is_dir()))
+    found = [path for folder in folders for path in sorted(folder.glob("*.yaml"))]
+    return [path for path in found if not is_catalogue(path.read_bytes().decode())]
+
+
+def document_of(path: Path) -> Document:
+    text = path.read_bytes().decode()
+    lookup: Lookup = NoLookup()
+    if path.parent == EXAMPLES:
+        setup = CatalogSetup(str(EXAMPLES), (DirectorySource(str(EXAMPLES / "marketplace")),))
+        lookup = load_catalog(setup, Surroundings(environment={}))
+    elif path.is_relative_to(FOLDER):
+        text, lookup = text.partition("=====\n")[0], marketplace()
+    else:
+        text, _ = read_marks(text)
+    return Document(text, path=path.name, lookup=lookup)
+
+
+def errors(document: Document) -> list[str]:
+    found = (one for one in document.diagnostics if one.severity is Severity.ERROR)
+    return [one.code for one in found if one.code not in ANSWERED]
+
+
+def test_there_are_jobs_to_try() -> None:
+    documents = [document_of(path) for path in jobs()]
+    sound = [one for one in documents if not errors(one)]
+    changed = [one for one in sound if expanded(one.job).text not in {None, one.text}]
+    assert len(sound) > 20
+    assert len(changed) > 8
+
+
+@pytest.mark.parametrize("is_inline", [False, True], ids=["", "inline"])
+@pytest.mark.parametrize("path", jobs(), ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_expanding_twice_is_expanding_once(path: Path, is_inline: bool) -> None:
+    before = document_of(path)
+    inlined = [role.name for role in before.job.task_roles] if is_inline else []
+    result = expanded(before.job, inlined)
+    if result.text is None:
+        assert result.problems
+        return
+    after = Document(result.text, path=path.name)
+    assert not ANSWERED.intersection(one.code for one in after.diagnostics)
+    assert expanded(after.job, inlined).text == result.text
+
+
+@pytest.mark.parametrize("is_inline", [False, True], ids=["", "inline"])
+@pytest.mark.parametrize("path", jobs(), ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_job_without_an_error_becomes_one_without_an_error(path: Path, is_inline: bool) -> None:
+    before = document_of(path)
+    if errors(before) or "pai-lsp: ignore[" in before.text:
+        return
+    inlined = [role.name for role in before.job.task_roles] if is_inline else []
+    result = expanded(before.job, inlined)
+    if result.text is None:
+        known = {"alias-inside-itself"}
+        unknown = [one.message for one in result.problems if one.code not in known]
+        assert all("could not be looked up" in message for message in unknown)
+        return
+    assert errors(Document(result.text, path=path.name)) == []
+    needs_expansion = ANSWERED.intersection(one.code for one in before.diagnostics)
+    assert is_inline or needs_expansion or result.text == before.text
