@@ -1,0 +1,98 @@
+"""`pai-lsp convert`: a job of protocol version 1 as one of version 2."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pai_lsp.cli import FINDINGS, OWN_FAILURE, WRONG_USAGE
+from pai_lsp.commands.known_rules import KNOWN_RULES
+from pai_lsp.commands.targets import STANDARD_INPUT
+from pai_lsp.diagnostic import Diagnostic, Severity
+from pai_lsp.document import Document
+from pai_lsp.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.hidden_values import hidden_spans, without_hidden_words
+from pai_lsp.ide.refactorings.former_job import converted
+from pai_lsp.report import render
+from pai_lsp.report.results import CheckedFile, Results, with_hidden
+from pai_lsp.report.terminal import terminal_for, visible
+from pai_lsp.rules.files import unreadable_file
+
+if TYPE_CHECKING:
+    import argparse
+
+_DESCRIPTION = """\
+Converts a job of protocol version 1 (JSON, with // comments or without, or the same keys in YAML) to version 2.
+
+Comments stay. Names of task roles become ones that the runtime finds, in environment variables of commands too. What
+had a default in version 1 keeps it where version 2 has another one. What no cluster can do any more is said in
+comments at the top.
+"""
+
+_EPILOG = """\
+findings in the new job go to standard error.
+
+exit status:
+  0  done      1  this is no job of protocol version 1, or can not be read      2  wrong usage
+  3  the output could not be written
+
+examples:
+  pai-lsp convert train.json > train.pai.yaml
+  pai-lsp convert train.json --output train.pai.yaml
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp convert`."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
+    parser.add_argument("job", metavar="JOB", help="a job file, or - for standard input")
+    parser.add_argument("--output", metavar="FILE", help="write to this file; it must not be there yet")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Convert the job and print it."""
+    if arguments.output is not None and Path(arguments.output).exists():
+        return _said(f"{visible(arguments.output)} is there already", WRONG_USAGE)
+    is_input = arguments.job == STANDARD_INPUT
+    name = "<stdin>" if is_input else arguments.job
+    data = sys.stdin.buffer.read() if is_input else read_bytes(name)
+    source = data if isinstance(data, UnreadableFile) else decoded(name, data)
+    if isinstance(source, UnreadableFile):
+        diagnostic = Diagnostic(unreadable_file.code, Severity.ERROR, source.span, source.message)
+        _report(CheckedFile(name, source.text, (diagnostic,)))
+        return FINDINGS
+    found = converted(source.text)
+    if found.text is None:
+        return _said(f"{visible(name)}: {found.problem}", FINDINGS)
+    _report(_checked(arguments.output or "<converted>", found.text))
+    if arguments.output is None:
+        sys.stdout.write(found.text)
+        return 0
+    try:
+        Path(arguments.output).write_bytes(found.text.encode("utf-8"))
+    except OSError as error:
+        return _said(f"{visible(arguments.output)}: {(error.strerror or str(error)).lower()}", OWN_FAILURE)
+    return 0
+
+
+def _said(message: str, status: int) -> int:
+    sys.stderr.write(f"pai-lsp convert: {message}\n")
+    return status
+
+
+def _checked(name: str, text: str) -> CheckedFile:
+    """The new job with what is found in it, the values of secrets hidden."""
+    document = Document(text, path=name)
+    found = tuple(one for one in document.diagnostics if one.severity <= Severity.WARNING)
+    hidden = hidden_spans(document, found) if found else ()
+    shown = tuple(without_hidden_words(one, text, hidden) for one in found)
+    return CheckedFile(name, with_hidden(text, hidden), shown, hidden)
+
+
+def _report(file: CheckedFile) -> None:
+    if file.diagnostics:
+        terminal = terminal_for("auto", os.environ, is_terminal=sys.stderr.isatty(), width=0)
+        sys.stderr.write(render("text", Results((file,)), terminal, KNOWN_RULES))

@@ -1,0 +1,94 @@
+"""`pai-lsp convert`: what it prints, writes and refuses."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import TYPE_CHECKING
+
+from pai_lsp.cli import main
+from pai_lsp.document import Document
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+FORMER = """\
+// trains
+{
+  "jobName": "train",
+  "image": "ubuntu:20.04",
+  "taskRoles": [{"name": "Main", "taskNumber": 1, "cpuNumber": 1, "memoryMB": 1024, "gpuNumber": 0,
+                 "command": "echo $PAI_TASK_ROLE_TASK_COUNT_Main"}] // one
+}
+"""
+CONVERTED = """\
+# trains
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - type: dockerimage
+    name: docker_image_0
+    uri: ubuntu:20.04
+taskRoles:
+  main:
+    instances: 1
+    dockerImage: docker_image_0
+    resourcePerInstance:
+      cpu: 1
+      memoryMB: 1024
+      gpu: 0
+    commands:
+      - echo $PAI_TASK_ROLE_TASK_COUNT_main  # one
+"""
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    status = main(["convert", *arguments])
+    output, errors = capsys.readouterr()
+    return status, output, errors
+
+
+def test_a_former_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = tmp_path / "train.json"
+    job.write_text(FORMER, encoding="utf-8")
+    assert run(capsys, str(job)) == (0, CONVERTED, "")
+    assert Document(CONVERTED).diagnostics == ()
+
+
+def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(FORMER.encode())))
+    assert run(capsys, "-") == (0, CONVERTED, "")
+
+
+def test_a_file_that_is_there_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job, output = tmp_path / "train.json", tmp_path / "train.pai.yaml"
+    job.write_text(FORMER, encoding="utf-8")
+    assert run(capsys, str(job), "--output", str(output)) == (0, "", "")
+    assert output.read_text(encoding="utf-8") == CONVERTED
+    assert run(capsys, str(job), "--output", str(output)) == (2, "", f"pai-lsp convert: {output} is there already\n")
+    status, _, errors = run(capsys, str(job), "--output", str(tmp_path / "none" / "train.pai.yaml"))
+    assert status == 3
+    assert errors.endswith("no such file or directory\n")
+
+
+def test_what_is_found_in_the_new_job_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = tmp_path / "train.json"
+    job.write_text(FORMER.replace('  "image": "ubuntu:20.04",\n', ""), encoding="utf-8")
+    status, output, errors = run(capsys, str(job))
+    assert status == 0
+    assert "dockerImage" not in output
+    assert "missing-key" in errors
+
+
+def test_what_is_no_former_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = tmp_path / "job.yaml"
+    job.write_text(CONVERTED, encoding="utf-8")
+    assert run(capsys, str(job)) == (1, "", f"pai-lsp convert: {job}: this is no job of protocol version 1\n")
+    job.write_bytes(b"\xff\xfe\x00")
+    assert run(capsys, str(job))[:2] == (1, "")
+    status, output, errors = run(capsys, str(tmp_path / "none.json"))
+    assert (status, output) == (1, "")
+    assert "none.json" in errors
