@@ -76,7 +76,8 @@ class Catalog:
 
     def prepared(self) -> Catalog:
         """The catalogue itself, after everything that answers are made of was put in order."""
-        self._index.offers("", 1)
+        self.names()
+        self.offers("", 1)
         return self
 
     def told(self, path: str) -> str:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pai_lsp.lookup import Offer
 
 # So many of a large catalogue are offered at once; an editor asks again when more is typed.
-MOST_OFFERED = 100
+MOST_OFFERED = 50
 
 _EXTRAS_PLUGINS = ("extras", PLUGIN_PREFIX.rstrip("."))
 _EVENT_STATUS_ORDER = {"released": 0, "extended": 100, "superseded": 200}
@@ -70,20 +70,20 @@ def complete_items(cursor: Cursor) -> list[Suggestion]:
 
 
 def _schema_kind(cursor: Cursor) -> SchemaKind:
-    return "definition" if cursor.job.is_catalogue else "job"
+    return "definition" if cursor.document.is_catalogue else "job"
 
 
 def _names(cursor: Cursor) -> Iterator[Suggestion]:
     """Names for keys whose value is one name."""
-    path, job = cursor.path, cursor.job
+    path = cursor.path
     key = path[-1] if path else ""
     if len(path) == 3 and path[0] == "taskRoles" and key in TYPED_FIELDS:
         kind = TYPED_FIELDS[str(key)]
-        for number, definition in enumerate(job.prerequisites):
+        for number, definition in enumerate(cursor.job.prerequisites):
             if definition.type == kind and definition.name:
                 yield _definition(cursor, definition, number)
     elif path == ("defaults", "deployment"):
-        for deployment in job.deployments:
+        for deployment in cursor.job.deployments:
             if deployment.name:
                 yield scalar_suggestion(cursor, deployment.name, Kind.REFERENCE, detail="deployment")
     elif key == "plugin":
@@ -101,7 +101,7 @@ def _names(cursor: Cursor) -> Iterator[Suggestion]:
 
 def _plugins(cursor: Cursor) -> Iterator[Suggestion]:
     in_extras = cursor.path[:2] == _EXTRAS_PLUGINS
-    if cursor.path[:1] not in {("prerequisites",), ("extras",)} and not cursor.job.is_catalogue:
+    if cursor.path[:1] not in {("prerequisites",), ("extras",)} and not cursor.document.is_catalogue:
         return
     for number, plugin in enumerate(plugins().values()):
         if plugin.deprecated:
