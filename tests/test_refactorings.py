@@ -14,13 +14,13 @@ from expansion import marketplace
 
 from pai_lsp.diagnostic import Severity
 from pai_lsp.document import Document
-from pai_lsp.ide.refactorings import Refactoring, refactorings
+from pai_lsp.ide.refactorings import Refactoring, made, refactorings
 from pai_lsp.ide.refactorings.comments import comments
 from pai_lsp.ide.refactorings.same_run import what_runs
 from pai_lsp.job import Job
 from pai_lsp.settings import Settings
 from pai_lsp.syntax import Scalar, parse
-from pai_lsp.text import Span, apply_edits
+from pai_lsp.text import Span, TextEdit, apply_edits
 
 FIXTURES = sorted((Path(__file__).parent / "refactorings").glob("*.yaml"))
 # Their jobs run nothing yet.
@@ -65,15 +65,19 @@ def document(text: str) -> Document:
 def offered(text: str, span: Span, title: str) -> Refactoring:
     found = [one for one in refactorings(document(text), span) if one.title == title]
     assert len(found) == 1, [one.title for one in refactorings(document(text), span)]
-    return found[0]
+    return made(found[0])
+
+
+def edits_of(found: Refactoring) -> tuple[TextEdit, ...]:
+    assert found.make is not None, found.disabled_reason
+    return found.make()
 
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
 def test_the_text_afterwards(path: Path) -> None:
     case = read_case(path)
-    found = offered(case.text, case.span, case.title)
-    assert found.edits is not None, found.disabled_reason
-    assert apply_edits(case.text, found.edits) == case.after
+    edits = edits_of(offered(case.text, case.span, case.title))
+    assert apply_edits(case.text, edits) == case.after
 
 
 @pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from expansion import MemoryLookup, run_of, run_task
-from test_refactorings import document, offered, read_selection
+from test_refactorings import document, edits_of, offered, read_selection
 
 from pai_lsp.document import Document
-from pai_lsp.ide.refactorings import refactorings
+from pai_lsp.ide.refactorings import made, refactorings
 from pai_lsp.settings import Settings
 from pai_lsp.text import Span, apply_edits
 
@@ -43,7 +43,7 @@ def job(*commands: str, before: str = "", behind: str = "", role: str = "") -> s
 def reason(marked: str, title: str) -> str:
     text, span = read_selection(marked)
     found = offered(text, span, title)
-    assert found.edits is None
+    assert found.make is None
     return found.disabled_reason
 
 
@@ -109,7 +109,7 @@ def test_a_plugin_that_is_for_another_role_or_does_not_matter_is_no_obstacle() -
         " {plugin: ssh, parameters: {jobssh: true}}]}\n"
     )
     text, span = read_selection(job("⟦pip install wheel⟧", "ls", behind=plugins))
-    assert offered(text, span, EXTRACT).edits is not None
+    assert edits_of(offered(text, span, EXTRACT))
 
 
 def test_shared_commands_stay() -> None:
@@ -145,9 +145,8 @@ def test_nothing_becomes_a_parameter(marked: str) -> None:
 
 def test_a_name_that_is_taken_by_another_value() -> None:
     text, span = read_selection(job("train --lr $00.2 <% $parameters.lr %>", behind="parameters: {lr: 0.1}\n"))
-    found = offered(text, span, "Move to the parameter 'lr_2'")
-    assert found.edits is not None
-    assert "parameters: {lr: 0.1, lr_2: 0.2}" in apply_edits(text, found.edits)
+    edits = edits_of(offered(text, span, "Move to the parameter 'lr_2'"))
+    assert "parameters: {lr: 0.1, lr_2: 0.2}" in apply_edits(text, edits)
 
 
 def test_quotes_are_not_filled_into_a_plugin() -> None:
@@ -299,17 +298,17 @@ def test_a_former_job_that_can_not_be_read() -> None:
 def test_any_file_at_any_place(text: str) -> None:
     for offset in range(len(text) + 1):
         for span in (Span(offset, offset), Span(offset, len(text))):
-            for found in refactorings(document(text), span):
-                assert (found.edits is None) == bool(found.disabled_reason)
-                apply_edits(text, found.edits or ())
+            for offer in refactorings(document(text), span):
+                found = made(offer)
+                assert (found.make is None) == bool(found.disabled_reason)
+                apply_edits(text, found.make() if found.make else ())
 
 
 def test_what_is_extracted_stops_where_it_stopped(tmp_path: Path) -> None:
     """A callback alone would go on after an unset variable and a broken pipe."""
     for first in ("echo $NOT_SET_ANYWHERE", "false | cat", "echo one | cat"):
         text, span = read_selection(job(f"⟦{first}⟧", "echo two"))
-        edits = offered(text, span, EXTRACT).edits
-        assert edits is not None
+        edits = edits_of(offered(text, span, EXTRACT))
         before, after = (run_task(run_of(one), tmp_path) for one in (text, apply_edits(text, edits)))
         assert before == after
         assert before.printed == ("one\ntwo\n" if before.status == 0 else "")
@@ -323,6 +322,5 @@ def test_a_copied_definition_requires_by_address_what_stood_beside_it() -> None:
     text, span = read_selection(job("ls", role='    prerequisites: ["$0marketplace://name/photos"]\n'))
     found = refactorings(Document(text, Settings(), "job.pai.yaml", lookup), span)
     copied = next(one for one in found if one.title == "Copy 'photos' into the job")
-    assert copied.edits is not None
     lines = "    require:\n      - marketplace://name/tools\n      - name: marketplace://name/tools\n"
-    assert lines in apply_edits(text, copied.edits)
+    assert lines in apply_edits(text, edits_of(made(copied)))

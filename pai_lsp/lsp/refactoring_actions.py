@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
-from pygls.exceptions import JsonRpcContentModified
+from pygls.exceptions import JsonRpcContentModified, JsonRpcException
 
-from pai_lsp.ide.refactorings import RefactoringKind, conversion, refactorings
+from pai_lsp.ide.refactorings import RefactoringKind, conversion, made, refactorings
 from pai_lsp.lsp.convert import workspace_edit
 from pai_lsp.lsp.open_document import Kind
 from pai_lsp.text import Span
@@ -24,9 +24,10 @@ def refactoring_actions(
     document: OpenDocument, here: Span, kinds: Collection[RefactoringKind]
 ) -> Iterator[lsp.CodeAction]:
     """The refactorings of some kinds for a place."""
-    for found in _offered(document, here, kinds):
+    for offer in _offered(document, here, kinds):
+        found = offer if document.client.resolves_edits else made(offer)
         action = lsp.CodeAction(found.title, kind=found.kind.value)
-        if found.edits is None:
+        if found.make is None:
             if document.client.disabled_code_actions:
                 action.disabled = lsp.CodeActionDisabled(found.disabled_reason)
                 yield action
@@ -34,7 +35,7 @@ def refactoring_actions(
         if document.client.resolves_edits:
             action.data = {"uri": document.uri, "version": document.version, "start": here.start, "end": here.end}
         else:
-            action.edit = _edit(document, found.edits)
+            action.edit = _edit(document, found.make())
         yield action
 
 
@@ -42,7 +43,7 @@ def resolved_action(document: OpenDocument, action: lsp.CodeAction) -> lsp.CodeA
     """An action with its edit: it is offered again where it was offered.
 
     Raises:
-        JsonRpcContentModified: when the text is another one by now.
+        JsonRpcException: when the text is another one by now, or it can not be done after all; the user reads why.
     """
     kept: Any = action.data
     if not isinstance(kept, dict) or kept.get("version") != document.version:
@@ -50,9 +51,12 @@ def resolved_action(document: OpenDocument, action: lsp.CodeAction) -> lsp.CodeA
     start, end = kept.get("start"), kept.get("end")
     if isinstance(start, int) and isinstance(end, int):
         kinds = [kind for kind in RefactoringKind if kind.value == action.kind]
-        for found in _offered(document, Span(start, end), kinds):
-            if found.title == action.title and found.edits is not None:
-                action.edit = _edit(document, found.edits)
+        for offer in _offered(document, Span(start, end), kinds):
+            if offer.title == action.title:
+                found = made(offer)
+                if found.make is None:
+                    raise JsonRpcException(found.disabled_reason, lsp.LSPErrorCodes.RequestFailed)
+                action.edit = _edit(document, found.make())
                 break
     return action
 

@@ -13,7 +13,7 @@ from pai_lsp.ide.refactorings.inline_prerequisites import inline_prerequisites
 from pai_lsp.ide.refactorings.legacy_fields import legacy_field
 from pai_lsp.ide.refactorings.missing_keys import missing_keys
 from pai_lsp.ide.refactorings.parameter_from_text import parameter_from_text
-from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind
+from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, made
 from pai_lsp.ide.refactorings.secret_from_text import secret_from_text
 from pai_lsp.ide.refactorings.template_variables import template_variables
 
@@ -52,4 +52,4 @@ def refactorings(
     return [found for offer in wanted for found in offer(document, span) if found.kind in kinds]
 
 
-__all__ = ["OFFERS", "Refactoring", "RefactoringKind", "conversion", "refactorings"]
+__all__ = ["OFFERS", "Refactoring", "RefactoringKind", "conversion", "made", "refactorings"]

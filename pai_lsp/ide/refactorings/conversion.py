@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pai_lsp.edits import line_end
@@ -33,4 +34,4 @@ def conversion(document: Document, span: Span) -> Iterator[Refactoring]:
         return
     mark = "\ufeff" if document.text.startswith("\ufeff") else ""
     after = mark + found.text.replace("\n", line_end(document.text))
-    yield Refactoring(_TITLE, RefactoringKind.REWRITE, line_edits(document.text, after))
+    yield Refactoring(_TITLE, RefactoringKind.REWRITE, partial(line_edits, document.text, after))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import TYPED_FIELDS, Origin
 from pai_lsp.ide.refactorings.job_sections import free_prerequisite_name
-from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, together
+from pai_lsp.ide.refactorings.refactoring import RefactoringKind, ready, together
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.definition import Definition
     from pai_lsp.document import Document
+    from pai_lsp.ide.refactorings.refactoring import Refactoring
     from pai_lsp.job import Job
     from pai_lsp.text import Span
 
@@ -33,7 +34,7 @@ def duplicate_names(document: Document, span: Span) -> Iterator[Refactoring]:
     edits = together(job.syntax, _edits(job, same))
     offered = {fix.edits for one in document.diagnostics for fix in one.fixes if one.span.overlaps(here.name_span)}
     if edits not in offered:
-        yield Refactoring(f"Give each prerequisite '{here.name}' a name of its own", RefactoringKind.QUICK_FIX, edits)
+        yield ready(f"Give each prerequisite '{here.name}' a name of its own", RefactoringKind.QUICK_FIX, edits)
 
 
 def _edits(job: Job, same: list[Definition]) -> Iterator[TextEdit]:

@@ -13,6 +13,7 @@ from pai_lsp.ide.refactorings.refactoring import (
     RefactoringKind,
     attempted,
 )
+from pai_lsp.ide.refactorings.same_run import refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,7 +32,8 @@ def expand_job(document: Document, span: Span) -> Iterator[Refactoring]:
         return
     is_at_key = any(entry.key.span.touches(span.start) for entry in root.entries)
     if is_at_key or any(one.overlaps(span) for one in needed):
-        yield attempted("Expand the job for submission", RefactoringKind.REWRITE, partial(_expanded, document))
+        title, make = "Expand the job for submission", partial(_expanded, document)
+        yield attempted(title, RefactoringKind.REWRITE, make, partial(refuse_unknown, document.job))
 
 
 def _expanded(document: Document) -> tuple[TextEdit, ...]:

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pai_lsp.expand.code_edits import import_edits, into_job_edits
-from pai_lsp.expand.effective import effective_job
 from pai_lsp.ide.refactorings.refactoring import (
     CanNotRefactorError,
     Refactoring,
@@ -14,11 +13,11 @@ from pai_lsp.ide.refactorings.refactoring import (
     attempted,
     together,
 )
-from pai_lsp.ide.refactorings.same_run import refuse_another_run
+from pai_lsp.ide.refactorings.same_run import refuse_another_run, refuse_unknown
 from pai_lsp.text import apply_edits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pai_lsp.definition import Reference
     from pai_lsp.document import Document
@@ -34,14 +33,15 @@ def import_prerequisites(document: Document, span: Span) -> Iterator[Refactoring
         for reference in role.prerequisites:
             if _is_at(reference, span) and _leads_out(document, reference):
                 title = f"Import '{_short(reference)}' and what it requires into the job"
-                make = partial(_imported, document, role.name, reference)
-                yield attempted(title, RefactoringKind.INLINE, make)
+                find = partial(_imported, document, role.name, reference)
+                yield attempted(title, RefactoringKind.INLINE, partial(_proven, document, find), find)
     references = [reference for role in job.task_roles for reference in role.prerequisites]
     references += [one.reference for definition in job.definitions for one in definition.requirements]
     for reference in references:
         if reference.is_address and _is_at(reference, span) and len(job.resolve(reference.name).definitions) == 1:
             title = f"Copy '{_short(reference)}' into the job"
-            yield attempted(title, RefactoringKind.INLINE, partial(_copied, document, reference))
+            find = partial(_copied, document, reference)
+            yield attempted(title, RefactoringKind.INLINE, partial(_proven, document, find), find)
 
 
 def _is_at(reference: Reference, span: Span) -> bool:
@@ -60,19 +60,22 @@ def _short(reference: Reference) -> str:
 
 
 def _imported(document: Document, role_name: str, reference: Reference) -> tuple[TextEdit, ...]:
-    problems = effective_job(document.job).problems
-    if problems:
-        raise CanNotRefactorError(problems[0].message)
-    edits = together(document.syntax, into_job_edits(document.job, role_name, reference))
-    return _proven(document, edits)
+    refuse_unknown(document.job)
+    return _there(document, into_job_edits(document.job, role_name, reference))
 
 
 def _copied(document: Document, reference: Reference) -> tuple[TextEdit, ...]:
-    return _proven(document, together(document.syntax, import_edits(document.job, reference)))
+    refuse_unknown(document.job)
+    return _there(document, import_edits(document.job, reference))
 
 
-def _proven(document: Document, edits: tuple[TextEdit, ...]) -> tuple[TextEdit, ...]:
+def _there(document: Document, edits: tuple[TextEdit, ...]) -> tuple[TextEdit, ...]:
     if not edits:
         raise CanNotRefactorError("other prerequisites need the same one; a copy would run beside it")
+    return together(document.syntax, edits)
+
+
+def _proven(document: Document, find: Callable[[], tuple[TextEdit, ...]]) -> tuple[TextEdit, ...]:
+    edits = find()
     refuse_another_run(document.job, apply_edits(document.text, edits))
     return edits

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pai_lsp.edits import remove_item
+from pai_lsp.edits import line_span
 from pai_lsp.expand.callbacks import Moment
 from pai_lsp.expand.code_edits import inline_edits
 from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.released_form import cmd_plugins
+from pai_lsp.expand.tree_edits import without_items
 from pai_lsp.frozen import replace
 from pai_lsp.ide.line_edits import line_edits
 from pai_lsp.ide.refactorings.comments import comments
@@ -42,16 +43,23 @@ def inline_prerequisites(document: Document, span: Span) -> Iterator[Refactoring
     if document.is_catalogue:
         return
     for role in document.job.task_roles:
-        runs = [reference for reference in role.prerequisites if _runs(document.job, reference)]
-        for reference in runs:
-            if reference.scalar.span.touches(span.start) and reference.scalar.span.touches(span.end):
+        for number, reference in enumerate(role.prerequisites):
+            if _is_at(reference.scalar.span, span) and _runs(document.job, reference):
                 title = f"Inline '{reference.name}' into the commands of '{role.name}'"
-                number = role.prerequisites.index(reference)
-                yield attempted(title, RefactoringKind.INLINE, partial(_inlined, document, role.name, [number]))
-        if runs and role.name_span.touches(span.start) and role.name_span.touches(span.end):
+                make = partial(_inlined, document, role.name, [number])
+                check = partial(_refuse, document.job, role, [reference])
+                yield attempted(title, RefactoringKind.INLINE, make, check)
+        if _is_at(role.name_span, span):
+            numbers = [number for number, one in enumerate(role.prerequisites) if _runs(document.job, one)]
             title = f"Inline all prerequisites into the commands of '{role.name}'"
-            numbers = [role.prerequisites.index(reference) for reference in runs]
-            yield attempted(title, RefactoringKind.INLINE, partial(_inlined, document, role.name, numbers))
+            if numbers:
+                make = partial(_inlined, document, role.name, numbers)
+                check = partial(_refuse, document.job, role, [role.prerequisites[number] for number in numbers])
+                yield attempted(title, RefactoringKind.INLINE, make, check)
+
+
+def _is_at(place: Span, span: Span) -> bool:
+    return place.touches(span.start) and place.touches(span.end)
 
 
 def _runs(job: Job, reference: Reference) -> bool:
@@ -72,7 +80,7 @@ def _inlined(document: Document, role_name: str, numbers: list[int]) -> tuple[Te
         if number >= len(role.prerequisites):
             continue  # an earlier one brought it in
         reference = role.prerequisites[number]
-        _refuse(tried.job, role, reference)
+        _refuse(tried.job, role, [reference])
         edits = together(tried.syntax, inline_edits(tried.job, role_name, reference))
         if not edits:
             raise CanNotRefactorError(f"the commands of '{reference.name}' can not stand among those of a task role")
@@ -81,8 +89,8 @@ def _inlined(document: Document, role_name: str, numbers: list[int]) -> tuple[Te
     return edits if len(numbers) == 1 and cleaned is tried else line_edits(document.text, cleaned.text)
 
 
-def _refuse(job: Job, role: TaskRole, reference: Reference) -> None:
-    """Say why a reference can not be inlined, where that is known."""
+def _refuse(job: Job, role: TaskRole, references: list[Reference]) -> None:
+    """Say why references can not be inlined, where that is known."""
     effective = effective_job(job)
     if effective.problems:
         raise CanNotRefactorError(effective.problems[0].message)
@@ -93,7 +101,8 @@ def _refuse(job: Job, role: TaskRole, reference: Reference) -> None:
             raise CanNotRefactorError(f"the {key} of '{role.name}' are shared; write them out first")
     if len(job.command_parts(role)) != len(role.commands):
         raise CanNotRefactorError("a deployment puts commands around those of the task role")
-    others = [one for one in role.prerequisites if one.scalar is not reference.scalar]
+    inlined = {id(one.scalar) for one in references}
+    others = [one for one in role.prerequisites if id(one.scalar) not in inlined]
     kept = {_key(one) for one in expansion(job.require_graph, others).steps}
     own = [one for one in found.prerequisites if _key(one.step) not in kept]
     for one in own:
@@ -101,7 +110,7 @@ def _refuse(job: Job, role: TaskRole, reference: Reference) -> None:
             raise CanNotRefactorError(f"'{one.definition.name}' is a plugin '{one.plugin}', which is no command")
         if one.storages:
             raise CanNotRefactorError(f"'{one.definition.name}' needs a storage, which no command can mount")
-    _refuse_what_runs_between(found, own, reference)
+    _refuse_what_runs_between(found, own, references[0])
 
 
 def _refuse_what_runs_between(role: EffectiveRole, own: list[Prerequisite], reference: Reference) -> None:
@@ -132,16 +141,21 @@ def _line_above(text: str, offset: int) -> int:
 
 def _without_unused(before: Document, after: Document) -> Document:
     """The job without the definitions that nothing uses any more; one with a comment in it or above it stays."""
+    section = after.job.section("prerequisites")
+    if section is None or not isinstance(section.value, Sequence):
+        return after
     used = {one.name for one in before.job.prerequisites if before.job.prerequisite_uses.is_used(one)}
-    for definition in reversed(after.job.prerequisites):
-        section = after.job.section("prerequisites")
-        if definition.name not in used or after.job.prerequisite_uses.is_used(definition):
-            continue
-        if section is None or not isinstance(section.value, Sequence):
-            continue
-        edits = remove_item(after.text, section.value, definition.node)
-        gone = [Span(_line_above(after.text, edit.span.start), edit.span.end) for edit in edits]
-        if edits and not any(one.span.start in span for one in comments(after.syntax) for span in gone):
-            after = replace(after, text=apply_edits(after.text, edits))
-            return _without_unused(before, after)
-    return after
+    gone = {
+        id(one.node)
+        for one in after.job.prerequisites
+        if one.name in used and not after.job.prerequisite_uses.is_used(one)
+    }
+    kept = [one.span.start for one in comments(after.syntax)] if gone else []
+    removed: list[int] = []
+    for number, item in enumerate(section.value.items):
+        place = Span(_line_above(after.text, item.span.start), line_span(after.text, item.span).end)
+        if id(item) in gone and not any(offset in place for offset in kept):
+            removed.append(number)
+    if not removed or len(removed) == len(section.value.items):
+        return after
+    return replace(after, text=apply_edits(after.text, without_items(after.text, section.value, removed)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.frozen import replace
 from pai_lsp.ide.line_edits import line_edits
 from pai_lsp.ide.location import locate
-from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, together
+from pai_lsp.ide.refactorings.refactoring import RefactoringKind, ready, together
 from pai_lsp.rules.structure_fixes import insert_fixes
 from pai_lsp.rules.structure_places import places
 from pai_lsp.schema import fields
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
+    from pai_lsp.ide.refactorings.refactoring import Refactoring
     from pai_lsp.job import Job
     from pai_lsp.rules.skeletons import Path
     from pai_lsp.rules.structure_places import Place
@@ -71,7 +72,7 @@ def _offer(document: Document, path: Path, title: str) -> Iterator[Refactoring]:
         edits = added if number == 0 else line_edits(document.text, after.text)
         tried = after
     if edits:
-        yield Refactoring(title, RefactoringKind.QUICK_FIX, edits)
+        yield ready(title, RefactoringKind.QUICK_FIX, edits)
 
 
 def _additions(job: Job, path: Path) -> Iterator[TextEdit]:

@@ -25,16 +25,17 @@ class RefactoringKind(Enum):
     QUICK_FIX = "quickfix"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Refactoring:
     """One change that can be offered at a place.
 
-    edits: None where it can not be done here; `disabled_reason` then says why, in the form of a message.
+    make: gives the edits, or raises `CanNotRefactorError` where only making them shows that it can not be done.
+        None where that is known; `disabled_reason` then says why, in the form of a message. See `made`.
     """
 
     title: str
     kind: RefactoringKind
-    edits: tuple[TextEdit, ...] | None
+    make: Callable[[], tuple[TextEdit, ...]] | None
     disabled_reason: str = ""
 
 
@@ -42,12 +43,31 @@ class CanNotRefactorError(Exception):
     """Why a refactoring that belongs to a place can not be done there; tells no secret."""
 
 
-def attempted(title: str, kind: RefactoringKind, make: Callable[[], tuple[TextEdit, ...]]) -> Refactoring:
-    """The refactoring with the edits that `make` gives, or with the reason that it raises."""
+def attempted(
+    title: str,
+    kind: RefactoringKind,
+    make: Callable[[], tuple[TextEdit, ...]],
+    check: Callable[[], object] | None = None,
+) -> Refactoring:
+    """The refactoring, or the reason that `check` raises; without it, the one that `make` raises, which is run now."""
     try:
-        return Refactoring(title, kind, make())
+        if check is not None:
+            check()
+            return Refactoring(title, kind, make)
+        return ready(title, kind, make())
     except CanNotRefactorError as error:
         return refused(title, kind, str(error))
+
+
+def made(refactoring: Refactoring) -> Refactoring:
+    """The refactoring with its edits made, or the reason that stands against it after all."""
+    make = refactoring.make
+    return attempted(refactoring.title, refactoring.kind, make) if make else refactoring
+
+
+def ready(title: str, kind: RefactoringKind, edits: tuple[TextEdit, ...]) -> Refactoring:
+    """A refactoring whose edits are known."""
+    return Refactoring(title, kind, lambda: edits)
 
 
 def refused(title: str, kind: RefactoringKind, reason: str) -> Refactoring:

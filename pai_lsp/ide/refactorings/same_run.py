@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.expand.as_is import released_run
+from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.write import expanded
 from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError
 from pai_lsp.job import Job
@@ -26,6 +27,17 @@ def refuse_another_run(job: Job, text: str) -> None:
     """
     if what_runs(job) != what_runs(Job(parse(text), job.settings, job.lookup)):
         raise CanNotRefactorError("the job would not run the same commands in the same order any more")
+
+
+def refuse_unknown(job: Job) -> None:
+    """Stop where it is not known what the job runs.
+
+    Raises:
+        CanNotRefactorError: with what is wrong first.
+    """
+    problems = effective_job(job).problems
+    if problems:
+        raise CanNotRefactorError(problems[0].message)
 
 
 def what_runs(job: Job) -> dict[str, list[str]]:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pai_lsp.ide.refactorings.job_sections import definition_added, free_prerequisite_name
-from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, attempted, together
+from pai_lsp.ide.refactorings.refactoring import RefactoringKind, attempted, ready, together
 from pai_lsp.rules.skeletons import yaml_flow, yaml_lines
 from pai_lsp.text import TextEdit
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.definition import Definition, Reference
     from pai_lsp.document import Document
+    from pai_lsp.ide.refactorings.refactoring import Refactoring
     from pai_lsp.text import Span
 
 
@@ -39,7 +40,7 @@ def template_variables(document: Document, span: Span) -> Iterator[Refactoring]:
     if here is not None and len(inside) > 1:
         edits = together(job.syntax, (edit for one in inside for edit in one.fixes[0].edits))
         title = f"Add all template variables that '{here.name}' must give"
-        yield Refactoring(title, RefactoringKind.QUICK_FIX, edits)
+        yield ready(title, RefactoringKind.QUICK_FIX, edits)
 
 
 def _filled(document: Document, reference: Reference, wanting: list[Definition]) -> tuple[TextEdit, ...]:
