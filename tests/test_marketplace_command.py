@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -277,7 +278,13 @@ def imported(folder: Path, *arguments: str) -> set[str]:
         "import sys\nfrom pai_lsp.cli import main\nmain(sys.argv[1:])\nprint('\\n'.join(sys.modules), file=sys.stderr)"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", code, *arguments], cwd=folder, capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(EXAMPLES.parent)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
     return set(ended.stderr.split())
 
