@@ -8,7 +8,7 @@ import pytest
 
 from pai_lsp.definition import Origin, read_definitions
 from pai_lsp.document import Document
-from pai_lsp.lookup import LookupAnswer, LookupState
+from pai_lsp.lookup import LookupAnswer, LookupState, Offer
 from pai_lsp.syntax import parse
 
 if TYPE_CHECKING:
@@ -49,6 +49,10 @@ class Catalogue:
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._answers)
+
+    def offers(self, typed: str, most: int) -> tuple[Offer, ...]:
+        found = [reference for reference in self._answers if typed in reference]
+        return tuple(Offer(reference, reference.rpartition("/")[2]) for reference in found[:most])
 
 
 JOB = """\
