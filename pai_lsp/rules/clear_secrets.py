@@ -11,7 +11,7 @@ from pai_lsp.edits import quoted
 from pai_lsp.frozen import dataclass
 from pai_lsp.masking import masked_span
 from pai_lsp.rules.inserted_values import entry_removal
-from pai_lsp.rules.template_fixes import add_to_section, text_at, written_key
+from pai_lsp.rules.template_fixes import add_to_section, key_span, text_at, written_key
 from pai_lsp.syntax import Mapping, Scalar, Style, walk
 from pai_lsp.text import Span, TextEdit
 
@@ -149,9 +149,15 @@ def _parameter_fixes(job: Job, entry: Entry, written: str) -> tuple[Fix, ...]:
     section = job.mapping("parameters")
     if section is None or entry not in section.entries or entry.name in job.secrets or "." in entry.name:
         return ()
-    removal = entry_removal(job, section, entry, "parameters")
-    edit = add_to_section(job, "secrets", f"{written_key(entry.name)}: {written}")
-    if edit is None or not removal:
+    whole = job.root.own("parameters") if job.root else None
+    moved: tuple[TextEdit, ...] = ()
+    if whole and len(section.entries) == 1 and job.section("secrets") is None:
+        # Nothing would be left of the section: it becomes the other one.
+        moved = (TextEdit(key_span(whole), "secrets"), TextEdit(entry.value.span, written))
+    elif edit := add_to_section(job, "secrets", f"{written_key(entry.name)}: {written}"):
+        removal = entry_removal(job, section, entry, "parameters")
+        moved = (edit, *removal) if removal else ()
+    if not moved:
         return ()
     roots = {
         TextEdit(use.text.span(steps[0].span.start, steps[0].span.end), "$secrets")
@@ -159,7 +165,7 @@ def _parameter_fixes(job: Job, entry: Entry, written: str) -> tuple[Fix, ...]:
         if use.text and len(steps := use.tag.server_steps) > 1
         if (steps[0].name, steps[1].name) == ("$parameters", entry.name)
     }
-    return (Fix(f"Move it to the secret '{entry.name}'", (edit, *removal, *sorted(roots))),)
+    return (Fix(f"Move it to the secret '{entry.name}'", (*moved, *sorted(roots))),)
 
 
 def _text_fixes(job: Job, span: Span) -> tuple[Fix, ...]:

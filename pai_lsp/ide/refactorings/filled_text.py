@@ -72,6 +72,8 @@ def piece_at(job: Job, span: Span) -> Piece | None:
     found = _selected(job, scalar, Span(start, end)) if start < end else _at_cursor(job, scalar, start, is_command)
     if found is None or _touches_template(scalar.text, found):
         return None
+    if is_command and any(found.start in comment for comment in read_script(scalar.text).comments):
+        return None
     place = mapped(text, scalar).span(found.start, found.end)
     said = scalar.text[found.start : found.end]
     if "\n" in text[place.start : place.end] or not said.strip() or "<%" in said or "%>" in said:
@@ -136,8 +138,10 @@ def _selected(job: Job, scalar: Scalar, chosen: Span) -> Span | None:
     places = mapped(job.text, scalar)
     if chosen == scalar.span and not scalar.is_block:
         return Span(0, len(scalar.text))
-    starts = [index for index, start in enumerate(places.starts) if start == chosen.start]
-    ends = [index for index, end in enumerate(places.ends) if end == chosen.end]
+    # What a block adds at its end stands nowhere.
+    shown = range(len(scalar.text.rstrip()))
+    starts = [index for index in shown if places.starts[index] == chosen.start]
+    ends = [index for index in shown if places.ends[index] == chosen.end]
     return Span(starts[0], ends[-1] + 1) if starts and ends and starts[0] <= ends[-1] else None
 
 

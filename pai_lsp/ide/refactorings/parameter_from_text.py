@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pai_lsp.edits import quoted
@@ -16,6 +17,7 @@ from pai_lsp.ide.refactorings.refactoring import (
     attempted,
     together,
 )
+from pai_lsp.ide.refactorings.same_run import refuse_new_findings
 from pai_lsp.ide.refactorings.secret_from_text import is_clear_secret
 from pai_lsp.scalar import server_text
 from pai_lsp.syntax import Scalar
@@ -42,16 +44,18 @@ def parameter_from_text(document: Document, span: Span) -> Iterator[Refactoring]
     if piece is None or piece.filler is Filler.AUTH or is_clear_secret(document, piece.span):
         return
     places = same_pieces(job, piece)
-    yield _offer(job, piece, (piece,), "")
+    yield _offer(document, piece, (piece,), "")
     if len(places) > 1 and any(one.span == piece.span for one in places):
-        yield _offer(job, piece, places, f", at all {len(places)} places")
+        yield _offer(document, piece, places, f", at all {len(places)} places")
 
 
-def _offer(job: Job, piece: Piece, places: tuple[Piece, ...], where: str) -> Refactoring:
+def _offer(document: Document, piece: Piece, places: tuple[Piece, ...], where: str) -> Refactoring:
+    job = document.job
     known = _known_parameter(job, piece, places)
     name = known or free_name(piece.name, job.parameters)
     title = f"{'Use' if known else 'Move to'} the parameter '{name}'{where}"
-    return attempted(title, RefactoringKind.EXTRACT, lambda: _moved(job, name, places, is_new=not known))
+    find = partial(_moved, job, name, places, is_new=not known)
+    return attempted(title, RefactoringKind.EXTRACT, lambda: refuse_new_findings(document, find()), find)
 
 
 def _moved(job: Job, name: str, places: tuple[Piece, ...], *, is_new: bool) -> tuple[TextEdit, ...]:

@@ -1,19 +1,25 @@
-"""Whether a change of a job leaves what it runs as it was: the same commands in the same order, in every task role."""
+"""Whether a change leaves a job as good as it was: it runs the same commands in the same order, and checks clean."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from pai_lsp.diagnostic import Severity
 from pai_lsp.expand.as_is import released_run
 from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.write import expanded
+from pai_lsp.frozen import replace
 from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError
 from pai_lsp.job import Job
 from pai_lsp.syntax import parse
+from pai_lsp.text import apply_edits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from pai_lsp.document import Document
+    from pai_lsp.text import TextEdit
 
 # Lines that only say how the others run: shell options, brackets of a shell of their own, comments.
 _FRAME = re.compile(r"set (?:[-+]o \w+ ?)+|[()]|#.*")
@@ -38,6 +44,20 @@ def refuse_unknown(job: Job) -> None:
     problems = effective_job(job).problems
     if problems:
         raise CanNotRefactorError(problems[0].message)
+
+
+def refuse_new_findings(document: Document, edits: tuple[TextEdit, ...]) -> tuple[TextEdit, ...]:
+    """The edits, if nothing is wrong after them that was not before.
+
+    Raises:
+        CanNotRefactorError: with what would be wrong.
+    """
+    after = replace(document, text=apply_edits(document.text, edits))
+    known = {one.code for one in document.diagnostics}
+    for one in after.diagnostics:
+        if one.severity <= Severity.WARNING and one.code not in known:
+            raise CanNotRefactorError(one.message)
+    return edits
 
 
 def what_runs(job: Job) -> dict[str, list[str]]:

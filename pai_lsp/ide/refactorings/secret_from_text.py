@@ -20,13 +20,14 @@ from pai_lsp.ide.refactorings.refactoring import (
     attempted,
     together,
 )
+from pai_lsp.ide.refactorings.same_run import refuse_new_findings
 from pai_lsp.rules.clear_secrets import moved_to_secrets
 from pai_lsp.scalar import server_text
 from pai_lsp.syntax import Scalar
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pai_lsp.diagnostic import Fix
     from pai_lsp.document import Document
@@ -47,14 +48,15 @@ def secret_from_text(document: Document, span: Span) -> Iterator[Refactoring]:
     if document.is_catalogue:
         return
     if (entry := _parameter_at(job, span)) is not None and not is_clear_secret(document, entry.value.span):
-        yield from _parameter(job, entry)
+        yield from _parameter(document, entry)
     piece = piece_at(job, span)
     if piece is None or (piece.is_command and not len(span)) or is_clear_secret(document, piece.span):
         return
     wanted = f"docker_{piece.name}" if piece.filler is Filler.AUTH else piece.name
     name = free_name("token" if wanted in {"value", "path", "url"} else wanted, job.secrets)
     title = f"Move to the secret '{name}'"
-    yield attempted(title, RefactoringKind.EXTRACT, lambda: _moved(job, piece, name))
+    find = partial(_moved, job, piece, name)
+    yield attempted(title, RefactoringKind.EXTRACT, partial(_checked, document, find), find)
 
 
 def is_clear_secret(document: Document, span: Span) -> bool:
@@ -71,13 +73,19 @@ def _parameter_at(job: Job, span: Span) -> Entry | None:
     return None
 
 
-def _parameter(job: Job, entry: Entry) -> Iterator[Refactoring]:
-    value = entry.value
+def _parameter(document: Document, entry: Entry) -> Iterator[Refactoring]:
+    job, value = document.job, entry.value
     if not isinstance(value, Scalar) or server_text(value.value) != value.text:
         return
     for fix in moved_to_secrets(job, entry)[:1]:
         title = f"Move to the secret '{entry.name}'"
-        yield attempted(title, RefactoringKind.EXTRACT, partial(_moved_parameter, job, value, fix))
+        find = partial(_moved_parameter, job, value, fix)
+        make = partial(_checked, document, find)
+        yield attempted(title, RefactoringKind.EXTRACT, make, find)
+
+
+def _checked(document: Document, find: Callable[[], tuple[TextEdit, ...]]) -> tuple[TextEdit, ...]:
+    return refuse_new_findings(document, find())
 
 
 def _moved_parameter(job: Job, value: Scalar, fix: Fix) -> tuple[TextEdit, ...]:
@@ -92,7 +100,7 @@ def _with_comment(job: Job, fix: Fix) -> tuple[TextEdit, ...]:
     added, *others = fix.edits
     gone = [one.text for one in comments(job.syntax) if any(one.span.start in edit.span for edit in others)]
     if not gone:
-        return fix.edits
+        return fix.edits  # it may also be that the whole section has become the other one
     written = added.new_text.rstrip("\r\n")
     if "\n" not in added.new_text:
         raise CanNotRefactorError("the comment behind it has no place among the secrets")
