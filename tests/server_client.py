@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
 TIMEOUT = 20
-URI = "file:///work/job.pai.yaml"
+URI = "file:///jobs/job.pai.yaml"
 
 # What common editors say of themselves.
 CAPABILITIES: dict[str, Any] = {

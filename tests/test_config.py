@@ -23,7 +23,7 @@ CODES = ("unknown-prerequisite", "unused-prerequisite", "image-latest-tag")
 
 
 def read(text: str) -> Configuration:
-    return parse_configuration(text, CODES, folder="/work")
+    return parse_configuration(text, CODES, folder="/project")
 
 
 def faults(text: str) -> list[tuple[str, str]]:
@@ -61,12 +61,12 @@ marketplace:
         ),
         frozenset({"raw.example.com"}),
     )
-    assert configuration.excludes("/work/a/generated", is_folder=True)
-    assert configuration.excludes("/work/a/generated/x.yaml")
-    assert configuration.excludes("/work/x.draft.yaml")
-    assert not configuration.excludes("/work/x.yaml")
+    assert configuration.excludes("/project/a/generated", is_folder=True)
+    assert configuration.excludes("/project/a/generated/x.yaml")
+    assert configuration.excludes("/project/x.draft.yaml")
+    assert not configuration.excludes("/project/x.yaml")
     assert not configuration.excludes("/elsewhere/x.draft.yaml")
-    assert not configuration.excludes("/work", is_folder=True)
+    assert not configuration.excludes("/project", is_folder=True)
 
 
 @pytest.mark.parametrize("text", ["", "# nothing yet\n", "~\n", "{}\n", "rules:\nexclude:\nplugins:\nmarketplace:\n"])
@@ -74,7 +74,7 @@ def test_an_empty_one_changes_nothing(text: str) -> None:
     configuration = read(text)
     assert configuration.diagnostics == ()
     assert configuration.settings.severities == {}
-    assert not configuration.excludes("/work/x.yaml")
+    assert not configuration.excludes("/project/x.yaml")
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_the_rest_of_a_faulty_one_applies() -> None:
         "rules:\n  image-latest-tag: off\n  unused-prerequisite: loud\nexclude: [[a], b]\nplugins: 1\n"
     )
     assert configuration.settings.severities == {"image-latest-tag": None}
-    assert configuration.excludes("/work/b")
+    assert configuration.excludes("/project/b")
     assert len(configuration.diagnostics) == 3
 
 

@@ -159,8 +159,8 @@ async def test_a_whole_new_text() -> None:
 @pytest.mark.parametrize(
     ("uri", "language", "text"),
     [
-        ("file:///work/values.yaml", "yaml", "protocolVersion: 2\nreplicas: [\n"),
-        ("file:///work/README.md", "markdown", "# protocolVersion: 2"),
+        ("file:///jobs/values.yaml", "yaml", "protocolVersion: 2\nreplicas: [\n"),
+        ("file:///jobs/README.md", "markdown", "# protocolVersion: 2"),
         ("untitled:Untitled-1", "yaml", ""),
     ],
 )
@@ -177,8 +177,8 @@ async def test_other_files_are_left_alone(uri: str, language: str, text: str) ->
 @pytest.mark.parametrize(
     ("uri", "language"),
     [
-        ("file:///work/job.yaml", "openpai-job"),
-        ("file:///work/a.PAI.yml", "yaml"),
+        ("file:///jobs/job.yaml", "openpai-job"),
+        ("file:///jobs/a.PAI.yml", "yaml"),
         ("untitled:Untitled-1", "openpai-job"),
         ("vscode-vfs://host/a%20b.pai.yaml", "yaml"),
     ],
@@ -190,7 +190,7 @@ async def test_jobs_are_known_by_language_or_name(uri: str, language: str) -> No
 
 
 async def test_a_file_that_stops_being_a_job_is_cleared() -> None:
-    uri = "file:///work/job.yaml"
+    uri = "file:///jobs/job.yaml"
     async with connected() as client:
         client.open(WRONG, uri=uri)
         assert "unknown-prerequisite" in codes(await client.published(uri, version=1))
@@ -201,7 +201,7 @@ async def test_a_file_that_stops_being_a_job_is_cleared() -> None:
 
 
 async def test_an_open_configuration_is_checked() -> None:
-    uri = "file:///work/.pai-lsp.yaml"
+    uri = "file:///jobs/.pai-lsp.yaml"
     async with connected() as client:
         client.open("rules: {unknown-prerequisite: eror}\n", uri=uri)
         (found,) = await client.published(uri)

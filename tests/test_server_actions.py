@@ -264,14 +264,14 @@ async def test_a_refactoring_that_can_not_be_done_says_why() -> None:
 async def test_a_former_job_can_be_converted_and_other_files_can_not() -> None:
     former = 'jobName: "😀"\nimage: "example/train:1.0"\ntaskRoles: [{name: worker, taskNumber: 1, command: ls}]\n'
     async with connected() as client:
-        client.open(former, uri="file:///work/old.yaml")
+        client.open(former, uri="file:///jobs/old.yaml")
         where = {
-            "textDocument": {"uri": "file:///work/old.yaml"},
+            "textDocument": {"uri": "file:///jobs/old.yaml"},
             "range": place((0, 0)),
             "context": {"diagnostics": []},
         }
         (action,) = await client.ask("textDocument/codeAction", **where)
         assert action["title"] == "Convert to protocol version 2"
-        client.open("image: a\nservices: []\n", uri="file:///work/compose.yaml")
-        where["textDocument"]["uri"] = "file:///work/compose.yaml"
+        client.open("image: a\nservices: []\n", uri="file:///jobs/compose.yaml")
+        where["textDocument"]["uri"] = "file:///jobs/compose.yaml"
         assert await client.ask("textDocument/codeAction", **where) is None

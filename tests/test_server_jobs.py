@@ -148,9 +148,9 @@ async def test_templates_are_jobs_without_a_mistake() -> None:
 @pytest.mark.parametrize("command", ["preview", "graph", "expand"])
 async def test_what_is_no_open_job_has_no_answer(command: str) -> None:
     async with connected() as client:
-        client.open("services: {web: {image: nginx}}\n", uri="file:///work/compose.yaml")
-        assert await result(client, command, "file:///work/compose.yaml") is None
-        assert await result(client, command, "file:///work/never-opened.pai.yaml") is None
+        client.open("services: {web: {image: nginx}}\n", uri="file:///jobs/compose.yaml")
+        assert await result(client, command, "file:///jobs/compose.yaml") is None
+        assert await result(client, command, "file:///jobs/never-opened.pai.yaml") is None
         assert await result(client, command) is None
 
 

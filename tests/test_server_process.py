@@ -22,7 +22,7 @@ from server_client import framed
 TIMEOUT = 60
 SERVER = [sys.executable, "-W", "error", "-m", "pai_lsp", "server"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
-URI = "file:///work/job.pai.yaml"
+URI = "file:///jobs/job.pai.yaml"
 JOB = """\
 protocolVersion: 2
 type: job

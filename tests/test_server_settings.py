@@ -174,13 +174,13 @@ async def test_faults_in_the_settings_are_told(tmp_path: Path) -> None:
 
 def test_file_and_editor_together() -> None:
     section = section_configuration({"rules": {CODE: "off", "yaml-syntax": "hint"}, "plugins": ["a"]})
-    file = section_configuration({"rules": {CODE: "warning"}, "plugins": ["b"], "exclude": ["x.yaml"]}, "/work")
-    both = merged(section, file, "/work/x.yaml")
+    file = section_configuration({"rules": {CODE: "warning"}, "plugins": ["b"], "exclude": ["x.yaml"]}, "/project")
+    both = merged(section, file, "/project/x.yaml")
     assert both.settings.severities == {CODE: Severity.WARNING, "yaml-syntax": Severity.HINT}
     assert both.settings.plugins == {"a", "b"}
     assert both.is_excluded
-    assert not merged(section, file, "/work/y.yaml").is_excluded
-    assert not merged(section, Configuration(), "/work/x.yaml").is_excluded
+    assert not merged(section, file, "/project/y.yaml").is_excluded
+    assert not merged(section, Configuration(), "/project/x.yaml").is_excluded
 
 
 @pytest.mark.parametrize("section", [None, [], "off", 3, {}, {"rules": None}, {"trace": "off"}])
