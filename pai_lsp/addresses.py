@@ -12,9 +12,13 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from pai_lsp.frozen import dataclass
 from pai_lsp.spelling import did_you_mean, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 MARKETPLACE = "marketplace"
 TYPES = ("data", "script", "output", "dockerimage")
@@ -76,6 +80,19 @@ def read_address(reference: str) -> Address | AddressFault:
     if not _WEB.fullmatch(rest):
         return AddressFault(f"'{reference}' is no web address")
     return Address(AddressKind.WEB, reference)
+
+
+def near_addresses(reference: str, known: Iterable[str]) -> tuple[str, ...]:
+    """The few known addresses of the same form whose names look most like that of `reference`, best first.
+
+    Only the names are compared: whole addresses look alike by their form alone. Without a near one, the definition of
+    this very name, which may have another type.
+    """
+    form, _, name = reference.rpartition("/")
+    known = tuple(known)
+    near = nearest(name, (one[len(form) + 1 :] for one in known if one.startswith(f"{form}/")))
+    by_name = f"{MARKETPLACE}://name/{name}"
+    return tuple(f"{form}/{one}" for one in near) or ((by_name,) if by_name in known else ())
 
 
 def _wrong_scheme(reference: str, scheme: str, rest: str) -> AddressFault:

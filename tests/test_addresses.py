@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pai_lsp.addresses import Address, AddressFault, AddressKind, looks_like_address, read_address
+from pai_lsp.addresses import Address, AddressFault, AddressKind, looks_like_address, near_addresses, read_address
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,12 @@ def test_what_looks_like_an_address() -> None:
     assert looks_like_address("data/x")
     assert looks_like_address("a:b")
     assert not looks_like_address("mnist_2-a")
+
+
+def test_near_addresses_are_near_in_their_names() -> None:
+    known = ("marketplace://name/mnist", "marketplace://name/imagenet", "marketplace://data/mnist")
+    assert near_addresses("marketplace://name/mnits", known) == ("marketplace://name/mnist",)
+    assert near_addresses("marketplace://data/mnits", known) == ("marketplace://data/mnist",)
+    assert near_addresses("marketplace://name/tools", known) == ()
+    assert near_addresses("marketplace://script/mnist", known) == ("marketplace://name/mnist",)
+    assert near_addresses("marketplace://prerequisites/itemId/mnits", known) == ()

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.addresses import looks_like_address
+from pai_lsp.addresses import looks_like_address, near_addresses
 from pai_lsp.catalog.lock import definition_hash
 from pai_lsp.catalog.sources import Surroundings, load_catalog
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
@@ -16,7 +16,6 @@ from pai_lsp.commands.known_rules import BY_CODE
 from pai_lsp.commands.targets import Configurations
 from pai_lsp.lookup import LookupState
 from pai_lsp.report.terminal import visible
-from pai_lsp.spelling import did_you_mean
 from pai_lsp.syntax import plain_value
 
 if TYPE_CHECKING:
@@ -130,9 +129,10 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
     if answer.state is LookupState.FOUND:
         return 0
     note = f": {answer.note}" if answer.note else ""
-    near = did_you_mean(reference, catalog.names()) if answer.state is LookupState.ABSENT else ""
+    near = near_addresses(reference, catalog.names()) if answer.state is LookupState.ABSENT else ()
+    meant = f"; did you mean '{near[0]}'?" if near else ""
     says = "is not there" if answer.state is LookupState.ABSENT else "could not be looked up"
-    sys.stderr.write(visible(f"'{reference}' {says}{note}{near}") + "\n")
+    sys.stderr.write(visible(f"'{reference}' {says}{note}{meant}") + "\n")
     return FINDINGS
 
 

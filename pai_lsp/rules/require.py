@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.addresses import AddressFault, AddressKind, looks_like_address, read_address
+from pai_lsp.addresses import AddressFault, AddressKind, looks_like_address, near_addresses, read_address
 from pai_lsp.definition import Origin
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import replace_fixes
@@ -85,8 +85,10 @@ def unknown_marketplace_item(job: Job) -> Iterator[Finding]:
             yield Finding(link.reference.span, f"nothing is found at '{name}'")
             continue
         known = job.lookup.names() if known is None else known
-        message = f"the marketplace has no '{name}'{did_you_mean(name, known)}"
-        yield Finding(link.reference.span, message, replace_fixes(link.reference.span, name, known))
+        near = near_addresses(name, known)
+        meant = f"; did you mean '{near[0]}'?" if near else ""
+        fixes = replace_fixes(link.reference.span, name, near)
+        yield Finding(link.reference.span, f"the marketplace has no '{name}'{meant}", fixes)
     yield from _missing_beyond(job, addresses=True)
 
 
