@@ -2,7 +2,7 @@
 # The VS Code extension in a real VS Code (code-server) in a real browser (Chromium): e2e_vscode.sh [--update-pictures] [TEST...]
 #
 # Screenshots are left in build/screenshots; with --update-pictures those that the README, the walkthrough and the
-# documentation show are copied to docs/images/vscode. TESTs are files; without any, all are run.
+# documentation show are taken anew and copied to docs/images/vscode. TESTs are files; without any, all are run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 update=''
@@ -49,13 +49,13 @@ export E2E_CODE_SERVER E2E_CHROMIUM E2E_SCREENSHOTS E2E_STAGE E2E_VSIX E2E_PAI_L
 rm -rf "$E2E_SCREENSHOTS"
 mkdir -p "$E2E_SCREENSHOTS" docs/images/vscode
 
-if [ $# -eq 0 ]; then
-  if [ -z "$update" ]; then
-    echo "-- the parts of the extension"
-    rm -rf build/vscode-unit-tests
-    node vscode-extension/scripts/bundle.mjs unit "$PWD/build/vscode-unit-tests"
-    (cd vscode-extension && node --test --test-reporter=dot ../build/vscode-unit-tests)
-  fi
+if [ -n "$update" ]; then
+  set -- tests/e2e/vscode/{writing,seeing,marketplace}.test.mjs
+elif [ $# -eq 0 ]; then
+  echo "-- the parts of the extension"
+  rm -rf build/vscode-unit-tests
+  node vscode-extension/scripts/bundle.mjs unit "$PWD/build/vscode-unit-tests"
+  (cd vscode-extension && node --test --test-reporter=dot ../build/vscode-unit-tests)
   set -- tests/e2e/vscode/*.test.mjs
 fi
 echo "-- the extension in VS Code"

@@ -9,10 +9,13 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 const STYLE = `
   html { color-scheme: light dark; }
   body { margin: 0; padding: 16px; background: var(--vscode-editor-background); color: var(--vscode-editor-foreground); }
-  svg { display: block; max-width: none; margin: 0 auto; }
+  svg { display: block; max-width: 100%; height: auto; margin: 0 auto; }
   svg .page { fill: none; }
   p { font-family: var(--vscode-font-family); }
 `;
+
+/** A wide picture shrinks so far to fit into a narrow panel; then the panel scrolls, so that words stay legible. */
+const LEAST_SCALE = 0.8;
 
 /** In the picture's style: what holds on dark screens. */
 const DARK_SCREEN = /\(\s*prefers-color-scheme\s*:\s*dark\s*\)/g;
@@ -24,7 +27,9 @@ const DARK_SCREEN = /\(\s*prefers-color-scheme\s*:\s*dark\s*\)/g;
  * decides.
  */
 export function graphPage(svg: string, isDark: boolean): string {
-  return page(svg.replace(DARK_SCREEN, isDark ? "(min-width: 0)" : "(max-width: 0)"));
+  const width = Number(/^\s*<svg\b[^>]*\bwidth="(\d+)/.exec(svg)?.[1] ?? 0);
+  const legible = `<style>svg { min-width: ${Math.round(width * LEAST_SCALE)}px; }</style>`;
+  return page(legible + svg.replace(DARK_SCREEN, isDark ? "(min-width: 0)" : "(max-width: 0)"));
 }
 
 /** The page with a sentence in place of a picture. */

@@ -18,6 +18,7 @@ const CALM_SETTINGS = {
   "workbench.tips.enabled": false,
   "workbench.secondarySideBar.defaultVisibility": "hidden",
   "git.enabled": false,
+  "remote.autoForwardPorts": false,
   "extensions.autoUpdate": false,
   "extensions.ignoreRecommendations": true,
   "files.autoSave": "off",

@@ -106,7 +106,7 @@ scene("a definition of the folder is found, filled and inserted all the same", a
   await list.filter({ hasText: "the marketplace is unreachable" }).waitFor();
   await page.keyboard.type("Photographs in 1000");
   await workbench.chosen(page, "imagenet").waitFor();
-  await workbench.picture(page, "marketplace");
+  await workbench.picture(page, "marketplace-offline");
   await page.keyboard.press("Enter");
   const box = page.locator(".quick-input-widget input");
   await page.locator(".quick-input-title", { hasText: "imagenet: dataPath (1 of 1)" }).waitFor();
@@ -131,8 +131,11 @@ scene("once it is there again, its definitions are offered", async () => {
   await workbench.dismiss(page);
   await page.locator(".statusbar-item", { hasText: "unreachable" }).waitFor({ state: "detached" });
   await workbench.run(page, "OpenPAI: Insert from Marketplace...");
-  await page.keyboard.type("cifar");
+  await workbench.chosen(page, "cifar").waitFor();
+  await page.keyboard.type("photographs");
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: "Photographs in 1000 classes" }).waitFor();
   await workbench.chosen(page, "Small photographs in ten classes").waitFor();
+  await workbench.picture(page, "marketplace");
   await page.keyboard.press("Escape");
 });
 

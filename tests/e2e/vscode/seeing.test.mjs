@@ -33,8 +33,8 @@ const group = (number) => page.locator(`.editor-group-container >> nth=${number}
 scene("a code lens opens the preview of its task role beside the job", async () => {
   await workbench.statusSays(page, "OpenPAI: ready");
   await page.keyboard.press("Control+B");
-  await group(0).locator(".codelens-decoration a", { hasText: "preview" }).first().click();
-  await page.locator(".tab", { hasText: `What worker runs (${JOB})` }).waitFor();
+  const lens = group(0).locator(".codelens-decoration a", { hasText: "preview" }).first();
+  await workbench.clickWhenStill(page, lens, page.locator(".tab", { hasText: `What worker runs (${JOB})` }));
   const shown = group(1).locator(".monaco-editor");
   const runs = await workbench.textBecomes(page, shown, (text) => text.includes("python train.py"), "no commands");
   assert.ok(runs.indexOf("apt-get install -y wget") < runs.indexOf("tar -xzf /dataset/mnist/mnist.tar.gz"), runs);

@@ -67,6 +67,17 @@ export async function dismiss(page) {
   }
 }
 
+/** Click something that the editor draws anew after an edit, once it stands still; then wait for the effect. */
+export async function clickWhenStill(page, target, effect) {
+  for (let isStill = false; !isStill;) {
+    const drawn = await target.elementHandle();
+    await page.waitForTimeout(800);
+    isStill = await drawn.evaluate((element) => element.isConnected);
+  }
+  await target.click();
+  await effect.waitFor();
+}
+
 /** The entries of the Problems view, each as one line. */
 export function problems(page) {
   return page.locator(".markers-panel .monaco-list-row");

@@ -44,6 +44,11 @@ scene("a misspelt name is underlined and stands in the Problems view", async () 
     entries.map((entry) => entry.split("\n")),
     [[TYPO, "pai-lsp", "unknown-prerequisite", "[Ln 26, Col 21]"]],
   );
+  await workbench
+    .problems(page)
+    .filter({ hasText: TYPO })
+    .dblclick({ position: { x: 200, y: 10 } });
+  await workbench.editor(page).locator(".view-line", { hasText: "[minst]" }).waitFor();
   await workbench.picture(page, "problems");
 });
 
@@ -70,7 +75,6 @@ scene("completion offers the prerequisites and inserts one", async () => {
     hasText: "mnist",
   });
   await offered.first().waitFor();
-  await workbench.picture(page, "completion");
   await page.keyboard.press("Enter");
   await workbench.textBecomes(
     page,
@@ -78,6 +82,21 @@ scene("completion offers the prerequisites and inserts one", async () => {
     (text) => text.includes("prerequisites: [mnist]"),
     "no name was inserted",
   );
+});
+
+scene("completion offers the keys that are still free, with their documentation", async () => {
+  await workbench.cursorBehind(page, "gpu: 1}");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Control+Space");
+  const offered = page.locator(".suggest-widget.visible .monaco-list-row");
+  await offered.filter({ hasText: "completion" }).first().waitFor();
+  assert.equal(await offered.filter({ hasText: "instances" }).count(), 0, "it is written already");
+  // Once more shows what is to be known of the entry.
+  await page.keyboard.press("Control+Space");
+  await page.locator(".suggest-details-container .suggest-details").waitFor();
+  await workbench.picture(page, "completion");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+Z");
 });
 
 scene("a hover says what a name stands for", async () => {
@@ -94,9 +113,8 @@ scene("a hover says what a name stands for", async () => {
 
 scene("a code lens shows the places that it counts", async () => {
   await page.keyboard.press("Control+Home");
-  await page.locator(".codelens-decoration a", { hasText: "1 reference" }).last().click();
   const peek = page.locator(".peekview-widget", { hasText: "prerequisites: [mnist]" });
-  await peek.waitFor();
+  await workbench.clickWhenStill(page, page.locator(".codelens-decoration a", { hasText: "1 reference" }).last(), peek);
   await workbench.picture(page, "references");
   await page.keyboard.press("Escape");
   await peek.waitFor({ state: "detached" });

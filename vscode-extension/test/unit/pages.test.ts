@@ -11,6 +11,10 @@ test("the page of a graph loads nothing and runs nothing", () => {
   assert.ok(page.indexOf("Content-Security-Policy") < page.indexOf("<svg>"));
 });
 
+test("a wide graph shrinks to fit, but not until nobody can read it", () => {
+  assert.match(graphPage('<svg xmlns="x" width="1000" height="20"></svg>', false), /svg \{ min-width: 800px; \}/);
+});
+
 test("the colours of a graph are those of the editor's theme, whatever the system's are", () => {
   const svg = "<svg><style>@media (prefers-color-scheme:dark){text{fill:#fff}}</style></svg>";
   assert.match(graphPage(svg, true), /@media \(min-width: 0\)\{text/);

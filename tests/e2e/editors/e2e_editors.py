@@ -1,0 +1,326 @@
+"""docs/editors.md in real editors at a terminal: with the page's own text as their configuration, somebody opens a job,
+sees what is wrong, has it mended, completes, renames, and opens other YAML.
+
+Run by scripts/e2e_editors.sh, which says in E2E_EDITORS which editors this machine has. What an editor shows is read from
+its screen, and what it has done to the file from the disk, after saving.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+from documentation_blocks import marked_blocks
+from terminal import Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parent.parent.parent.parent
+BLOCKS = marked_blocks("editors.md")
+
+GOOD = (ROOT / "examples" / "good.pai.yaml").read_text(encoding="utf-8")
+BAD = GOOD.replace("[install-tools, mnist]", "[install-tools, minst]")
+RENAMED = GOOD.replace("name: mnist\n", "name: digits\n").replace("[install-tools, mnist]", "[install-tools, digits]")
+WRONG = "no prerequisite is named 'minst'"
+FIX = "Change to 'mnist'"
+COMPOSE = "# Not OpenPAI's.\nservices:\n  web:\n    prerequisites: [minst]\n"
+
+
+class Editor(Protocol):
+    """What a user does in an editor, which shows one file at a time."""
+
+    terminal: Terminal
+
+    def open(self, path: str) -> None:
+        """Open a file."""
+
+    def go_to(self, text: str) -> None:
+        """Put the cursor on the first place of a text."""
+
+    def show_finding(self) -> None:
+        """Have the finding under the cursor on the screen, where it is not there by itself."""
+
+    def mend(self, fix: str) -> None:
+        """Choose a fix for what is under the cursor."""
+
+    def complete(self, start: str) -> None:
+        """Replace everything from the cursor to the end of the line by what completion makes of a start."""
+
+    def rename(self, name: str) -> None:
+        """Give what is under the cursor another name."""
+
+    def count_findings(self) -> int:
+        """How many findings there are in the shown file."""
+
+    def save(self) -> None:
+        """Write the shown file."""
+
+
+class Vi:
+    """What Neovim and Vim have in common."""
+
+    COUNT = ""
+    CHOICE = re.compile("")
+    PROMPT = ""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.terminal = terminal
+        self._asked = 0
+
+    def open(self, path: str) -> None:
+        self._command(f"edit {path}")
+
+    def go_to(self, text: str) -> None:
+        self._command(rf"call cursor(1, 1) | call search('\V{text}', 'c')")
+
+    def show_finding(self) -> None:
+        """The finding is shown without being asked for."""
+
+    def mend(self, fix: str) -> None:
+        self.terminal.type("gra")
+        self.terminal.until_shown(fix)
+        self.terminal.until_shown("Type number and <Enter>")
+        numbers = {match["title"].strip(): match["number"] for match in self.CHOICE.finditer(self.terminal.screen)}
+        self.terminal.type(numbers[fix])
+        self.terminal.keys("Enter")
+
+    def complete(self, start: str) -> None:
+        self.terminal.type(f"C{start}")
+        self.terminal.until_line_ends(start)
+        self.terminal.keys("C-x", "C-o")
+
+    def rename(self, name: str) -> None:
+        self.terminal.type("grn")
+        self.terminal.until_shown(self.PROMPT)
+        self.terminal.keys("C-u")
+        self.terminal.type(name)
+        self.terminal.keys("Enter")
+
+    def count_findings(self) -> int:
+        self._asked += 1
+        self._command(f"echo 'findings({self._asked}):' {self.COUNT}")
+        return told_count(self.terminal, self._asked)
+
+    def save(self) -> None:
+        self._command("silent write")
+
+    def _command(self, command: str) -> None:
+        self.terminal.keys("Escape")
+        self.terminal.type(f":{command}")
+        self.terminal.keys("Enter")
+
+
+class Neovim(Vi):
+    COUNT = "luaeval('#vim.diagnostic.get(0)')"
+    CHOICE = re.compile(r"^(?P<number>\d+): (?P<title>.*)$", re.MULTILINE)
+    PROMPT = "New Name: "
+
+
+class Vim(Vi):
+    COUNT = "ale#statusline#Count(bufnr('')).total"
+    CHOICE = re.compile(r"^(?P<number>\d+)\) (?P<title>.*)$", re.MULTILINE)
+    PROMPT = "New name: "
+
+
+class Emacs:
+    def __init__(self, terminal: Terminal) -> None:
+        self.terminal = terminal
+        self._asked = 0
+
+    def open(self, path: str) -> None:
+        self.terminal.keys("C-x", "C-f")
+        self.terminal.type(path)
+        self.terminal.keys("Enter")
+
+    def go_to(self, text: str) -> None:
+        self._evaluate(f'(progn (goto-char 1) (search-forward "{text}") (goto-char (match-beginning 0)))')
+
+    def show_finding(self) -> None:
+        self.terminal.keys("C-b", "C-c", "n")
+
+    def mend(self, fix: str) -> None:
+        self.terminal.keys("C-c", "a")
+        self.terminal.until_shown("[eglot]")
+        self.terminal.type(fix)
+        self.terminal.keys("Enter")
+
+    def complete(self, start: str) -> None:
+        self.terminal.keys("C-k")
+        self.terminal.type(start)
+        self.terminal.until_line_ends(start)
+        self.terminal.keys("C-M-i")
+
+    def rename(self, name: str) -> None:
+        self.terminal.keys("C-c", "r")
+        self.terminal.until_shown("Rename")
+        self.terminal.keys("C-a", "C-k")
+        self.terminal.type(name)
+        self.terminal.keys("Enter")
+
+    def count_findings(self) -> int:
+        self._asked += 1
+        self._evaluate(f'(message "findings(%d): %d" {self._asked} (length (flymake-diagnostics)))')
+        return told_count(self.terminal, self._asked)
+
+    def save(self) -> None:
+        self.terminal.keys("C-x", "C-s")
+
+    def _evaluate(self, expression: str) -> None:
+        self.terminal.keys("M-:")
+        self.terminal.until_shown("Eval: ")
+        self.terminal.type(expression)
+        self.terminal.keys("Enter")
+
+
+class Helix:
+    def __init__(self, terminal: Terminal) -> None:
+        self.terminal = terminal
+
+    def open(self, path: str) -> None:
+        self._command(f"open {path}")
+
+    def go_to(self, text: str) -> None:
+        self.terminal.type("gg/" + re.escape(text))
+        self.terminal.keys("Enter", "M-;")
+
+    def show_finding(self) -> None:
+        """The finding is shown without being asked for."""
+
+    def mend(self, fix: str) -> None:
+        self.terminal.type(" a")
+        self.terminal.until_shown(fix)
+        self.terminal.keys("Enter")
+
+    def complete(self, start: str) -> None:
+        # What was searched for is selected, and reaches to the end of the line.
+        self.terminal.type(f"c{start}")
+        self.terminal.keys("C-x", "C-n")
+
+    def rename(self, name: str) -> None:
+        self.terminal.type(" r")
+        self.terminal.until_shown("rename-to:")
+        self.terminal.keys("C-u")
+        self.terminal.type(name)
+        self.terminal.keys("Enter")
+
+    def count_findings(self) -> int:
+        self.terminal.keys("Escape")
+        self.terminal.type(" d")
+        counted = re.compile(r" \d+/(\d+) ")
+        self.terminal.until(lambda: counted.search(self.terminal.screen) is not None, "the findings are listed")
+        told = counted.search(self.terminal.screen)
+        self.terminal.keys("Escape")
+        assert told is not None
+        return int(told[1])
+
+    def save(self) -> None:
+        self._command("write")
+
+    def _command(self, command: str) -> None:
+        self.terminal.keys("Escape")
+        self.terminal.type(f":{command}")
+        self.terminal.keys("Enter")
+
+
+def told_count(terminal: Terminal, asked: int) -> int:
+    """The number behind the answer to a question of ours."""
+    answer = re.compile(rf"findings\({asked}\): (\d+)")
+    terminal.until(lambda: answer.search(terminal.screen) is not None, "the findings are counted")
+    told = answer.search(terminal.screen)
+    assert told is not None
+    return int(told[1])
+
+
+# Each editor with the block of the page that it is configured by, where that goes, what has to stand before it, and what
+# drives it. The name is the one in E2E_EDITORS.
+EDITORS: dict[str, tuple[str, str, str, Callable[[Terminal], Editor]]] = {
+    "neovim-0.11": ("neovim-0.11", ".config/nvim/init.lua", "", Neovim),
+    "neovim-0.7": ("neovim-0.7", ".config/nvim/init.lua", "", Neovim),
+    "emacs": ("emacs", ".emacs.d/init.el", "(setq inhibit-startup-screen t)\n", Emacs),
+    "vim": ("vim", ".vimrc", "set nocompatible\npackadd! ale\n", Vim),
+    "helix": ("helix", ".config/helix/languages.toml", "", Helix),
+}
+OPTIONS = {"neovim-0.11": ("-i", "NONE", "-n"), "neovim-0.7": ("-i", "NONE", "-n"), "emacs": ("-nw",), "vim": ("-n",)}
+# `neovim-0.7=/usr/bin/nvim emacs=/usr/bin/emacs`: the editors that there are.
+PROGRAMS = dict(pair.split("=", 1) for pair in os.environ.get("E2E_EDITORS", "").split())
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    path = tmp_path / "jobs"
+    path.mkdir()
+    (path / "train.pai.yaml").write_text(BAD, encoding="utf-8")
+    (path / "plain.yaml").write_text(BAD, encoding="utf-8")
+    (path / "compose.yaml").write_text(COMPOSE, encoding="utf-8")
+    return path
+
+
+def started(name: str, block: str, workspace: Path) -> Terminal:
+    """An editor that shows train.pai.yaml, in a home with nothing but its configuration."""
+    _, file, before, _ = EDITORS[name]
+    home = workspace.parent / "home"
+    (home / file).parent.mkdir(parents=True)
+    (home / file).write_text(before + BLOCKS[block], encoding="utf-8")
+    environment = {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "TERM": "xterm-256color",
+    }
+    command = [PROGRAMS[name], *OPTIONS.get(name, ()), "train.pai.yaml"]
+    return Terminal(command, workspace, environment, home / "tmux")
+
+
+@pytest.fixture
+def editor(name: str, workspace: Path) -> Iterator[Editor]:
+    block, _, _, driver = EDITORS[name]
+    terminal = started(name, block, workspace)
+    yield driver(terminal)
+    terminal.close()
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_page_in_an_editor(editor: Editor, workspace: Path) -> None:
+    terminal, job = editor.terminal, workspace / "train.pai.yaml"
+
+    def saved(text: str) -> None:
+        def is_so() -> bool:
+            editor.save()
+            return job.read_text(encoding="utf-8") == text
+
+        terminal.until(is_so, f"{job.name} is what it should be")
+
+    terminal.until_shown("mnist-train")
+    editor.go_to("minst")
+    editor.show_finding()
+    terminal.until_shown(WRONG)
+
+    editor.go_to("minst")
+    editor.mend(FIX)
+    saved(GOOD)
+    terminal.until_gone(WRONG)
+
+    editor.go_to("dockerImage: pytorch")
+    editor.complete("dockerImage: py")
+    terminal.until_shown("dockerImage: pytorch")
+    saved(GOOD)
+
+    editor.go_to("mnist]")
+    editor.rename("digits")
+    saved(RENAMED)
+
+    # The server has looked at the first file when it has found something in the second.
+    editor.open("compose.yaml")
+    terminal.until_shown("Not OpenPAI")
+    editor.open("plain.yaml")
+    editor.go_to("minst")
+    editor.show_finding()
+    terminal.until_shown(WRONG)
+    editor.open("compose.yaml")
+    terminal.until_shown("Not OpenPAI")
+    assert editor.count_findings() == 0
