@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from expansion import MemoryLookup, run_of, run_task
+from marks import read_marks
 from test_refactorings import document, edits_of, offered, read_selection
 
 from pai_lsp.document import Document
 from pai_lsp.ide.refactorings import made, refactorings
 from pai_lsp.settings import Settings
 from pai_lsp.text import Span, apply_edits
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEAD = """\
 protocolVersion: 2
@@ -296,7 +294,7 @@ def test_a_former_job_that_can_not_be_read() -> None:
     "text", ["", "a: 1\n", "- a\n", "taskRoles: [1]\n", "jobName: 1\ntaskRoles: {a: 1}\n", HEAD + ROLE, "{{ a }}\n"]
 )
 def test_any_file_at_any_place(text: str) -> None:
-    for offset in range(len(text) + 1):
+    for offset in range(0, len(text) + 1, 3):
         for span in (Span(offset, offset), Span(offset, len(text))):
             for offer in refactorings(document(text), span):
                 found = made(offer)
@@ -324,3 +322,20 @@ def test_a_copied_definition_requires_by_address_what_stood_beside_it() -> None:
     copied = next(one for one in found if one.title == "Copy 'photos' into the job")
     lines = "    require:\n      - marketplace://name/tools\n      - name: marketplace://name/tools\n"
     assert lines in apply_edits(text, edits_of(made(copied)))
+
+
+@pytest.mark.parametrize("path", sorted((Path(__file__).parent / "rules").glob("*.yaml")), ids=lambda path: path.stem)
+def test_faulty_jobs_are_not_made_worse(path: Path) -> None:
+    text, _ = read_marks(path.read_bytes().decode())
+    before = document(text)
+    seen: set[str] = set()
+    for number in range(len(before.lines)):
+        line = before.lines.line_span(number)
+        middle = (line.start + line.end) // 2
+        for span in (line, Span(middle, middle), Span(line.end, line.end)):
+            for offer in refactorings(before, span):
+                found = made(offer) if offer.title not in seen else None
+                seen.add(offer.title)
+                if found and found.make:
+                    after = document(apply_edits(text, found.make()))
+                    assert len(after.syntax.problems) <= len(before.syntax.problems), offer.title
