@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Diagnostic
-from pai_lsp.frozen import dataclass
+from pai_lsp.frozen import dataclass, field
 from pai_lsp.job import Job
 from pai_lsp.lookup import Lookup, NoLookup
 from pai_lsp.rules import BY_CODE, RULES
@@ -48,16 +49,23 @@ class Document:
     path: str | None = None
     lookup: Lookup = NoLookup()
     is_catalogue: bool = False
+    _reading: Lock = field(default_factory=Lock, repr=False)
 
     @cached_property
     def lines(self) -> LineIndex:
         """Where the lines begin."""
         return LineIndex(self.text)
 
-    @cached_property
+    @property
     def syntax(self) -> Syntax:
-        """The tree."""
-        return parse(self.text)
+        """The tree; to threads that ask at once it is the same one, read once."""
+        known: Syntax | None = vars(self).get("_syntax")
+        if known is None:
+            with self._reading:
+                known = vars(self).get("_syntax")
+                if known is None:
+                    known = vars(self)["_syntax"] = parse(self.text)
+        return known
 
     @cached_property
     def job(self) -> Job:

@@ -8,6 +8,7 @@ expansion of a task role); a released cluster follows no `require` at all.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 from pai_lsp.frozen import dataclass, field, replace
 from pai_lsp.lookup import LookupAnswer, LookupState
@@ -15,6 +16,7 @@ from pai_lsp.template_variables import filled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from weakref import ReferenceType
 
     from pai_lsp.definition import Definition, Reference, Requirement, TemplateVariable
     from pai_lsp.job import Job
@@ -100,11 +102,13 @@ class Expansion:
 class RequireGraph:
     """Every definition that a job's definitions and task roles lead to, with the references in their `require`.
 
+    The job keeps its graph, so the graph does not keep the job: as a circle both would outlive their use.
+
     definitions: those of the file first, in written order, then those outside as they were met.
     entries: every reference in the file itself, what task roles list before what definitions require.
     """
 
-    job: Job
+    _job: ReferenceType[Job] = field(repr=False)
     definitions: tuple[Definition, ...]
     entries: tuple[Link, ...]
     _links: Mapping[int, tuple[Link, ...]] = field(repr=False)
@@ -141,7 +145,8 @@ class RequireGraph:
 
     def link(self, reference: Reference) -> Link:
         """What a reference in the job itself (a task role's, say) finds."""
-        return Link(reference, self.job.resolve(reference.name))
+        job = self._job()
+        return Link(reference, job.resolve(reference.name) if job else LookupAnswer(LookupState.UNKNOWN))
 
 
 def require_graph(job: Job) -> RequireGraph:
@@ -174,7 +179,7 @@ def require_graph(job: Job) -> RequireGraph:
         if len(found) > MAX_STEPS:
             break
     entries += (link for definition in job.definitions for link in links[id(definition.node)])
-    return RequireGraph(job, tuple(found), tuple(entries), links, homes)
+    return RequireGraph(ref(job), tuple(found), tuple(entries), links, homes)
 
 
 def _resolve(job: Job, reference: Reference, home: LookupAnswer | None) -> LookupAnswer:

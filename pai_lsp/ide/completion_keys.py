@@ -51,7 +51,7 @@ def _written_names(cursor: Cursor) -> set[str]:
 
 def _fields(cursor: Cursor) -> list[Field]:
     kind_of, plugin = _context(cursor)
-    kind: SchemaKind = "definition" if cursor.job.is_catalogue else "job"
+    kind: SchemaKind = "definition" if cursor.document.is_catalogue else "job"
     found = fields(cursor.path, prerequisite_type=kind_of, plugin=plugin, kind=kind)
     if kind_of == "dockerimage":
         found = [field for field in found if not field.is_extension]
@@ -121,12 +121,12 @@ def _value_snippet(field: Field, *, is_flow: bool) -> str:
 
 def _free_names(cursor: Cursor) -> list[tuple[str, str, str]]:
     """Names that no schema lists, for mappings whose keys are names of the job: `(name, detail, value snippet)`."""
-    job, path = cursor.job, cursor.path
+    path = cursor.path
     if path in {("parameters",), ("secrets",)}:
         root = "$" + str(path[0])
         return [(name, "used, not defined yet", " $1") for name in _undefined(cursor, root)]
     if path[-1:] == ("taskRoles",) and len(path) > 1:
-        return [(role.name, "task role", f"\n{_INDENT}$1") for role in job.task_roles]
+        return [(role.name, "task role", f"\n{_INDENT}$1") for role in cursor.job.task_roles]
     if path[-1:] == ("template_variables",) and isinstance(cursor.mapping, Mapping):
         return [(name, "template variable", " $1") for name in _required_variables(cursor)]
     return []

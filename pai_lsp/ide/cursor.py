@@ -66,7 +66,7 @@ class Cursor:
 
     @property
     def job(self) -> Job:
-        """The whole job, for the names in it."""
+        """The whole job, for the names in it; of a large one it is read when it is asked for."""
         return self.document.job if self.is_part else self.local_job
 
     @property

@@ -91,6 +91,11 @@ class OpenDocument:
         is_ours = self.language == JOB_LANGUAGE or self.document.is_job or self.document.is_catalogue
         return Kind.JOB if is_ours else Kind.OTHER
 
+    def read(self) -> None:
+        """Read the text, if it is a job: the longest part of everything that comes after."""
+        if self.kind is Kind.JOB:
+            _ = self.document.syntax
+
     def check_in_parts(self) -> Iterator[None]:
         """Find part by part what `diagnostics` then tells at once."""
         if self.kind is Kind.JOB and not self.is_excluded:

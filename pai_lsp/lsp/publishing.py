@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from contextvars import Context
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,8 @@ class Publisher:
     def check_soon(self, uri: str) -> None:
         """Check the newest text of a document once all messages that have arrived are read."""
         if uri not in self._checks and not self._session.client.pulls_diagnostics:
-            self._checks[uri] = asyncio.get_running_loop().create_task(self._check(uri))
+            # In a context of its own: that of the message holds the documents as they were, for as long as any timer.
+            self._checks[uri] = Context().run(asyncio.get_running_loop().create_task, self._check(uri))
 
     def clear(self, uri: str) -> None:
         """A document was closed: nothing is shown of it any more."""
@@ -90,6 +92,7 @@ class Publisher:
     async def _check_in_parts(self, document: OpenDocument) -> list[lsp.Diagnostic] | None:
         """Check a little at a time: requests come in between, and a text that is no longer wanted is left."""
         lane, parts = self._session.lane, document.check_in_parts()
+        await lane.run(document.read, is_request=False, gives_way=True)
         while await lane.run(partial(_goes_on, parts), is_request=False):
             if self._session.documents.get(document.uri) is not document:
                 return None

@@ -26,10 +26,11 @@ MOST_THREADS = 8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Piece:
-    """Some work, and the future that waits for its result."""
+    """Some work, the future that waits for its result, and whether requests may begin beside it."""
 
     work: Callable[[], Any]
     future: asyncio.Future[Any]
+    gives_way: bool = False
 
 
 class Lane:
@@ -45,14 +46,16 @@ class Lane:
         self._idle: list[SimpleQueue[_Piece]] = []
         self._busy = 0
 
-    async def run(self, work: Callable[[], Result], *, is_request: bool) -> Result:
+    async def run(self, work: Callable[[], Result], *, is_request: bool, gives_way: bool = False) -> Result:
         """The result of `work`, done in another thread; when the caller is cancelled in time, it is not even begun.
+
+        Work that `gives_way` is not waited for by requests: they are done beside it.
 
         Raises:
             Exception: what `work` raises.
         """
         loop = asyncio.get_running_loop()
-        piece = _Piece(work, loop.create_future())
+        piece = _Piece(work, loop.create_future(), gives_way)
         (self._requests if is_request else self._checks).append(piece)
         # Not at once: of the messages that have come together, requests go before checks.
         loop.call_soon(self._begin_next)
@@ -60,7 +63,8 @@ class Lane:
         return result
 
     def _begin_next(self) -> None:
-        if self._current is not None or self._busy >= MOST_THREADS:
+        is_waited_for = self._current is not None and not (self._current.gives_way and self._requests)
+        if is_waited_for or self._busy >= MOST_THREADS:
             return
         piece = self._next_piece()
         if piece is None:

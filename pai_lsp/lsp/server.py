@@ -50,7 +50,7 @@ def main(tcp: tuple[str, int] | None = None) -> int:
     # What was imported stays; and a tree of thousands of nodes is no reason to search everything for cycles.
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
+    gc.set_threshold(200_000, 20, 50)
     # The loop must not wait long for the thread that analyses: 5 ms, Python's usual turn, is a whole small check.
     sys.setswitchinterval(0.0005)
     return asyncio.run(_serve_standard_streams() if tcp is None else _serve_connection(*tcp))
