@@ -12,6 +12,7 @@ from loopback import alone
 
 from pai_lsp.catalog import directory_source
 from pai_lsp.catalog.catalog import Catalog
+from pai_lsp.catalog.definition_text import DefinitionText, read_definition_text
 from pai_lsp.catalog.directory_source import read_directory
 from pai_lsp.catalog.lock import definition_hash
 from pai_lsp.catalog.setup import CatalogSetup, catalog_setup
@@ -214,11 +215,10 @@ def test_only_changed_files_are_read_again(folder: Path, monkeypatch: pytest.Mon
     changing = write(folder, "script.yaml", STREAM)
     before = catalog(folder)
     read: list[str] = []
-    original = directory_source.read_definition_text
 
-    def counted(path: str, text: str, **more: str) -> object:
+    def counted(path: str, text: str, *, item: str) -> DefinitionText:
         read.append(Path(path).name)
-        return original(path, text, **more)
+        return read_definition_text(path, text, item=item)
 
     monkeypatch.setattr(directory_source, "read_definition_text", counted)
     changing.write_text("name: other\ntype: data\n")
