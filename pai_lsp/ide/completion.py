@@ -9,19 +9,25 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pai_lsp.addresses import MARKETPLACE
 from pai_lsp.frozen import replace
 from pai_lsp.ide import snippets
 from pai_lsp.ide.completion_keys import complete_keys
 from pai_lsp.ide.completion_text import complete_in_text
-from pai_lsp.ide.completion_values import complete_items, complete_values
+from pai_lsp.ide.completion_values import MOST_OFFERED, complete_items, complete_values
 from pai_lsp.ide.cursor import Cursor, Spot, cursor
+from pai_lsp.ide.hidden_words import hidden_words_of, without
 from pai_lsp.ide.suggestion import Kind, Suggestion, escaped
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pai_lsp.document import Document
 
 
+# What is suggested with a value, or with the commands of a definition.
+_TELLING = frozenset({Kind.PARAMETER, Kind.REFERENCE})
 _OPENING = re.compile(r"[\[{'\"]")
 
 
@@ -40,12 +46,28 @@ def complete(document: Document, offset: int) -> list[Suggestion]:
             found = complete_items(here)
         else:
             found = complete_values(here)
+    found = _without_secrets(here, found)
     closing = _closing(document, here)
     first: dict[tuple[str, Kind], Suggestion] = {}
     for suggestion in found:
         first.setdefault((suggestion.label, suggestion.kind), suggestion)
     ordered = sorted(first.values(), key=lambda suggestion: suggestion.order)
     return [replace(_closed(suggestion, closing), order=number) for number, suggestion in enumerate(ordered)]
+
+
+def is_all(suggestions: Iterable[Suggestion]) -> bool:
+    """Whether nothing else can be suggested; of a large catalogue there is more once more is typed."""
+    return sum(one.label.startswith(f"{MARKETPLACE}://") for one in suggestions) < MOST_OFFERED
+
+
+def _without_secrets(cursor: Cursor, found: list[Suggestion]) -> list[Suggestion]:
+    """The suggestions without the secrets that stand in clear in the values and commands that they tell of."""
+    if not any(one.kind in _TELLING for one in found) or not (words := hidden_words_of(cursor.job)):
+        return found
+    return [
+        replace(one, detail=without(words, one.detail), documentation=without(words, one.documentation))
+        for one in found
+    ]
 
 
 def _closing(document: Document, cursor: Cursor) -> str:

@@ -16,6 +16,7 @@ from pai_lsp.ide.documentation import (
     plugin_documentation,
     variable_documentation,
 )
+from pai_lsp.ide.hidden_words import hidden_words, without
 from pai_lsp.ide.known_values import resources_sentence, template_value, variable_value
 from pai_lsp.ide.location import Location, locate
 from pai_lsp.lookup import LookupState
@@ -43,6 +44,11 @@ class Hover:
 
 def hover(document: Document, offset: int) -> Hover | None:
     """What stands at an offset; None where there is nothing to say."""
+    found = _found(document, offset)
+    return Hover(without(hidden_words(document), found.markdown), found.span) if found else None
+
+
+def _found(document: Document, offset: int) -> Hover | None:
     location = locate(document, offset)
     if location is not None and isinstance(location.node, Scalar) and "<%" in location.node.text:
         use = next((use for use in document.job.template_uses if use.span.start <= offset < use.span.end), None)

@@ -6,7 +6,8 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.definition import TYPED_FIELDS, Definition, name_span, scalars
-from pai_lsp.frozen import dataclass
+from pai_lsp.frozen import dataclass, replace
+from pai_lsp.ide.hidden_words import hidden_words, without
 from pai_lsp.ide.known_values import job_resources, role_resources, short
 from pai_lsp.platform import PLUGIN_PREFIX
 from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence
@@ -53,11 +54,21 @@ class OutlineItem:
 
 def outline(document: Document) -> tuple[OutlineItem, ...]:
     """What stands in the file, in the order of the text; of secrets only their names."""
-    job = document.job
+    words = hidden_words(document)
+    return tuple(_without(words, item) for item in _items(document.job)) if words else _items(document.job)
+
+
+def _items(job: Job) -> tuple[OutlineItem, ...]:
     if job.is_catalogue:
         return _ordered(_definition(definition) for definition in job.definitions)
     entries = job.root.entries if job.root else ()
     return _ordered(_section(job, entry) for entry in entries if not entry.is_merge and entry.name not in _UNTOLD)
+
+
+def _without(words: tuple[str, ...], item: OutlineItem) -> OutlineItem:
+    """An item without the secrets that stand in clear in values and commands."""
+    children = tuple(_without(words, child) for child in item.children)
+    return replace(item, name=without(words, item.name), detail=without(words, item.detail), children=children)
 
 
 def _section(job: Job, entry: Entry) -> OutlineItem:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from pai_lsp.ide.completion import complete
-from pai_lsp.ide.completion_values import MOST_OFFERED
+from pai_lsp.ide.completion import complete, is_all
 from pai_lsp.ide.rename import RenameRefused, prepare, rename
 from pai_lsp.lsp.completion_items import Offer
 from pai_lsp.lsp.convert import workspace_edit
@@ -23,7 +22,7 @@ def completion(document: OpenDocument, params: lsp.CompletionParams) -> lsp.Comp
     offset = document.places.offset(params.position)
     offer = Offer(document, offset, _asked_place(document, params.position))
     found = complete(document.document, offset)
-    return lsp.CompletionList(len(found) >= MOST_OFFERED, [offer.item(one) for one in found])
+    return lsp.CompletionList(not is_all(found), [offer.item(one) for one in found])
 
 
 def resolved_completion(document: OpenDocument, item: lsp.CompletionItem) -> lsp.CompletionItem:
