@@ -63,6 +63,16 @@ def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     assert run(capsys, "-") == (0, CONVERTED, "")
 
 
+def test_json_as_people_write_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Tabs, commas at the end, and comments of several lines."""
+    job = tmp_path / "train.json"
+    text = FORMER.replace("// trains\n", "/* trains */\n").replace("  ", "\t").replace('_Main"}]', '_Main",},]')
+    job.write_text(text.replace('"image"', '/* the\n\t * image */ "image"'), encoding="utf-8")
+    status, output, errors = run(capsys, str(job))
+    assert (status, errors) == (0, "")
+    assert output == CONVERTED.replace("  - type", "  # the\n  # image\n  - type")
+
+
 def test_a_file_that_is_there_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job, output = tmp_path / "train.json", tmp_path / "train.pai.yaml"
     job.write_text(FORMER, encoding="utf-8")

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.edits import line_end
 from pai_lsp.ide.line_edits import line_edits
-from pai_lsp.ide.refactorings.former_job import converted, is_former_job
+from pai_lsp.ide.refactorings.former_job import converted
+from pai_lsp.ide.refactorings.former_keys import is_former_job
 from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, refused
 
 if TYPE_CHECKING:

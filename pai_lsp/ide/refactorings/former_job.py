@@ -12,9 +12,18 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.expand.yaml_text import flow_value
 from pai_lsp.frozen import dataclass
 from pai_lsp.ide.refactorings.comments import comments
+from pai_lsp.ide.refactorings.former_keys import (
+    FOLDERS,
+    KEPT,
+    VARIABLE,
+    is_former,
+    named_roles,
+    notes,
+    readable,
+    text_of,
+)
 from pai_lsp.ide.refactorings.former_task_role import FormerSurroundings, task_role
 from pai_lsp.ide.refactorings.job_sections import free_name
 from pai_lsp.ide.refactorings.written_lines import (
@@ -36,42 +45,8 @@ from pai_lsp.text import apply_edits
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.syntax import Entry, Node, Syntax
 
-FORMER_KEYS = frozenset(
-    {
-        "jobName", "image", "authFile", "dataDir", "outputDir", "codeDir", "gpuType", "retryCount", "jobEnvs",
-        "killAllOnCompletedTaskNumber",
-    }
-)  # fmt: skip
-FORMER_ROLE_KEYS = frozenset(
-    {
-        "taskNumber", "cpuNumber", "memoryMB", "shmMB", "gpuNumber", "portList", "command", "minFailedTaskCount",
-        "minSucceededTaskCount",
-    }
-)  # fmt: skip
-# These are keys of today too, in another place.
-_SURE_ROLE_KEYS = FORMER_ROLE_KEYS - {"memoryMB", "shmMB"}
-_SIGNS = re.compile(r"\b(?:jobName|image|retryCount|jobEnvs|(?:task|cpu|gpu)Number|portList|command)\b")
-_KEPT = ("version", "contributor", "description")
-_KNOWN = (FORMER_KEYS - {"killAllOnCompletedTaskNumber"}).union(
-    _KEPT,
-    ("protocolVersion", "name", "type", "jobRetryCount", "prerequisites", "parameters", "secrets", "taskRoles"),
-    ("deployments", "defaults", "extras", "virtualCluster"),
-)
-_KNOWN_IN_ROLE = FORMER_ROLE_KEYS.union(
-    ("name", "instances", "completion", "taskRetryCount", "dockerImage", "prerequisites", "data", "script", "output"),
-    ("extraContainerOptions", "resourcePerInstance", "commands"),
-)
 _IMAGE = "docker_image_0"
-# The former key, the type of prerequisite it has become, how commands name that, and what the former runtime exported.
-_FOLDERS = (
-    ("codeDir", "script", "<% $script.uri %>", "PAI_CODE_DIR"),
-    ("dataDir", "data", "<% $data.uri[0] %>", "PAI_DATA_DIR"),
-    ("outputDir", "output", "<% $output.uri %>", "PAI_OUTPUT_DIR"),
-)
-_SLASHES = re.compile(r"\"(?:\\.|[^\"\\])*\"|//|#[^\n]*")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 
 
@@ -83,55 +58,27 @@ class Conversion:
     problem: str = ""
 
 
-def is_former_job(syntax: Syntax) -> bool:
-    """Whether a text is a job with keys of the first protocol; costs next to nothing for any other."""
-    if not _SIGNS.search(syntax.text):
-        return False
-    readable = _readable(syntax.text)
-    root = (syntax if readable == syntax.text else parse(readable)).root
-    return isinstance(root, Mapping) and _is_former(root)
-
-
 def converted(text: str) -> Conversion:
     """The job as YAML of protocol version 2, comments kept."""
-    readable = _readable(text)
-    syntax = parse(readable)
+    syntax = parse(readable(text))
     root = syntax.root
     if syntax.problems:
         return Conversion(None, syntax.problems[0].message)
-    if not isinstance(root, Mapping) or not _is_former(root):
+    if not isinstance(root, Mapping) or not is_former(root):
         return Conversion(None, "this is no job of protocol version 1")
-    lines = (Line(f"# {note}") for note in _notes(root))
+    lines = (Line(f"# {note}") for note in notes(root))
     written = Written((*lines, *written_mapping(_keys(root)).lines), is_collection=True)
-    return Conversion(_with_names(with_comments(written, comments(syntax), readable)))
-
-
-def _is_former(root: Mapping) -> bool:
-    roles = root.get("taskRoles")
-    items = roles.items if isinstance(roles, Sequence) else ()
-    if isinstance(roles, Mapping):
-        items = tuple(entry.value for entry in roles.effective_entries())
-    return roles is not None and (
-        any(entry.name in FORMER_KEYS for entry in root.entries)
-        or any(entry.name in _SURE_ROLE_KEYS for item in items if isinstance(item, Mapping) for entry in item.entries)
-    )
-
-
-def _readable(text: str) -> str:
-    """The text with comments as YAML has them, every character at its place."""
-    if not text.lstrip("\ufeff \t\r\n").startswith(("{", "//", "/*")):
-        return text
-    return _SLASHES.sub(lambda match: " #" if match[0] == "//" else match[0], text)
+    return Conversion(_with_names(with_comments(written, comments(syntax), syntax.text)))
 
 
 def _keys(root: Mapping) -> Iterator[tuple[str, Written, int | None]]:
     """The job's keys in the order in which people write them today, with those that have become comments."""
     yield "protocolVersion", written_scalar(2), _at(root, "protocolVersion") or root.span.start
     name = root.entry("jobName") or root.entry("name")
-    said = _NOT_IN_NAME.sub("-", _text(name)).strip("-") or "job"
+    said = _NOT_IN_NAME.sub("-", text_of(name)).strip("-") or "job"
     yield "name", written_scalar(said), name.key.span.start if name else None
     yield "type", written_scalar("job"), _at(root, "type")
-    for key in _KEPT:
+    for key in KEPT:
         if entry := root.entry(key):
             yield key, written_node(entry.value), entry.key.span.start
     yield from _retries(root)
@@ -141,7 +88,7 @@ def _keys(root: Mapping) -> Iterator[tuple[str, Written, int | None]]:
         if entry := root.entry(key):
             yield key, written_node(entry.value), entry.key.span.start
     roles = root.entry("taskRoles")
-    named = list(_roles(roles.value)) if roles else []
+    named = list(named_roles(roles.value)) if roles else []
     yield (
         "taskRoles",
         written_mapping((name, task_role(role, surroundings, len(named)), at) for name, role, at in named),
@@ -158,10 +105,6 @@ def _at(root: Mapping, key: str) -> int | None:
     return entry.key.span.start if entry else None
 
 
-def _text(entry: Entry | None) -> str:
-    return entry.value.text if entry and isinstance(entry.value, Scalar) and entry.value.value is not None else ""
-
-
 def _retries(root: Mapping) -> Iterator[tuple[str, Written, int | None]]:
     entry = root.entry("retryCount") or root.entry("jobRetryCount")
     value = entry.value.value if entry and isinstance(entry.value, Scalar) else None
@@ -172,12 +115,12 @@ def _retries(root: Mapping) -> Iterator[tuple[str, Written, int | None]]:
 def _surroundings(root: Mapping) -> FormerSurroundings:
     folders: list[tuple[str, str, str]] = []
     exports: list[str] = []
-    for key, kind, template, variable in _FOLDERS:
-        if _text(root.entry(key)):
+    for key, kind, template, variable in FOLDERS:
+        if text_of(root.entry(key)):
             folders.append((kind, _free(root, kind), f'export {variable}="{template}"'))
     environment = root.get("jobEnvs")
     for entry in environment.effective_entries() if isinstance(environment, Mapping) else ():
-        if _VARIABLE.fullmatch(entry.name) and isinstance(entry.value, Scalar):
+        if VARIABLE.fullmatch(entry.name) and isinstance(entry.value, Scalar):
             value = "" if entry.value.value is None else server_text(entry.value.value)
             exports.append(f"export {entry.name}={shlex.quote(value)}")
     is_mixed = root.entry("protocolVersion") is not None
@@ -186,9 +129,9 @@ def _surroundings(root: Mapping) -> FormerSurroundings:
 
 def _image(root: Mapping) -> tuple[str, bool]:
     """The name of the prerequisite for `image`, empty for none; and whether it has to be made."""
-    address = _text(root.entry("image"))
+    address = text_of(root.entry("image"))
     roles = root.get("taskRoles")
-    is_needed = any(role.entry("dockerImage") is None for _, role, _ in _roles(roles)) if roles else True
+    is_needed = any(role.entry("dockerImage") is None for _, role, _ in named_roles(roles)) if roles else True
     if not address or not is_needed:
         return "", False
     for item in _present(root):
@@ -213,12 +156,12 @@ def _prerequisites(root: Mapping) -> Iterator[Written]:
         lines = [
             ("type", written_scalar("dockerimage"), entry.key.span.start),
             ("name", written_scalar(name), None),
-            ("uri", written_scalar(_text(entry)), None),
+            ("uri", written_scalar(text_of(entry)), None),
         ]
         yield written_mapping(lines)
-    for key, kind, _, _ in _FOLDERS:
+    for key, kind, _, _ in FOLDERS:
         entry = root.entry(key)
-        if entry and (address := _text(entry)):
+        if entry and (address := text_of(entry)):
             uri = written_list([written_scalar(address)]) if kind == "data" else written_scalar(address)
             lines = [
                 ("type", written_scalar(kind), entry.key.span.start),
@@ -229,33 +172,15 @@ def _prerequisites(root: Mapping) -> Iterator[Written]:
         yield from map(written_node, present.items)
 
 
-def _roles(node: Node) -> Iterator[tuple[str, Mapping, int]]:
-    """The task roles with their names, each name once, and where they stand."""
-    seen: set[str] = set()
-    entries: list[tuple[str, Mapping, int]] = []
-    if isinstance(node, Mapping):
-        pairs = ((one.name, one.value, one.key.span.start) for one in node.effective_entries())
-        entries = [(name, value, at) for name, value, at in pairs if isinstance(value, Mapping)]
-    elif isinstance(node, Sequence):
-        items = [item for item in node.items if isinstance(item, Mapping)]
-        entries = [(_text(item.entry("name")), item, item.span.start) for item in items]
-    for number, (name, role, at) in enumerate(entries):
-        wanted = name or f"role{number}"
-        while converted_role_name(wanted) in seen:
-            wanted += "x"
-        seen.add(converted_role_name(wanted))
-        yield wanted, role, at
-
-
 def _defaults(root: Mapping) -> Iterator[tuple[str, Written, int | None]]:
     entry = root.entry("virtualCluster")
     present = root.entry("defaults")
-    if present is not None and isinstance(present.value, Mapping) and (entry is None or not _text(entry)):
+    if present is not None and isinstance(present.value, Mapping) and (entry is None or not text_of(entry)):
         yield "defaults", written_node(present.value), present.key.span.start
-    elif entry is not None and _text(entry):
+    elif entry is not None and text_of(entry):
         kept = present.value.effective_entries() if present and isinstance(present.value, Mapping) else ()
         rest = [(one.name, written_node(one.value), one.key.span.start) for one in kept if one.name != entry.name]
-        cluster = (entry.name, written_scalar(_text(entry)), entry.key.span.start)
+        cluster = (entry.name, written_scalar(text_of(entry)), entry.key.span.start)
         yield "defaults", written_mapping([cluster, *rest]), None
 
 
@@ -266,43 +191,12 @@ def _extras(root: Mapping, roles: list[str]) -> Iterator[tuple[str, Written, int
         (one.name, written_node(one.value), one.key.span.start) for one in kept
     ]
     kind = root.entry("gpuType")
-    if _text(kind) and kind is not None and all(one.name != "hivedScheduler" for one in kept):
-        sku = [("skuType", written_scalar(_text(kind)), None)]
+    if text_of(kind) and kind is not None and all(one.name != "hivedScheduler" for one in kept):
+        sku = [("skuType", written_scalar(text_of(kind)), None)]
         by_role = written_mapping((name, written_mapping(sku), None) for name in roles)
         entries.append(("hivedScheduler", written_mapping([("taskRoles", by_role, None)]), kind.key.span.start))
     if entries:
         yield "extras", written_mapping(entries), present.key.span.start if present else None
-
-
-def _notes(root: Mapping) -> Iterator[str]:
-    """What the job says and none of today can, one line each."""
-    retries = plain_value(root.get("retryCount"))
-    if isinstance(retries, int) and retries < 0:
-        yield f"retryCount was {retries}; today a job is tried again 0 times or more"
-    if account := _text(root.entry("authFile")):
-        yield f"authFile was {_short(account)}: write the account as 'auth' of the image, its password among 'secrets'"
-    if any(_text(root.entry(key)) for key, _, _, _ in _FOLDERS):
-        yield "HDFS is gone: its folders are only named here, nothing is copied into the container"
-    environment = root.get("jobEnvs")
-    for entry in environment.effective_entries() if isinstance(environment, Mapping) else ():
-        if not (_VARIABLE.fullmatch(entry.name) and isinstance(entry.value, Scalar)):
-            yield f"jobEnvs held {_short({entry.name: plain_value(entry.value)})}"
-    yield from _unknown(root, _KNOWN, "the job")
-    roles = root.get("taskRoles")
-    for name, role, _ in _roles(roles) if roles else ():
-        yield from _unknown(role, _KNOWN_IN_ROLE, f"'{name}'")
-
-
-def _unknown(mapping: Mapping, known: frozenset[str], owner: str) -> Iterator[str]:
-    for entry in mapping.effective_entries():
-        if entry.name not in known:
-            yield f"{owner} had {_short({entry.name: plain_value(entry.value)})}"
-
-
-def _short(value: Any) -> str:
-    written = value if isinstance(value, str) else flow_value(value).removeprefix("{").removesuffix("}")
-    line = " ".join(written.split())
-    return line if len(line) <= 80 else line[:79] + "…"
 
 
 def _with_names(text: str) -> str:
