@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 _BETWEEN_BOXES = 18
 _BESIDE_WAY = 12
-_ROUNDS = 8
+_ROUNDS = 9  # the last one forward, so that chains are straight
 
 
 def heights(order: Sequence[Sequence[int]], tall: Sequence[int], edges: Sequence[tuple[int, int]]) -> list[float]:
