@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pai_lsp.frozen import replace
 from pai_lsp.ide.line_edits import line_edits
 from pai_lsp.ide.location import locate
-from pai_lsp.ide.refactorings.refactoring import RefactoringKind, ready, together
+from pai_lsp.ide.refactorings.refactoring import (
+    CanNotRefactorError,
+    Refactoring,
+    RefactoringKind,
+    together,
+)
 from pai_lsp.rules.structure_fixes import insert_fixes
 from pai_lsp.rules.structure_places import places
 from pai_lsp.schema import fields
@@ -18,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.ide.refactorings.refactoring import Refactoring
     from pai_lsp.job import Job
     from pai_lsp.rules.skeletons import Path
     from pai_lsp.rules.structure_places import Place
@@ -37,9 +42,11 @@ def missing_keys(document: Document, span: Span) -> Iterator[Refactoring]:
     path = _wanting(found, here.path)
     count = sum(1 for place in found if place.error.path[: len(path)] == path)
     if path and count > 1:
-        yield from _offer(document, path, f"Add the {count} missing keys of '{_name(document.job, path)}'")
+        title = f"Add the {count} missing keys of '{_name(document.job, path)}'"
+        yield Refactoring(title, RefactoringKind.QUICK_FIX, partial(_edits, document, path))
     if count < len(found) or not path:
-        yield from _offer(document, (), f"Add all {len(found)} missing keys of the job")
+        title = f"Add all {len(found)} missing keys of the job"
+        yield Refactoring(title, RefactoringKind.QUICK_FIX, partial(_edits, document, ()))
 
 
 def _wanting(found: list[Place], path: Path) -> Path:
@@ -59,23 +66,31 @@ def _name(job: Job, path: Path) -> str:
     return name if isinstance(name, str) else f"{owner}[{path[-1]}]"
 
 
-def _offer(document: Document, path: Path, title: str) -> Iterator[Refactoring]:
+def _edits(document: Document, path: Path) -> tuple[TextEdit, ...]:
+    """Edits that add all missing keys at a path and below, and the docker image that a new key may name."""
     tried = document
     edits: tuple[TextEdit, ...] = ()
     for number in range(_MOST_ROUNDS):
-        added = together(tried.syntax, _additions(tried.job, path))
+        added = together(tried.syntax, _additions(tried.job, path) or _image(document, tried))
         if not added:
             break
-        after = replace(tried, text=apply_edits(tried.text, added))
-        if after.syntax.problems and not document.syntax.problems:
-            return
-        edits = added if number == 0 else line_edits(document.text, after.text)
-        tried = after
-    if edits:
-        yield ready(title, RefactoringKind.QUICK_FIX, edits)
+        tried = replace(tried, text=apply_edits(tried.text, added))
+        edits = added if number == 0 else line_edits(document.text, tried.text)
+    if not edits or (tried.syntax.problems and not document.syntax.problems):
+        raise CanNotRefactorError("nothing is known that could stand there")
+    return edits
 
 
-def _additions(job: Job, path: Path) -> Iterator[TextEdit]:
+def _image(before: Document, after: Document) -> list[TextEdit]:
+    """The edit that makes the docker image that a task role has come to name."""
+    code = "unknown-docker-image"
+    if any(one.code == code for one in before.diagnostics):
+        return []
+    found = (one for one in after.diagnostics if one.code == code)
+    return [edit for one in found for fix in one.fixes[-1:] for edit in fix.edits][:1]
+
+
+def _additions(job: Job, path: Path) -> list[TextEdit]:
     """An edit for each missing key at a path or below, those of one mapping in the schema's order."""
     by_mapping: dict[int, list[Place]] = {}
     wanted = [place for place in places(job, "missing-key") if place.error.path[: len(path)] == path]
@@ -84,12 +99,13 @@ def _additions(job: Job, path: Path) -> Iterator[TextEdit]:
     for place in first or wanted:
         if isinstance(place.node, Mapping):
             by_mapping.setdefault(id(place.node), []).append(place)
+    edits: list[TextEdit] = []
     for wanting in by_mapping.values():
         # Into an empty mapping one key goes at a time: where the next one goes depends on it.
         is_empty = isinstance(wanting[0].node, Mapping) and not wanting[0].node.entries
         for place in sorted(wanting, key=lambda one: _order(job, one))[: 1 if is_empty else None]:
-            for fix in insert_fixes(job, place)[:1]:
-                yield from fix.edits
+            edits += (edit for fix in insert_fixes(job, place)[:1] for edit in fix.edits)
+    return edits
 
 
 def _order(job: Job, place: Place) -> int:
