@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 20.0
 _PAUSE = 0.03
+_SOON = 1.0
 
 
 class Terminal:
@@ -44,6 +45,15 @@ class Terminal:
     def until_shown(self, text: str) -> None:
         """Wait until a text is on the screen."""
         self.until(lambda: text in self.screen, f"'{text}' is shown")
+
+    def shows_soon(self, text: str) -> bool:
+        """Whether a text comes on the screen within a second."""
+        end = time.monotonic() + _SOON
+        while text not in self.screen:
+            if time.monotonic() > end:
+                return False
+            time.sleep(_PAUSE)
+        return True
 
     def until_line_ends(self, text: str) -> None:
         """Wait until a line on the screen ends with a text."""
