@@ -1,0 +1,93 @@
+"""docs/editors.md: every configuration can be read and starts the server, also those that no editor runs in tests."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from importlib import import_module
+from typing import Any
+
+import pytest
+from documentation_blocks import DOCUMENTATION, marked_blocks
+
+from pai_lsp.config import FILE_NAME
+from pai_lsp.files import JOB_ENDINGS
+from pai_lsp.lsp.open_document import JOB_LANGUAGE
+
+BLOCKS = marked_blocks("editors.md")
+
+
+def told_command(editor: str) -> list[str]:
+    """The command that an editor starts."""
+    block = BLOCKS[editor]
+    if editor.startswith("neovim"):
+        return re.findall(r"'([^']+)'", only(r"cmd = \{(.*?)\}", block))
+    if editor.startswith("emacs"):
+        return re.findall(r'"([^"]+)"', only(r"\. \(([^)]*)\)", block))
+    if editor == "vim":
+        told = dict(re.findall(r"'(\w+)': '([^']*)'", block))
+        return [word.replace("%e", told["executable"]) for word in told["command"].split()]
+    if editor == "helix":
+        told = dict(re.findall(r"^(\w+) = (.*)$", block, re.MULTILINE))
+        return [json.loads(told["command"]), *json.loads(told["args"])]
+    content = json.loads(block)
+    found: dict[str, Any] = {
+        "kate": lambda: content["servers"]["yaml"]["command"],
+        "sublime": lambda: content["clients"]["pai-lsp"]["command"],
+        "zed": lambda: [content["lsp"]["yaml-language-server"]["binary"][key] for key in ("path", "arguments")],
+        "jetbrains": lambda: shlex.split(content["programArgs"]["default"]),
+    }
+    return [word for part in found[editor]() for word in ([part] if isinstance(part, str) else part)]
+
+
+def only(pattern: str, text: str) -> str:
+    """The group of the one place that a pattern is found at."""
+    (found,) = re.findall(pattern, text)
+    assert isinstance(found, str)
+    return found
+
+
+@pytest.mark.parametrize("editor", BLOCKS)
+def test_the_command_starts_the_server(editor: str) -> None:
+    assert told_command(editor) == ["pai-lsp", "server"]
+
+
+def test_the_server_starts_by_that_command() -> None:
+    body = json.dumps({"jsonrpc": "2.0", "method": "exit"}).encode()
+    ended = subprocess.run(
+        [sys.executable, "-m", "pai_lsp", "server"],
+        input=b"Content-Length: %d\r\n\r\n%b" % (len(body), body),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (1, b"")  # LSP: 1 without a shutdown before
+
+
+def test_jobs_are_told_by_our_endings_and_language() -> None:
+    template = json.loads(BLOCKS["jetbrains"])
+    mapping = template["fileTypeMappings"][0]
+    assert mapping["fileType"]["patterns"] == [f"*{ending}" for ending in JOB_ENDINGS]
+    assert mapping["languageId"] == JOB_LANGUAGE
+    for editor in ("neovim-0.11", "kate"):
+        assert FILE_NAME in BLOCKS[editor]
+    text = (DOCUMENTATION / "editors.md").read_text(encoding="utf-8")
+    assert f"`{JOB_LANGUAGE}`" in text
+    assert all(f"`*{ending}`" in text for ending in JOB_ENDINGS)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib came with Python 3.11")
+def test_helix_can_read_its_languages() -> None:
+    languages = import_module("tomllib").loads(BLOCKS["helix"])
+    assert languages["language"][0]["name"] == "yaml"
+    assert set(languages["language-server"]) < set(languages["language"][0]["language-servers"])
+
+
+def test_every_editor_of_the_first_page_has_a_section() -> None:
+    text = (DOCUMENTATION / "editors.md").read_text(encoding="utf-8")
+    first_page = (DOCUMENTATION / "index.md").read_text(encoding="utf-8")
+    for editor in only(r"\[Editors\]\(editors.md\)\*\*: (.*)", first_page).split(", "):
+        assert f"\n## {editor}" in text
