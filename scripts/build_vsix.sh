@@ -38,7 +38,8 @@ if [ -n "$wheelhouse" ]; then
   variant=-$("$python" -c 'import sys, sysconfig; print("%s-py%d%d" % (sysconfig.get_platform(), *sys.version_info[:2]))')
 fi
 
-node vscode-extension/scripts/stage.mjs "$stage/extension" "$stage"/pai_lsp-*.whl $wheelhouse
+"$python" -m pai_lsp rules --format json >"$stage/rules.json"
+node vscode-extension/scripts/stage.mjs "$stage/extension" "$stage"/pai_lsp-*.whl "$stage/rules.json" $wheelhouse
 version=$(node -p 'require("./vscode-extension/package.json").version')
 target=$(realpath "$into")/openpai-jobs-$version$variant.vsix
 vsce=$PWD/vscode-extension/node_modules/@vscode/vsce/vsce

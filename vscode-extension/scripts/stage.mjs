@@ -1,5 +1,6 @@
-// Puts together exactly what goes into the .vsix: node stage.mjs FOLDER WHEEL [WHEELHOUSE]
+// Puts together exactly what goes into the .vsix: node stage.mjs FOLDER WHEEL RULES [WHEELHOUSE]
 //
+// RULES is what `pai-lsp rules --format json` prints: the settings offer the codes of the rules with what they say.
 // The folder is written anew, so that nothing gets in that is not named here.
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
@@ -14,9 +15,9 @@ const PICTURES_ADDRESS = "https://pai-lsp.readthedocs.io/en/latest/images/vscode
 /** Of no use to who runs the extension. */
 const KEYS_LEFT_OUT = ["scripts", "devDependencies", "private"];
 
-const [stage, wheel, wheelhouse] = process.argv.slice(2);
-if (!stage || !wheel) {
-  console.error("usage: stage.mjs FOLDER WHEEL [WHEELHOUSE]");
+const [stage, wheel, rules, wheelhouse] = process.argv.slice(2);
+if (!stage || !wheel || !rules) {
+  console.error("usage: stage.mjs FOLDER WHEEL RULES [WHEELHOUSE]");
   process.exit(2);
 }
 
@@ -25,6 +26,7 @@ fs.mkdirSync(path.join(stage, "server"), { recursive: true });
 
 const manifest = JSON.parse(fs.readFileSync(path.join(HOME, "package.json"), "utf8"));
 refuseOtherVersion(manifest.version);
+offerRules(manifest, JSON.parse(fs.readFileSync(rules, "utf8")));
 for (const key of KEYS_LEFT_OUT) {
   delete manifest[key];
 }
@@ -46,6 +48,18 @@ if (wheelhouse) {
 }
 const bundle = [path.join(HOME, "scripts/bundle.mjs"), "extension", path.resolve(stage, "dist/extension.js")];
 execFileSync(process.execPath, bundle, { stdio: "inherit" });
+
+/** The setting `openpai.rules` has a property for every rule. */
+function offerRules({ contributes }, known) {
+  const setting = contributes.configuration.flatMap(({ properties }) => properties["openpai.rules"] ?? [])[0];
+  const { enum: severities } = setting.additionalProperties;
+  setting.properties = Object.fromEntries(
+    known.map(({ code, severity, summary, url }) => [
+      code,
+      { enum: severities, markdownDescription: `${summary} Usually: ${severity}. [More](${url})` },
+    ]),
+  );
+}
 
 function copy(from, to) {
   fs.cpSync(from, path.join(stage, to), { recursive: true });

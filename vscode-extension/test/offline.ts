@@ -1,7 +1,7 @@
 /** Makes a private environment from what a folder carries, without downloads: offline.js BUNDLE STORAGE PYTHON. */
 
 import { strict as assert } from "node:assert";
-import { bundleIn, makePrivateServer, privateServer } from "../src/server/privateEnvironment";
+import { bundleIn, makePrivateServer, privateServer, pythonFor } from "../src/server/privateEnvironment";
 import { runProgram } from "../src/server/runProgram";
 
 async function main([folder = "", storage = "", python = ""]: readonly string[]): Promise<void> {
@@ -11,7 +11,7 @@ async function main([folder = "", storage = "", python = ""]: readonly string[])
   const made = await makePrivateServer({
     bundle,
     storage,
-    interpreters: [{ path: python, origin: "the test" }],
+    python: await pythonFor(bundle, [{ path: python, origin: "the test" }], false),
     mayDownload: false,
     signal: new AbortController().signal,
     onStep: () => undefined,

@@ -127,12 +127,18 @@ test("an untrusted folder", async (context) => {
     await workbench.picture(page, "restricted");
   });
 
+  await step("its marketplace is not asked, even when the user wants it", async () => {
+    await workbench.run(page, "OpenPAI: Refresh Marketplace");
+    await page.locator(".notification-toast", { hasText: "the marketplace is untrusted" }).waitFor();
+    await workbench.dismiss(page);
+  });
+
   await step("nothing of the folder was run, and nothing was asked", async () => {
     const details = page.locator(".statusbar-item", {
       hasText: "OpenPAI: ready",
     });
     const said = await details.locator("a").getAttribute("aria-label");
-    assert.match(said, /the extension's own environment\s+restricted mode: no network/);
+    assert.match(said, /the extension's own environment\s+restricted mode: no network\s+marketplace untrusted/);
     assert.deepEqual(fs.readdirSync(traces), ["evil"]);
     assert.deepEqual(asked, []);
   });

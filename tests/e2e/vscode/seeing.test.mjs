@@ -112,6 +112,26 @@ scene("a job with a mistake is not expanded, and it is said why", async () => {
   await workbench.dismiss(page);
 });
 
+scene("the walkthrough leads through four steps, each with its picture", async () => {
+  await workbench.run(page, "Welcome: Open Walkthrough...");
+  await page.locator(".quick-input-list .monaco-list-row", { hasText: "Write an OpenPAI job" }).waitFor();
+  await page.keyboard.type("OpenPAI");
+  await workbench.chosen(page, "Write an OpenPAI job").waitFor();
+  await page.keyboard.press("Enter");
+  const steps = page.locator(".getting-started-step");
+  await steps.nth(3).waitFor();
+  assert.equal(await steps.count(), 4);
+  for (let number = 0; number < 4; number++) {
+    await steps.nth(number).click();
+    await page.waitForFunction(() => {
+      const picture = document.querySelector(".getting-started-media img");
+      return picture?.complete && picture.naturalWidth > 600;
+    });
+  }
+  await workbench.picture(page, "walkthrough");
+  await workbench.run(page, "View: Close All Editors");
+});
+
 scene("a new job begins with a template", async () => {
   await workbench.run(page, "OpenPAI: New Job from Template...");
   const offered = page.locator(".quick-input-list .monaco-list-row");

@@ -21,8 +21,12 @@ export async function statusSays(page, text, timeout = 60_000) {
 
 /** Run a command by its title, as a person finds it. */
 export async function run(page, title) {
-  await page.keyboard.press("F1");
   const box = page.locator(".quick-input-widget input");
+  // What had the focus may have gone a moment ago, and taken the first key with it.
+  for (let tries = 0; tries < 5 && !(await box.isVisible()); tries++) {
+    await page.keyboard.press("F1");
+    await box.waitFor({ timeout: 3000 }).catch(() => undefined);
+  }
   await box.waitFor();
   await box.fill(`>${title}`);
   await chosen(page, title).waitFor();

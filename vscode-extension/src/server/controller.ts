@@ -1,22 +1,18 @@
 /**
- * Finds a server, starts it, and starts it again when it ends.
+ * Starts the server, and starts it again when it ends.
  *
  * All of this happens one after the other: a restart waits for a start that is under way.
  */
 
-import * as os from "node:os";
-import * as path from "node:path";
 import * as vscode from "vscode";
 import type { ExecuteCommandSignature, LanguageClient } from "vscode-languageclient/node";
 import { Connection } from "./connection";
-import { configuredLaunch, expanded, installedLaunches, type Surroundings, WrongSetting } from "./launch";
-import { bundleIn, makePrivateServer, privateServer } from "./privateEnvironment";
-import { interpretersOnPath } from "./python";
+import { existingServer, findOrMakeServer, folderToRunIn } from "./discovery";
+import { WrongSetting } from "./launch";
 import { restartsAfterCrash } from "./restartBudget";
-import { checkedServer, firstUsable, type Server, Unusable } from "./selection";
+import { Unusable } from "./selection";
 import { SetupFailure } from "./setupFailure";
 import { type MarketplaceStatus, NO_MARKETPLACE, type State } from "./state";
-import { chosenInterpreters, surroundings } from "./surroundings";
 
 export type ExecuteCommand = (command: string, words: unknown[], next: ExecuteCommandSignature) => unknown;
 
@@ -86,7 +82,8 @@ export class Controller implements vscode.Disposable {
       return Promise.resolve();
     }
     return this.inTurn(async () => {
-      const server = await this.found(new AbortController().signal).catch(() => undefined);
+      const { context, output } = this;
+      const server = await existingServer({ context, output }).catch(() => undefined);
       if (server !== undefined && server.launch.program !== this.connection?.server.launch.program) {
         await this.end();
         await this.begin();
@@ -109,14 +106,16 @@ export class Controller implements vscode.Disposable {
   private async begin(): Promise<void> {
     this.become({ kind: "starting", message: "looking for the server" });
     try {
-      const server = await this.serverWithProgress();
+      const { context, output } = this;
+      const onStep = (message: string) => this.become({ kind: "starting", message });
+      const server = await findOrMakeServer({ context, output, onStep });
       this.output.info(`pai-lsp ${server.version}, from ${server.launch.origin}: ${server.launch.program}`);
       this.marketplaces = NO_MARKETPLACE;
       this.become({ kind: "starting", message: `starting pai-lsp ${server.version}` });
       const connection = new Connection({
         server,
         output: this.output,
-        folder: this.folder(),
+        folder: folderToRunIn(),
         executeCommand: this.executeCommand,
         onEnd: (how) => this.ended(connection, how),
         onMarketplace: (status) => {
@@ -154,6 +153,7 @@ export class Controller implements vscode.Disposable {
     this.output.warn(`the server has ${how}`);
     const restarts = restartsAfterCrash(this.restarts, Date.now());
     if (restarts === undefined) {
+      void connection.stop();
       this.refused(new Error(`the server has ended again and again (the last time it has ${how})`));
       return;
     }
@@ -162,88 +162,6 @@ export class Controller implements vscode.Disposable {
       await connection.stop();
       await this.begin();
     });
-  }
-
-  /** The setup of a private environment takes a while: it shows what it does and can be stopped. */
-  private async serverWithProgress(): Promise<Server> {
-    const stop = new AbortController();
-    return this.found(stop.signal, (work) =>
-      vscode.window.withProgress(
-        { location: vscode.ProgressLocation.Notification, title: "OpenPAI", cancellable: true },
-        (progress, token) => {
-          token.onCancellationRequested(() => stop.abort());
-          return work((message) => {
-            progress.report({ message });
-            this.become({ kind: "starting", message });
-          });
-        },
-      ),
-    );
-  }
-
-  private async found(
-    signal: AbortSignal,
-    setUp?: (work: (onStep: (step: string) => void) => Promise<Server>) => Thenable<Server>,
-  ): Promise<Server> {
-    const around = surroundings();
-    const isTrusted = vscode.workspace.isTrusted;
-    const setting = vscode.workspace.getConfiguration("openpai.server").inspect<unknown>("command");
-    // VS Code leaves out a restricted folder's own value; only the user's is asked for here all the same.
-    const written = isTrusted ? this.setting("command") : setting?.globalValue;
-    const configured = configuredLaunch(written, around);
-    if (configured !== undefined) {
-      return checkedServer(configured, this.folder());
-    }
-    const tell = (text: string) => this.output.warn(text);
-    const chosen = isTrusted ? await chosenInterpreters(around, tell) : [];
-    if (isTrusted) {
-      const installed = await firstUsable(installedLaunches(chosen, around), this.folder(), tell);
-      if (installed !== undefined) {
-        return installed;
-      }
-    }
-    const bundle = await bundleIn(this.context.asAbsolutePath("server"));
-    if (bundle === undefined) {
-      throw new Unusable("no 'pai-lsp' was found: install it, or name it in 'openpai.server.command'");
-    }
-    const storage = path.join(this.context.globalStorageUri.fsPath, "server");
-    const made = await privateServer(bundle, storage);
-    if (made !== undefined) {
-      return checkedServer(made, storage);
-    }
-    if (setUp === undefined) {
-      throw new Unusable("there is no server yet");
-    }
-    return setUp(async (onStep) => {
-      const launch = await makePrivateServer({
-        bundle,
-        storage,
-        interpreters: [...this.namedPython(around), ...chosen, ...interpretersOnPath(around)],
-        mayDownload: isTrusted,
-        signal,
-        onStep,
-        onText: (text) => this.output.append(text),
-      });
-      return checkedServer(launch, storage);
-    });
-  }
-
-  private namedPython(around: Surroundings) {
-    const setting = vscode.workspace.getConfiguration("openpai.server").inspect<unknown>("python");
-    const named = vscode.workspace.isTrusted ? this.setting("python") : setting?.globalValue;
-    return typeof named === "string" && named !== ""
-      ? [{ path: expanded(named, around), origin: "the setting 'openpai.server.python'" }]
-      : [];
-  }
-
-  private setting(name: string): unknown {
-    return vscode.workspace.getConfiguration("openpai.server").get<unknown>(name);
-  }
-
-  /** An untrusted folder is no place to start programs in: they might look for something there. */
-  private folder(): string {
-    const { folder } = surroundings();
-    return vscode.workspace.isTrusted && folder !== undefined ? folder : os.homedir();
   }
 
   private refused(error: unknown): void {

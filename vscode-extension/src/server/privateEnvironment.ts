@@ -9,7 +9,7 @@ import { createHash, randomUUID } from "node:crypto";
 import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import type { Interpreter, Launch } from "./launch";
-import { suitablePython } from "./python";
+import { type Python, suitablePython } from "./python";
 import { type Ended, runProgram } from "./runProgram";
 import { environmentFailure, installFailure, SetupFailure } from "./setupFailure";
 
@@ -25,7 +25,7 @@ export interface SetupOptions {
   readonly bundle: Bundle;
   /** The folder under which the environments lie. */
   readonly storage: string;
-  readonly interpreters: readonly Interpreter[];
+  readonly python: Python;
   readonly mayDownload: boolean;
   readonly signal: AbortSignal;
   /** Gets what is being done, in words for the user. */
@@ -65,20 +65,32 @@ export async function privateServer(bundle: Bundle, storage: string): Promise<La
 }
 
 /**
+ * The Python of which an environment can be made, the first that is new enough.
+ *
+ * @throws SetupFailure when there is none, or when no environment may be made.
+ */
+export async function pythonFor(
+  bundle: Bundle,
+  interpreters: readonly Interpreter[],
+  mayDownload: boolean,
+): Promise<Python> {
+  if (bundle.wheelhouse === undefined && !mayDownload) {
+    throw new SetupFailure("not-allowed", "the server is not set up yet, and an untrusted folder allows no download");
+  }
+  const python = await suitablePython(interpreters);
+  if (python instanceof SetupFailure) {
+    throw python;
+  }
+  return python;
+}
+
+/**
  * Make an environment from the bundle and return its server.
  *
  * @throws SetupFailure with what is missing.
  */
 export async function makePrivateServer(options: SetupOptions): Promise<Launch> {
-  const { bundle, storage, signal } = options;
-  if (bundle.wheelhouse === undefined && !options.mayDownload) {
-    throw new SetupFailure("not-allowed", "the server is not set up yet, and an untrusted folder allows no download");
-  }
-  options.onStep("looking for Python");
-  const python = await suitablePython(options.interpreters);
-  if (python instanceof SetupFailure) {
-    throw python;
-  }
+  const { bundle, storage, signal, python } = options;
   await fs.mkdir(storage, { recursive: true });
   await removeForgotten(storage);
   const folder = path.join(storage, `environment-${randomUUID()}`);

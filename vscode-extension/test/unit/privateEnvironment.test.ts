@@ -3,7 +3,14 @@ import * as fs from "node:fs";
 import * as os from "node:os";
 import * as path from "node:path";
 import { test } from "node:test";
-import { bundleIn, makePrivateServer, privateServer, type SetupOptions } from "../../src/server/privateEnvironment";
+import {
+  bundleIn,
+  makePrivateServer,
+  privateServer,
+  pythonFor,
+  type SetupOptions,
+} from "../../src/server/privateEnvironment";
+import type { Interpreter, Launch } from "../../src/server/launch";
 import { SetupFailure } from "../../src/server/setupFailure";
 
 /** What a Python of these tests does: shell lines for its version, for `-m venv FOLDER`, and for its pip. */
@@ -37,7 +44,11 @@ function python(place: string, { version = "3.12.1", venv = "", pip = "" }: Scri
   return program;
 }
 
-async function options(script: Script, more: Partial<SetupOptions> = {}): Promise<SetupOptions> {
+interface Setup extends Omit<SetupOptions, "python"> {
+  readonly interpreters: readonly Interpreter[];
+}
+
+async function options(script: Script, more: Partial<Setup> = {}): Promise<Setup> {
   const place = folder();
   fs.writeFileSync(path.join(place, "pai_lsp-0.1.0-py3-none-any.whl"), "a wheel");
   const bundle = await bundleIn(place);
@@ -54,9 +65,14 @@ async function options(script: Script, more: Partial<SetupOptions> = {}): Promis
   };
 }
 
-async function failureOf(setup: SetupOptions): Promise<string> {
+async function made(setup: Setup): Promise<Launch> {
+  const python = await pythonFor(setup.bundle, setup.interpreters, setup.mayDownload);
+  return makePrivateServer({ ...setup, python });
+}
+
+async function failureOf(setup: Setup): Promise<string> {
   try {
-    return `it made ${(await makePrivateServer(setup)).program}`;
+    return `it made ${(await made(setup)).program}`;
   } catch (error) {
     return error instanceof SetupFailure ? error.kind : String(error);
   }
@@ -65,17 +81,17 @@ async function failureOf(setup: SetupOptions): Promise<string> {
 test("an environment is made once, and again for another wheel", { skip: !isPosix }, async () => {
   const setup = await options({});
   assert.equal(await privateServer(setup.bundle, setup.storage), undefined);
-  const made = await makePrivateServer(setup);
-  assert.deepEqual(made.words, ["-I", "-m", "pai_lsp"]);
-  assert.deepEqual(await privateServer(setup.bundle, setup.storage), made);
+  const server = await made(setup);
+  assert.deepEqual(server.words, ["-I", "-m", "pai_lsp"]);
+  assert.deepEqual(await privateServer(setup.bundle, setup.storage), server);
   fs.writeFileSync(setup.bundle.wheel, "a newer wheel");
   assert.equal(await privateServer(setup.bundle, setup.storage), undefined);
 });
 
 test("an environment whose Python is gone is not used", { skip: !isPosix }, async () => {
   const setup = await options({});
-  const made = await makePrivateServer(setup);
-  fs.rmSync(made.program);
+  const server = await made(setup);
+  fs.rmSync(server.program);
   assert.equal(await privateServer(setup.bundle, setup.storage), undefined);
 });
 
@@ -117,7 +133,7 @@ test(
   async () => {
     const setup = await options({ pip: `case "$*" in *--no-index*) exit 1 ;; esac` });
     const bundle = { ...setup.bundle, wheelhouse: "/carried" };
-    await makePrivateServer({ ...setup, bundle });
+    await made({ ...setup, bundle });
     const calls = fs.readFileSync(path.join(path.dirname(setup.storage), "calls"), "utf8").split("\n");
     const pip = calls
       .filter((call) => call.includes("-m pip"))
@@ -138,7 +154,7 @@ test("environments that nobody has used for long are taken away", { skip: !isPos
     const time = Date.now() / 1000 - days * 24 * 60 * 60;
     fs.utimesSync(place, time, time);
   }
-  await makePrivateServer(setup);
+  await made(setup);
   const left = fs.readdirSync(setup.storage);
   assert.ok(!left.includes("environment-old"));
   assert.ok(left.includes("environment-new"));
