@@ -18,15 +18,8 @@ command -v node >/dev/null && command -v npm >/dev/null || lacking "Node.js 20 o
 
 # Debian's package is the browser; Playwright's own download is not needed.
 find_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
-if ! find_chromium >/dev/null; then
-  echo "installing Chromium"
-  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
-    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core; } \
-      >/dev/null || lacking "Chromium; 'apt-get install chromium' has failed"
-  else
-    lacking "Chromium; install it, for example with 'sudo apt-get install chromium'"
-  fi
-fi
+fonts=/usr/share/fonts/truetype/dejavu
+find_chromium >/dev/null || scripts/apt_packages.sh "the tests in VS Code" chromium=chromium $fonts=fonts-dejavu-core || exit
 
 scripts/code_server.sh .venvs/code-server || lacking "code-server from the npm registry"
 scripts/npm_packages.sh vscode-extension || lacking "the packages of the extension from the npm registry"
@@ -58,9 +51,19 @@ elif [ $# -eq 0 ]; then
   (cd vscode-extension && node --test --test-reporter=dot ../build/vscode-unit-tests)
   set -- tests/e2e/vscode/*.test.mjs
 fi
+# The package is built and tried meanwhile; editors are driven one at a time, each needs a whole machine's attention.
+editors=() others=()
+for test in "$@"; do
+  case $test in *package.test.mjs) others+=("$test") ;; *) editors+=("$test") ;; esac
+done
+status=0
 echo "-- the extension in VS Code"
-# One editor at a time: each needs a whole machine's attention.
-timeout 280 node --test --test-concurrency=1 --test-reporter=spec "$@"
+run=(timeout 280 node --test --test-concurrency=1 --test-reporter=spec)
+[ ${#others[@]} -eq 0 ] || "${run[@]}" "${others[@]}" >build/e2e-package.log 2>&1 &
+[ ${#editors[@]} -eq 0 ] || "${run[@]}" "${editors[@]}" || status=$?
+wait $! || status=$?
+[ ${#others[@]} -eq 0 ] || { echo "-- the package"; cat build/e2e-package.log; }
+[ $status -eq 0 ] || exit $status
 
 if [ -n "$update" ]; then
   node tests/e2e/vscode/updatePictures.mjs "$E2E_SCREENSHOTS" docs/images/vscode

@@ -129,7 +129,7 @@ scene("the walkthrough leads through four steps, each with its picture", async (
     });
   }
   await workbench.picture(page, "walkthrough");
-  await workbench.run(page, "View: Close All Editors");
+  await workbench.close(page, "Walkthrough: OpenPAI Jobs");
 });
 
 scene("a new job begins with a template", async () => {
