@@ -4,9 +4,13 @@ import * as vscode from "vscode";
 import { NoAnswer } from "./ask";
 import { mayBeOurs } from "./documents";
 
+/** This is asked at every keystroke, also in YAML that is not ours and may be long. */
+const LINES_LOOKED_AT = 2000;
+
 /** Whether a document may be a job or another file of ours. */
 export function isOurs(document: vscode.TextDocument): boolean {
-  return mayBeOurs(document.languageId, document.fileName, () => document.getText());
+  const beginning = new vscode.Range(0, 0, LINES_LOOKED_AT, 0);
+  return mayBeOurs(document.languageId, document.fileName, () => document.getText(beginning));
 }
 
 /**

@@ -9,11 +9,9 @@ export const CONFIGURATION_FILE = ".pai-lsp.yaml";
 /** The keys that only OpenPAI's jobs and definitions begin a line with. */
 const SIGNS = /^[ \t-]*["']?(?:protocolVersion|taskRoles|prerequisites|callbacks)["']?[ \t]*:/m;
 
-/** As much of a text is looked at, in characters: a job's own keys stand near its beginning. */
-const LOOKED_AT = 100_000;
-
 /**
- * Whether a document may be OpenPAI's, so that it is worth to start the server and to ask it.
+ * Whether a document may be OpenPAI's, so that it is worth to start the server and to ask it. `text` gives the beginning
+ * of the document, where a job's own keys stand.
  *
  * This only keeps the server away from folders of other YAML; what a document is, the server says.
  */
@@ -22,5 +20,5 @@ export function mayBeOurs(language: string, fileName: string, text: () => string
     return true;
   }
   const name = fileName.split(/[\\/]/).at(-1);
-  return name === CONFIGURATION_FILE || (language === "yaml" && SIGNS.test(text().slice(0, LOOKED_AT)));
+  return name === CONFIGURATION_FILE || (language === "yaml" && SIGNS.test(text()));
 }
