@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 _PAUSE = 0.03
 _SOON = 1.0
 
