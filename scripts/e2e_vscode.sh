@@ -58,7 +58,7 @@ for test in "$@"; do
 done
 status=0
 echo "-- the extension in VS Code"
-run=(timeout 280 node --test --test-concurrency=1 --test-reporter=spec)
+run=(timeout 900 node --test --test-concurrency=1 --test-reporter=spec)
 [ ${#others[@]} -eq 0 ] || "${run[@]}" "${others[@]}" >build/e2e-package.log 2>&1 &
 [ ${#editors[@]} -eq 0 ] || "${run[@]}" "${editors[@]}" || status=$?
 wait $! || status=$?
