@@ -65,20 +65,25 @@ class Occurrence:
     is_converted: bool = False
 
 
-def occurrences(job: Job) -> tuple[Occurrence, ...]:
-    """Every place of every name in the job, in the order of the text; a place comes once."""
+ALL_KINDS = frozenset(SymbolKind)
+
+
+def occurrences(job: Job, kinds: frozenset[SymbolKind] = ALL_KINDS) -> tuple[Occurrence, ...]:
+    """Every place of every name of those kinds in the job, in the order of the text; a place comes once."""
     found = {
         (occurrence.span, occurrence.symbol.kind): occurrence
-        for gather in (
-            _prerequisites,
-            _values,
-            _task_roles,
-            _deployments,
-            _ports_and_variables,
-            _template_variables,
-            _anchors,
+        for gathered, gather in (
+            ({SymbolKind.PREREQUISITE}, _prerequisites),
+            ({SymbolKind.PARAMETER, SymbolKind.SECRET}, _values),
+            ({SymbolKind.TASK_ROLE}, _task_roles),
+            ({SymbolKind.DEPLOYMENT}, _deployments),
+            ({SymbolKind.PORT, SymbolKind.TASK_ROLE}, _ports_and_variables),
+            ({SymbolKind.TEMPLATE_VARIABLE}, _template_variables),
+            ({SymbolKind.ANCHOR}, _anchors),
         )
+        if not kinds.isdisjoint(gathered)
         for occurrence in gather(job)
+        if occurrence.symbol.kind in kinds
     }
     return tuple(sorted(found.values(), key=lambda occurrence: (occurrence.span, occurrence.symbol.kind.value)))
 
@@ -113,7 +118,10 @@ def _values(job: Job) -> Iterator[Occurrence]:
     roots = {"$parameters": SymbolKind.PARAMETER, "$secrets": SymbolKind.SECRET}
     for use in job.template_uses:
         steps = use.tag.steps
-        if len(steps) > 1 and steps[0].name in roots and use.place is not TemplatePlace.LITERAL:
+        if len(steps) < 2 or steps[0].name not in roots or use.place is TemplatePlace.LITERAL:
+            continue
+        # A tag without an end in its own command runs into the next ones: what it holds then is no name.
+        if "\n" not in str(steps[1].name):
             yield Occurrence(Symbol(roots[str(steps[0].name)], str(steps[1].name)), use.step_span(1))
 
 

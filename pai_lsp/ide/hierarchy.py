@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import TYPED_FIELDS
 from pai_lsp.frozen import dataclass
-from pai_lsp.symbols import SymbolKind, occurrence_at
+from pai_lsp.ide.names import name_at
+from pai_lsp.symbols import SymbolKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -47,7 +48,7 @@ class Call:
 
 def members_at(document: Document, offset: int) -> list[Member]:
     """The task role or the prerequisites of the name at a cursor."""
-    here = occurrence_at(document.occurrences, offset)
+    here = name_at(document, offset)
     if here is None:
         return []
     job, name = document.job, here.symbol.name

@@ -19,10 +19,11 @@ from pai_lsp.ide.documentation import (
 from pai_lsp.ide.hidden_words import hidden_words, without
 from pai_lsp.ide.known_values import resources_sentence, template_value, variable_value
 from pai_lsp.ide.location import Location, locate
+from pai_lsp.ide.names import name_at, places_of
 from pai_lsp.lookup import LookupState
 from pai_lsp.platform import PLUGIN_PREFIX, environment_variable, events, exit_codes, plugins
 from pai_lsp.schema import field
-from pai_lsp.symbols import Occurrence, SymbolKind, occurrence_at
+from pai_lsp.symbols import Occurrence, SymbolKind
 from pai_lsp.syntax import Mapping, Scalar
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _found(document: Document, offset: int) -> Hover | None:
         use = next((use for use in document.job.template_uses if use.span.start <= offset < use.span.end), None)
         if use is not None:
             return Hover(_template(document, use), use.span)
-    here = occurrence_at(document.occurrences, offset)
+    here = name_at(document, offset)
     if location is None:
         return None
     if isinstance(location.node, Scalar) and not location.is_key:
@@ -100,8 +101,7 @@ def _in_text(document: Document, location: Location, offset: int) -> Hover | Non
 def _symbol(document: Document, here: Occurrence, location: Location) -> str:
     """A name: what it stands for, and how often it is used."""
     job, symbol = document.job, here.symbol
-    places = [one for one in document.occurrences if one.symbol == symbol]
-    uses = sum(not one.is_definition for one in places)
+    uses = sum(not one.is_definition for one in places_of(document, symbol))
     used = f"_used {uses} time{'' if uses == 1 else 's'} in this file_"
     if symbol.kind is SymbolKind.PREREQUISITE:
         definition = _meant(document, here, location)

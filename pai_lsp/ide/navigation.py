@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.frozen import dataclass
 from pai_lsp.ide.location import locate
+from pai_lsp.ide.names import name_at, places_of
 from pai_lsp.lookup import LookupState
-from pai_lsp.symbols import Occurrence, occurrence_at
 from pai_lsp.syntax import Scalar
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.document import Document
     from pai_lsp.job import Job
+    from pai_lsp.symbols import Occurrence
     from pai_lsp.template_uses import TemplateUse
     from pai_lsp.text import Span
 
@@ -34,12 +35,12 @@ class Target:
 
 def definitions(document: Document, offset: int) -> list[Target]:
     """Where the name at a cursor is defined."""
-    here = occurrence_at(document.occurrences, offset)
+    here = name_at(document, offset)
     if here is not None:
         return [
             Target(one.span, _whole(document, one.span), here.span)
-            for one in document.occurrences
-            if one.symbol == here.symbol and one.is_definition
+            for one in places_of(document, here.symbol)
+            if one.is_definition
         ]
     use = next((use for use in document.job.template_uses if use.content_span.touches(offset)), None)
     if use is not None:
@@ -49,20 +50,16 @@ def definitions(document: Document, offset: int) -> list[Target]:
 
 def references(document: Document, offset: int, *, with_definition: bool = True) -> list[Span]:
     """Every place of the name at a cursor."""
-    here = occurrence_at(document.occurrences, offset)
+    here = name_at(document, offset)
     if here is None:
         return []
-    return [
-        one.span
-        for one in document.occurrences
-        if one.symbol == here.symbol and (with_definition or not one.is_definition)
-    ]
+    return [one.span for one in places_of(document, here.symbol) if with_definition or not one.is_definition]
 
 
 def highlights(document: Document, offset: int) -> list[Occurrence]:
     """The places of the name at a cursor; the definition among them is the one that is written to."""
-    here = occurrence_at(document.occurrences, offset)
-    return [one for one in document.occurrences if here is not None and one.symbol == here.symbol]
+    here = name_at(document, offset)
+    return places_of(document, here.symbol) if here is not None else []
 
 
 def _whole(document: Document, span: Span) -> Span:

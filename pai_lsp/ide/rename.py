@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.frozen import dataclass
+from pai_lsp.ide.names import name_at, places_of
 from pai_lsp.ide.suggestion import written_scalar
 from pai_lsp.platform import converted_role_name
-from pai_lsp.symbols import Symbol, SymbolKind, occurrence_at
+from pai_lsp.symbols import Symbol, SymbolKind
 from pai_lsp.syntax import Style
 from pai_lsp.text import Span, TextEdit
 
@@ -46,8 +47,8 @@ class Renamable:
 
 def prepare(document: Document, offset: int) -> Renamable | None:
     """The name that a rename at the cursor would change; None where there is none, or nothing here defines it."""
-    here = occurrence_at(document.occurrences, offset)
-    if here is None or not any(one.is_definition and one.symbol == here.symbol for one in document.occurrences):
+    here = name_at(document, offset)
+    if here is None or not any(one.is_definition for one in places_of(document, here.symbol)):
         return None
     return Renamable(here.span, document.text[here.span.start : here.span.end])
 
@@ -58,7 +59,7 @@ def rename(document: Document, offset: int, new_name: str) -> tuple[TextEdit, ..
     Raises:
         RenameRefused: where there is nothing to rename, the name has a wrong form, or something else has it.
     """
-    here = occurrence_at(document.occurrences, offset)
+    here = name_at(document, offset)
     if here is None or prepare(document, offset) is None:
         raise RenameRefused("there is no name here that this file defines")
     symbol = here.symbol
