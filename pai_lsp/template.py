@@ -235,15 +235,6 @@ def tags_without_dollar(text: str) -> tuple[Tag, ...]:
     return tuple(found)
 
 
-def runtime_lookup_steps(content: str) -> list[str | int]:
-    """How the runtime splits `$data.uri[0]`, the `$` taken off: by dots, then by bracketed numbers."""
-    steps: list[str | int] = []
-    for part in content.removeprefix("$").strip().split("."):
-        name, *indexes = re.split(r"\[\s*([0-9]+)\s*\]", part)
-        steps += [name, *(_index(index) for index in indexes if index.isdigit())]
-    return steps
-
-
 def _behind_space(text: str, at: int) -> int:
     while at < len(text) and text[at].isspace():
         at += 1
