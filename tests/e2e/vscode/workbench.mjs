@@ -115,16 +115,33 @@ export async function textOf(locator) {
   return lines.join("\n").replaceAll("\u00a0", " ").replaceAll("\u200c", "");
 }
 
-/** Put the cursor behind the first occurrence of a text in the active file. */
+/** Put the cursor behind an occurrence of a text in the active file; every step is seen to be done before the next. */
 export async function cursorBehind(page, text) {
   await editor(page).locator(".view-lines").click();
-  await page.keyboard.press("Control+F");
-  const find = page.locator(".find-widget.visible textarea").first();
-  await find.waitFor();
-  await find.fill(text);
-  await page.keyboard.press("Enter");
-  await page.keyboard.press("Escape");
-  await page.keyboard.press("ArrowRight");
+  const find = page.locator(".find-widget.visible");
+  await untilDone(page, "Control+F", () => find.isVisible());
+  // The words of the last search may be the same ones, and then nothing would be searched for.
+  await find.locator("textarea").first().fill("");
+  await find.locator("textarea").first().fill(text);
+  const selected = page.locator(".statusbar-item", { hasText: `(${text.length} selected)` });
+  await selected.waitFor();
+  // The first Escape may close a list of suggestions that has come up late.
+  await untilDone(page, "Escape", async () => !(await find.isVisible()));
+  await untilDone(page, "ArrowRight", async () => !(await selected.isVisible()));
+}
+
+/** Press a key until its effect is seen: a key that is pressed while the editor is at something else is lost. */
+async function untilDone(page, key, isDone) {
+  for (let pressed = 0; pressed < 10; pressed++) {
+    await page.keyboard.press(key);
+    for (let looked = 0; looked < 20; looked++) {
+      if (await isDone()) {
+        return;
+      }
+      await page.waitForTimeout(100);
+    }
+  }
+  throw new Error(`'${key}' has no effect`);
 }
 
 /** Type so slowly that the editor follows. */
