@@ -11,8 +11,8 @@ import pytest
 
 from pai_lsp.expand.as_is import RoleRun, released_run
 from pai_lsp.expand.javascript import trim
-from pai_lsp.expand.runtime_reading import masked_text
-from pai_lsp.expand.secret_rendering import with_secrets_left
+from pai_lsp.expand.runtime_reading import RuntimeStopError, masked_text
+from pai_lsp.expand.secret_rendering import after_runtime
 from pai_lsp.expand.server_rendering import rendered
 from pai_lsp.job import Job
 from pai_lsp.settings import Settings
@@ -277,17 +277,86 @@ def test_secrets_stay_as_they_are_and_other_tags_are_emptied() -> None:
     assert run.command == "x <% $secrets.token %>    y"
 
 
+SECRETS = {"list": ["s", ["t"]], "map": {"key": "s", "on": True}, "html": "a&b<'\"", "none": None, "empty": ""}
+
+
 @pytest.mark.parametrize(
-    ("text", "left"),
+    ("text", "left", "filled"),
     [
-        ("a <% $secrets.list.0 %> <% $secrets.list.9 %> b", "a <% $secrets.list.0 %>  b"),
-        ("a <% $secrets.map.key %> <% $secrets.map.no %> b", "a <% $secrets.map.key %>  b"),
-        ("a\n<%! note %>\nb <%# x %>gone<%/ x %> <%> part %> <% y", "a\nb   <% y"),
+        ("a <% $secrets.list[0] %> <% $secrets.list.9 %> b", "a <% $secrets.list[0] %>  b", "a s  b"),
+        ("<% $secrets.map.key %>[<% $secrets.map.no %>]", "<% $secrets.map.key %>[]", "s[]"),
+        ("<% $secrets.html %>", "<% $secrets.html %>", "a&amp;b&lt;&#x27;&quot;"),
+        ("<%& $secrets.html %>", "<%& $secrets.html %>", "a&b<'\""),
+        ("<%{ $secrets.html }%>", "<%{ $secrets.html }%>", "a&b<'\""),
+        ("<% $secrets.none %>|<% $secrets.empty %>", "<% $secrets.none %>|<% $secrets.empty %>", "None|"),
+        ("<% $secrets.map %>", "<% $secrets.map %>", "{&#x27;key&#x27;: &#x27;s&#x27;, &#x27;on&#x27;: True}"),
+        ("<% $secrets.list.1.0 %>", "", ""),
+        ("a\n<%! note %>\nb <%# x %>gone<%/ x %> <%> part %> <% y", "a\nb   <% y", "a\nb   <% y"),
+        ("<%^ x %>kept<%/ x %>", "kept", "kept"),
+        ("<%# $secrets.map %><% key %><%/ $secrets.map %>", "<%# $secrets.map %><% key %><%/ $secrets.map %>", "s"),
+        ("<%^ $secrets.none %>x<%/ $secrets.none %>", "<%^ $secrets.none %>x<%/ $secrets.none %>", "x"),
+        ("gone <%# x %>left <% $secrets.map.key %>", "left <% $secrets.map.key %>", "left s"),
+        ("<%= [ ] =%>[ $secrets.map.key ]<% $secrets.map.key %>", "[ $secrets.map.key ]<% $secrets.map.key %>",
+         "s<% $secrets.map.key %>"),
+        ("<% %> <%# %>", "", ""),
+    ],
+)  # fmt: skip
+def test_what_the_second_reader_makes_of_tags(text: str, left: str, filled: str) -> None:
+    assert after_runtime(text, SECRETS, shows_secrets=False) == left
+    assert after_runtime(text, SECRETS, shows_secrets=True) == filled
+    assert after_runtime(text, None, shows_secrets=True) == text
+
+
+@pytest.mark.parametrize("text", ["a <%/ x %>", "<%# x %><%/ y %>", "<%= one =%>", "<%# a %>" * 1000])
+def test_what_the_second_reader_fails_on_ends_the_task(text: str) -> None:
+    with pytest.raises(RuntimeStopError, match="the runtime fails on the commands"):
+        after_runtime(text, SECRETS, shows_secrets=True)
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("abc", "abc"),
+        ("5", "5"),
+        ("1.0", "1"),
+        ("1e-7", "1e-07"),
+        ("1e21", "1e+21"),
+        ("0123", "83"),
+        (".inf", "inf"),
+        ("true", "True"),
+        ("yes", "yes"),
+        ("2020-01-02", "2020-01-02 00:00:00+00:00"),
+        ("1234_", "1234"),
+        ('"0123"', "0123"),
+        ("'-1_'", "-1_"),
+        ("null", "None"),
+        ("[a, 1]", "{&#x27;0&#x27;: &#x27;a&#x27;, &#x27;1&#x27;: 1}"),
+        ('"a&b"', "a&amp;b"),
+        ("'<% $secrets.other %>'", "&lt;% $secrets.other %&gt;"),
     ],
 )
-def test_what_the_second_reader_leaves(text: str, left: str) -> None:
-    assert with_secrets_left(text, {"list": ["s"], "map": {"key": "s"}}) == left
-    assert with_secrets_left(text, {}) == text
+def test_secrets_come_into_commands_as_the_runtime_writes_them(written: str, shown: str) -> None:
+    text = with_setup("preCommands: [a]").replace("token: abc", f"token: {written}")
+    job = Job(parse(text.replace("echo hello", '"echo <% $secrets.token %>"')), Settings())
+    assert released_run(job, shows_secrets=True).roles["worker"].command == f"echo {shown}"
+    assert released_run(job).roles["worker"].command == "echo <% $secrets.token %>"
+
+
+def test_secrets_come_into_callbacks_as_they_are() -> None:
+    text = callbacks("echo <% $secrets.token %>").replace("token: abc", 'token: "a&b"')
+    run = released_run(Job(parse(text), Settings()), shows_secrets=True)
+    assert run.roles["worker"].pre == ("set -o errexit\necho a&b\n",)
+
+
+def test_a_secret_that_the_runtime_can_not_read_ends_the_task() -> None:
+    assert worker((JOB % "    preCommands: [a]").replace("token: abc", 'token: "="')) == (
+        ": the runtime's YAML reader fails on the secrets as the rest-server writes them"
+    )
+
+
+def test_a_number_is_no_secret_for_a_callback() -> None:
+    text = callbacks("echo <% $secrets.token %>").replace("token: abc", "token: 1234_")
+    assert worker(text) == "setup: '$secrets.token' is no text, and the runtime fills only text into plugin parameters"
 
 
 def test_the_runtime_loses_what_the_masking_of_secrets_swallows() -> None:

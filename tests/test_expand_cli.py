@@ -108,6 +108,49 @@ def test_as_is_shows_that_the_extension_is_ignored_and_says_so(folder: Path) -> 
     assert "abcdef" not in run.stdout + run.stderr
 
 
+def test_secrets_are_shown_to_who_asks_for_them(folder: Path) -> None:
+    run = expand(folder, "train.pai.yaml", "--as-is", "--show-secrets")
+    assert run.returncode == 0
+    assert json.loads(run.stdout)["taskRoles"]["worker"]["command"] == "echo run abcdef"
+    assert "abcdef" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("expand",),
+        ("expand", "--inline"),
+        ("expand", "--format", "script"),
+        ("expand", "--format", "json"),
+        ("expand", "--format", "json", "--inline"),
+        ("expand", "--as-is"),
+        ("expand", "--as-is", "--format", "script"),
+        ("graph",),
+        ("graph", "--format", "dot"),
+        ("graph", "--format", "svg"),
+    ],
+)
+def test_no_other_output_fills_a_secret_in(folder: Path, arguments: tuple[str, ...]) -> None:
+    job = JOB.replace("echo tools", "curl <% $secrets.token %>").replace("echo sorry", "tell <% $secrets.token %>")
+    (folder / "train.pai.yaml").write_text(job, encoding="utf-8")
+    run = subprocess.run(
+        [sys.executable, "-m", "pai_lsp", *arguments, "train.pai.yaml"],
+        cwd=folder, capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    # The released job still declares its secrets.
+    assert "abcdef" not in run.stdout.replace("secrets: {token: abcdef}", "") + run.stderr
+
+
+def test_a_file_of_definitions_is_no_job(folder: Path) -> None:
+    (folder / "marketplace").mkdir()
+    (folder / "marketplace" / "tools.yaml").write_text("name: tools\ntype: script\n", encoding="utf-8")
+    run = expand(folder, "marketplace/tools.yaml")
+    assert (run.returncode, run.stdout) == (1, "")
+    assert run.stderr == (
+        "pai-lsp expand: marketplace/tools.yaml holds definitions, no job; expand a job that uses them\n"
+    )
+
+
 def test_inline_puts_the_commands_into_the_role(folder: Path) -> None:
     run = expand(folder, "train.pai.yaml", "--inline", "--format", "json")
     role = json.loads(run.stdout)["taskRoles"]["worker"]
@@ -134,6 +177,9 @@ def test_an_output_file_is_written_and_compared(folder: Path) -> None:
     [
         (("--as-is", "--inline"), "--as-is shows the file as it is; --inline changes it"),
         (("--as-is", "--format", "yaml"), "--as-is has no yaml: it is the file itself"),
+        (("--show-secrets",), "--show-secrets is for --as-is in json"),
+        (("--format", "json", "--show-secrets"), "--show-secrets is for --as-is in json"),
+        (("--as-is", "--format", "script", "--show-secrets"), "--show-secrets is for --as-is in json"),
         (("--check",), "--check needs the file of --output to compare with"),
         (("--task-role", "worker"), "a job is expanded as a whole"),
         (("--format", "json", "--task-role", "workr"), "the job has no task role 'workr'; did you mean 'worker'?"),

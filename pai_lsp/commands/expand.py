@@ -9,30 +9,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, OWN_FAILURE, WRONG_USAGE
-from pai_lsp.commands.known_rules import BY_CODE, KNOWN_RULES
-from pai_lsp.commands.targets import STANDARD_INPUT, Configurations
+from pai_lsp.commands.job_file import job_file
+from pai_lsp.commands.known_rules import KNOWN_RULES
+from pai_lsp.commands.targets import STANDARD_INPUT
 from pai_lsp.diagnostic import Diagnostic, Severity
-from pai_lsp.document import Document, check
+from pai_lsp.document import check
 from pai_lsp.expand.as_is import released_run
 from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.released_commands import role_values
 from pai_lsp.expand.script import effective_parts, released_script, script
 from pai_lsp.expand.write import expanded
-from pai_lsp.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.frozen import dataclass, replace
 from pai_lsp.hidden_values import hidden_spans, without_hidden_words
 from pai_lsp.job import Job
 from pai_lsp.report import render
 from pai_lsp.report.results import CheckedFile, Results, with_hidden
 from pai_lsp.report.terminal import terminal_for, visible
-from pai_lsp.rules.files import unreadable_file
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.syntax import ProblemKind, parse
 
 if TYPE_CHECKING:
     import argparse
 
+    from pai_lsp.document import Document
     from pai_lsp.expand.as_is import ReleasedRun, RoleRun
 
 _VERSION = 1
@@ -45,7 +45,8 @@ Expands a job: prints one that every released cluster takes and runs as it is me
 Prerequisites that are required, from the job, from extras.reference_prerequisites or from a marketplace, come into the
 job; template variables are filled; storages go to extras; commands for taskFails and containerExit become an EXIT trap;
 commands that the released runtime would change (several lines, quotes, backslashes) are written so that it does not.
-Comments, order and formatting of everything else stay. Secrets stay references.
+Comments, order and formatting of everything else stay. Secrets stay references, whatever the format; only
+--show-secrets fills them in.
 """
 
 _EPILOG = """\
@@ -65,6 +66,7 @@ examples:
   pai-lsp expand train.pai.yaml > released.yaml
   pai-lsp expand train.pai.yaml --format script --task-role worker
   pai-lsp expand train.pai.yaml --as-is                      what runs if it is submitted unexpanded
+  pai-lsp expand train.pai.yaml --as-is --show-secrets       the same to the letter, to compare with a real task
   pai-lsp expand train.pai.yaml --output released.yaml --check    for pre-commit and CI
 """
 
@@ -76,6 +78,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("job", metavar="JOB", help="a job file, or - for standard input")
     add("--as-is", action="store_true", help="show what a released cluster runs when the file is submitted unexpanded")
+    add(
+        "--show-secrets",
+        action="store_true",
+        help="with --as-is in json: fill in the secrets that the file holds as the runtime does it, to compare with "
+        "what a cluster really ran; the output then holds their values",
+    )
     add("--inline", action="store_true", help="put commands of callbacks into the task roles' own commands")
     add("--format", choices=("yaml", "json", "script"), help="form of the output (default: yaml; with --as-is json)")
     add("--task-role", metavar="ROLE", help="only this task role; with yaml, the only one that --inline is for")
@@ -88,9 +96,13 @@ def run(arguments: argparse.Namespace) -> int:
     form = arguments.format or ("json" if arguments.as_is else "yaml")
     if problem := _wrong_usage(arguments, form):
         return _refused(problem)
-    document = _document(arguments.job)
+    document = job_file(arguments.job)
     if isinstance(document, CheckedFile):
         _report(document)
+        return FINDINGS
+    if document.is_catalogue:
+        name = visible(arguments.job)
+        sys.stderr.write(f"pai-lsp expand: {name} holds definitions, no job; expand a job that uses them\n")
         return FINDINGS
     roles = [role.name for role in document.job.task_roles]
     if arguments.task_role is not None and arguments.task_role not in roles:
@@ -118,7 +130,7 @@ def _as_is(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
     # The rest-server reads an alias inside of what it names; every other problem makes it refuse the file.
     if any(problem.kind is not ProblemKind.SELF_ALIAS for problem in job.syntax.problems):
         return _Result(None, effective_job(job).problems)
-    return _run_result(released_run(job), form, arguments)
+    return _run_result(released_run(job, shows_secrets=arguments.show_secrets), form, arguments)
 
 
 def _expanded(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
@@ -162,6 +174,8 @@ def _scripts(scripts: dict[str, str]) -> str:
 def _wrong_usage(arguments: argparse.Namespace, form: str) -> str | None:
     if arguments.as_is and arguments.inline:
         return "--as-is shows the file as it is; --inline changes it"
+    if arguments.show_secrets and not (arguments.as_is and form == "json"):
+        return "--show-secrets is for --as-is in json; everything else leaves secrets as they are written"
     if arguments.as_is and form == "yaml":
         return "--as-is has no yaml: it is the file itself"
     if arguments.check and arguments.output is None:
@@ -204,19 +218,6 @@ def _written(path: str, output: str) -> int:
         sys.stderr.write(f"pai-lsp expand: {visible(path)}: {(error.strerror or str(error)).lower()}\n")
         return OWN_FAILURE
     return 0
-
-
-def _document(path: str) -> Document | CheckedFile:
-    """The job file; or, where nobody can read it, what is to be reported."""
-    is_input = path == STANDARD_INPUT
-    name = "<stdin>" if is_input else path
-    data = sys.stdin.buffer.read() if is_input else read_bytes(name)
-    source = data if isinstance(data, UnreadableFile) else decoded(name, data)
-    if isinstance(source, UnreadableFile):
-        diagnostic = Diagnostic(unreadable_file.code, Severity.ERROR, source.span, source.message)
-        return CheckedFile(name, source.text, (diagnostic,))
-    configurations, folder = Configurations(BY_CODE), str(Path(name).parent)
-    return Document(source.text, configurations.of_folder(folder).settings, name, configurations.lookup_of(folder))
 
 
 def _reported(document: Document, result: _Result, *, ignored: frozenset[str]) -> CheckedFile:

@@ -1,13 +1,14 @@
 """What a released cluster runs when a job is submitted as it is: scripts before and after, and the command, by role.
 
 The rest-server renders the commands, the runtime writes the scripts of the `cmd` plugin; both read the file in their
-own way, and extended features are ignored as they ignore them. Nothing is judged here but what ends the task. The
-values of secrets are never filled in.
+own way, and extended features are ignored as they ignore them. Nothing is judged here but what ends the task. Secrets
+stay as they are written unless somebody asks for their values.
 Sources: rest-server, src/middlewares/v2/protocol.js; openpai-runtime, src/init.d/initializer.py.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.definition import PLUGIN_PREFIX
@@ -15,13 +16,13 @@ from pai_lsp.expand.cmd_plugin import cmd_scripts
 from pai_lsp.expand.javascript import member, trim
 from pai_lsp.expand.runtime_reading import RuntimeJob, RuntimeRole, RuntimeStopError, runtime_job, runtime_role
 from pai_lsp.expand.runtime_references import names_secret, with_references_filled
-from pai_lsp.expand.secret_rendering import with_secrets_left
+from pai_lsp.expand.secret_rendering import after_runtime
 from pai_lsp.expand.server_rendering import rendered
 from pai_lsp.frozen import dataclass
 from pai_lsp.platform import plugins
 from pai_lsp.plugin_parameters import NOT_PARAMETERS, runtime_round_trip
 from pai_lsp.syntax import plain_value
-from pai_lsp.template import MISSING, TemplateFault
+from pai_lsp.template import MISSING, OPENING, TemplateFault
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
@@ -55,8 +56,12 @@ class ReleasedRun:
     stops: tuple[Stop, ...] = ()
 
 
-def released_run(job: Job) -> ReleasedRun:
-    """What a released cluster runs for the job, which must have been read without syntax problems."""
+def released_run(job: Job, *, shows_secrets: bool = False) -> ReleasedRun:
+    """What a released cluster runs for the job, which must have been read without syntax problems.
+
+    shows_secrets: whether secrets are filled in as the runtime does it. The scripts hold their values then; the stops
+        never do.
+    """
     runs: dict[str, RoleRun] = {}
     stops: list[Stop] = []
     try:
@@ -64,7 +69,7 @@ def released_run(job: Job) -> ReleasedRun:
     except RuntimeStopError as error:
         return ReleasedRun({}, (Stop(Span(0, 0), str(error)),))
     for role in job.task_roles:
-        run = _role_run(job, role, known)
+        run = _role_run(job, role, known, shows_secrets=shows_secrets)
         if isinstance(run, Stop):
             stops.append(run)
         else:
@@ -92,7 +97,7 @@ def server_values(job: Job, role: TaskRole) -> dict[str, Any]:
     return values
 
 
-def _role_run(job: Job, role: TaskRole, known: RuntimeJob) -> RoleRun | Stop:
+def _role_run(job: Job, role: TaskRole, known: RuntimeJob, *, shows_secrets: bool) -> RoleRun | Stop:
     source = command_source(job, role)
     command = rendered(source, server_values(job, role))
     if isinstance(command, TemplateFault):
@@ -105,12 +110,14 @@ def _role_run(job: Job, role: TaskRole, known: RuntimeJob) -> RoleRun | Stop:
     try:
         runtime = runtime_role(known, role.name)
         for plugin in _plugins(runtime):
-            scripts = _plugin_scripts(plugin, runtime, job.settings.plugins)
+            scripts = _plugin_scripts(plugin, runtime, job.settings.plugins, shows_secrets=shows_secrets)
             pre += [scripts[0]] if scripts[0] else []
-            post[:0] = [scripts[1]] if scripts[1] else []
+            post += [scripts[1]] if scripts[1] else []
+        plugin = None
+        command = after_runtime(command, known.secrets, shows_secrets=shows_secrets)
     except RuntimeStopError as error:
         return Stop(plugin.span(job, role) if plugin else role.name_span, str(error))
-    return RoleRun(tuple(pre), with_secrets_left(command, known.secrets or {}), tuple(post))
+    return RoleRun(tuple(pre), command, tuple(reversed(post)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +176,15 @@ def _extras(role: RuntimeRole) -> Iterator[_Plugin]:
         yield _Plugin(entry["plugin"], entry.get("failurePolicy", "fail"), parameters, number, is_prerequisite=False)
 
 
-def _plugin_scripts(plugin: _Plugin, role: RuntimeRole, site_plugins: frozenset[str]) -> tuple[str, str]:
+def _plugin_scripts(
+    plugin: _Plugin, role: RuntimeRole, site_plugins: frozenset[str], *, shows_secrets: bool
+) -> tuple[str, str]:
     """The script before and the one after that the plugin writes; other plugins' than `cmd` are not the job's own text.
 
     Raises:
         RuntimeStopError: where the task ends.
     """
-    parameters = _as_passed(plugin.parameters, role)
+    parameters = _as_passed(plugin.parameters, role, shows_secrets=shows_secrets)
     name = _plugin_folder(str(plugin.name), site_plugins.union(plugins()))
     if name is None:
         raise RuntimeStopError(f"the runtime has no plugin '{plugin.name}'")
@@ -187,24 +196,21 @@ def _plugin_scripts(plugin: _Plugin, role: RuntimeRole, site_plugins: frozenset[
     return scripts.pre, scripts.post
 
 
-def _as_passed(parameters: Any, role: RuntimeRole) -> Any:
-    """The parameters as the plugin gets them, with the references to secrets left as they are.
+def _as_passed(parameters: Any, role: RuntimeRole, *, shows_secrets: bool) -> Any:
+    """The parameters as the plugin gets them, with the references to secrets filled or left as they are.
 
     Raises:
         RuntimeStopError: where a reference or the runtime's reader fails.
     """
     written = str(parameters)
-    if "<%" not in written:
-        value = runtime_round_trip(parameters)
-    else:
-        value = runtime_round_trip(parameters, lambda text: with_references_filled(text, role, shows_secrets=False))
-        if names_secret(written):
-            # Only whether it can be read matters: the secret may break the text.
-            really = runtime_round_trip(parameters, lambda text: with_references_filled(text, role, shows_secrets=True))
-            value = really if isinstance(really, ValueError) else value
-    if isinstance(value, ValueError):
+    fillers = [partial(with_references_filled, role=role, shows_secrets=True)]
+    if not shows_secrets and names_secret(written):
+        # A secret may break the text, so that is read as well.
+        fillers.append(partial(with_references_filled, role=role, shows_secrets=False))
+    found = [runtime_round_trip(parameters, fill if OPENING in written else None) for fill in fillers]
+    if any(isinstance(value, ValueError) for value in found):
         raise RuntimeStopError("the runtime's YAML reader fails on the plugin's parameters as it writes them")
-    return value
+    return found[-1]
 
 
 def _plugin_folder(name: str, known: Collection[str]) -> str | None:

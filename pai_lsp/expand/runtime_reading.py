@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.expand.runtime_secrets import runtime_secrets
 from pai_lsp.frozen import dataclass
 from pai_lsp.masking import masked_span
 from pai_lsp.platform import converted_role_name
@@ -23,7 +24,7 @@ class RuntimeStopError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RuntimeJob:
-    """What the runtime knows: the job, and its secrets (None without any) as the rest-server reads them."""
+    """What the runtime knows: the job, and its secrets (None without any)."""
 
     values: dict[Any, Any]
     secrets: dict[str, Any] | None
@@ -42,7 +43,7 @@ def runtime_job(job: Job) -> RuntimeJob:
     """The job as the runtime reads it.
 
     Raises:
-        RuntimeStopError: where PyYAML can not read the text that the runtime is given.
+        RuntimeStopError: where PyYAML can not read what the runtime is given.
     """
     root = job.syntax.root
     masked = masked_text(job.text)
@@ -58,7 +59,14 @@ def runtime_job(job: Job) -> RuntimeJob:
     if not isinstance(values, dict):
         raise RuntimeStopError("the runtime finds no job in the text")
     secrets = job.plain.get("secrets") if isinstance(job.syntax.root, Mapping) else None
-    return RuntimeJob(values, secrets if isinstance(secrets, dict) and secrets else None)
+    if not isinstance(secrets, dict) or not secrets:
+        return RuntimeJob(values, None)
+    try:
+        return RuntimeJob(values, runtime_secrets(secrets))
+    except ValueError:
+        raise RuntimeStopError(
+            "the runtime's YAML reader fails on the secrets as the rest-server writes them"
+        ) from None
 
 
 def runtime_role(job: RuntimeJob, name: str) -> RuntimeRole:

@@ -25,8 +25,8 @@ _INDEXES = re.compile(r"([\s\S]*?)\[(\s*)([0-9]+)(\s*)\]")
 def with_references_filled(text: str, role: RuntimeRole, *, shows_secrets: bool) -> str:
     """The text with its references replaced.
 
-    shows_secrets: whether secrets are filled in too, as the runtime does it. Such a text must never be shown; without,
-        references to secrets stay as they are written.
+    shows_secrets: whether secrets are filled in too, as the runtime does it. Without, references to secrets stay as
+        they are written.
 
     Raises:
         RuntimeStopError: where a reference finds nothing, or something that is no text.
