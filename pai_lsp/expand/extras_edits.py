@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.edits import insert_entry, remove_entry
-from pai_lsp.expand.tree_edits import column, items_behind, without_entries, without_items
+from pai_lsp.expand.tree_edits import column, items_behind, with_blank_lines, without_entries, without_items
 from pai_lsp.expand.yaml_text import entry_lines, flow_value, indented
 from pai_lsp.syntax import Sequence
 from pai_lsp.text import Span, TextEdit
@@ -52,7 +52,8 @@ def extras_edits(
             span = Span(extras.entries[0].key.span.start, extras.entries[-1].span.end)
             return (*edits, TextEdit(span, "\n".join([first, *indented(rest, pad)])))
     if not kept and job.root is not None:
-        return (*edits, *remove_entry(text, job.root, section)) if gone else tuple(edits)
+        removals = remove_entry(text, job.root, section) if gone else ()
+        return (*edits, *(TextEdit(with_blank_lines(text, one.span), one.new_text) for one in removals))
     return (*edits, *without_entries(text, extras, gone))
 
 

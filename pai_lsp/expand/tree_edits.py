@@ -5,6 +5,7 @@ pai_lsp/edits.py changes one key or item at a time; expansion takes out and puts
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +19,23 @@ if TYPE_CHECKING:
 
     from pai_lsp.syntax import Entry, Mapping, Sequence
 
+_NOTHING_MORE = re.compile(r"\s*\Z")
+
 
 def column(text: str, offset: int) -> int:
     """How many characters stand in front of a place on its line."""
     return offset - (text.rfind("\n", 0, offset) + 1)
+
+
+def with_blank_lines(text: str, span: Span) -> Span:
+    """Lines to take out, with the blank lines above them where more of those, or nothing, stand below."""
+    following = text[span.end : line_span(text, Span(span.end, span.end)).end]
+    if following.strip() or span.start != line_span(text, Span(span.start, span.start)).start:
+        return span
+    start = span.start
+    while start and not text[(above := text.rfind("\n", 0, start - 1) + 1) : start].strip():
+        start = above
+    return Span(start, len(text) if _NOTHING_MORE.match(text, span.end) else span.end)
 
 
 def without_entries(text: str, mapping: Mapping, removed: Collection[Entry]) -> tuple[TextEdit, ...]:
@@ -33,7 +47,11 @@ def without_entries(text: str, mapping: Mapping, removed: Collection[Entry]) -> 
     if mapping.is_flow:
         return tuple(_without([span for _, span in spans], [id(entry) in gone for entry, _ in spans]))
     first = next((number for number, (entry, _) in enumerate(spans) if id(entry) not in gone), len(spans))
-    edits = [TextEdit(line_span(text, span), "") for entry, span in spans[first:] if id(entry) in gone]
+    edits = [
+        TextEdit(with_blank_lines(text, line_span(text, span)), "")
+        for entry, span in spans[first:]
+        if id(entry) in gone
+    ]
     if 0 < first < len(spans):
         # What is kept first takes the place of the first key, which may stand behind a list's dash.
         edits.append(TextEdit(Span(spans[0][1].start, spans[first][1].start), ""))
@@ -47,7 +65,8 @@ def without_items(text: str, sequence: Sequence, removed: Collection[int]) -> tu
     if sequence.is_flow:
         spans = [item.span for item in sequence.items]
         return tuple(_without(spans, [number in removed for number in range(len(spans))]))
-    return tuple(TextEdit(line_span(text, item_span(text, sequence, number)), "") for number in sorted(removed))
+    lines = (line_span(text, item_span(text, sequence, number)) for number in sorted(removed))
+    return tuple(TextEdit(with_blank_lines(text, one), "") for one in lines)
 
 
 def item_span(text: str, sequence: Sequence, number: int) -> Span:
