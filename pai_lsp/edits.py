@@ -1,4 +1,4 @@
-"""Edits that mend: each changes only the characters it must, so that comments, order and quoting stay.
+"""Edits of lists and mappings: each changes only the characters it must, so that comments, order and quoting stay.
 
 All of them mean the text that the tree was read from.
 """
@@ -8,25 +8,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.diagnostic import Fix
-from pai_lsp.spelling import nearest
-from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence, Style
+from pai_lsp.comments import comments_within
+from pai_lsp.syntax import Scalar, Sequence, walk
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from collections.abc import Sequence as SequenceOf
 
-_PLAIN = re.compile(r"[A-Za-z0-9_./][\w./+-]*")
+    from pai_lsp.comments import Comment
+    from pai_lsp.syntax import Entry, Mapping, Node
+
 _ALIAS = re.compile(r"\s*:\s*\*[^\s,\[\]{}]+")
-
-
-def replace_fixes(span: Span, name: str, candidates: Iterable[str], *, safe: bool = True) -> tuple[Fix, ...]:
-    """Fixes that replace a misspelt name by the near ones; only a single near name is a safe one."""
-    near = nearest(name, candidates)
-    return tuple(
-        Fix(f"Change to '{candidate}'", (TextEdit(span, candidate),), safe=safe and len(near) == 1)
-        for candidate in near
-    )
+_LINE_OF_CONTENT = re.compile(r"(?P<pad> *)(?!#)(?P<content>\S(?:[^\r\n]*\S)?)[ \t]*(?:\r?\n|\Z)")
+_LINE_WITHOUT = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?:\r?\n)")
 
 
 def double_quoted(text: str) -> str:
@@ -49,6 +44,11 @@ def line_span(text: str, span: Span) -> Span:
     return Span(start, len(text) if end < 0 else end + 1)
 
 
+def column(text: str, offset: int) -> int:
+    """How many characters stand in front of a place on its line."""
+    return offset - (text.rfind("\n", 0, offset) + 1)
+
+
 def indentation(text: str, offset: int) -> str:
     """The blanks at the start of the line of `offset`, a list's dash counted as a blank."""
     start = text.rfind("\n", 0, offset) + 1
@@ -62,18 +62,32 @@ def line_end(text: str) -> str:
 
 
 def remove_entry(text: str, mapping: Mapping, entry: Entry) -> tuple[TextEdit, ...]:
-    """Take a key with its value out of a mapping; none where the mapping would be left without any."""
-    if len(mapping.entries) == 1:
-        return ()
+    """Take a key with its value out of a mapping; the comments in it and behind it stay.
+
+    Nothing where the mapping would be left without any key, or where the key is another's, taken over by `<<`.
+    """
+    return keeping_comments_of(text, cut_entry(text, mapping, entry), mapping)
+
+
+def cut_entry(text: str, mapping: Mapping, entry: Entry) -> tuple[TextEdit, ...]:
+    """As `remove_entry`, for who writes the key elsewhere: the comments in it and behind it go too."""
+    edit = _entry_removal(text, mapping, entry)
+    return (edit,) if edit else ()
+
+
+def _entry_removal(text: str, mapping: Mapping, entry: Entry) -> TextEdit | None:
+    number = next((number for number, one in enumerate(mapping.entries) if one is entry), None)
+    if number is None or len(mapping.entries) == 1:
+        return None
     if mapping.is_flow:
         spans = [Span(one.key.span.start, entry_end(text, one)) for one in mapping.entries]
-        return _remove_from_flow(spans, mapping.entries.index(entry))
-    span = line_span(text, _with_value(text, entry))
-    if entry is mapping.entries[0] and "-" in text[span.start : entry.key.span.start]:
+        return _removal_from_flow(spans, number)
+    start = entry.key.span.start
+    span = line_span(text, Span(start, entry_end(text, entry)))
+    if number == 0 and "-" in text[span.start : start]:
         # The first key stands behind a list's dash: the next key takes its place.
-        following = mapping.entries[1].key.span.start
-        return (TextEdit(Span(entry.key.span.start, following), ""),)
-    return (TextEdit(span, ""),)
+        return TextEdit(Span(start, mapping.entries[1].key.span.start), "")
+    return TextEdit(span, "")
 
 
 def entry_end(text: str, entry: Entry) -> int:
@@ -81,29 +95,87 @@ def entry_end(text: str, entry: Entry) -> int:
     key_end = entry.key.span.end
     if entry.value.span.end < key_end and (alias := _ALIAS.match(text, key_end)):
         return alias.end()
-    return entry.span.end
+    if isinstance(entry.value, Scalar) or entry.value.is_flow:
+        return entry.span.end
+    is_list = isinstance(entry.value, Sequence)
+    return _block_end(text, entry.span.end, column(text, entry.key.span.start), is_list=is_list)
 
 
-def _with_value(text: str, entry: Entry) -> Span:
-    end = entry_end(text, entry)
-    return Span(entry.key.span.start, max(end, entry.key.span.start + len(text[entry.key.span.start : end].rstrip())))
+def _block_end(text: str, at: int, depth: int, *, is_list: bool) -> int:
+    """Where a block ends that is known up to `at`: behind the last line indented deeper than `depth`.
+
+    The tree knows an alias only by its anchor, so the lines of aliases at the end of a block are found in the text.
+    The items of a list may stand at `depth` itself.
+    """
+    following = line_span(text, Span(at, at)).end
+    while following < len(text):
+        if blank := _LINE_WITHOUT.match(text, following):
+            following = blank.end()
+            continue
+        line = _LINE_OF_CONTENT.match(text, following)
+        if line is None or len(line["pad"]) < depth:
+            break
+        if len(line["pad"]) == depth and not (is_list and re.match(r"-(?:\s|$)", line["content"])):
+            break
+        at, following = line.end("content"), line.end()
+    return at
 
 
 def remove_item(text: str, sequence: Sequence, item: Node) -> tuple[TextEdit, ...]:
-    """Take an item out of a list; an emptied block list becomes `[]` where it stands."""
-    index = next(number for number, one in enumerate(sequence.items) if one is item)
+    """Take an item out of a list; the comments in it and behind it stay.
+
+    Nothing where a block would be left without any item (a list in brackets becomes `[]`), or where the item is an
+    alias or has one, so that the tree does not say which of them is meant.
+    """
+    numbers = [number for number, one in enumerate(sequence.items) if one is item]
+    if len(numbers) != 1 or item.span.start < sequence.span.start:
+        return ()
     if len(sequence.items) == 1:
         return (TextEdit(sequence.span, "[]"),) if sequence.is_flow else ()
     if sequence.is_flow:
-        return _remove_from_flow([one.span for one in sequence.items], index)
-    dash = text.rfind("-", 0, item.span.start)
-    return (TextEdit(line_span(text, Span(dash, max(item.span.end, dash + 1))), ""),)
+        removal = _removal_from_flow([one.span for one in sequence.items], numbers[0])
+    else:
+        dash = text.rfind("-", 0, item.span.start)
+        removal = TextEdit(line_span(text, Span(dash, max(item.span.end, dash + 1))), "")
+    return keeping_comments_of(text, (removal,), sequence)
 
 
-def _remove_from_flow(spans: list[Span], index: int) -> tuple[TextEdit, ...]:
+def _removal_from_flow(spans: list[Span], index: int) -> TextEdit:
     if index + 1 < len(spans):
-        return (TextEdit(Span(spans[index].start, spans[index + 1].start), ""),)
-    return (TextEdit(Span(spans[index - 1].end, spans[index].end), ""),)
+        return TextEdit(Span(spans[index].start, spans[index + 1].start), "")
+    return TextEdit(Span(spans[index - 1].end, spans[index].end), "")
+
+
+def keeping_comments_of(text: str, edits: SequenceOf[TextEdit], node: Mapping | Sequence) -> tuple[TextEdit, ...]:
+    """Edits inside a mapping or list that keep the comments in it; see `keeping_comments`."""
+    if not any("#" in text[edit.span.start : edit.span.end] for edit in edits):
+        return tuple(edits)
+    changed = Span(min(edit.span.start for edit in edits), max(edit.span.end for edit in edits))
+    scalars = (one for one in walk(node) if isinstance(one, Scalar))
+    return keeping_comments(text, edits, comments_within(text, changed, scalars))
+
+
+def keeping_comments(text: str, edits: SequenceOf[TextEdit], comments: Iterable[Comment]) -> tuple[TextEdit, ...]:
+    """The edits, with each comment that they would take out written on a line of its own above what they change.
+
+    A comment that one of the edits writes itself has moved along and is not written again. The edits come in the order
+    in which they were given; behind them come those that only keep comments.
+    """
+    written = "\n".join(edit.new_text for edit in edits)
+    kept: dict[Span, str] = {}
+    for comment in comments:
+        span = next((edit.span for edit in edits if comment.span.start in edit.span), None)
+        if span is None or comment.text in written:
+            continue
+        line = text.rfind("\n", 0, span.start) + 1
+        pad = " " * (len(text[line:]) - len(text[line:].lstrip(" ")))
+        place = span if span.start == line else Span(line, line)
+        kept[place] = f"{kept.get(place, '')}{pad}{comment.text}{line_end(text)}"
+    found: list[TextEdit] = []
+    for edit in edits:
+        lines = kept.pop(edit.span, "")
+        found.append(TextEdit(edit.span, lines + edit.new_text if len(edit.span) else edit.new_text + lines))
+    return (*found, *(TextEdit(place, lines) for place, lines in kept.items()))
 
 
 def insert_entry(text: str, mapping: Mapping, lines: str, behind: Entry | None = None) -> TextEdit:
@@ -113,9 +185,7 @@ def insert_entry(text: str, mapping: Mapping, lines: str, behind: Entry | None =
         last = entry_end(text, behind) if behind else mapping.span.start + 1
         flow = ", ".join(line for line in lines.splitlines() if line)
         return TextEdit(Span(last, last), f", {flow}" if mapping.entries else flow)
-    first = mapping.entries[0].key.span.start
-    pad = " " * (first - (text.rfind("\n", 0, first) + 1))
-    return _insert_below(text, entry_end(text, behind), pad, lines)
+    return _insert_below(text, entry_end(text, behind), column(text, mapping.entries[0].key.span.start), lines)
 
 
 def append_item(text: str, sequence: Sequence, item: str) -> TextEdit:
@@ -123,32 +193,16 @@ def append_item(text: str, sequence: Sequence, item: str) -> TextEdit:
     if sequence.is_flow:
         last = sequence.items[-1].span.end if sequence.items else sequence.span.start + 1
         return TextEdit(Span(last, last), f", {item}" if sequence.items else item)
-    start = sequence.span.start
-    pad = " " * (start - (text.rfind("\n", 0, start) + 1))
+    depth = column(text, sequence.span.start)
     first, *rest = item.splitlines()
     lines = "\n".join([f"- {first}", *(f"  {line}" if line else line for line in rest)])
-    return _insert_below(text, sequence.items[-1].span.end, pad, lines)
+    return _insert_below(text, _block_end(text, sequence.span.end, depth, is_list=True), depth, lines)
 
 
-def _insert_below(text: str, offset: int, pad: str, lines: str) -> TextEdit:
+def _insert_below(text: str, offset: int, depth: int, lines: str) -> TextEdit:
     end = text.find("\n", offset)
     at = len(text) if end < 0 else end + 1
     newline = line_end(text)
-    body = "".join(f"{pad}{line}{newline}" if line else newline for line in lines.splitlines())
+    body = "".join(f"{' ' * depth}{line}{newline}" if line else newline for line in lines.splitlines())
     needs_break = at == len(text) and not text.endswith("\n") and bool(text)
     return TextEdit(Span(at, at), newline + body.removesuffix(newline) if needs_break else body)
-
-
-def quote_fix(scalar: Scalar, title: str = "Quote it", *, safe: bool = True) -> Fix:
-    """Write a plain scalar's characters in quotes, so that YAML reads them as text."""
-    return Fix(title, (TextEdit(scalar.span, quoted(scalar.text)),), safe=safe)
-
-
-def wrap_in_list_fix(text: str, node: Node) -> Fix | None:
-    """Write a value that stands alone as a list of one."""
-    written = text[node.span.start : node.span.end]
-    if isinstance(node, Scalar) and node.style is Style.PLAIN and "\n" not in written and _PLAIN.fullmatch(written):
-        return Fix("Wrap in a list", (TextEdit(node.span, f"[{written}]"),), safe=True)
-    if isinstance(node, Scalar) and not node.is_block and "\n" not in written:
-        return Fix("Wrap in a list", (TextEdit(node.span, f"[{quoted(node.text)}]"),), safe=True)
-    return None

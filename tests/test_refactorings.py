@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from expansion import marketplace
 
+from pai_lsp.comments import comments
 from pai_lsp.diagnostic import Severity
 from pai_lsp.document import Document
 from pai_lsp.ide.refactorings import Refactoring, made, refactorings
-from pai_lsp.ide.refactorings.comments import comments
 from pai_lsp.ide.refactorings.same_run import what_runs
 from pai_lsp.job import Job
 from pai_lsp.settings import Settings

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.comments import comments
 from pai_lsp.definition import PLUGIN_PREFIX, TYPED_FIELDS
-from pai_lsp.edits import line_end
+from pai_lsp.edits import keeping_comments, line_end
 from pai_lsp.expand.definition_edits import definition_edits, new_definition, plugin_edits
 from pai_lsp.expand.effective import CmdPluginEntry, effective_job
 from pai_lsp.expand.extras_edits import extras_edits
@@ -97,9 +98,8 @@ class _Writer:
         if self.problems:
             return ""
         newline = line_end(self._text)
-        edits = (
-            TextEdit(edit.span, edit.new_text.replace("\r\n", "\n").replace("\n", newline)) for edit in self._edits
-        )
+        kept = keeping_comments(self._text, tuple(self._edits), comments(self._job.syntax))
+        edits = (TextEdit(edit.span, edit.new_text.replace("\r\n", "\n").replace("\n", newline)) for edit in kept)
         try:
             return apply_edits(self._text, edits)
         except ValueError:

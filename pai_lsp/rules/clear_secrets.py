@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pai_lsp.comments import comments, comments_within
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Fix
-from pai_lsp.edits import quoted
+from pai_lsp.edits import cut_entry, keeping_comments, line_span, quoted
 from pai_lsp.frozen import dataclass
 from pai_lsp.masking import masked_span
-from pai_lsp.rules.inserted_values import entry_removal
+from pai_lsp.rules.inserted_values import removable
 from pai_lsp.rules.template_fixes import add_to_section, key_span, text_at, written_key
 from pai_lsp.syntax import Mapping, Scalar, Style, walk
 from pai_lsp.text import Span, TextEdit
@@ -154,9 +155,8 @@ def _parameter_fixes(job: Job, entry: Entry, written: str) -> tuple[Fix, ...]:
     if whole and len(section.entries) == 1 and job.section("secrets") is None:
         # Nothing would be left of the section: it becomes the other one.
         moved = (TextEdit(key_span(whole), "secrets"), TextEdit(entry.value.span, written))
-    elif edit := add_to_section(job, "secrets", f"{written_key(entry.name)}: {written}"):
-        removal = entry_removal(job, section, entry, "parameters")
-        moved = (edit, *removal) if removal else ()
+    else:
+        moved = _moved_with_comment(job, section, entry, written)
     if not moved:
         return ()
     roots = {
@@ -166,6 +166,20 @@ def _parameter_fixes(job: Job, entry: Entry, written: str) -> tuple[Fix, ...]:
         if (steps[0].name, steps[1].name) == ("$parameters", entry.name)
     }
     return (Fix(f"Move it to the secret '{entry.name}'", (*moved, *sorted(roots))),)
+
+
+def _moved_with_comment(job: Job, section: Mapping, entry: Entry, written: str) -> tuple[TextEdit, ...]:
+    """Move a parameter behind the secrets, with the comment behind it where the secrets have a line each."""
+    secrets = job.mapping("secrets")
+    behind = ""
+    if not section.is_flow and not (secrets and secrets.is_flow):
+        scalars = [node for node in (entry.key, entry.value) if isinstance(node, Scalar)]
+        found = comments_within(job.text, line_span(job.text, entry.key.span), scalars)
+        behind = "".join(f"  {comment.text}" for comment in found)
+    edit = add_to_section(job, "secrets", f"{written_key(entry.name)}: {written}{behind}")
+    gone = removable(job, section, entry, "parameters")
+    removal = cut_entry(job.text, *gone) if edit and gone else ()
+    return keeping_comments(job.text, (edit, *removal), comments(job.syntax)) if edit and removal else ()
 
 
 def _text_fixes(job: Job, span: Span) -> tuple[Fix, ...]:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from pai_lsp.content import mapped
 from pai_lsp.definition import Definition, Origin, TemplateVariable, name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
-from pai_lsp.edits import append_item, insert_entry, remove_entry, remove_item, replace_fixes
+from pai_lsp.edits import append_item, insert_entry, remove_entry, remove_item
+from pai_lsp.fixes import near_name_fixes
 from pai_lsp.lookup import LookupState
 from pai_lsp.rules.skeletons import yaml_entry, yaml_flow
 from pai_lsp.spelling import did_you_mean
@@ -146,7 +147,7 @@ def template_variable_not_wanted(job: Job) -> Iterator[Finding]:
                     continue
                 span = name_span(entry.key) if isinstance(entry.key, Scalar) else entry.key.span
                 removal = remove_entry(job.text, bindings, entry)
-                fixes = replace_fixes(span, entry.name, free) + ((Fix("Remove it", removal),) if removal else ())
+                fixes = near_name_fixes(span, entry.name, free) + ((Fix("Remove it", removal),) if removal else ())
                 message = f"'{link.reference.name}' declares no template variable '{entry.name}'"
                 yield Finding(span, message + did_you_mean(entry.name, declared), fixes)
 
@@ -201,7 +202,7 @@ def undeclared_template_variable(job: Job) -> Iterator[Finding]:
                     continue
                 text = mapped(job.text, scalar)
                 span = text.span(variable.name_span.start, variable.name_span.end)
-                fixes = replace_fixes(span, variable.name, declared) + _declare(job, definition, variable.name)
+                fixes = near_name_fixes(span, variable.name, declared) + _declare(job, definition, variable.name)
                 message = f"no template variable '{variable.name}' is declared"
                 yield Finding(span, message + did_you_mean(variable.name, declared), fixes)
 
@@ -331,7 +332,7 @@ def unresolved_this(job: Job) -> Iterator[Finding]:
         below = [target for link in job.require_graph.links(use.definition) for target in link.targets]
         near = list(dict.fromkeys(one for holder in (use.definition, *below) for one in _keys(holder)))
         message = f"neither '{use.definition.name}' nor what it requires has a parameter '{name}'"
-        yield Finding(span, message + did_you_mean(name, near), replace_fixes(span, name, near))
+        yield Finding(span, message + did_you_mean(name, near), near_name_fixes(span, name, near))
 
 
 def _keys(definition: Definition) -> Iterator[str]:

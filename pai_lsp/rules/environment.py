@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import scalars
 from pai_lsp.diagnostic import Finding, Fix, Severity, Tag, rule
-from pai_lsp.edits import replace_fixes
+from pai_lsp.fixes import near_name_fixes
 from pai_lsp.platform import converted_role_name
 from pai_lsp.rules.command_places import cmd_uses, command_entries
 from pai_lsp.rules.variable_places import (
@@ -67,7 +67,7 @@ def unknown_pai_variable(job: Job) -> Iterator[Finding]:
             continue
         names = platform_names(job)
         message = f"OpenPAI sets no variable '{mention.name}'{did_you_mean(mention.name, names)}"
-        yield Finding(mention.span, message, replace_fixes(mention.span, mention.name, names, safe=False))
+        yield Finding(mention.span, message, near_name_fixes(mention.span, mention.name, names, safe=False))
 
 
 @rule(Severity.WARNING)

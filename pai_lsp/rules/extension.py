@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pai_lsp.addresses import AddressFault, looks_like_address, read_address
 from pai_lsp.definition import CMD_PLUGIN, PLUGIN_PREFIX, STORAGE_PLUGINS, Definition, Origin, name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
-from pai_lsp.edits import insert_entry, line_span, remove_entry
+from pai_lsp.edits import cut_entry, insert_entry, line_span
 from pai_lsp.platform import events, plugins
 from pai_lsp.rules.command_places import callbacks, cmd_uses
 from pai_lsp.rules.definition_templates import lost_this
@@ -255,7 +255,7 @@ def _moved(job: Job, definition: Definition, params: Mapping, entry: Entry) -> t
         return ()
     if params.is_flow and any(sign in job.text[entry.value.span.start : line.end] for sign in ",[]{}#"):
         return ()
-    removal = remove_entry(job.text, definition.node, entry)
+    removal = cut_entry(job.text, definition.node, entry)
     edits = (*removal, insert_entry(job.text, params, written))
     return (Fix("Move it into 'plugin_params'", edits, safe=True),) if removal else ()
 

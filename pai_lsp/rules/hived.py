@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.edits import remove_entry, replace_fixes
+from pai_lsp.edits import remove_entry
+from pai_lsp.fixes import near_name_fixes
 from pai_lsp.spelling import nearest
 from pai_lsp.syntax import Entry, Mapping, Node, Scalar
 from pai_lsp.text import TextEdit
@@ -61,7 +62,7 @@ def hived_priority_invalid(job: Job) -> Iterator[Finding]:
         yield Finding(entry.place, f"expected {choices}")
         return
     span = name_span(entry.value)
-    fixes = replace_fixes(span, entry.value.text, _PRIORITIES) or tuple(
+    fixes = near_name_fixes(span, entry.value.text, _PRIORITIES) or tuple(
         Fix(f"Change to '{name}'", (TextEdit(span, name),)) for name in _PRIORITIES
     )
     yield Finding(span, f"'{entry.value.text}' is no priority of HiveD; expected {choices}", fixes)

@@ -7,7 +7,8 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Tag
-from pai_lsp.edits import remove_entry
+from pai_lsp.edits import entry_end, remove_entry
+from pai_lsp.fixes import fix_of
 from pai_lsp.rules.template_fixes import key_span, may_hold_brackets
 from pai_lsp.scalar import Date
 from pai_lsp.syntax import Scalar, Sequence
@@ -53,8 +54,8 @@ def unused_entries(job: Job, section: str) -> Iterator[Finding]:
             continue
         if name in used or _is_written(job.text, f"{section}.{name}"):
             continue
-        edits = entry_removal(job, mapping, entry, section)
-        fixes = (Fix(f"Remove '{name}'", edits),) if edits else ()
+        gone = removable(job, mapping, entry, section)
+        fixes = fix_of(f"Remove '{name}'", remove_entry(job.text, *gone)) if gone else ()
         yield Finding(key_span(entry), f"no template uses the {section[:-1]} '{name}'", fixes, tags=(Tag.UNNECESSARY,))
 
 
@@ -76,13 +77,15 @@ def _is_written(text: str, path: str) -> bool:
     return re.search(rf"{re.escape(path)}(?![\w-])", text) is not None
 
 
-def entry_removal(job: Job, mapping: Mapping, entry: Entry, section: str) -> tuple[TextEdit, ...]:
-    """Take a parameter or secret out, with its section when it is the last; nothing if an alias needs what it holds."""
-    whole = job.root.own(section) if job.root else None
-    edits = remove_entry(job.text, mapping, entry)
-    if not edits and job.root and whole:
-        edits = remove_entry(job.text, job.root, whole)
-    for alias in job.syntax.aliases if edits else ():
-        if alias.anchor and alias.anchor.span.start in edits[0].span and alias.span.start not in edits[0].span:
-            return ()
-    return edits
+def removable(job: Job, mapping: Mapping, entry: Entry, section: str) -> tuple[Mapping, Entry] | None:
+    """What goes with a parameter or secret: it alone, or its section with the last one; None if an alias needs it."""
+    if len(mapping.entries) == 1:
+        whole = job.root.own(section) if job.root else None
+        if job.root is None or whole is None:
+            return None
+        mapping, entry = job.root, whole
+    gone = Span(entry.key.span.start, entry_end(job.text, entry))
+    for alias in job.syntax.aliases:
+        if alias.anchor and alias.anchor.span.start in gone and alias.span.start not in gone:
+            return None
+    return mapping, entry

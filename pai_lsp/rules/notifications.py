@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Severity, rule
-from pai_lsp.edits import replace_fixes
+from pai_lsp.fixes import near_name_fixes
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.syntax import Mapping, Scalar
 
@@ -43,7 +43,7 @@ def notification_unknown_key(job: Job) -> Iterator[Finding]:
             span = name_span(entry.key) if isinstance(entry.key, Scalar) else entry.key.span
             free = [name for name in _STATES if not (isinstance(node, Mapping) and node.entry(name))]
             expected = did_you_mean(entry.name, free) or f"; expected one of {', '.join(_STATES)}"
-            yield Finding(span, f"nobody notifies of '{entry.name}'{expected}", replace_fixes(span, entry.name, free))
+            yield Finding(span, f"nobody notifies of '{entry.name}'{expected}", near_name_fixes(span, entry.name, free))
 
 
 RULES = (notification_unknown_key,)

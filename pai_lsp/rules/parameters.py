@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.edits import quote_fix
+from pai_lsp.fixes import quote_fix
 from pai_lsp.rules.inserted_values import first_item_fix, kind_of_value, unused_entries
 from pai_lsp.rules.template_fixes import key_span, quote_insertions, written_key
 from pai_lsp.scalar import Date, server_text

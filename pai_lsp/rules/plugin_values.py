@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import PROTOCOL_KEYS, Definition, name_span
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
-from pai_lsp.edits import quote_fix, wrap_in_list_fix
+from pai_lsp.fixes import quote_fix, wrap_in_list_fix
 from pai_lsp.rules.plugin_keys import PLUGIN_KEYS, misspelt_key
 from pai_lsp.syntax import Mapping, Scalar, Sequence
 from pai_lsp.text import TextEdit

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import PLUGIN_PREFIX, STORAGE_PLUGINS, Origin, name_span
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
-from pai_lsp.edits import insert_entry, remove_entry, replace_fixes
+from pai_lsp.edits import insert_entry, remove_entry
+from pai_lsp.fixes import near_name_fixes
 from pai_lsp.platform import plugins
 from pai_lsp.rules.command_places import item_place
 from pai_lsp.rules.plugin_keys import PLUGIN_KEYS, misspelt_key
@@ -72,7 +73,7 @@ def unknown_plugin(job: Job) -> Iterator[Finding]:
 
 def _unknown_plugin(span: Span, name: str, known: tuple[str, ...]) -> Finding:
     expected = did_you_mean(name, known) or f"; expected {', '.join(known)}"
-    return Finding(span, f"no runtime plugin is named '{name}'{expected}", replace_fixes(span, name, known))
+    return Finding(span, f"no runtime plugin is named '{name}'{expected}", near_name_fixes(span, name, known))
 
 
 def _unknown_full_name(scalar: Scalar, name: str, known: tuple[str, ...]) -> Finding:
@@ -81,7 +82,7 @@ def _unknown_full_name(scalar: Scalar, name: str, known: tuple[str, ...]) -> Fin
         return _unknown_plugin(Span(span.start + len(_PREFIX), span.end), name, known)
     full = [_PREFIX + one for one in known]
     message = f"no runtime plugin is named '{scalar.text}'{did_you_mean(scalar.text, full)}"
-    return Finding(span, message, replace_fixes(span, scalar.text, full, safe=False))
+    return Finding(span, message, near_name_fixes(span, scalar.text, full, safe=False))
 
 
 @rule(Severity.ERROR)

@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.edits import (
-    append_item,
-    insert_entry,
-    line_span,
-    quote_fix,
-    quoted,
-    remove_entry,
-    remove_item,
-    replace_fixes,
-    wrap_in_list_fix,
-)
+from pai_lsp.edits import append_item, insert_entry, line_span, quoted, remove_entry, remove_item
+from pai_lsp.fixes import near_name_fixes, quote_fix, wrap_in_list_fix
 from pai_lsp.platform import events
 from pai_lsp.rules.command_places import (
     SIMPLE_KEYS,
@@ -81,7 +72,7 @@ def invalid_event(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.place, "expected an event: 'taskStarts' or 'taskSucceeds'")
                 continue
             span, name = name_span(scalar), scalar.text
-            fixes = replace_fixes(span, name, events()) or tuple(
+            fixes = near_name_fixes(span, name, events()) or tuple(
                 Fix(f"Change to '{one}'", (TextEdit(span, one),)) for one in released
             )
             known = did_you_mean(name, events()) or "; expected 'taskStarts' or 'taskSucceeds'"
@@ -322,7 +313,7 @@ def invalid_failure_policy(job: Job) -> Iterator[Finding]:
             fixes: tuple[Fix, ...] = (Fix(f"Change to '{lower}'", (TextEdit(span, lower),), safe=True),)
             yield Finding(span or entry.key.span, f"write '{lower}' in lower case", fixes)
             continue
-        fixes = replace_fixes(span, scalar.text, _POLICIES) if scalar.text else ()
+        fixes = near_name_fixes(span, scalar.text, _POLICIES) if scalar.text else ()
         message = f"'{scalar.text}' is no failure policy and means 'fail'; expected 'fail' or 'ignore'"
         yield Finding(span if scalar.text else entry.place, message, fixes)
 

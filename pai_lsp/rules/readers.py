@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
-from pai_lsp.edits import quote_fix
+from pai_lsp.fixes import quote_fix
 from pai_lsp.masking import masked_span
 from pai_lsp.syntax import Mapping, Scalar, Sequence, Style, walk
 from pai_lsp.text import TextEdit

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Related, Severity, rule
-from pai_lsp.edits import quote_fix
+from pai_lsp.fixes import quote_fix
 from pai_lsp.syntax import Scalar, Style
 from pai_lsp.template_uses import TemplatePlace
 

@@ -18,7 +18,8 @@ from pai_lsp.definition import (
     name_span,
 )
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.edits import remove_item, replace_fixes
+from pai_lsp.edits import remove_item
+from pai_lsp.fixes import near_name_fixes
 from pai_lsp.platform import plugins
 from pai_lsp.rules.stubs import callback_stub, prerequisite_stub
 from pai_lsp.spelling import did_you_mean, nearest
@@ -62,7 +63,7 @@ def unknown_prerequisite(job: Job) -> Iterator[Finding]:
             name = reference.name
             if name not in job.definitions_by_name and not looks_like_address(name):
                 message = f"no prerequisite is named '{name}'{did_you_mean(name, names)}"
-                fixes = replace_fixes(reference.span, name, names) + callback_stub(job, name)
+                fixes = near_name_fixes(reference.span, name, names) + callback_stub(job, name)
                 yield Finding(_place(reference), message, fixes)
 
 
@@ -120,7 +121,7 @@ def wrong_prerequisite_type(job: Job) -> Iterator[Finding]:
         else:
             described = f"is {_a(definition.type)} prerequisite" if definition.type else "has no type"
             message = f"'{field}' names {_a(TYPED_FIELDS[field])} prerequisite; '{reference.name}' {described}"
-        fixes = replace_fixes(reference.span, reference.name, _names(job, TYPED_FIELDS[field]), safe=False)
+        fixes = near_name_fixes(reference.span, reference.name, _names(job, TYPED_FIELDS[field]), safe=False)
         right, entry = fields.get(definition.type), role.field(field)
         if right and entry and isinstance(entry.key, Scalar) and role.field(right) is None:
             fixes = (Fix(f"Name it in '{right}'", (TextEdit(name_span(entry.key), right),)), *fixes)
@@ -151,7 +152,7 @@ def _unknown(job: Job, field: str) -> Iterator[Finding]:
         if job.prerequisite_uses.typed(kind, name) or name in job.definitions_by_name:
             continue
         names = _names(job, kind) if names is None else names
-        fixes = replace_fixes(reference.span, name, names) + prerequisite_stub(job, kind, name)
+        fixes = near_name_fixes(reference.span, name, names) + prerequisite_stub(job, kind, name)
         yield Finding(_place(reference), f"no {kind} prerequisite is named '{name}'{did_you_mean(name, names)}", fixes)
 
 

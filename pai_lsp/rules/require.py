@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.addresses import AddressFault, AddressKind, looks_like_address, near_addresses, read_address
 from pai_lsp.definition import Origin
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.edits import replace_fixes
+from pai_lsp.fixes import near_name_fixes
 from pai_lsp.lookup import LookupState
 from pai_lsp.requirements import cycles
 from pai_lsp.rules.stubs import callback_stub
@@ -57,7 +57,7 @@ def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
             name = link.reference.name
             if link.answer.state is LookupState.ABSENT and not looks_like_address(name):
                 names = [one for one in job.definitions_by_name if one != definition.name]
-                fixes = replace_fixes(link.reference.span, name, names)
+                fixes = near_name_fixes(link.reference.span, name, names)
                 if definition.origin is not Origin.CATALOGUE:
                     fixes += callback_stub(job, name)
                 message = f"no prerequisite is named '{name}'{did_you_mean(name, names)}"
@@ -87,7 +87,7 @@ def unknown_marketplace_item(job: Job) -> Iterator[Finding]:
         known = job.lookup.names() if known is None else known
         near = near_addresses(name, known)
         meant = f"; did you mean '{near[0]}'?" if near else ""
-        fixes = replace_fixes(link.reference.span, name, near)
+        fixes = near_name_fixes(link.reference.span, name, near)
         yield Finding(link.reference.span, f"the marketplace has no '{name}'{meant}", fixes)
     yield from _missing_beyond(job, addresses=True)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.edits import replace_fixes
+from pai_lsp.fixes import near_name_fixes
 from pai_lsp.platform import converted_role_name
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.syntax import Mapping, Scalar
@@ -47,7 +47,7 @@ def unknown_deployment(job: Job) -> Iterator[Finding]:
     if isinstance(node, Scalar) and node.is_string and node.text not in names:
         span = name_span(node)
         message = f"no deployment is named '{node.text}'{did_you_mean(node.text, names)}"
-        yield Finding(span, message, replace_fixes(span, node.text, names))
+        yield Finding(span, message, near_name_fixes(span, node.text, names))
 
 
 @rule(Severity.ERROR)
@@ -156,7 +156,7 @@ def _unknown_role_keys(job: Job, entries: tuple[Entry, ...]) -> Iterator[Finding
         span = name_span(entry.key)
         free = [name for name in job.task_roles_by_name if name not in present]
         message = f"no task role is named '{entry.name}'{did_you_mean(entry.name, job.task_roles_by_name)}"
-        yield Finding(span, message, replace_fixes(span, entry.name, free))
+        yield Finding(span, message, near_name_fixes(span, entry.name, free))
 
 
 @rule(Severity.WARNING)
@@ -200,7 +200,7 @@ def plugin_unknown_role(job: Job) -> Iterator[Finding]:
                 message = f"the runtime knows the task role '{name}' as '{spelt}'"
             else:
                 message = f"no task role is named '{name}'{did_you_mean(name, converted)}"
-            yield Finding(span, message, replace_fixes(span, name, [spelt] if spelt in converted else converted))
+            yield Finding(span, message, near_name_fixes(span, name, [spelt] if spelt in converted else converted))
 
 
 RULES = (unknown_deployment, duplicate_deployment, deployment_unknown_role, hived_unknown_role, plugin_unknown_role)

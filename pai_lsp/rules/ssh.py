@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import Definition, name_span
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
-from pai_lsp.edits import insert_entry, remove_entry, replace_fixes
+from pai_lsp.edits import insert_entry, remove_entry
+from pai_lsp.fixes import near_name_fixes
 from pai_lsp.syntax import Mapping, Scalar
 from pai_lsp.text import TextEdit
 
@@ -272,7 +273,7 @@ def userssh_type_unknown(job: Job) -> Iterator[Finding]:
         if kind and not (isinstance(kind.value, Scalar) and (kind.value.text in _KEY_TYPES or "<%" in kind.value.text)):
             span = name_span(kind.value) if isinstance(kind.value, Scalar) and kind.value.text else kind.place
             text = kind.value.text if isinstance(kind.value, Scalar) else ""
-            fixes = replace_fixes(span, text, ("custom",)) if text else ()
+            fixes = near_name_fixes(span, text, ("custom",)) if text else ()
             yield Finding(span, f"'{text}' is no type of key; expected 'custom'", fixes)
         if kind and key and isinstance(key.value, Scalar) and key.value.runtime_value is None:
             edits = remove_entry(job.text, user.value, key) if key in user.value.entries else ()

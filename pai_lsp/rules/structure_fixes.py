@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Fix
-from pai_lsp.edits import entry_end, insert_entry, line_end, line_span, remove_entry, remove_item
+from pai_lsp.edits import cut_entry, entry_end, insert_entry, line_end, line_span, remove_entry, remove_item
 from pai_lsp.rules.skeletons import skeleton, yaml_entry, yaml_flow, yaml_lines
 from pai_lsp.schema import fields
 from pai_lsp.shipped_schemas import read_schema
@@ -82,7 +82,10 @@ def move_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
     home = target.value
     if not isinstance(home, Mapping) or home.own(name) or home.span.start < target.key.span.start:
         return ()
-    return (Fix(title, (*remove_entry(text, mapping, entry), insert_entry(text, home, f"{name}: {written}"))),)
+    if mapping.is_flow or home.is_flow:
+        return (Fix(title, (*remove_entry(text, mapping, entry), insert_entry(text, home, f"{name}: {written}"))),)
+    line = text[entry.value.span.start : line_span(text, entry.value.span).end].rstrip()
+    return (Fix(title, (*cut_entry(text, mapping, entry), insert_entry(text, home, f"{name}: {line}"))),)
 
 
 def _home(place: Place) -> tuple[str, str]:

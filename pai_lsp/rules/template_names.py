@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.edits import replace_fixes
+from pai_lsp.fixes import near_name_fixes
 from pai_lsp.rules.template_fixes import add_name_fix, consequence, definition_place, key_span, may_hold_brackets
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.syntax import Mapping, Scalar, Sequence
@@ -95,7 +95,7 @@ def _undefined(job: Job, root: str, section: str, names: tuple[str, ...]) -> Ite
             yield Finding(answer.span, f"'{name}' is taken for one name, so {happens}", fixes)
             continue
         message = f"no {section.removesuffix('s')} is named '{name}', so {happens}{did_you_mean(name, names)}"
-        fixes = (*replace_fixes(answer.span, name, names), *add_name_fix(job, section, name))
+        fixes = (*near_name_fixes(answer.span, name, names), *add_name_fix(job, section, name))
         yield Finding(answer.span, message, fixes)
 
 
@@ -151,7 +151,7 @@ def undefined_template_member(job: Job) -> Iterator[Finding]:
         elif isinstance(container, Mapping):
             keys = tuple(entry.name for entry in container.effective_entries())
             message = f"'{path}' has no '{name}', so {happens}{did_you_mean(name, keys)}"
-            yield Finding(answer.span, message, replace_fixes(answer.span, name, keys), definition_place(answer))
+            yield Finding(answer.span, message, near_name_fixes(answer.span, name, keys), definition_place(answer))
         else:
             kind = "a list, and its items have numbers" if isinstance(container, Sequence) else "a single value"
             message = f"'{path}' is {kind}; nothing in it is named '{name}', so {happens}"

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Fix
-from pai_lsp.edits import line_end, quote_fix, quoted, remove_item, wrap_in_list_fix
+from pai_lsp.edits import line_end, quoted, remove_item
+from pai_lsp.fixes import quote_fix, wrap_in_list_fix
 from pai_lsp.rules.skeletons import prerequisite_type
 from pai_lsp.rules.structure_fixes import empty_fixes
 from pai_lsp.schema import field

@@ -12,8 +12,8 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.comments import comments
 from pai_lsp.frozen import dataclass
-from pai_lsp.ide.refactorings.comments import comments
 from pai_lsp.ide.refactorings.former_keys import (
     FOLDERS,
     KEPT,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pai_lsp.comments import comments
 from pai_lsp.edits import line_span
 from pai_lsp.expand.callbacks import Moment
 from pai_lsp.expand.code_edits import inline_edits
@@ -13,7 +14,6 @@ from pai_lsp.expand.released_form import cmd_plugins
 from pai_lsp.expand.tree_edits import without_items
 from pai_lsp.frozen import replace
 from pai_lsp.ide.line_edits import line_edits
-from pai_lsp.ide.refactorings.comments import comments
 from pai_lsp.ide.refactorings.job_sections import is_shared
 from pai_lsp.ide.refactorings.refactoring import (
     CanNotRefactorError,

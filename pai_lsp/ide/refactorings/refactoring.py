@@ -5,15 +5,16 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from pai_lsp.edits import line_end
+from pai_lsp.comments import comments
+from pai_lsp.edits import keeping_comments, line_end
 from pai_lsp.frozen import dataclass
-from pai_lsp.ide.refactorings.comments import comments
-from pai_lsp.text import Span, TextEdit
+from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from pai_lsp.syntax import Syntax
+    from pai_lsp.text import Span
 
 
 class RefactoringKind(Enum):
@@ -85,25 +86,10 @@ def together(syntax: Syntax, edits: Iterable[TextEdit]) -> tuple[TextEdit, ...]:
     for edit in dict.fromkeys(edits):
         before = found.get(edit.span)
         new_text = edit.new_text if before is None or len(edit.span) else before.new_text + edit.new_text
-        found[edit.span] = TextEdit(edit.span, new_text.replace("\r\n", "\n"))
-    _keep_comments(syntax, found)
-    newline = line_end(syntax.text)
-    return tuple(TextEdit(edit.span, edit.new_text.replace("\n", newline)) for edit in sorted(found.values()))
+        found[edit.span] = TextEdit(edit.span, new_text)
+    kept = keeping_comments(syntax.text, tuple(found.values()), comments(syntax))
+    return tuple(TextEdit(edit.span, _with_line_ends(edit.new_text, line_end(syntax.text))) for edit in sorted(kept))
 
 
-def _keep_comments(syntax: Syntax, edits: dict[Span, TextEdit]) -> None:
-    text = syntax.text
-    written = "\n".join(edit.new_text for edit in edits.values())
-    for comment in comments(syntax):
-        span = next((one for one in edits if one.start <= comment.span.start < one.end), None)
-        if span is None or comment.text in written:
-            continue
-        line = text.rfind("\n", 0, span.start) + 1
-        pad = text[line : span.start] if not text[line : span.start].strip() else ""
-        pad = pad or " " * (len(text[line:]) - len(text[line:].lstrip(" ")))
-        at = Span(line, line)
-        if span.start == line:
-            edits[span] = TextEdit(span, f"{pad}{comment.text}\n{edits[span].new_text}")
-        else:
-            before = edits[at].new_text if at in edits else ""
-            edits[at] = TextEdit(at, f"{before}{pad}{comment.text}\n")
+def _with_line_ends(text: str, newline: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", newline)

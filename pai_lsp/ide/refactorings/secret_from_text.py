@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pai_lsp.edits import quoted
-from pai_lsp.ide.refactorings.comments import comments
 from pai_lsp.ide.refactorings.filled_text import Filler, piece_at
 from pai_lsp.ide.refactorings.job_sections import free_name, is_shared, value_added
 from pai_lsp.ide.refactorings.refactoring import (
@@ -92,20 +91,7 @@ def _moved_parameter(job: Job, value: Scalar, fix: Fix) -> tuple[TextEdit, ...]:
     _refuse_readable(job)
     if _CHANGED_IN_HTML.search(value.text):
         raise CanNotRefactorError(_AS_HTML)
-    return together(job.syntax, _with_comment(job, fix))
-
-
-def _with_comment(job: Job, fix: Fix) -> tuple[TextEdit, ...]:
-    """The fix's edits, the comment behind the parameter moved along; its first edit adds the secret."""
-    added, *others = fix.edits
-    gone = [one.text for one in comments(job.syntax) if any(one.span.start in edit.span for edit in others)]
-    if not gone:
-        return fix.edits  # it may also be that the whole section has become the other one
-    written = added.new_text.rstrip("\r\n")
-    if "\n" not in added.new_text:
-        raise CanNotRefactorError("the comment behind it has no place among the secrets")
-    ending = added.new_text[len(written) :]
-    return (TextEdit(added.span, f"{written}  {' '.join(gone)}{ending}"), *others)
+    return together(job.syntax, fix.edits)
 
 
 def _refuse_readable(job: Job) -> None:

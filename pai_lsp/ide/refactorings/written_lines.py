@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Sequence as SequenceOf
 
-    from pai_lsp.ide.refactorings.comments import Comment
+    from pai_lsp.comments import Comment
     from pai_lsp.syntax import Node
 
 

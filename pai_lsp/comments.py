@@ -10,9 +10,11 @@ from pai_lsp.frozen import dataclass
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
-    from pai_lsp.syntax import Syntax
+    from collections.abc import Iterable
 
-_COMMENT = re.compile(r"(?:^|(?<=[ \t]))#[^\r\n]*", re.MULTILINE)
+    from pai_lsp.syntax import Scalar, Syntax
+
+_COMMENT = re.compile(r"(?<![^ \t\r\n\ufeff])#[^\r\n]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +28,19 @@ class Comment:
 
 def comments(syntax: Syntax) -> tuple[Comment, ...]:
     """All comments, in order; a `#` inside a scalar is none."""
-    text = syntax.text
-    if "#" not in text:
+    return comments_within(syntax.text, Span(0, len(syntax.text)), syntax.scalars)
+
+
+def comments_within(text: str, span: Span, scalars: Iterable[Scalar]) -> tuple[Comment, ...]:
+    """The comments that begin in a part of the text, in order; `scalars` are at least those that stand in it."""
+    if text.find("#", span.start, span.end) < 0:
         return ()
-    scalars = sorted((scalar for scalar in syntax.scalars if len(scalar.span)), key=lambda one: one.span)
-    starts = [scalar.span.start for scalar in scalars]
+    written = sorted((scalar for scalar in scalars if len(scalar.span)), key=lambda one: one.span)
+    starts = [scalar.span.start for scalar in written]
     found: list[Comment] = []
-    for match in _COMMENT.finditer(text):
+    for match in _COMMENT.finditer(text, span.start, span.end):
         number = bisect_right(starts, match.start()) - 1
-        scalar = scalars[number] if number >= 0 else None
+        scalar = written[number] if number >= 0 else None
         if scalar is not None and match.start() < scalar.span.end:
             # Behind a block's indicator, on the same line, a comment may stand.
             header_end = text.find("\n", scalar.span.start)

@@ -1,0 +1,193 @@
+"""Edits of lists and mappings: they land where the text says it, and comments stay."""
+
+from __future__ import annotations
+
+import textwrap
+
+import pytest
+
+from pai_lsp.edits import append_item, cut_entry, insert_entry, remove_entry, remove_item
+from pai_lsp.syntax import Mapping, Sequence, parse
+from pai_lsp.text import apply_edits
+
+
+def mapping(text: str, *path: str | int) -> Mapping:
+    node = parse(text).root
+    for step in path:
+        if isinstance(step, int):
+            assert isinstance(node, Sequence)
+            node = node.items[step]
+        else:
+            assert isinstance(node, Mapping)
+            node = node.get(step)
+    assert isinstance(node, Mapping)
+    return node
+
+
+def sequence(text: str, key: str) -> Sequence:
+    node = mapping(text).get(key)
+    assert isinstance(node, Sequence)
+    return node
+
+
+def without(text: str, name: str, *path: str | int) -> str:
+    holder = mapping(text, *path)
+    entry = holder.own(name)
+    assert entry is not None
+    return apply_edits(text, remove_entry(text, holder, entry))
+
+
+def without_item(text: str, key: str, number: int) -> str:
+    items = sequence(text, key)
+    return apply_edits(text, remove_item(text, items, items.items[number]))
+
+
+def dedented(text: str) -> str:
+    return textwrap.dedent(text).lstrip("\n")
+
+
+REMOVED = {
+    "behind the value": (
+        """
+        a: 1
+        b: 2  # two
+        c: 3
+        """,
+        """
+        a: 1
+        # two
+        c: 3
+        """,
+    ),
+    "several, in their order": (
+        """
+        a: 1
+        b:  # first
+          # second
+          - "# no comment"
+          - x#y  # third
+          - |  # fourth
+            # of the shell
+        c: 3
+        """,
+        """
+        a: 1
+        # first
+        # second
+        # third
+        # fourth
+        c: 3
+        """,
+    ),
+    "above and below are not touched": (
+        """
+        a: 1
+        # above
+        b: 2
+        # below
+        c: 3
+        """,
+        """
+        a: 1
+        # above
+        # below
+        c: 3
+        """,
+    ),
+    "the last line has no end": (
+        """
+        a: 1
+        b: 2  # two""",
+        """
+        a: 1
+        # two
+        """,
+    ),
+    "a value that ends with aliases": (
+        """
+        a: &x 1
+        b:
+        - 2
+        # three
+        - *x  # four
+        c: 3
+        """,
+        """
+        a: &x 1
+        # three
+        # four
+        c: 3
+        """,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REMOVED)
+def test_comments_of_a_removed_key_stay(name: str) -> None:
+    before, after = map(dedented, REMOVED[name])
+    assert without(before, "b") == after
+    assert without(before.replace("\n", "\r\n"), "b") == after.replace("\n", "\r\n")
+
+
+def test_the_comments_of_a_key_behind_a_dash_stand_above_the_dash() -> None:
+    before = "list:\n  - a: 1  # one\n    # two\n    b: 2\n"
+    assert without(before, "a", "list", 0) == "list:\n  # one\n  # two\n  - b: 2\n"
+
+
+def test_comments_in_braces_stand_above_the_line() -> None:
+    before = "roles:\n  worker: {a: 1,  # one\n    b: 2}\n"
+    assert without(before, "a", "roles", "worker") == "roles:\n  # one\n  worker: {b: 2}\n"
+
+
+def test_who_moves_a_key_moves_its_comments() -> None:
+    text = "a: 1\nb: 2  # two\n"
+    holder = mapping(text)
+    assert apply_edits(text, cut_entry(text, holder, holder.entries[1])) == "a: 1\n"
+
+
+def test_the_only_key_stays_and_so_does_one_that_stands_elsewhere() -> None:
+    text = "base: &base {a: 1, b: 2}\nown:\n  <<: *base\n  c: 3\n"
+    own, merged = mapping(text, "own"), mapping(text, "own").entry("a")
+    assert merged is not None
+    assert remove_entry(text, own, merged) == ()
+    alone = mapping("a: 1\n")
+    assert remove_entry("a: 1\n", alone, alone.entries[0]) == ()
+
+
+def test_comments_of_a_removed_item_stay() -> None:
+    before = "list:\n  - a  # one\n  - # two\n    b: 2  # three\n  - c\n"
+    assert without_item(before, "list", 1) == "list:\n  - a  # one\n  # two\n  # three\n  - c\n"
+
+
+def test_an_item_that_an_alias_repeats_is_not_taken_out() -> None:
+    before = "list:\n  - &one a\n  - b\n  - *one\n"
+    assert without_item(before, "list", 2) == before
+    assert without_item(before, "list", 1) == "list:\n  - &one a\n  - *one\n"
+
+
+ENDING_WITH_AN_ALIAS = {
+    "an item": "x: &x 1\nb:\n  - 2\n  - *x\n",
+    "the only item": "x: &x 1\nb:\n  - *x\n",
+    "an item below its key": "x: &x 1\nb:\n- 2\n- *x\n",
+    "the value of a key": "x: &x 1\nb:\n  c: 2\n  d: *x\n",
+    "an item of an item": "x: &x 1\nb:\n  - - 2\n    - *x  # alias\n",
+    "the value of an item's key": "x: &x 1\nb:\n  - c: 2\n    d:\n      - 3\n\n      # alias\n      - *x\n",
+}
+
+
+@pytest.mark.parametrize("before", ENDING_WITH_AN_ALIAS.values(), ids=ENDING_WITH_AN_ALIAS)
+def test_a_key_is_added_behind_an_alias(before: str) -> None:
+    after = apply_edits(before, (insert_entry(before, mapping(before), "new: 4"),))
+    assert after == f"{before}new: 4\n"
+    in_front = f"{before}last: 5\n"
+    behind = mapping(in_front).own("b")
+    added = apply_edits(in_front, (insert_entry(in_front, mapping(in_front), "new: 4", behind),))
+    assert added == f"{before}new: 4\nlast: 5\n"
+    assert without(in_front, "b").startswith("x: &x 1\n")
+    assert parse(without(in_front, "b")).problems == ()
+
+
+def test_an_item_is_added_behind_an_alias() -> None:
+    before = "x: &x 1\nb:\n  - 2\n  - *x\nlast: 5\n"
+    after = apply_edits(before, (append_item(before, sequence(before, "b"), "3"),))
+    assert after == "x: &x 1\nb:\n  - 2\n  - *x\n  - 3\nlast: 5\n"
