@@ -57,8 +57,9 @@ def indentation(text: str, offset: int) -> str:
 
 
 def line_end(text: str) -> str:
-    """The line end that the text uses."""
-    return "\r\n" if "\r\n" in text else "\n"
+    """The line end that the text uses, going by its first line."""
+    end = text.find("\n")
+    return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
 
 
 def remove_entry(text: str, mapping: Mapping, entry: Entry) -> tuple[TextEdit, ...]:
