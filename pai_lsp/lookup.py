@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from pai_lsp.frozen import dataclass
@@ -76,3 +77,10 @@ class NoLookup:
         """Nothing to suggest."""
         del typed, most
         return ()
+
+
+def told_path(path: str, folder: str) -> str:
+    """A path as it is told to people: one below `folder` from there on; addresses, and with no folder all, as it is."""
+    if folder and "://" not in path and Path(path).is_relative_to(folder):
+        return Path(path).relative_to(folder).as_posix()
+    return path

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from expansion import job_of
 
 from pai_lsp.document import Document
 from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.released_commands import role_values
-from pai_lsp.expand.script import effective_parts
+from pai_lsp.expand.script import Origins, effective_parts
 from pai_lsp.ide.preview import preview
+from pai_lsp.text import LineIndex
+
+if TYPE_CHECKING:
+    from pai_lsp.expand.effective import EffectiveRole
+    from pai_lsp.expand.script import Part
+    from pai_lsp.job import Job
 
 JOB = """\
 protocolVersion: 2
@@ -61,7 +69,11 @@ def lines(text: str = "set {{ part }}") -> list[str]:
     effective = effective_job(job)
     assert effective.problems == ()
     (role,) = effective.roles
-    return [line.text for part in effective_parts(job, role, role_values(job)["worker"]) for line in part.lines]
+    return [line.text for part in parts(job, role) for line in part.lines]
+
+
+def parts(job: Job, role: EffectiveRole) -> tuple[Part, ...]:
+    return effective_parts(job, role, role_values(job)["worker"], Origins(LineIndex(job.text)))
 
 
 def test_what_is_required_runs_once_for_the_same_values_and_in_order() -> None:
@@ -85,7 +97,7 @@ def test_keys_are_found_in_what_is_required_nearest_first(text: str, filled: str
 def test_every_line_tells_where_it_is_written() -> None:
     job = job_of(JOB.replace("TEXT", "set {{ part }}"))
     (role,) = effective_job(job).roles
-    found = [line for part in effective_parts(job, role, role_values(job)["worker"]) for line in part.lines]
+    found = [line for part in parts(job, role) for line in part.lines]
     written = [job.text[line.span.start : line.span.end] for line in found if line.path is None]
     assert written == ["cache", "mount <% this.folder %>", "set {{ part }}", "set {{ part }}", "run", "both"]
     assert [line.path for line in found if line.path is not None] == ["marketplace/all.yaml"]

@@ -17,7 +17,7 @@ from pai_lsp.catalog.setup import CatalogSetup
 from pai_lsp.catalog.shelf import Shelf, SourceState
 from pai_lsp.catalog.web_page import WebPage, page_key, why_not_asked
 from pai_lsp.frozen import dataclass, field, replace
-from pai_lsp.lookup import LookupAnswer, LookupState, Offer
+from pai_lsp.lookup import LookupAnswer, LookupState, Offer, told_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -82,9 +82,7 @@ class Catalog:
 
     def told(self, path: str) -> str:
         """A path as it is told to people."""
-        if self.base and "://" not in path and Path(path).is_relative_to(self.base):
-            return str(Path(path).relative_to(self.base))
-        return path
+        return told_path(path, self.base)
 
     @property
     def state(self) -> SourceState | None:

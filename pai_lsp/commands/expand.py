@@ -17,8 +17,7 @@ from pai_lsp.document import check
 from pai_lsp.expand.as_is import released_run
 from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, problem
-from pai_lsp.expand.released_commands import role_values
-from pai_lsp.expand.script import effective_parts, released_script, script
+from pai_lsp.expand.script import released_script, scripts, together
 from pai_lsp.expand.write import expanded
 from pai_lsp.frozen import dataclass, replace
 from pai_lsp.hidden_values import hidden_spans, without_hidden_words
@@ -139,10 +138,7 @@ def _expanded(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
     if found.text is None or form == "yaml":
         return _Result(found.text, found.problems)
     if form == "script" and not arguments.inline:
-        effective, values = effective_job(job), role_values(job)
-        chosen = [role for role in effective.roles if arguments.task_role in {None, role.role.name}]
-        scripts = {role.role.name: script(effective_parts(job, role, values[role.role.name])) for role in chosen}
-        return _Result(_scripts(scripts))
+        return _Result(scripts(job, effective_job(job), arguments.task_role))
     run = released_run(Job(parse(found.text), job.settings, job.lookup))
     # The stops mean the new text; what is left to stop a role there is its name, which stands in the old one too.
     missing = [role.name_span for role in job.task_roles if role.name not in run.roles]
@@ -156,19 +152,13 @@ def _run_result(run: ReleasedRun, form: str, arguments: argparse.Namespace) -> _
         return _Result(None, tuple(problems))
     roles = {name: role for name, role in run.roles.items() if arguments.task_role in {None, name}}
     if form == "script":
-        return _Result(_scripts({name: released_script(role) for name, role in roles.items()}))
+        return _Result(together({name: released_script(role) for name, role in roles.items()}))
     values = {name: _role_as_json(role) for name, role in roles.items()}
     return _Result(json.dumps({"version": _VERSION, "taskRoles": values}, indent=2) + "\n")
 
 
 def _role_as_json(role: RoleRun) -> dict[str, object]:
     return {"pre": list(role.pre), "command": role.command, "post": list(role.post)}
-
-
-def _scripts(scripts: dict[str, str]) -> str:
-    if len(scripts) == 1:
-        return next(iter(scripts.values()))
-    return "\n".join(f"# === each task of '{name}' ===\n\n{text}" for name, text in scripts.items())
 
 
 def _wrong_usage(arguments: argparse.Namespace, form: str) -> str | None:

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 from pai_lsp.expand.as_is import command_source, server_values
 from pai_lsp.expand.callbacks import Moment
 from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
-from pai_lsp.expand.released_commands import shown_text
+from pai_lsp.expand.released_commands import role_values, shown_text
 from pai_lsp.expand.role_commands import owner
 from pai_lsp.expand.server_rendering import rendered
 from pai_lsp.frozen import dataclass
+from pai_lsp.lookup import told_path
 from pai_lsp.template import TemplateFault
 from pai_lsp.text import LineIndex, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pai_lsp.expand.as_is import RoleRun
-    from pai_lsp.expand.effective import EffectiveRole
+    from pai_lsp.expand.effective import EffectiveJob, EffectiveRole
     from pai_lsp.expand.released_commands import RoleValues
     from pai_lsp.expand.role_commands import Source
     from pai_lsp.job import Job, PluginEntry
@@ -48,16 +49,53 @@ class Part:
     lines: tuple[Line, ...]
 
 
-def effective_parts(job: Job, role: EffectiveRole, values: RoleValues) -> tuple[Part, ...]:
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """Tells where something stands: lines of the job, and paths from `folder` on, if they are below it."""
+
+    lines: LineIndex
+    folder: str = ""
+
+    def line(self, span: Span) -> str:
+        """A place in the job."""
+        return f"line {self.lines.line_of(span.start) + 1}"
+
+    def source(self, source: Source) -> str:
+        """Where a prerequisite, or a plugin of `extras`, is written."""
+        if not isinstance(source, Prerequisite):
+            return f" ({self.line(source.entry.node.span)})"
+        if source.is_own:
+            return f" ({self.line(source.definition.name_span)})"
+        path = source.step.path
+        return f" ({source.step.link.reference.name}{f' in {told_path(path, self.folder)}' if path else ''})"
+
+
+def scripts(job: Job, effective: EffectiveJob, role: str | None = None, folder: str = "") -> str:
+    """What a task role runs, or without a name what each one runs, as text; see `Origins` for the folder."""
+    values, origins = role_values(job), Origins(LineIndex(job.text), folder)
+    chosen = [one for one in effective.roles if role in {None, one.role.name}]
+    return together(
+        {one.role.name: script(effective_parts(job, one, values[one.role.name], origins)) for one in chosen}
+    )
+
+
+def together(texts: Mapping[str, str]) -> str:
+    """The texts of several task roles one below the other, each under the role's name; one alone as it is."""
+    if len(texts) == 1:
+        return next(iter(texts.values()))
+    return "\n".join(f"# === each task of '{name}' ===\n\n{text}" for name, text in texts.items())
+
+
+def effective_parts(job: Job, role: EffectiveRole, values: RoleValues, origins: Origins) -> tuple[Part, ...]:
     """Everything that a task of the role runs, in order."""
-    before = [part for source in (*role.prerequisites, *role.plugins) for part in _start(job, source, values)]
+    before = [part for source in (*role.prerequisites, *role.plugins) for part in _start(source, values, origins)]
     ends = [
         part
         for moment in (Moment.FAILURE, Moment.EXIT, Moment.SUCCESS)
         for source in reversed(role.sources)
-        for part in _callbacks(job, source, moment, values)
+        for part in _callbacks(source, moment, values, origins)
     ]
-    return (*before, _command(job, role), *ends)
+    return (*before, _command(job, role, origins), *ends)
 
 
 def script(parts: tuple[Part, ...]) -> str:
@@ -85,44 +123,31 @@ def _part_lines(part: Part) -> Iterator[str]:
         yield line.text
 
 
-def _start(job: Job, source: Prerequisite | CmdPluginEntry | PluginEntry, values: RoleValues) -> Iterator[Part]:
+def _start(source: Source | PluginEntry, values: RoleValues, origins: Origins) -> Iterator[Part]:
     if isinstance(source, (Prerequisite, CmdPluginEntry)):
         if not isinstance(source, Prerequisite) or source.plugin in {None, "cmd"}:
-            yield from _callbacks(job, source, Moment.START, values)
+            yield from _callbacks(source, Moment.START, values, origins)
             return
-        name, place = f"{owner(source)}, plugin '{source.plugin}'", _place(job, source)
+        name, place = f"{owner(source)}, plugin '{source.plugin}'", origins.source(source)
     else:
-        name, place = f"plugin '{source.plugin}' of extras", f" ({_line(job, source.node.span)})"
+        name, place = f"plugin '{source.plugin}' of extras", f" ({origins.line(source.node.span)})"
     yield Part(f"before the commands: {name}{place}", ())
 
 
-def _callbacks(job: Job, source: Source, moment: Moment, values: RoleValues) -> Iterator[Part]:
+def _callbacks(source: Source, moment: Moment, values: RoleValues, origins: Origins) -> Iterator[Part]:
     items = source.moments(moment)
     if not items:
         return
     path = source.step.path if isinstance(source, Prerequisite) and not source.is_own else None
     lines = tuple(Line(shown_text(item.text.rstrip("\n"), values), item.scalar.span, path) for item in items)
     policy = "; failures are ignored" if source.ignores_failure else ""
-    yield Part(f"{_WHEN[moment]}: {owner(source)}{_place(job, source)}{policy}", lines)
+    yield Part(f"{_WHEN[moment]}: {owner(source)}{origins.source(source)}{policy}", lines)
 
 
-def _place(job: Job, source: Source) -> str:
-    if not isinstance(source, Prerequisite):
-        return f" ({_line(job, source.entry.node.span)})"
-    if source.is_own:
-        return f" ({_line(job, source.definition.name_span)})"
-    where = f" in {source.step.path}" if source.step.path else ""
-    return f" ({source.step.link.reference.name}{where})"
-
-
-def _line(job: Job, span: Span) -> str:
-    return f"line {LineIndex(job.text).line_of(span.start) + 1}"
-
-
-def _command(job: Job, role: EffectiveRole) -> Part:
+def _command(job: Job, role: EffectiveRole, origins: Origins) -> Part:
     source = command_source(job, role.role)
     text = rendered(source, server_values(job, role.role))
     parts = job.command_parts(role.role)
     span = Span(parts[0].span.start, parts[-1].span.end) if parts else role.role.name_span
     shown = source if isinstance(text, TemplateFault) else text
-    return Part(f"the commands of '{role.role.name}' ({_line(job, span)})", (Line(shown, span),))
+    return Part(f"the commands of '{role.role.name}' ({origins.line(span)})", (Line(shown, span),))

@@ -71,29 +71,34 @@ def merged_storages(job: Job, needed: Iterable[Storage]) -> tuple[tuple[Storage,
 
     One storage can be mounted at one path, and one path holds one storage.
     """
-    known = list(_mounted(job))
+    by_name: dict[str, Storage] = {}
+    by_path: dict[str, Storage] = {}
     new: list[Storage] = []
     problems: list[Diagnostic] = []
+    for storage in _mounted(job):
+        by_name.setdefault(storage.name, storage)
+        by_path.setdefault(posixpath.normpath(storage.mount_path), storage)
     for storage in needed:
-        for other in known:
-            is_same_name = other.name == storage.name
-            is_same_path = posixpath.normpath(other.mount_path) == posixpath.normpath(storage.mount_path)
-            if is_same_name and is_same_path:
-                break
-            if is_same_name or is_same_path:
-                message = (
-                    f"the storage '{storage.name}' is mounted at '{other.mount_path}' and can not be at "
-                    f"'{storage.mount_path}' too"
-                    if is_same_name
-                    else f"'{storage.mount_path}' is where the storage '{other.name}' is mounted, not '{storage.name}'"
-                )
-                related = (Related(other.span, "the other one"),) if other.span != storage.span else ()
-                problems.append(problem("storage-conflict", storage.span, message, *related))
-                break
-        else:
-            known.append(storage)
+        path = posixpath.normpath(storage.mount_path)
+        same_name, same_path = by_name.get(storage.name), by_path.get(path)
+        if same_name is None and same_path is None:
+            by_name[storage.name] = by_path[path] = storage
             new.append(storage)
+        elif same_name is not None and posixpath.normpath(same_name.mount_path) != path:
+            message = (
+                f"the storage '{storage.name}' is mounted at '{same_name.mount_path}' and can not be at "
+                f"'{storage.mount_path}' too"
+            )
+            problems.append(_conflict(storage, same_name, message))
+        elif same_name is None and same_path is not None:
+            message = f"'{storage.mount_path}' is where the storage '{same_path.name}' is mounted, not '{storage.name}'"
+            problems.append(_conflict(storage, same_path, message))
     return tuple(new), tuple(problems)
+
+
+def _conflict(storage: Storage, other: Storage, message: str) -> Diagnostic:
+    related = (Related(other.span, "the other one"),) if other.span != storage.span else ()
+    return problem("storage-conflict", storage.span, message, *related)
 
 
 def _mounted(job: Job) -> Iterator[Storage]:

@@ -210,15 +210,14 @@ class _Writer:
             for field, reference in role.typed_references.items()
             if (definition := self._job.find_typed(TYPED_FIELDS[field], reference.name))
         }
+        places = {id(item): number for number, item in enumerate(sequence.items if sequence else ())}
         removed: list[int] = []
         for definition in self._job.prerequisites:
             prerequisite = self.form.homes.get(id(definition.node))
             is_listed = prerequisite is not None and id(prerequisite) in self.form.users
             is_inlined = prerequisite is not None and not is_listed and prerequisite.plugin == "cmd"
             if not is_listed and id(definition.node) not in used and (is_inlined or is_extended(definition)):
-                removed += (
-                    number for number, item in enumerate(sequence.items if sequence else ()) if item is definition.node
-                )
+                removed += [places[id(definition.node)]] if id(definition.node) in places else []
             else:
                 self._edit(definition_edits(self._text, definition, prerequisite, self.items))
         if sequence is not None:

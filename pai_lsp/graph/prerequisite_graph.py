@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import TYPED_FIELDS, Definition, Origin
 from pai_lsp.frozen import dataclass
 from pai_lsp.graph.circles import circles
-from pai_lsp.lookup import LookupState
+from pai_lsp.lookup import LookupState, told_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,9 +81,12 @@ class PrerequisiteGraph:
     edges: tuple[GraphEdge, ...]
 
 
-def prerequisite_graph(job: Job) -> PrerequisiteGraph:
-    """The graph of a job, or of a file of definitions; of broken files what can be read."""
-    reader = _Reader(job)
+def prerequisite_graph(job: Job, folder: str = "") -> PrerequisiteGraph:
+    """The graph of a job, or of a file of definitions; of broken files what can be read.
+
+    folder: paths below it are told from there on.
+    """
+    reader = _Reader(job, folder)
     reader.read()
     pairs = [(edge.source, edge.target) for edge in reader.edges]
     of_node = circles(len(reader.nodes), pairs)
@@ -103,10 +106,11 @@ def prerequisite_graph(job: Job) -> PrerequisiteGraph:
 class _Reader:
     """Numbers the nodes as they are met."""
 
-    __slots__ = ("_graph", "_job", "_numbers", "edges", "nodes")
+    __slots__ = ("_folder", "_graph", "_job", "_numbers", "edges", "nodes")
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, folder: str) -> None:
         self._job = job
+        self._folder = folder
         self._graph = job.require_graph
         self._numbers: dict[object, int] = {}
         self.nodes: list[tuple[NodeKind, str, str, str]] = []
@@ -149,7 +153,7 @@ class _Reader:
         plugin = definition.extended_plugin or ""
         detail = " · ".join(filter(None, (definition.type, plugin)))
         if graph.is_outside(definition):
-            kind, place = NodeKind.OUTSIDE, graph.path(definition) or ""
+            kind, place = NodeKind.OUTSIDE, told_path(graph.path(definition) or "", self._folder)
         else:
             kind, place = NodeKind.EXTRAS if definition.origin is Origin.EXTRAS else NodeKind.OWN, ""
         return self._number(id(definition.node), kind, definition.name, detail, place)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.expand.effective import effective_job
-from pai_lsp.expand.released_commands import role_values
-from pai_lsp.expand.script import effective_parts, script
+from pai_lsp.expand.script import scripts
 from pai_lsp.hidden_values import hidden_spans, without_hidden_words
 from pai_lsp.rules.clear_secrets import clear_secrets
 
@@ -20,19 +19,15 @@ if TYPE_CHECKING:
 _SHORTEST = 4
 
 
-def preview(document: Document, role: str | None = None) -> str:
+def preview(document: Document, role: str | None = None, folder: str = "") -> str:
     """What a task role runs, or without a name what each one runs, as far as it is known.
 
     What keeps the job from being expanded stands in front, as comments. Values of secrets stay references; what looks
-    like a password in clear is shown as asterisks.
+    like a password in clear is shown as asterisks. Paths below `folder` are told from there on.
     """
     job = document.job
-    effective, values = effective_job(job), role_values(job)
-    chosen = [one for one in effective.roles if role in {None, one.role.name}]
-    scripts = {one.role.name: script(effective_parts(job, one, values[one.role.name])) for one in chosen}
-    text = "".join(scripts.values())
-    if len(scripts) != 1:
-        text = "\n".join(f"# === each task of '{name}' ===\n\n{text}" for name, text in scripts.items())
+    effective = effective_job(job)
+    text = scripts(job, effective, role, folder)
     if role is not None and role not in job.task_roles_by_name:
         text = f"# no task role is named '{role}'\n"
     return "".join([*_problems(document, effective.problems), _without_passwords(document, text)])

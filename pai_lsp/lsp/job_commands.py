@@ -42,14 +42,14 @@ def _previewed(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, st
         raise JsonRpcInvalidParams(f"'{PREVIEW}' expects a URI and the name of a task role, or none for all")
     if not _is_job(document):
         return None
-    return {"text": preview(document.document, role), "languageId": "shellscript"}
+    return {"text": preview(document.document, role, document.folder), "languageId": "shellscript"}
 
 
 def _drawn(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, str] | None:
     del arguments
     if document.kind is not Kind.JOB:
         return None
-    graph = prerequisite_graph(document.document.job)
+    graph = prerequisite_graph(document.document.job, document.folder)
     return {"svg": svg(graph), "mermaid": mermaid(graph)}
 
 

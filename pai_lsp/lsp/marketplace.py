@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.setup import LOCK_NAME, catalog_setup
 from pai_lsp.lsp.background import in_thread
-from pai_lsp.lsp.convert import path_of
 from pai_lsp.lsp.marketplace_project import Project
 from pai_lsp.lsp.marketplace_status import Status, status_of, tell_status
 from pai_lsp.lsp.open_document import Kind
@@ -76,7 +75,9 @@ class Marketplaces:
             return None
         setup = self._setups.get(folder)
         if setup is None:
-            setup = catalog_setup(effective.marketplace, effective.base, folder, self._top(folder))
+            setup = catalog_setup(
+                effective.marketplace, effective.base, folder, self._session.folder_of(folder) or folder
+            )
             self._setups[folder] = setup
         if not setup.sources and not setup.allowed_hosts:
             return None
@@ -239,12 +240,4 @@ class Marketplaces:
         """The folder of a file; for a document that is no file, the workspace's first."""
         if Path(path).is_absolute():
             return str(Path(path).parent)
-        return next(iter(self._workspace_folders()), None)
-
-    def _top(self, folder: str) -> str:
-        """The workspace folder that a folder is in."""
-        return next((top for top in self._workspace_folders() if Path(folder).is_relative_to(top)), folder)
-
-    def _workspace_folders(self) -> list[str]:
-        folders: Iterable[lsp.WorkspaceFolder] = self._session.server.workspace.folders.values()
-        return [path_of(folder.uri) for folder in folders]
+        return next(iter(self._session.folders), None)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pai_lsp.diagnostic import Diagnostic
     from pai_lsp.document import Document
     from pai_lsp.lsp.client import Client
+    from pai_lsp.syntax import Syntax
 
 JOB_LANGUAGE = "openpai-job"
 
@@ -41,6 +42,8 @@ class OpenDocument:
     lookup: finds the definitions outside of it.
     is_in_catalogue: whether it lies in a folder of definitions; `is_wanted` whether somebody configured that folder.
     hidden_hints: the names of the inlay hints that are switched off.
+    folder: the workspace folder that it is in, from which on people are told of other files; empty for none.
+    former: what an earlier version says, where that is known.
     """
 
     uri: str
@@ -55,6 +58,8 @@ class OpenDocument:
     is_in_catalogue: bool = False
     is_wanted: bool = False
     hidden_hints: frozenset[str] = frozenset()
+    folder: str = ""
+    former: Syntax | None = field(default=None, repr=False)
 
     def is_checked_like(self, other: OpenDocument) -> bool:
         """Whether the same settings hold for both, and the same definitions outside of them."""
@@ -71,12 +76,17 @@ class OpenDocument:
         """The snapshot that the analysis is asked about."""
         from pai_lsp.document import Document  # noqa: PLC0415 - loaded when the client is connected
 
-        document = Document(self.text, self.settings, self.path, self.lookup)
+        document = Document(self.text, self.settings, self.path, self.lookup, former=self.former)
         if not self.is_in_catalogue or self.language == JOB_LANGUAGE or document.is_job:
             return document
         from pai_lsp.catalog.definition_text import reads_as_definitions  # noqa: PLC0415 - most files are jobs
 
         return replace(document, is_catalogue=reads_as_definitions(document.syntax, is_wanted=self.is_wanted))
+
+    @property
+    def known_syntax(self) -> Syntax | None:
+        """What this version says, or where nobody has asked yet, an earlier one."""
+        return self.document.known_syntax if "document" in vars(self) else self.former
 
     @cached_property
     def places(self) -> Places:

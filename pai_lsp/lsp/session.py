@@ -11,6 +11,9 @@ from contextvars import ContextVar
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from lsprotocol import types as lsp
+from pygls.uris import from_fs_path
+
 from pai_lsp.config import FILE_NAME
 from pai_lsp.lookup import NoLookup
 from pai_lsp.lsp.client import Client
@@ -35,7 +38,6 @@ from pai_lsp.lsp.workspace_settings import (
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
 
-    from lsprotocol import types as lsp
     from pygls.lsp.server import LanguageServer
 
 _log = logging.getLogger(__name__)
@@ -62,6 +64,8 @@ class Session:
     def begin(self, params: lsp.InitializeParams, client: Client) -> None:
         """Take what an `initialize` request says."""
         self.client = client
+        if not params.workspace_folders and (root := _root(params)):
+            self.server.workspace.add_folder(lsp.WorkspaceFolder(root, PurePath(path_of(root)).name))
         self.marketplaces.begin(params)
         self._take_sections({"": section_in(params.initialization_options)})
         if not client.configuration:
@@ -112,8 +116,16 @@ class Session:
 
     def workspace(self, documents: Mapping[str, OpenDocument]) -> Workspace:
         """The workspace, with the open documents as they were at some moment."""
-        folders = tuple(path_of(folder.uri) for folder in self.server.workspace.folders.values())
-        return Workspace(documents, folders, self.client.unit, self._job_files)
+        return Workspace(documents, self.folders, self.client.unit, self._job_files)
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The paths of the workspace's folders."""
+        return tuple(path_of(folder.uri) for folder in self.server.workspace.folders.values())
+
+    def folder_of(self, path: str) -> str:
+        """The workspace folder that a file or folder is in, the innermost; empty for one that is in none."""
+        return max((one for one in self.folders if PurePath(path).is_relative_to(one)), key=len, default="")
 
     def saved(self, uri: str) -> None:
         """A file was saved: when it is one that others depend on, they are looked at again."""
@@ -165,6 +177,7 @@ class Session:
         effective = self.settings.effective(path)
         project = self.marketplaces.project(path, effective)
         directory = project.setup.directory_of(path) if project else None
+        before = self.documents.get(uri)
         return OpenDocument(
             uri,
             version,
@@ -178,4 +191,11 @@ class Session:
             is_in_catalogue=directory is not None,
             is_wanted=project is not None and directory != project.setup.found,
             hidden_hints=effective.hidden_hints,
+            folder=self.folder_of(path),
+            former=before.known_syntax if before else None,
         )
+
+
+def _root(params: lsp.InitializeParams) -> str | None:
+    """The workspace's only folder as older clients tell it, as a URI; None without one."""
+    return params.root_uri or (from_fs_path(params.root_path) if params.root_path else None)
