@@ -21,18 +21,18 @@ from pai_lsp.expand.script import released_script, scripts, together
 from pai_lsp.expand.write import expanded
 from pai_lsp.frozen import dataclass, replace
 from pai_lsp.hidden_values import hidden_spans, without_hidden_words
-from pai_lsp.job import Job
 from pai_lsp.report import render
 from pai_lsp.report.results import CheckedFile, Results, with_hidden
 from pai_lsp.report.terminal import terminal_for, visible
 from pai_lsp.spelling import did_you_mean
-from pai_lsp.syntax import ProblemKind, parse
+from pai_lsp.syntax import ProblemKind
 
 if TYPE_CHECKING:
     import argparse
 
     from pai_lsp.document import Document
     from pai_lsp.expand.as_is import ReleasedRun, RoleRun
+    from pai_lsp.job import Job
 
 _VERSION = 1
 # What the expansion itself is the answer to.
@@ -135,15 +135,14 @@ def _as_is(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
 def _expanded(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
     inlined = [role.name for role in job.task_roles if arguments.task_role in {None, role.name}]
     found = expanded(job, inlined if arguments.inline else ())
-    if found.text is None or form == "yaml":
+    if found.text is None or found.run is None or form == "yaml":
         return _Result(found.text, found.problems)
     if form == "script" and not arguments.inline:
         return _Result(scripts(job, effective_job(job), arguments.task_role))
-    run = released_run(Job(parse(found.text), job.settings, job.lookup))
     # The stops mean the new text; what is left to stop a role there is its name, which stands in the old one too.
-    missing = [role.name_span for role in job.task_roles if role.name not in run.roles]
-    stops = tuple(replace(stop, span=span) for stop, span in zip(run.stops, missing, strict=False))
-    return _run_result(replace(run, stops=stops), form, arguments)
+    missing = [role.name_span for role in job.task_roles if role.name not in found.run.roles]
+    stops = tuple(replace(stop, span=span) for stop, span in zip(found.run.stops, missing, strict=False))
+    return _run_result(replace(found.run, stops=stops), form, arguments)
 
 
 def _run_result(run: ReleasedRun, form: str, arguments: argparse.Namespace) -> _Result:

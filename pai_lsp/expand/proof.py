@@ -13,6 +13,7 @@ from pai_lsp.expand.effective import Prerequisite, effective_job
 from pai_lsp.expand.javascript import trim
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.released_form import cmd_plugins
+from pai_lsp.frozen import dataclass
 from pai_lsp.job import Job
 from pai_lsp.syntax import parse
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from pai_lsp.diagnostic import Diagnostic
+    from pai_lsp.expand.as_is import ReleasedRun
     from pai_lsp.expand.definition_edits import Items
     from pai_lsp.expand.effective import EffectiveRole
     from pai_lsp.expand.released_form import ReleasedForm
@@ -30,16 +32,22 @@ if TYPE_CHECKING:
 _Run = tuple[str, str, str, bool]
 
 
-def differences(
-    job: Job, text: str, form: ReleasedForm, items: Items, added: Mapping[str, AddedCommands]
-) -> tuple[Diagnostic, ...]:
-    """What an expanded job runs otherwise than it should; its text was written for `form`, `items` and `added`."""
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What an expanded job runs otherwise than it should; and where that is nothing, what it runs."""
+
+    problems: tuple[Diagnostic, ...]
+    run: ReleasedRun | None = None
+
+
+def proven(job: Job, text: str, form: ReleasedForm, items: Items, added: Mapping[str, AddedCommands]) -> Proof:
+    """Read the text of an expanded job, which was written for `form`, `items` and `added`."""
     after = Job(parse(text), job.settings, job.lookup)
     again = effective_job(after)
     roles = {role.role.name: role for role in again.roles}
     if again.problems:
         span = form.effective.roles[0].role.name_span
-        return (_problem(span, f"expansion would make a job that is wrong: {again.problems[0].message}"),)
+        return Proof((_problem(span, f"expansion would make a job that is wrong: {again.problems[0].message}"),))
     found: list[Diagnostic] = []
     for role in form.effective.roles:
         name = role.role.name
@@ -48,7 +56,10 @@ def differences(
         if not is_same or _meant(role, form, items) != _read(roles[name]):
             message = f"'{name}' shares text with another place through an alias or '<<'; write it out there"
             found.append(_problem(role.role.name_span, message))
-    return tuple(found) or tuple(_stops(after, form))
+    if found:
+        return Proof(tuple(found))
+    run = released_run(after)
+    return Proof(tuple(_stops(run, after, form)), run)
 
 
 def _meant(role: EffectiveRole, form: ReleasedForm, items: Items) -> list[_Run]:
@@ -73,14 +84,14 @@ def _runs(sources: Iterable[Source], lines: Callable[[Source, Moment], str]) -> 
     return found
 
 
-def _stops(after: Job, form: ReleasedForm) -> Iterator[Diagnostic]:
+def _stops(run: ReleasedRun, after: Job, form: ReleasedForm) -> Iterator[Diagnostic]:
     """What keeps the expanded job from starting, but for a role's name, which expansion has nothing to do with."""
     names = {role.name_span for role in after.task_roles}
     places = {
         form.name(one): one.definition.name_span if one.is_own else one.entry.reference.span
         for one in form.listed_anywhere
     }
-    for stop in released_run(after).stops:
+    for stop in run.stops:
         if stop.span in names or not len(stop.span):
             continue
         written = after.text[stop.span.start : stop.span.end]

@@ -16,7 +16,7 @@ from pai_lsp.expand.definition_edits import definition_edits, new_definition, pl
 from pai_lsp.expand.effective import CmdPluginEntry, effective_job
 from pai_lsp.expand.extras_edits import extras_edits
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, problem
-from pai_lsp.expand.proof import differences
+from pai_lsp.expand.proof import proven
 from pai_lsp.expand.released_commands import CanNotExpressError, callback_items, role_values
 from pai_lsp.expand.released_form import CALLBACK_MOMENTS, cmd_plugins, is_extended, released_form
 from pai_lsp.expand.role_commands import AddedCommands, added_commands, place_of
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from pai_lsp.diagnostic import Diagnostic
+    from pai_lsp.expand.as_is import ReleasedRun
     from pai_lsp.expand.effective import EffectiveJob, EffectiveRole, Prerequisite
     from pai_lsp.expand.role_commands import Source
     from pai_lsp.job import Job, TaskRole
@@ -40,10 +41,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExpandedJob:
-    """The released job's text; None where there is none, and then the problems say why."""
+    """The released job's text, and what it runs; None where there is none, and then the problems say why."""
 
     text: str | None
     problems: tuple[Diagnostic, ...] = ()
+    run: ReleasedRun | None = None
 
 
 def expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
@@ -56,9 +58,10 @@ def expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
         return ExpandedJob(None, effective.problems)
     writer = _Writer(job, effective, inlined)
     text = writer.written()
-    if not writer.problems:
-        writer.problems += differences(job, text, writer.form, writer.items, writer.added)
-    return ExpandedJob(None if writer.problems else text, tuple(writer.problems))
+    if writer.problems:
+        return ExpandedJob(None, tuple(writer.problems))
+    proof = proven(job, text, writer.form, writer.items, writer.added)
+    return ExpandedJob(None if proof.problems else text, proof.problems, proof.run)
 
 
 def inexpressible(job: Job) -> tuple[Diagnostic, ...]:
