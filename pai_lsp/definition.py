@@ -43,6 +43,11 @@ def name_span(scalar: Scalar) -> Span:
     return Span(scalar.span.start + 1, scalar.span.end - is_closed)
 
 
+def key_name_span(entry: Entry) -> Span:
+    """The characters of a key without its quotes."""
+    return name_span(entry.key) if isinstance(entry.key, Scalar) else entry.key.span
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Reference:
     """A name that stands for something defined elsewhere; `span` is the name without quotes."""

@@ -13,17 +13,13 @@ from typing import TYPE_CHECKING, Any
 from pai_lsp.content import MappedText, joined, mapped, trimmed
 from pai_lsp.definition import (
     PLUGIN_PREFIX,
-    TYPED_FIELDS,
-    Callback,
     Definition,
     Origin,
     Reference,
-    name_span,
-    read_callbacks,
     read_definitions,
-    scalars,
 )
 from pai_lsp.frozen import dataclass
+from pai_lsp.job_parts import Deployment, PluginEntry, TaskRole
 from pai_lsp.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.plugin_uses import PluginUse, plugin_uses
 from pai_lsp.prerequisite_uses import PrerequisiteUses, prerequisite_uses, roles_running
@@ -38,139 +34,10 @@ from pai_lsp.template_uses import TemplateUse, template_uses
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pai_lsp.shell_script import Script
     from pai_lsp.shipped_schemas import Kind
-
-
-@dataclass(frozen=True, eq=False)
-class TaskRole:
-    """One entry of `taskRoles`."""
-
-    entry: Entry
-
-    @property
-    def name(self) -> str:
-        """The role's name, as the rest-server reads it."""
-        return self.entry.name
-
-    @property
-    def name_span(self) -> Span:
-        """The characters of the name without its quotes."""
-        key = self.entry.key
-        return name_span(key) if isinstance(key, Scalar) else key.span
-
-    @property
-    def node(self) -> Mapping | None:
-        """What the role says; None where that is no mapping."""
-        return self.entry.value if isinstance(self.entry.value, Mapping) else None
-
-    def get(self, name: str) -> Node | None:
-        """The value of one of the role's keys."""
-        return self.node.get(name) if self.node else None
-
-    def field(self, name: str) -> Entry | None:
-        """One of the role's keys with its value."""
-        return self.node.entry(name) if self.node else None
-
-    @cached_property
-    def prerequisites(self) -> tuple[Reference, ...]:
-        """The prerequisites that the role lists, in order."""
-        return tuple(Reference(scalar.text, scalar) for scalar in scalars(self.get("prerequisites")) if scalar.text)
-
-    @cached_property
-    def typed_references(self) -> dict[str, Reference]:
-        """What `dockerImage`, `data`, `script` and `output` name, by field."""
-        found: dict[str, Reference] = {}
-        for name in TYPED_FIELDS:
-            node = self.get(name)
-            if isinstance(node, Scalar) and node.text:
-                found[name] = Reference(node.text, node)
-        return found
-
-    @cached_property
-    def commands(self) -> tuple[Scalar, ...]:
-        """The role's own commands."""
-        return scalars(self.get("commands"))
-
-    @property
-    def instances(self) -> int:
-        """The number of tasks; 1 where it is absent or wrong. Source: rest-server, models/v2/job/k8s.js."""
-        value = whole_number(self.get("instances"))
-        return value if value is not None and value > 0 else 1
-
-    @property
-    def port_labels(self) -> tuple[Entry, ...]:
-        """The ports that the role declares; `ssh` and `http` exist besides them."""
-        resources = self.get("resourcePerInstance")
-        ports = resources.get("ports") if isinstance(resources, Mapping) else None
-        return ports.effective_entries() if isinstance(ports, Mapping) else ()
-
-
-@dataclass(frozen=True, eq=False)
-class Deployment:
-    """One entry of `deployments`."""
-
-    node: Mapping
-
-    @cached_property
-    def name_scalar(self) -> Scalar | None:
-        """The name as written."""
-        node = self.node.get("name")
-        return node if isinstance(node, Scalar) and node.text else None
-
-    @property
-    def name(self) -> str:
-        """The name; empty where it is missing."""
-        return self.name_scalar.text if self.name_scalar else ""
-
-    @property
-    def role_entries(self) -> tuple[Entry, ...]:
-        """The roles it adds commands to."""
-        node = self.node.get("taskRoles")
-        return node.effective_entries() if isinstance(node, Mapping) else ()
-
-    def commands(self, role: str, key: str) -> tuple[Scalar, ...]:
-        """The `preCommands` or `postCommands` (the `key`) that it gives a role."""
-        entry = next((entry for entry in self.role_entries if entry.name == role), None)
-        return scalars(entry.value.get(key)) if entry and isinstance(entry.value, Mapping) else ()
-
-
-@dataclass(frozen=True, eq=False)
-class PluginEntry:
-    """One entry of `extras.com.microsoft.pai.runtimeplugin`."""
-
-    node: Mapping
-
-    @property
-    def plugin_scalar(self) -> Scalar | None:
-        """The plugin's name as written."""
-        node = self.node.get("plugin")
-        return node if isinstance(node, Scalar) else None
-
-    @property
-    def plugin(self) -> str:
-        """The plugin's name; empty where it is missing."""
-        return self.plugin_scalar.text if self.plugin_scalar else ""
-
-    @property
-    def parameters(self) -> Node | None:
-        """The plugin's parameters, of whatever shape."""
-        return self.node.get("parameters")
-
-    def parameter(self, name: str) -> Entry | None:
-        """One of the plugin's parameters."""
-        return self.parameters.entry(name) if isinstance(self.parameters, Mapping) else None
-
-    @cached_property
-    def task_roles(self) -> tuple[Scalar, ...] | None:
-        """The roles it is for; None for all."""
-        return scalars(self.node.get("taskroles")) if self.node.entry("taskroles") else None
-
-    @cached_property
-    def callbacks(self) -> tuple[Callback, ...]:
-        """The callbacks of a cmd plugin."""
-        entry = self.parameter("callbacks")
-        return read_callbacks(entry.value if entry else None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,8 +102,8 @@ class Job:
     @cached_property
     def reference_prerequisites(self) -> tuple[Definition, ...]:
         """The definitions under `extras.reference_prerequisites`."""
-        node = self.extras.get("reference_prerequisites") if self.extras else None
-        return read_definitions(node, Origin.EXTRAS) if isinstance(node, Sequence) else ()
+        entry = self.extras_entry("reference_prerequisites")
+        return read_definitions(entry.value, Origin.EXTRAS) if entry and isinstance(entry.value, Sequence) else ()
 
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:
@@ -295,6 +162,10 @@ class Job:
         """Every use of one of the released runtime's plugins."""
         return plugin_uses(self)
 
+    def uses_of_plugin(self, name: str) -> Iterator[PluginUse]:
+        """Every use of one of the released runtime's plugins, by its short name."""
+        return (use for use in self.plugin_uses if use.plugin.name == name)
+
     @cached_property
     def parameters(self) -> dict[str, Entry]:
         """The job's parameters by name."""
@@ -343,11 +214,39 @@ class Job:
         """The mapping under `extras`."""
         return self.mapping("extras")
 
+    def extras_entry(self, name: str) -> Entry | None:
+        """A key of `extras` with its value."""
+        return self.extras.entry(name) if self.extras else None
+
+    @property
+    def has_gang_allocation(self) -> bool:
+        """Whether the tasks wait for one another. Source: rest-server, models/v2/job/k8s.js (`=== false`)."""
+        gang = self.extras_entry("gangAllocation")
+        return gang is None or not isinstance(gang.value, Scalar) or gang.value.value is not False
+
+    @property
+    def storages(self) -> tuple[Node, ...]:
+        """The items of `extras.storages`."""
+        entry = self.extras_entry("storages")
+        return entry.value.items if entry and isinstance(entry.value, Sequence) else ()
+
+    @property
+    def hived(self) -> Mapping | None:
+        """The mapping under `extras.hivedScheduler`."""
+        entry = self.extras_entry("hivedScheduler")
+        return entry.value if entry and isinstance(entry.value, Mapping) else None
+
+    @property
+    def hived_role_entries(self) -> tuple[Entry, ...]:
+        """What HiveD is told for each task role, by its name."""
+        roles = self.hived.get("taskRoles") if self.hived else None
+        return roles.effective_entries() if isinstance(roles, Mapping) else ()
+
     @cached_property
     def plugins(self) -> tuple[PluginEntry, ...]:
         """The runtime plugins under `extras`."""
-        node = self.extras.get(PLUGIN_PREFIX) if self.extras else None
-        items = node.items if isinstance(node, Sequence) else ()
+        entry = self.extras_entry(PLUGIN_PREFIX)
+        items = entry.value.items if entry and isinstance(entry.value, Sequence) else ()
         return tuple(PluginEntry(item) for item in items if isinstance(item, Mapping))
 
     def command_parts(self, role: TaskRole) -> tuple[Scalar, ...]:
@@ -406,9 +305,3 @@ class Job:
             for role in self.task_roles
             if any(self.definitions_by_name.get(reference.name) is definition for reference in role.prerequisites)
         )
-
-
-def whole_number(node: Node | None) -> int | None:
-    """The whole number that the rest-server reads; None for anything else."""
-    value = node.value if isinstance(node, Scalar) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else None

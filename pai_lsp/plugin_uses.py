@@ -13,7 +13,8 @@ from pai_lsp.platform import Plugin, converted_role_name, plugins
 from pai_lsp.syntax import Mapping
 
 if TYPE_CHECKING:
-    from pai_lsp.job import Job, PluginEntry, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import PluginEntry, TaskRole
     from pai_lsp.syntax import Entry
     from pai_lsp.text import Span
 

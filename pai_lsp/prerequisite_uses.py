@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pai_lsp.definition import Definition, Reference
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
 
 
 @dataclass(frozen=True, slots=True, eq=False)

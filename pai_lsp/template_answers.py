@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from pai_lsp.definition import Definition
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
     from pai_lsp.syntax import Node
     from pai_lsp.template import Step, Tag
     from pai_lsp.text import Span

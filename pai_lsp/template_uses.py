@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.definition import Definition
-    from pai_lsp.job import Job, PluginEntry, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import PluginEntry, TaskRole
     from pai_lsp.text import Span
 
 

@@ -17,7 +17,7 @@ FLOORS = (
     ("diagnostic", "files", "settings", "marketplace_settings", "syntax", "recovery", "content", "template",
      "template_variables", "shell", "shell_script", "schema", "platform", "_job_validator", "structure",
      "shipped_schemas"),
-    ("job", "definition", "addresses", "lookup", "template_uses", "template_lookup", "template_answers",
+    ("job", "job_parts", "definition", "addresses", "lookup", "template_uses", "template_lookup", "template_answers",
      "requirements", "plugin_parameters", "plugin_uses", "prerequisite_uses", "comments", "edits", "fixes",
      "role_renaming", "masking", "symbols"),
     ("catalog", "expand"),

@@ -28,7 +28,8 @@ from pai_lsp.text import Span
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
 
 
 @dataclass(frozen=True, slots=True)

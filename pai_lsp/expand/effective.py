@@ -24,7 +24,8 @@ from pai_lsp.syntax import Mapping, Scalar, walk
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.job import Job, PluginEntry, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import PluginEntry, TaskRole
     from pai_lsp.requirements import Cycle, Link, Step
     from pai_lsp.text import Span
 

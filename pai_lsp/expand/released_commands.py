@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from pai_lsp.expand.runtime_reading import RuntimeJob, RuntimeRole
     from pai_lsp.expand.runtime_references import RuntimeReference
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
 
 # A value that means nothing to bash, in or out of quotes, so that it may be written in other quotes.
 _INERT = re.compile(r"[A-Za-z0-9_./:@%+=,-]*")

@@ -12,7 +12,7 @@ from pai_lsp.text import Span, TextEdit
 if TYPE_CHECKING:
     from collections.abc import Mapping as MappingOf
 
-    from pai_lsp.job import TaskRole
+    from pai_lsp.job_parts import TaskRole
 
 
 def role_list_edits(

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pai_lsp.expand.effective import EffectiveJob, EffectiveRole
     from pai_lsp.expand.released_commands import RoleValues
     from pai_lsp.expand.role_commands import Source
-    from pai_lsp.job import Job, PluginEntry
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import PluginEntry
 
 _WHEN = {
     Moment.START: "before the commands",

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from pai_lsp.expand.as_is import ReleasedRun
     from pai_lsp.expand.effective import EffectiveJob, EffectiveRole, Prerequisite
     from pai_lsp.expand.role_commands import Source
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
     from pai_lsp.syntax import Entry, Node
 
 

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from pai_lsp.definition import Definition
     from pai_lsp.ide.cursor import Cursor
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
     from pai_lsp.platform import EnvironmentVariable
 
 _OPEN_TAG = re.compile(r"<%\s*([$\w.\[\]-]*)$")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.job import TaskRole
+    from pai_lsp.job_parts import TaskRole
     from pai_lsp.syntax import Entry
     from pai_lsp.template_answers import TemplateAnswer
     from pai_lsp.text import Span

@@ -11,7 +11,8 @@ from pai_lsp.syntax import plain_value
 from pai_lsp.template import MISSING, server_lookup, server_path
 
 if TYPE_CHECKING:
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
     from pai_lsp.platform import EnvironmentVariable
     from pai_lsp.template_uses import TemplateUse
 

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from pai_lsp.definition import Definition
     from pai_lsp.document import Document
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
     from pai_lsp.syntax import Mapping
     from pai_lsp.text import Span
 

@@ -18,7 +18,8 @@ from pai_lsp.text import Span, TextEdit
 if TYPE_CHECKING:
     from collections.abc import Mapping as MappingOf
 
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
     from pai_lsp.syntax import Entry
 
 _SECTION = "reference_prerequisites"

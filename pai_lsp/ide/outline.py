@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.job import Deployment, Job, PluginEntry, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import Deployment, PluginEntry, TaskRole
 
 _NO_NAME = "(no name)"
 # What every job has to say, and nobody looks for.

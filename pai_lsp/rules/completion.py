@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import insert_entry, remove_entry
-from pai_lsp.job import whole_number
+from pai_lsp.job_parts import whole_number
 from pai_lsp.syntax import Entry, Mapping, Scalar
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
 
 _LIMITS = ("minFailedInstances", "minSucceededInstances")
 _MOST_INSTANCES = 10_000

@@ -16,7 +16,8 @@ from pai_lsp.syntax import Mapping, Scalar
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
     from pai_lsp.plugin_uses import PluginUse
 
 # Programs that wait, in one way or another: a role whose commands hold one may well stay alive.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.job import whole_number
+from pai_lsp.job_parts import whole_number
 from pai_lsp.platform import converted_role_name
 from pai_lsp.rules.mpi_launches import Launch, launches
 from pai_lsp.spelling import did_you_mean, nearest

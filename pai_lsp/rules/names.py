@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.definition import Reference
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
     from pai_lsp.rules.structure_places import Place
 
 # What the rest-server takes; pai, src/rest-server/src/config/v2/protocol.js.

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import line_end
-from pai_lsp.job import whole_number
+from pai_lsp.job_parts import whole_number
 from pai_lsp.syntax import Entry, Mapping
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
 
 # Less is hardly enough for a shell: a number below is most likely meant in GB.
 _PLAUSIBLE_MEMORY_MB = 64

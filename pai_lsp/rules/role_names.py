@@ -15,7 +15,8 @@ from pai_lsp.text import TextEdit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.job import Deployment, Job
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import Deployment
     from pai_lsp.syntax import Entry
 
 

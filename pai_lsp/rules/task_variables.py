@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import insert_entry
-from pai_lsp.job import whole_number
+from pai_lsp.job_parts import whole_number
 from pai_lsp.rules.variable_places import Mention, declared_ports, mentions, role_scripts
 from pai_lsp.spelling import did_you_mean, nearest
 from pai_lsp.syntax import Mapping, Scalar
@@ -20,7 +20,8 @@ from pai_lsp.text import TextEdit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
 
 
 @rule(Severity.ERROR)

@@ -17,7 +17,8 @@ from pai_lsp.template_uses import TemplatePlace
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
     from pai_lsp.syntax import Node
     from pai_lsp.template_answers import TemplateAnswer
     from pai_lsp.template_uses import TemplateUse

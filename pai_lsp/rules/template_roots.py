@@ -16,7 +16,8 @@ from pai_lsp.text import Span, TextEdit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
     from pai_lsp.template_answers import TemplateAnswer
 
 # Blanks that are a part of a name to both readers, and surely not meant as one.

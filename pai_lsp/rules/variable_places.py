@@ -17,7 +17,8 @@ from pai_lsp.syntax import Mapping
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
     from pai_lsp.shell_script import Script, VariableUse
     from pai_lsp.syntax import Scalar
     from pai_lsp.text import Span

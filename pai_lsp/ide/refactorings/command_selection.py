@@ -14,7 +14,8 @@ from pai_lsp.text import Span, TextEdit
 if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.ide.refactorings.leading_commands import CallbackCommands
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
 
 
 @dataclass(frozen=True, slots=True, eq=False)

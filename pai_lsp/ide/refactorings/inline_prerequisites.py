@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from pai_lsp.definition import Reference
     from pai_lsp.document import Document
     from pai_lsp.expand.effective import EffectiveRole, Prerequisite
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
     from pai_lsp.requirements import Step
     from pai_lsp.text import TextEdit
 _COMMAND_KEYS = ("callbacks", "preCommands", "postCommands")

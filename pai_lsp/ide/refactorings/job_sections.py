@@ -16,7 +16,8 @@ from pai_lsp.syntax import Mapping, Sequence
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
     from pai_lsp.syntax import Node
     from pai_lsp.text import Span, TextEdit
 

@@ -20,7 +20,8 @@ from pai_lsp.shell import read_script
 from pai_lsp.template import tags
 
 if TYPE_CHECKING:
-    from pai_lsp.job import Job, TaskRole
+    from pai_lsp.job import Job
+    from pai_lsp.job_parts import TaskRole
     from pai_lsp.shell_script import Script
 
 # Builtins whose effect ends with their process.
