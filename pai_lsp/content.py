@@ -161,26 +161,30 @@ def _fold(source: str, at: int, end: int, pieces: list[_Piece]) -> int:
     """Read line ends and the white space around them; one becomes a blank, each further one a line end."""
     while pieces and pieces[-1][0] in " \t" and pieces[-1][2] - pieces[-1][1] == 1:
         pieces.pop()
-    first = at
-    breaks: list[_Piece] = []
+    first, before = at, len(pieces)
+    at = _breaks(source, at, end, pieces)
+    if len(pieces) == before:
+        pieces.append((" ", first, at))
+    return at
+
+
+def _breaks(source: str, at: int, end: int, pieces: list[_Piece]) -> int:
+    """Read line ends and the white space around them; each behind the first is a line end of the text."""
+    is_first = True
     while at < end and source[at] in " \t\r\n":
         match = _LINE_BREAK.match(source, at)
-        if match:
-            breaks.append(("\n", at, match.end()))
-            at = match.end()
-        else:
-            at += 1
-    pieces += [(" ", first, at)] if len(breaks) == 1 else breaks[1:]
+        after = match.end() if match else at + 1
+        if match and not is_first:
+            pieces.append(("\n", at, after))
+        is_first = is_first and match is None
+        at = after
     return at
 
 
 def _escape(source: str, at: int, end: int, pieces: list[_Piece]) -> int:
     letter = source[at + 1 : at + 2]
     if letter in {"\r", "\n"}:
-        at += 1
-        while at < end and source[at] in " \t\r\n":
-            at += 1
-        return at
+        return _breaks(source, at + 1, end, pieces)
     length = _ESCAPE_LENGTH.get(letter, 2)
     digits = source[at + 2 : at + length]
     if letter in _ESCAPE_LENGTH:

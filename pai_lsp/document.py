@@ -42,13 +42,17 @@ _SYNTAX_CODES = frozenset(kind.value for kind in ProblemKind)
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """One file's text with its settings; `path` is what reports call it, and its ending may say that it is a job."""
+    """One file's text with its settings; `path` is what reports call it, and its ending may say that it is a job.
+
+    former: what an earlier state of the text says, where that is known; reading is quicker then, and finds the same.
+    """
 
     text: str
     settings: Settings = Settings()
     path: str | None = None
     lookup: Lookup = NoLookup()
     is_catalogue: bool = False
+    former: Syntax | None = field(default=None, repr=False)
     _reading: Lock = field(default_factory=Lock, repr=False)
 
     @cached_property
@@ -64,7 +68,13 @@ class Document:
             with self._reading:
                 known = vars(self).get("_syntax")
                 if known is None:
-                    known = vars(self)["_syntax"] = parse(self.text)
+                    known = vars(self)["_syntax"] = parse(self.text, self.former)
+        return known
+
+    @property
+    def known_syntax(self) -> Syntax | None:
+        """The tree, or where that has not been asked for yet, what an earlier state of the text says."""
+        known: Syntax | None = vars(self).get("_syntax", self.former)
         return known
 
     @cached_property

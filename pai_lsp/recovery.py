@@ -12,24 +12,11 @@ from typing import TYPE_CHECKING
 import yaml
 
 from pai_lsp.frozen import dataclass
-from pai_lsp.syntax import (
-    TAB_STAND_IN,
-    Alias,
-    Anchor,
-    Entry,
-    Mapping,
-    Node,
-    ProblemKind,
-    Scalar,
-    Sequence,
-    SyntaxProblem,
-    Tree,
-    build,
-)
+from pai_lsp.relocation import relocated
+from pai_lsp.syntax import TAB_STAND_IN, ProblemKind, SyntaxProblem, Tree, build
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from collections.abc import Sequence as SequenceOf
 
 # More faults than a person makes between two looks at the screen; what follows is then left out of the tree.
@@ -89,7 +76,7 @@ def build_mended(text: str, broken_off: Tree, error: yaml.YAMLError) -> Tree:
                 first_moved = min(first_moved, start)
         tree, fault = _built(mended)
     if len(mended) != len(text):
-        carry_back(tree, places, first_moved)
+        tree = relocated(tree, lambda span: _original(span, places), first_moved)
     tree.problems[:0] = _once_a_line(problems, text)
     return tree
 
@@ -451,56 +438,3 @@ def _hide_rest(text: str, problem: str, at: int) -> _Step:
     return _Step(
         f"'{word[:40]}' is left over behind the value", Span(at, content.end), ((at, content.end, " " * len(word)),)
     )
-
-
-def carry_back(tree: Tree, places: SequenceOf[int], first_moved: int = 0) -> None:
-    """Replace every span in the tree, which means another text, by the one in the text as written.
-
-    `places` says for each offset in the other text, its end included, where that is in the text as written; up to
-    `first_moved` both are the same.
-    """
-    moved: dict[int, Node] = {}
-
-    def move(node: Node) -> Node:
-        if node.span.end <= first_moved:
-            return node
-        done = moved.get(id(node))
-        if done is not None:
-            return done
-        span = _original(node.span, places)
-        new: Node
-        if isinstance(node, Scalar):
-            new = Scalar(span, node.text, node.style, node.tag)
-        elif isinstance(node, Sequence):
-            new = Sequence(span, tuple(move(item) for item in node.items), node.is_flow, node.tag)
-        else:
-            entries = tuple(Entry(move(entry.key), move(entry.value), entry.name) for entry in node.entries)
-            new = Mapping(span, entries, node.is_flow, node.tag)
-        moved[id(node)] = new
-        return new
-
-    _replace(tree.documents, lambda node: None if node is None else move(node))
-    anchors = {
-        id(anchor): Anchor(anchor.name, _original(anchor.span, places), move(anchor.node)) for anchor in tree.anchors
-    }
-    tree.aliases[:] = [
-        Alias(alias.name, _original(alias.span, places), anchors.get(id(alias.anchor))) for alias in tree.aliases
-    ]
-    tree.anchors[:] = list(anchors.values())
-    tree.scalars[:] = [scalar for scalar in map(move, tree.scalars) if isinstance(scalar, Scalar)]
-    tree.problems[:] = [
-        SyntaxProblem(
-            problem.kind,
-            _original(problem.span, places),
-            problem.message,
-            _original(problem.other, places) if problem.other else None,
-            (problem.mend[0], TextEdit(_original(problem.mend[1].span, places), problem.mend[1].new_text))
-            if problem.mend
-            else None,
-        )
-        for problem in tree.problems
-    ]
-
-
-def _replace(documents: list[Node | None], change: Callable[[Node | None], Node | None]) -> None:
-    documents[:] = [change(document) for document in documents]

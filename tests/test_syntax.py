@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pai_lsp.content import mapped
@@ -271,6 +271,7 @@ def test_any_text_is_read(text: str) -> None:
 
 
 @settings(max_examples=300, deadline=None)
+@example("\\\n\na", '"{}"')
 @given(
     st.text(alphabet="ab'\"\\ \n\té😀#:-", max_size=25), st.sampled_from(["'{}'", '"{}"', "|\n  {}", ">\n  {}", "{}"])
 )

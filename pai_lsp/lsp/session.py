@@ -113,6 +113,8 @@ class Session:
         if before is not None:
             text = changed_text(before.text, changes, self.client.unit)
             self._put(self._document(before.uri, identifier.version, before.language, text))
+            if before.is_in_catalogue:
+                self.marketplaces.edited(before.path)
 
     def workspace(self, documents: Mapping[str, OpenDocument]) -> Workspace:
         """The workspace, with the open documents as they were at some moment."""
@@ -137,6 +139,7 @@ class Session:
         """A document is not open any more."""
         self.documents = {other: document for other, document in self.documents.items() if other != uri}
         self._publisher.clear(uri)
+        self.marketplaces.edited(path_of(uri))
 
     def reconfigure(self, *, look_at_files: bool = False) -> None:
         """Settings may have changed: look again at the open documents for which they have."""
