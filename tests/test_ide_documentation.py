@@ -12,6 +12,7 @@ from lsprotocol import types as lsp
 from pai_lsp.diagnostic import Severity
 from pai_lsp.document import Document
 from pai_lsp.ide.completion import complete
+from pai_lsp.ide.folding import folds
 from pai_lsp.ide.hierarchy import members_at, needed_by, needs
 from pai_lsp.ide.hover import hover
 from pai_lsp.ide.inlay_hints import HintKind, inlay_hints
@@ -131,6 +132,12 @@ def linked() -> Iterator[str]:
         yield f"{JOB[link.span.start : link.span.end]:48}{link.address}"
 
 
+def folded() -> Iterator[str]:
+    for fold in folds(DOCUMENT):
+        first, last = line(fold.span.start), line(fold.span.end)
+        yield f"{f'{first}-{last}':8}{DOCUMENT.lines.line_text(first - 1)}"
+
+
 def selected() -> Iterator[str]:
     spans = selection_ranges(DOCUMENT, JOB.index("epochs %>"))
     yield from (JOB[span.start : span.end] for span in spans[:5])
@@ -147,6 +154,7 @@ EXAMPLES: dict[str, Callable[[], Iterator[str]]] = {
     "lenses": lensed,
     "tokens": coloured,
     "links": linked,
+    "folding": folded,
     "selection": selected,
 }
 
