@@ -17,7 +17,7 @@ from pai_lsp.catalog.directory_source import read_directory
 from pai_lsp.catalog.lock import definition_hash
 from pai_lsp.catalog.setup import CatalogSetup, catalog_setup
 from pai_lsp.catalog.shelf import SourceState
-from pai_lsp.catalog.sources import Surroundings, load_catalog
+from pai_lsp.catalog.sources import Surroundings, load_catalog, overlaid_catalog
 from pai_lsp.catalog.store import Store, user_cache_folder
 from pai_lsp.document import Document
 from pai_lsp.lookup import LookupState
@@ -251,6 +251,44 @@ def test_a_large_folder_is_kept(folder: Path, tmp_path: Path, monkeypatch: pytes
     assert read_directory(str(folder), store).count == 249
 
 
+def test_what_is_being_written_counts_as_if_it_were_saved(folder: Path) -> None:
+    write(folder, "a.yaml", "name: a\ntype: data\n")
+    write(folder, "b.yaml", "- {name: b, type: data}\n- [\n")
+    found = catalog(folder)
+    assert "'b.yaml', line" in found.find("marketplace://name/x").note
+    a, b, new = (str(folder / name) for name in ("a.yaml", "b.yaml", "new/c.yml"))
+    written = {a: "# moved\nname: z\ntype: data\n", b: "- {name: b, type: data}\n", new: "{name: c, type: data}\n"}
+    after = overlaid_catalog(found, {**written, str(folder / "notes.txt"): "{name: d, type: data}"})
+    assert [one.card.name for one in after.places()] == ["b", "c", "z"]
+    answer = after.find("marketplace://name/z")
+    assert (answer.path, answer.definitions[0].name_span.start) == (a, len("# moved\nname: "))
+    assert after.text(a) == written[a]
+    assert after.find("marketplace://name/x").note == "", "the fault is mended"
+    assert after.find("marketplace://prerequisites/itemId/c").state is LookupState.FOUND
+    again = overlaid_catalog(found, {**written, a: "{name: [\n"}, after)
+    assert again.shelves[0].texts[1] is after.shelves[0].texts[1], "what has not changed is not read again"
+    assert "'a.yaml', line" in again.find("marketplace://name/x").note
+    assert [one.card.name for one in found.places()] == ["a", "b"]
+
+
+def test_what_is_open_and_unchanged_changes_nothing(folder: Path, tmp_path: Path) -> None:
+    write(folder, "a.yaml", "name: a\ntype: data\n")
+    found = catalog(folder)
+    elsewhere = {str(tmp_path / "x.yaml"): "name: x\ntype: data\n"}
+    assert overlaid_catalog(found, {}) is overlaid_catalog(found, elsewhere) is found
+    assert overlaid_catalog(found, {str(folder / "a.yaml"): "name: a\ntype: data\n"}) is found
+
+
+def test_the_first_definition_of_a_folder_counts_before_it_is_saved(folder: Path) -> None:
+    found = catalog(folder)
+    assert found.find("marketplace://name/a").state is LookupState.UNKNOWN
+    after = overlaid_catalog(found, {str(folder / "a.yaml"): "name: a\ntype: data\n"})
+    assert after.find("marketplace://name/a").state is LookupState.FOUND
+    assert overlaid_catalog(found, {str(folder / "a.yaml"): "on: push\n"}).find("marketplace://name/a").note == (
+        "no marketplace is configured"
+    )
+
+
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
     setup = CatalogSetup(sources=(DirectorySource(str(tmp_path / "nothing")),))
     found = load_catalog(setup, Surroundings())
@@ -280,6 +318,10 @@ def test_where_the_folder_is_found(tmp_path: Path) -> None:
     assert found(jobs) == ["project/marketplace"]
     assert found(top) == ["project/marketplace"]
     assert found(tmp_path) == [], "above the workspace nothing is searched"
+    elsewhere = tmp_path / "other" / "marketplace"
+    (elsewhere / "images").mkdir(parents=True)
+    for folder in (elsewhere.parent, elsewhere, elsewhere / "images"):
+        assert found(folder) == ["other/marketplace"], "beside a job, or around a definition file"
     assert found(jobs, base=str(top / "jobs")) == [], "beside a configuration only its own counts"
     assert found(jobs, base=str(top)) == ["project/marketplace"]
     configured = Marketplace((DirectorySource("../shared"), DirectorySource(str(tmp_path / "abs"))))

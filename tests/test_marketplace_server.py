@@ -139,6 +139,80 @@ async def test_a_folder_that_changes(workspace: Path) -> None:
 
 
 @in_a_loop
+@pytest.mark.parametrize("told", ["rootUri", "rootPath"])
+async def test_a_client_without_workspace_folders_tells_its_root(workspace: Path, told: str) -> None:
+    shutil.copytree(EXAMPLES / "marketplace", workspace / "marketplace")
+    (workspace / "jobs").mkdir()
+    roots: dict[str, Any] = {"rootUri": workspace.as_uri(), "rootPath": str(workspace)}
+    async with connected(**{"rootUri": None, told: roots[told]}) as client:
+        uri = open_job(client, workspace / "jobs")
+        assert not codes(await client.published(uri)) & {UNKNOWN, NOT_ASKED}
+
+
+@in_a_loop
+async def test_files_are_told_from_the_workspace_on(workspace: Path) -> None:
+    shutil.copytree(EXAMPLES / "marketplace", workspace / "marketplace")
+    (workspace / "jobs").mkdir()
+    text = JOB.replace(f'["{MNIST}"]', "[mine]\n    commands: [ls]")
+    required = f"{{name: '{MNIST}', template_variables: {{dataPath: /data}}}}"
+    text += f"extras: {{reference_prerequisites: [{{name: mine, require: [{required}]}}]}}\n"
+    async with connected(**in_workspace(workspace)) as client:
+        uri = open_job(client, workspace / "jobs", text)
+        await client.published(uri)
+        preview = await client.ask("workspace/executeCommand", command="pai-lsp.preview", arguments=[uri, "worker"])
+        assert f"# --- before the commands: 'mnist' ({MNIST} in marketplace/mnist.yaml) ---\n" in preview["text"]
+        graph = await client.ask("workspace/executeCommand", command="pai-lsp.graph", arguments=[uri])
+        assert "marketplace/mnist.yaml" in graph["mermaid"]
+        assert str(workspace) not in preview["text"] + graph["mermaid"] + graph["svg"]
+
+
+@in_a_loop
+async def test_what_is_written_counts_before_it_is_saved(workspace: Path) -> None:
+    folder = workspace / "marketplace"
+    shutil.copytree(EXAMPLES / "marketplace", folder)
+    file = folder / "mnist.yaml"
+    text = file.read_text(encoding="utf-8")
+    async with connected(**in_workspace(workspace)) as client:
+        uri = open_job(client, workspace)
+        assert UNKNOWN not in codes(await client.published(uri))
+        client.open(text, uri=file.as_uri())
+        client.change({"text": text.replace("name: mnist\n", "name: digits\n")}, version=2, uri=file.as_uri())
+        await until_code(client, uri, UNKNOWN, is_there=True)
+        # Lines above it move the definition, and no reader is told of places in the file that is on the disk.
+        client.change({"text": f"# one\n# two\n{text}"}, version=3, uri=file.as_uri())
+        await until_code(client, uri, UNKNOWN, is_there=False)
+        (found,) = await client.ask(
+            "textDocument/definition", textDocument={"uri": uri}, position=place((5, 30))["start"]
+        )
+        assert (found["uri"], found["range"]["start"]["line"]) == (file.as_uri(), 2)
+        # Half a text is no reason to lose what it still says; what is new and nowhere on the disk counts too.
+        client.change({"text": f"{text}callbacks: ["}, version=4, uri=file.as_uri())
+        new = folder / "more" / "new.yaml"
+        client.open("name: fresh\ntype: data\n", uri=new.as_uri())
+        client.change({"text": JOB.replace("mnist", "fresh")}, version=2, uri=uri)
+        await until_code(client, uri, UNKNOWN, is_there=False)
+        client.change({"text": JOB}, version=3, uri=uri)
+        assert UNKNOWN not in codes(await client.published(uri, version=3))
+        client.change({"text": "name: other\ntype: data\n"}, version=5, uri=file.as_uri())
+        await until_code(client, uri, UNKNOWN, is_there=True)
+        client.send(client.notification("textDocument/didClose", textDocument={"uri": file.as_uri()}))
+        await until_code(client, uri, UNKNOWN, is_there=False)
+
+
+@in_a_loop
+async def test_definitions_of_one_file_find_each_other_before_it_is_saved(workspace: Path) -> None:
+    (workspace / "marketplace").mkdir()
+    (workspace / "marketplace" / "old.yaml").write_text("{name: old, type: data}\n")
+    file = workspace / "marketplace" / "new.yaml"
+    text = "- {name: a, type: data, require: ['marketplace://name/b']}\n- {name: b, type: data}\n"
+    async with connected(**in_workspace(workspace)) as client:
+        client.open(text, uri=file.as_uri())
+        await until_code(client, file.as_uri(), UNKNOWN, is_there=False)
+        client.change({"text": text.replace("name: b", "name: c")}, version=2, uri=file.as_uri())
+        await until_code(client, file.as_uri(), UNKNOWN, is_there=True)
+
+
+@in_a_loop
 async def test_a_definition_file_has_the_full_treatment(workspace: Path) -> None:
     shutil.copytree(EXAMPLES / "marketplace", workspace / "marketplace")
     file = workspace / "marketplace" / "mnist.yaml"

@@ -109,6 +109,37 @@ async def test_an_editor_reports_fixes_and_clears(client: LanguageClient) -> Non
     assert not (await published(client)).diagnostics
 
 
+@pytest.mark.asyncio
+async def test_a_job_is_checked_with_what_is_written_in_a_definition_file(
+    client: LanguageClient, tmp_path: Path
+) -> None:
+    file = tmp_path / "marketplace" / "all.yaml"
+    file.parent.mkdir()
+    definitions = "- {name: first, type: data}\n- {name: second, type: data}\n"
+    file.write_text(definitions, encoding="utf-8")
+    text = JOB.replace("[justecho_wrong]", '["marketplace://name/second"]')
+    job = (tmp_path / "job.pai.yaml").as_uri()
+
+    async def until(*, is_known: bool) -> None:
+        """Until the job's diagnostics are there, with or without the accusation."""
+        while job not in client.diagnostics or is_known is any(
+            one.code == "unknown-marketplace-item" for one in client.diagnostics[job]
+        ):
+            await published(client)
+
+    client.text_document_did_open(lsp.DidOpenTextDocumentParams(lsp.TextDocumentItem(job, "yaml", 1, text)))
+    await until(is_known=True)
+    item = lsp.TextDocumentItem(file.as_uri(), "yaml", 1, definitions)
+    client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
+    typed: lsp.TextDocumentContentChangeEvent = lsp.TextDocumentContentChangePartial(
+        lsp.Range(lsp.Position(1, 9), lsp.Position(1, 15)), "third"
+    )
+    identifier = lsp.VersionedTextDocumentIdentifier(2, file.as_uri())
+    client.text_document_did_change(lsp.DidChangeTextDocumentParams(identifier, [typed]))
+    await until(is_known=False)
+    assert file.read_text(encoding="utf-8") == definitions
+
+
 def run(*messages: dict[str, Any], data: bytes = b"", **options: Any) -> subprocess.CompletedProcess[bytes]:
     """The server, given all its input at once."""
     return subprocess.run(

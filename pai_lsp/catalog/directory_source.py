@@ -15,9 +15,10 @@ from pai_lsp.catalog.definition_text import read_definition_text
 from pai_lsp.catalog.shelf import Shelf, SourceState
 from pai_lsp.catalog.store import Stored
 from pai_lsp.files import YAML_ENDINGS, UnreadableFile, decoded, read_bytes
+from pai_lsp.frozen import replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from pai_lsp.catalog.definition_text import DefinitionText
     from pai_lsp.catalog.store import Store
@@ -68,8 +69,38 @@ def read_directory(
             new_stamps[path] = stamp
     if store and is_large and (news or len(texts) != len(known)):
         _keep(store, directory, Stored(tuple(texts), new_stamps))
-    faults = [f"{_below(directory, text.path)}, {text.fault}" for text in texts if text.fault]
-    return Shelf(directory, tuple(texts), skipped=(*skipped, *faults), stamps=new_stamps)
+    return Shelf(directory, tuple(texts), skipped=(*skipped, *_faults(directory, texts)), stamps=new_stamps)
+
+
+def with_open_texts(shelf: Shelf, open_texts: Mapping[str, str], before: Shelf | None = None) -> Shelf:
+    """A folder as it will be once the texts that somebody is writing are saved; the same where that changes nothing.
+
+    Args:
+        shelf: the folder as it is on the disk.
+        open_texts: by path, which is one in the folder.
+        before: the folder as it was last given; texts that have not changed are not read again.
+    """
+    texts = {text.path: text for text in shelf.texts}
+    former = {text.path: text for text in before.texts} if before else {}
+    changed = [path for path, text in open_texts.items() if path not in texts or texts[path].text != text]
+    if not changed:
+        return shelf
+    for path in changed:
+        known = former.get(path)
+        is_known = known is not None and known.text == open_texts[path]
+        texts[path] = known if known and is_known else _definition_text(path, open_texts[path])
+    names = tuple(f"{_below(shelf.label, path)}{mark}" for path in changed for mark in ",:")
+    kept = [note for note in shelf.skipped if not note.startswith(names)]
+    faults = _faults(shelf.label, (texts[path] for path in changed))
+    return replace(shelf, texts=tuple(texts[path] for path in sorted(texts)), skipped=(*kept, *faults))
+
+
+def _faults(directory: str, texts: Iterable[DefinitionText]) -> list[str]:
+    return [f"{_below(directory, text.path)}, {text.fault}" for text in texts if text.fault]
+
+
+def _definition_text(path: str, text: str) -> DefinitionText:
+    return read_definition_text(path, text, item=Path(path).stem)
 
 
 def _files(directory: str) -> tuple[list[tuple[str, str]], list[str], int]:
@@ -125,7 +156,7 @@ def _read(directory: str, path: str) -> DefinitionText | str:
     source = data if isinstance(data, UnreadableFile) else decoded(path, data)
     if isinstance(source, UnreadableFile):
         return f"{_below(directory, path)}: {source.message}"
-    return read_definition_text(path, source.text, item=Path(path).stem)
+    return _definition_text(path, source.text)
 
 
 def _keep(store: Store, directory: str, stored: Stored) -> None:

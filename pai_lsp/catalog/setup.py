@@ -84,11 +84,12 @@ def _absolute(source: DirectorySource | ServerSource, base: str) -> DirectorySou
 
 
 def _upwards(folder: str, top: str) -> Iterator[str]:
-    """The folder and those above it up to `top`; of a folder elsewhere only itself."""
+    """The folder and those above it up to `top`; of a folder elsewhere itself, and that of the marketplace it is in."""
     here = Path(folder)
     yield str(here)
-    if here.is_relative_to(top):
-        yield from (str(parent) for parent in here.parents if parent.is_relative_to(top))
+    for parent in here.parents:
+        if parent.is_relative_to(top) or here.is_relative_to(parent / FOLDER_NAME):
+            yield str(parent)
 
 
 def _found(folders: Iterator[str] | list[str]) -> str | None:

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.catalog import Catalog
-from pai_lsp.catalog.directory_source import read_directory
+from pai_lsp.catalog.directory_source import read_directory, with_open_texts
 from pai_lsp.catalog.lock import Lock, read_lock
 from pai_lsp.catalog.server_source import load_server, server_asked
 from pai_lsp.catalog.shelf import Shelf, SourceState
 from pai_lsp.catalog.store import Store, user_cache_folder
 from pai_lsp.catalog.web_source import load_pages, pages_asked
-from pai_lsp.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.files import YAML_ENDINGS, UnreadableFile, decoded, read_bytes
 from pai_lsp.frozen import dataclass, field, replace
 from pai_lsp.marketplace_settings import DirectorySource
 
@@ -72,6 +72,33 @@ def load_catalog(setup: CatalogSetup, surroundings: Surroundings, before: Catalo
     is_known = before is not None and before.pages_asked == asked
     pages = before.pages if before and is_known else load_pages(setup.folder, store) if setup.allowed_hosts else {}
     return Catalog(setup, _worth(setup, shelves), pages, asked, load_lock(setup.lock), surroundings.base)
+
+
+def overlaid_catalog(catalog: Catalog, open_texts: Mapping[str, str], before: Catalog | None = None) -> Catalog:
+    """The catalogue as it will be once the files that somebody is writing are saved.
+
+    Args:
+        catalog: what is on the disk; it is given back where nothing that is written changes it.
+        open_texts: by path, which is one in a directory of the setup.
+        before: the catalogue as it was last given; texts that have not changed are not read again.
+    """
+    setup = catalog.setup
+    by_directory: dict[str, dict[str, str]] = {}
+    for path, text in open_texts.items():
+        if (directory := setup.directory_of(path)) is not None and path.lower().endswith(YAML_ENDINGS):
+            by_directory.setdefault(directory, {})[path] = text
+    if not by_directory:
+        return catalog
+    shelves = {shelf.label: shelf for shelf in catalog.shelves}
+    former = {shelf.label: shelf for shelf in before.shelves} if before else {}
+    for directory, texts in by_directory.items():
+        shelf = shelves.get(directory, Shelf(directory))
+        shelves[directory] = with_open_texts(shelf, texts, former.get(directory))
+    if all(shelves.get(shelf.label) is shelf for shelf in catalog.shelves) and len(shelves) == len(catalog.shelves):
+        return catalog
+    labels = (source.directory if isinstance(source, DirectorySource) else source.url for source in setup.sources)
+    found = tuple(shelves[label] for label in labels if label in shelves)
+    return replace(catalog, shelves=_worth(setup, found))
 
 
 def refreshed_catalog(

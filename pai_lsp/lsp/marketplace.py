@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 ASK_AGAIN = 30 * 60.0
 TRY_AGAIN = 5 * 60.0
 PATIENCE = 0.5
+# How long what is written in a definition file waits for more, in seconds, before others are checked with it.
+_BREATH = 0.1
 # Between two texts, so that whoever types gets the interpreter.
 _PAUSE = 0.0002
 
@@ -93,6 +95,13 @@ class Marketplaces:
             if project.is_read.is_set() and not project.is_to_be_read:
                 project.is_to_be_read = True
                 self._session.in_background(self._read(project))
+
+    def edited(self, path: str) -> None:
+        """A file is written in, or is closed: if it is part of a marketplace folder, others depend on it."""
+        for project in self._projects.values():
+            if not project.is_to_be_shown and project.setup.directory_of(path) is not None:
+                project.is_to_be_shown = True
+                self._session.in_background(self._show_soon(project))
 
     def holds(self, path: str) -> bool:
         """Whether a file is part of a marketplace folder, or a lock file."""
@@ -192,18 +201,36 @@ class Marketplaces:
             await self._take(project, lambda: refreshed_catalog(before, surroundings, addresses, report))
 
     async def _take(self, project: Project, work: Callable[[], Catalog]) -> None:
-        """Let a project's documents have what is known after some work, if that is anything new."""
-        before = project.catalog
+        """Let a project's documents have what is known after some work."""
+        project.latest = await in_thread(work)
+        await self._show(project)
 
-        def learn() -> tuple[Catalog, bool]:
-            catalog = work()
-            is_new = before is None or not before.says_the_same(catalog)
-            return (catalog.prepared() if is_new else catalog), is_new
+    async def _show_soon(self, project: Project) -> None:
+        """Let a project's documents have what is written in others; not all the time where that takes long."""
+        await asyncio.sleep(max(_BREATH, 3 * project.effort))
+        project.is_to_be_shown = False
+        await self._show(project)
 
-        project.latest, is_new = await in_thread(learn)
-        if is_new:
-            project.catalog = project.latest
-            self._session.reconfigure()
+    async def _show(self, project: Project) -> None:
+        """Let a project's documents have what is known and what is being written, if that is anything new."""
+        from pai_lsp.catalog.sources import overlaid_catalog  # noqa: PLC0415 - loaded when the client is connected
+
+        async with project.at_showing:
+            latest, before = project.latest, project.catalog
+            if latest is None:
+                return
+            written = {one.path: one.text for one in self._session.documents.values() if one.is_in_catalogue}
+
+            def learn() -> tuple[Catalog, bool, float]:
+                begin = time.monotonic()
+                catalog = overlaid_catalog(latest, written, before)
+                is_new = before is None or not before.says_the_same(catalog)
+                return (catalog.prepared() if is_new else catalog), is_new, time.monotonic() - begin
+
+            catalog, is_new, project.effort = await in_thread(learn)
+            if is_new:
+                project.catalog = catalog
+                self._session.reconfigure()
         self._tell()
 
     def _addresses(self, project: Project) -> Callable[[Catalog], Iterable[str]]:

@@ -24,8 +24,9 @@ class Project:
     """One setup and what is known of it.
 
     catalog: what the project's documents have; None until it was read from the disk.
-    latest: the same, or one that says the same and was read later.
-    is_to_be_read: whether a reading is planned that has not begun.
+    latest: what is known without the files that are being written, which count in `catalog`.
+    is_to_be_read, is_to_be_shown: whether a reading, or taking over what is written, is planned and has not begun.
+    effort: how long it took last time to take over what is written, in seconds.
     """
 
     def __init__(self, setup: CatalogSetup) -> None:
@@ -33,9 +34,12 @@ class Project:
         self.catalog: Catalog | None = None
         self.latest: Catalog | None = None
         self.is_to_be_read = False
+        self.is_to_be_shown = False
+        self.effort = 0.0
         self.is_read = asyncio.Event()
         self.is_wanted = asyncio.Event()
         self.at_work = asyncio.Lock()
+        self.at_showing = asyncio.Lock()
 
     @property
     def lookup(self) -> Lookup:

@@ -22,25 +22,32 @@ class FilePlaces(NamedTuple):
 
 
 def file_at(document: OpenDocument, path: str | None) -> FilePlaces | None:
-    """The file at `path` as it is on the disk, or the document's own for None; None where it can not be read."""
+    """The file at `path`, or the document's own for None; None where it can not be read.
+
+    Of a catalogue's file it is the text that the document's lookup means: an open one may not be saved.
+    """
     if path is None:
         return FilePlaces(document.uri, document.places)
+    from pai_lsp.catalog.catalog import Catalog  # noqa: PLC0415 - most places are in the document itself
+
+    text = document.lookup.text(path) if isinstance(document.lookup, Catalog) else None
     if "://" in path:
-        return _view(document, path)
+        return _view(document, path, text) if text is not None else None
+    text = _on_disk(path) if text is None else text
+    uri = from_fs_path(path)
+    return FilePlaces(uri, Places(LineIndex(text), document.client.unit)) if uri and text is not None else None
+
+
+def _on_disk(path: str) -> str | None:
     data = read_bytes(path)
     source = data if isinstance(data, UnreadableFile) else decoded(path, data)
-    uri = from_fs_path(path)
-    if isinstance(source, UnreadableFile) or uri is None:
-        return None
-    return FilePlaces(uri, Places(LineIndex(source.text), document.client.unit))
+    return None if isinstance(source, UnreadableFile) else source.text
 
 
-def _view(document: OpenDocument, address: str) -> FilePlaces | None:
+def _view(document: OpenDocument, address: str, text: str) -> FilePlaces | None:
     """A file to look at, and not to write in, of what the catalogue keeps for an address."""
-    from pai_lsp.catalog.catalog import Catalog  # noqa: PLC0415 - few places are in a marketplace
-    from pai_lsp.catalog.sources import Surroundings  # noqa: PLC0415 - as above
+    from pai_lsp.catalog.sources import Surroundings  # noqa: PLC0415 - few places are in a marketplace
 
-    text = document.lookup.text(address) if isinstance(document.lookup, Catalog) else None
-    path = Surroundings().store.view(address, text) if text is not None else None
+    path = Surroundings().store.view(address, text)
     uri = from_fs_path(path) if path is not None else None
-    return FilePlaces(uri, Places(LineIndex(text), document.client.unit)) if uri and text is not None else None
+    return FilePlaces(uri, Places(LineIndex(text), document.client.unit)) if uri else None
