@@ -7,6 +7,7 @@ need no rules of their own. Of a large text only the part around the cursor is r
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 # A private-use character that no one types; another when the text has it.
 _MARKS = ("\ue2c5", "\ue2c6", "\ue2c7")
+# Blanks, and then the item that stands there already.
+_NEXT_WORD = re.compile(r" +[^\s,\]}#]")
 
 
 class Spot(Enum):
@@ -47,6 +50,7 @@ class Cursor:
     scalar: the scalar with the mark, in the marked text; `local_job` is what was read of the marked text.
     content: the scalar's whole text without the mark; `index` is the cursor in it.
     missing: what must stand in front of anything inserted here: a list item's dash, or the blank behind a colon.
+    missing_behind: what must stand behind it: the comma in front of the next item.
     """
 
     spot: Spot
@@ -63,6 +67,7 @@ class Cursor:
     offset: int
     is_part: bool
     missing: str = ""
+    missing_behind: str = ""
 
     @property
     def job(self) -> Job:
@@ -129,7 +134,7 @@ def cursor(document: Document, offset: int) -> Cursor | None:
     if text[start:offset].rstrip(" ").endswith(":") and text[offset - 1 : offset] == ":":
         # Right behind the colon: what is inserted needs a blank in front.
         return _find(document, offset, mark, " ")
-    found = _find(document, offset, mark)
+    found = _new_flow_item(document, offset, mark) or _find(document, offset, mark)
     if found is None and not text[start:offset].strip():
         # A line of its own below a list whose items are scalars: only a new item can stand there.
         found = _find(document, offset, mark, "- ")
@@ -142,21 +147,35 @@ def _in_comment(text: str, offset: int) -> bool:
     return text[start:offset].lstrip().startswith("#")
 
 
-def _find(document: Document, offset: int, mark: str, before: str = "") -> Cursor | None:
+def _new_flow_item(document: Document, offset: int, mark: str) -> Cursor | None:
+    """The place of a new item in `[…]`: behind a comma or the bracket, and not at the word that comes next."""
+    text = document.text
+    line = text[text.rfind("\n", 0, offset) + 1 : offset].rstrip(" ")
+    next_word = _NEXT_WORD.match(text, offset)
+    if not line.endswith((",", "[")) or (not line.endswith(",") and not next_word):
+        return None
+    before = " " if text[offset - 1] == "," else ""
+    found = _find(document, offset, mark, before, "," if next_word else "")
+    return found if found and found.spot is Spot.ITEM and found.is_flow and found.content == "" else None
+
+
+def _find(document: Document, offset: int, mark: str, before: str = "", behind: str = "") -> Cursor | None:
     part = None if document.is_catalogue else window(document.text, offset)
-    found = _find_in(document, offset, mark, before, part) if part else None
-    return found or _find_in(document, offset, mark, before, None)
+    found = _find_in(document, offset, mark, before, behind, part) if part else None
+    return found or _find_in(document, offset, mark, before, behind, None)
 
 
-def _find_in(document: Document, offset: int, mark: str, before: str, part: Window | None) -> Cursor | None:
+def _find_in(
+    document: Document, offset: int, mark: str, before: str, behind: str, part: Window | None
+) -> Cursor | None:
     """The place of an offset, read from the whole text or from a part of it."""
     text, shift = document.text, 0
     if part is not None:
         header = text[part.header.start : part.header.end]
-        marked = f"{header}{text[part.body.start : offset]}{before}{mark}{text[offset : part.body.end]}"
+        marked = f"{header}{text[part.body.start : offset]}{before}{mark}{behind}{text[offset : part.body.end]}"
         shift = part.shift
     else:
-        marked = f"{text[:offset]}{before}{mark}{text[offset:]}"
+        marked = f"{text[:offset]}{before}{mark}{behind}{text[offset:]}"
     syntax = parse(marked)
     trail = next(_trails(syntax.root, mark), None)
     if trail is None:
@@ -199,6 +218,7 @@ def _find_in(document: Document, offset: int, mark: str, before: str, part: Wind
         offset,
         is_part=part is not None,
         missing=before,
+        missing_behind=behind,
     )
 
 

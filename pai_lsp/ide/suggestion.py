@@ -82,9 +82,8 @@ def scalar_suggestion(
 ) -> Suggestion:
     """Offer a scalar in place of what is typed, quoted where that is needed and not typed already."""
     written = text.replace("'", "''") if cursor.quote == "'" else text if cursor.quote else written_scalar(text)
-    return Suggestion(
-        text, kind, TextEdit(cursor.replace, cursor.missing + written), None, detail, documentation, order
-    )
+    edit = TextEdit(cursor.replace, cursor.missing + written + cursor.missing_behind)
+    return Suggestion(text, kind, edit, None, detail, documentation, order)
 
 
 def snippet_suggestion(
