@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.diagnostic import Diagnostic, Fix, Severity
+from pai_lsp.diagnostic import Diagnostic, Severity
+from pai_lsp.fixes import choice_fixes
 from pai_lsp.spelling import nearest
 from pai_lsp.syntax import Mapping, Scalar, Sequence
-from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ def wrong(
     node: Node, message: str, replacements: tuple[str, ...] = (), severity: Severity = Severity.ERROR
 ) -> Diagnostic:
     """A finding on a node, with the names that may have been meant."""
-    fixes = tuple(Fix(f"Change to '{name}'", (TextEdit(node.span, name),)) for name in replacements)
+    fixes = choice_fixes(node.span, replacements)
     return Diagnostic(CODE, severity, node.span, message, fixes)
 
 

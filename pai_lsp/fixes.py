@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.diagnostic import Fix
 from pai_lsp.edits import quoted
 from pai_lsp.spelling import nearest
-from pai_lsp.syntax import Scalar, Style
+from pai_lsp.syntax import Mapping, Scalar, Style
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def change_fix(span: Span, new_text: str, *, safe: bool = False) -> Fix:
 
 
 def choice_fixes(span: Span, choices: Iterable[str]) -> tuple[Fix, ...]:
-    """Fixes that write one of a few words each."""
-    return tuple(change_fix(span, choice) for choice in choices)
+    """Fixes that write one of a few words each; none where nothing is written yet."""
+    return tuple(change_fix(span, choice) for choice in choices if len(span))
 
 
 def near_name_fixes(span: Span, name: str, candidates: Iterable[str], *, safe: bool = True) -> tuple[Fix, ...]:
@@ -53,3 +53,11 @@ def wrap_in_list_fix(text: str, node: Node) -> Fix | None:
     if isinstance(node, Scalar) and not node.is_block and "\n" not in written:
         return Fix("Wrap in a list", (TextEdit(node.span, f"[{quoted(node.text)}]"),), safe=True)
     return None
+
+
+def wrap_mapping_fixes(node: Node, *, safe: bool = False) -> tuple[Fix, ...]:
+    """Write a mapping in braces that stands alone as a list of one."""
+    if not isinstance(node, Mapping) or not node.is_flow:
+        return ()
+    start, end = node.span.start, node.span.end
+    return (Fix("Wrap in a list", (TextEdit(Span(start, start), "["), TextEdit(Span(end, end), "]")), safe),)

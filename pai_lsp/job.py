@@ -128,6 +128,16 @@ class Job:
             found |= {definition.name: definition for definition in self.definitions if definition.name}
         return found
 
+    @property
+    def chosen_images(self) -> Iterator[Definition]:
+        """The docker images that task roles run in."""
+        chosen = {
+            role.typed_references["dockerImage"].name
+            for role in self.task_roles
+            if "dockerImage" in role.typed_references
+        }
+        return (one for one in self.prerequisites if one.type == "dockerimage" and one.name in chosen)
+
     def find_typed(self, kind: str, name: str) -> Definition | None:
         """The prerequisite of that type and name."""
         return next((d for d in self.prerequisites if d.type == kind and d.name == name), None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import PLUGIN_PREFIX, Definition, name_span
 from pai_lsp.frozen import dataclass
 from pai_lsp.platform import Plugin, converted_role_name, plugins
-from pai_lsp.syntax import Mapping
+from pai_lsp.syntax import Mapping, Scalar
 
 if TYPE_CHECKING:
     from pai_lsp.job import Job
@@ -45,6 +45,16 @@ class PluginUse:
     def entry(self, name: str) -> Entry | None:
         """A parameter with its value."""
         return self.owner.parameter(name)
+
+    def is_on(self, name: str) -> bool:
+        """Whether a parameter that is a switch is on: `str(value).lower() == "true"`.
+
+        Source: openpai-runtime, src/plugins/ssh/init.py.
+        """
+        entry = self.entry(name)
+        if entry is None or not isinstance(entry.value, Scalar):
+            return False
+        return str(entry.value.runtime_value).lower() == "true"
 
     def roles(self, job: Job) -> tuple[TaskRole, ...]:
         """The task roles that it acts for."""

@@ -112,6 +112,10 @@ class Script:
         """The variables that the script expects to be missing: tested, or given a default somewhere."""
         return self.tested_names | {use.name for use in self.uses if use.is_guarded}
 
+    def provides_for(self, name: str) -> bool:
+        """Whether it sets a variable somewhere, or expects it to be missing."""
+        return name in self.assigned_names or name in self.guarded_names
+
     @cached_property
     def is_open_ended(self) -> bool:
         """Whether something in it may set variables that are not written in it."""

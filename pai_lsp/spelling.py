@@ -1,4 +1,4 @@
-"""Which known name somebody most likely meant: for messages, and for the fixes that go with them."""
+"""Names: which known one somebody most likely meant, and which one is still free, for messages and for fixes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 # Below this share of equal letters a proposal confuses more than it helps; it is difflib's own.
 _NEAR = 0.6
@@ -20,7 +20,7 @@ def nearest(name: str, candidates: Iterable[str], share: float = _NEAR) -> tuple
     Candidates that differ only in case, `-`, `_`, blanks or a plural `s` leave no room for others. `share` is how much
     of the letters must be equal, from 0 to 1: more of it where a wrong guess would accuse somebody.
     """
-    from difflib import SequenceMatcher  # noqa: PLC0415 -- only wrong names pay for it
+    from difflib import SequenceMatcher  # noqa: PLC0415 - only wrong names pay for it
 
     others = [candidate for candidate in dict.fromkeys(candidates) if candidate != name]
     bare = _bare(name)
@@ -58,6 +58,12 @@ def did_you_mean(name: str, candidates: Iterable[str]) -> str:
     """The end of a message about an unknown name: `; did you mean 'x'?`, or nothing when no candidate is near."""
     near = nearest(name, candidates)
     return f"; did you mean '{near[0]}'?" if near else ""
+
+
+def free_name(wanted: str, taken: Collection[str], separator: str = "_") -> str:
+    """The wanted name, with a number behind it where it is taken."""
+    names = (wanted if number == 1 else f"{wanted}{separator}{number}" for number in range(1, len(taken) + 2))
+    return next(name for name in names if name not in taken)
 
 
 def _bare(name: str) -> str:

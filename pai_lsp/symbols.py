@@ -14,7 +14,7 @@ from pai_lsp.content import mapped
 from pai_lsp.definition import name_span
 from pai_lsp.frozen import dataclass
 from pai_lsp.platform import converted_role_name, environment_variable
-from pai_lsp.syntax import Entry, Mapping, Scalar, walk
+from pai_lsp.syntax import Entry, Scalar, walk
 from pai_lsp.template import variables
 from pai_lsp.template_uses import TemplatePlace
 
@@ -130,10 +130,7 @@ def role_keys(job: Job) -> Iterator[Entry]:
     """The entries, besides those of `taskRoles`, whose keys are names of task roles."""
     for deployment in job.deployments:
         yield from deployment.role_entries
-    hived = job.extras.get("hivedScheduler") if job.extras else None
-    roles = hived.get("taskRoles") if isinstance(hived, Mapping) else None
-    if isinstance(roles, Mapping):
-        yield from roles.effective_entries()
+    yield from job.hived_role_entries
 
 
 def _task_roles(job: Job) -> Iterator[Occurrence]:

@@ -94,6 +94,11 @@ def template_answers(job: Job) -> tuple[TemplateAnswer, ...]:
     return tuple(answer for use in job.template_uses for answer in finder.answers(use))
 
 
+def answers_with(job: Job, outcome: Outcome) -> Iterator[TemplateAnswer]:
+    """The answers of one outcome."""
+    return (answer for answer in job.template_answers if answer.outcome is outcome)
+
+
 class _Finder:
     """Looks paths up in one job; the same path is looked up once."""
 

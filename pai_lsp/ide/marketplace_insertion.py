@@ -10,8 +10,9 @@ import json
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.edits import append_item, insert_entry, line_end
+from pai_lsp.edits import append_item, column, insert_entry, line_end
 from pai_lsp.ide.suggestion import written_scalar
+from pai_lsp.spelling import free_name
 from pai_lsp.syntax import Mapping, Scalar, Sequence
 from pai_lsp.text import Span, TextEdit
 
@@ -38,7 +39,7 @@ def insertion(job: Job, offset: int, reference: str, name: str, values: MappingO
     if job.root is None:
         return ()
     known = _known(job, reference, values)
-    own = known or _free_name(job, name)
+    own = known or free_name(name, {definition.name for definition in job.definitions})
     edits = [] if known else [_reference_edit(job, job.root, own, reference, values)]
     role = _role_at(job, offset)
     if role is not None and own not in {listed.name for listed in role.prerequisites}:
@@ -54,11 +55,6 @@ def _known(job: Job, reference: str, values: MappingOf[str, Any]) -> str | None:
             if requirement.reference.name == reference and requirement.values() == dict(values):
                 return definition.name
     return None
-
-
-def _free_name(job: Job, name: str) -> str:
-    taken = {definition.name for definition in job.definitions}
-    return next(one for one in (name, *map(f"{name}_{{}}".format, range(2, len(taken) + 3))) if one not in taken)
 
 
 def _role_at(job: Job, offset: int) -> TaskRole | None:
@@ -104,7 +100,7 @@ def _is_empty(entry: Entry) -> bool:
 def _below_key(text: str, entry: Entry, lines: str) -> TextEdit:
     """Lines below a key that has no value, in place of what stands for one (`~`, `null`, `""`)."""
     start = entry.key.span.start
-    pad = " " * (start - (text.rfind("\n", 0, start) + 1) + 2)
+    pad = " " * (column(text, start) + 2)
     end = max(entry.key.span.end, entry.value.span.end)
     newline = line_end(text)
     body = "".join(newline + line for line in textwrap.indent(lines, pad).split("\n"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import TYPED_FIELDS, Definition, name_span, scalars
+from pai_lsp.definition import TYPED_FIELDS, Definition, key_name_span, name_span, scalars
 from pai_lsp.frozen import dataclass, replace
 from pai_lsp.ide.hidden_words import hidden_words, without
 from pai_lsp.ide.known_values import job_resources, role_resources, short
@@ -165,7 +165,7 @@ def _field(entry: Entry) -> OutlineItem:
 
 
 def _item(entry: Entry, kind: OutlineKind, detail: str = "", children: Iterable[OutlineItem] = ()) -> OutlineItem:
-    at = name_span(entry.key) if isinstance(entry.key, Scalar) else entry.key.span
+    at = key_name_span(entry)
     return _nested(entry.name or _NO_NAME, kind, entry.span, at, detail, children)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.masking import masked_span
+from pai_lsp.spelling import free_name
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def redefined_anchor(job: Job) -> Iterator[Finding]:
 
 def _rename_anchor(job: Job, anchor: Anchor) -> Fix:
     taken = {one.name for one in job.syntax.anchors}
-    new_name = next(name for number in range(2, len(taken) + 3) if (name := f"{anchor.name}{number}") not in taken)
+    new_name = free_name(anchor.name, taken, separator="")
     places = [anchor.span, *(alias.span for alias in job.syntax.aliases if alias.anchor is anchor)]
     return Fix(f"Rename to '{new_name}'", tuple(TextEdit(span, new_name) for span in places), safe=True)
 

@@ -6,13 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.comments import comments, comments_within
-from pai_lsp.definition import name_span
+from pai_lsp.definition import key_name_span, name_span
 from pai_lsp.diagnostic import Fix
 from pai_lsp.edits import cut_entry, keeping_comments, line_span, quoted
 from pai_lsp.frozen import dataclass
 from pai_lsp.masking import masked_span
 from pai_lsp.rules.inserted_values import removable
-from pai_lsp.rules.template_fixes import add_to_section, key_span, text_at, written_key
+from pai_lsp.rules.template_fixes import add_to_section, text_at, written_key
+from pai_lsp.spelling import free_name
 from pai_lsp.syntax import Mapping, Scalar, Style, walk
 from pai_lsp.text import Span, TextEdit
 
@@ -140,7 +141,9 @@ def moved_to_secrets(job: Job, entry: Entry) -> tuple[Fix, ...]:
     keys, _ = text_at(job, entry.key.span.start)
     if not _is_filled(job, keys, entry.key.span.start):
         return ()
-    name = _new_name(job, "docker_password" if "auth" in keys else "_".join(_NAME_WORD.findall(entry.name)).lower())
+    name = free_name(
+        "docker_password" if "auth" in keys else "_".join(_NAME_WORD.findall(entry.name)).lower(), job.secrets
+    )
     edit = add_to_section(job, "secrets", f"{written_key(name)}: {written}")
     reference = f"<% $secrets.{name} %>"
     return (Fix(f"Move it to the secret '{name}'", (edit, TextEdit(value.span, reference))),) if edit else ()
@@ -154,7 +157,7 @@ def _parameter_fixes(job: Job, entry: Entry, written: str) -> tuple[Fix, ...]:
     moved: tuple[TextEdit, ...] = ()
     if whole and len(section.entries) == 1 and job.section("secrets") is None:
         # Nothing would be left of the section: it becomes the other one.
-        moved = (TextEdit(key_span(whole), "secrets"), TextEdit(entry.value.span, written))
+        moved = (TextEdit(key_name_span(whole), "secrets"), TextEdit(entry.value.span, written))
     else:
         moved = _moved_with_comment(job, section, entry, written)
     if not moved:
@@ -188,7 +191,7 @@ def _text_fixes(job: Job, span: Span) -> tuple[Fix, ...]:
     token = job.text[span.start : span.end]
     if scalar is None or not _is_filled(job, keys, span.start) or "\n" in token or "\\" in token or "'" in token:
         return ()
-    name = _new_name(job, "token")
+    name = free_name("token", job.secrets)
     edit = add_to_section(job, "secrets", f"{name}: {quoted(token)}")
     return (Fix(f"Move it to the secret '{name}'", (edit, TextEdit(span, f"<% $secrets.{name} %>"))),) if edit else ()
 
@@ -205,8 +208,3 @@ def _is_filled(job: Job, keys: tuple[str, ...], offset: int) -> bool:
     if keys[:1] != ("prerequisites",) or definition is None:
         return False
     return keys[2:3] == ("auth",) if definition.type == "dockerimage" else definition.runtime_plugin is not None
-
-
-def _new_name(job: Job, wanted: str) -> str:
-    numbered = (wanted if number == 1 else f"{wanted}_{number}" for number in range(1, len(job.secrets) + 2))
-    return next(name for name in numbered if name not in job.secrets)

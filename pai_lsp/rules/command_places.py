@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.definition import scalars
 from pai_lsp.syntax import Mapping, Sequence
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pai_lsp.job import Job
     from pai_lsp.plugin_uses import PluginUse
-    from pai_lsp.syntax import Entry, Node
+    from pai_lsp.syntax import Entry, Node, Scalar
 
 # The plugin's older way to say what runs before and after the user's commands.
 SIMPLE_KEYS = ("preCommands", "postCommands")
@@ -20,7 +21,7 @@ SIMPLE_KEYS = ("preCommands", "postCommands")
 
 def cmd_uses(job: Job) -> Iterator[PluginUse]:
     """Every use of the `cmd` plugin in the file."""
-    return (use for use in job.plugin_uses if use.plugin.name == "cmd")
+    return job.uses_of_plugin("cmd")
 
 
 def callback_items(use: PluginUse) -> tuple[Node, ...]:
@@ -44,6 +45,12 @@ def command_entries(use: PluginUse) -> Iterator[Entry]:
         entry = use.entry(key)
         if entry:
             yield entry
+
+
+def command_lists(uses: Iterable[PluginUse], holding: str = "") -> list[tuple[Scalar, ...]]:
+    """The commands of each callback, and of each other key that holds some; only lists in which the text stands."""
+    lists = (scalars(entry.value) for use in uses for entry in command_entries(use))
+    return [commands for commands in lists if any(holding in command.text for command in commands)]
 
 
 def item_place(job: Job, item: Node) -> Span:

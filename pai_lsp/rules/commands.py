@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.content import mapped
-from pai_lsp.definition import scalars
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.rules.command_places import cmd_uses, command_entries
+from pai_lsp.fixes import choice_fixes
+from pai_lsp.rules.command_places import cmd_uses, command_lists
 from pai_lsp.rules.variable_places import ScriptPlace, callback_scripts, role_scripts
 from pai_lsp.shell import read_script
 from pai_lsp.spelling import nearest
@@ -152,8 +152,7 @@ def export_in_callback(job: Job) -> Iterator[Finding]:
             commands: [export DATA_DIR=/mnt/mnist, ls $DATA_DIR]
     """
     for plugin in cmd_uses(job):
-        lists = [scalars(entry.value) for entry in command_entries(plugin)]
-        for place in callback_scripts(job, [texts for texts in lists if any("export" in text.text for text in texts)]):
+        for place in callback_scripts(job, command_lists([plugin], "export")):
             for assignment in place.script.assignments:
                 if not assignment.is_exported:
                     continue
@@ -207,7 +206,7 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
             if use.name in exported:
                 continue
             span = place.span(use.name_span)
-            fixes = tuple(Fix(f"Change to '{name}'", (TextEdit(span, name),)) for name in near)
+            fixes = choice_fixes(span, near)
             guess = f"; did you mean '{near[0]}'?" if near else ""
             yield Finding(span, f"nothing sets '{use.name}' in these commands{guess}", fixes)
 
@@ -223,7 +222,7 @@ def _command_scalars(job: Job) -> Iterator[Scalar]:
 
 
 def _is_unset(script: Script, use: VariableUse) -> bool:
-    return use.name not in script.assigned_names and use.name not in script.guarded_names
+    return not script.provides_for(use.name)
 
 
 def _first_reading(job: Job, plugin: PluginUse, name: str) -> tuple[ScriptPlace, VariableUse] | None:
@@ -239,8 +238,7 @@ def _first_reading(job: Job, plugin: PluginUse, name: str) -> tuple[ScriptPlace,
 
 def _exported_names(job: Job) -> set[str]:
     """What any callback exports: `export_in_callback` speaks of those."""
-    lists = [scalars(entry.value) for plugin in cmd_uses(job) for entry in command_entries(plugin)]
-    scripts = [place.script for place in callback_scripts(job, lists)]
+    scripts = [place.script for place in callback_scripts(job, command_lists(cmd_uses(job)))]
     return {assignment.name for script in scripts for assignment in script.assignments if assignment.is_exported}
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import insert_entry, remove_entry
+from pai_lsp.fixes import fix_of
 from pai_lsp.job_parts import whole_number
 from pai_lsp.syntax import Entry, Mapping, Scalar
 from pai_lsp.text import TextEdit
@@ -49,9 +50,9 @@ def task_retry_ignored(job: Job) -> Iterator[Finding]:
         extras:
           gangAllocation: false
     """
-    gang = job.extras.entry("gangAllocation") if job.extras else None
-    if gang is not None and isinstance(gang.value, Scalar) and gang.value.value is False:
+    if not job.has_gang_allocation:
         return
+    gang = job.extras_entry("gangAllocation")
     for role in job.task_roles:
         entry = role.field("taskRetryCount")
         count = whole_number(entry.value) if entry else None
@@ -80,7 +81,7 @@ def gang_allocation_not_boolean(job: Job) -> Iterator[Finding]:
         extras:
           gangAllocation: false
     """
-    entry = job.extras.entry("gangAllocation") if job.extras else None
+    entry = job.extras_entry("gangAllocation")
     if entry is None or (isinstance(entry.value, Scalar) and isinstance(entry.value.value, bool)):
         return
     written = entry.value.text.strip().lower() if isinstance(entry.value, Scalar) else ""
@@ -182,11 +183,13 @@ def completion_zero_or_null(job: Job) -> Iterator[Finding]:
             default = "1" if entry.name == "minFailedInstances" else "all instances"
             written = "0" if entry.value.value == 0 else "null"
             node = role.get("completion")
-            removal = remove_entry(job.text, node, entry) if isinstance(node, Mapping) and entry in node.entries else ()
+            removal = remove_entry(job.text, node, entry) if isinstance(node, Mapping) else ()
             never = TextEdit(entry.value.span, "-1" if len(entry.value.span) else " -1")
-            fixes = [Fix("Change to -1, which means never", (never,))]
-            fixes += [Fix("Remove it, which means the same", removal)] if removal else []
-            yield Finding(entry.place, f"{written} means the default here, {default}; 'never' is -1", tuple(fixes))
+            fixes = (
+                Fix("Change to -1, which means never", (never,)),
+                *fix_of("Remove it, which means the same", removal),
+            )
+            yield Finding(entry.place, f"{written} means the default here, {default}; 'never' is -1", fixes)
 
 
 @rule(Severity.ERROR)

@@ -9,10 +9,10 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.content import mapped
-from pai_lsp.definition import Definition, Origin, TemplateVariable, name_span
+from pai_lsp.definition import Definition, Origin, TemplateVariable, key_name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import append_item, insert_entry, remove_entry, remove_item
-from pai_lsp.fixes import near_name_fixes
+from pai_lsp.fixes import fix_of, near_name_fixes
 from pai_lsp.lookup import LookupState
 from pai_lsp.rules.skeletons import yaml_entry, yaml_flow
 from pai_lsp.spelling import did_you_mean
@@ -145,9 +145,9 @@ def template_variable_not_wanted(job: Job) -> Iterator[Finding]:
             for entry in bindings.entries:
                 if entry.name in declared or entry.is_merge:
                     continue
-                span = name_span(entry.key) if isinstance(entry.key, Scalar) else entry.key.span
-                removal = remove_entry(job.text, bindings, entry)
-                fixes = near_name_fixes(span, entry.name, free) + ((Fix("Remove it", removal),) if removal else ())
+                span = key_name_span(entry)
+                removal = fix_of("Remove it", remove_entry(job.text, bindings, entry))
+                fixes = near_name_fixes(span, entry.name, free) + removal
                 message = f"'{link.reference.name}' declares no template variable '{entry.name}'"
                 yield Finding(span, message + did_you_mean(entry.name, declared), fixes)
 
@@ -278,7 +278,7 @@ def _undeclare(job: Job, definition: Definition, node: Node) -> tuple[Fix, ...]:
         edits = remove_entry(job.text, definition.node, entry)
     else:
         edits = remove_item(job.text, entry.value, node)
-    return (Fix("Remove the declaration", edits),) if edits else ()
+    return fix_of("Remove the declaration", edits)
 
 
 @rule(Severity.ERROR)

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import Definition, Origin
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import remove_item
+from pai_lsp.fixes import fix_of
+from pai_lsp.prerequisite_renaming import rename_prerequisite
+from pai_lsp.spelling import free_name
 from pai_lsp.syntax import Scalar, Sequence
-from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +42,6 @@ def duplicate_prerequisite(job: Job) -> Iterator[Finding]:
             type: script
     """
     first: dict[tuple[Origin, str, str], Definition] = {}
-    names = {definition.name for definition in job.definitions}
     for definition in job.definitions:
         if not definition.name:
             continue
@@ -49,13 +50,13 @@ def duplicate_prerequisite(job: Job) -> Iterator[Finding]:
             kind = f"{definition.type} prerequisite" if definition.type else "prerequisite"
             related = (Related(earlier.name_span, "first defined here"),)
             message = f"another {kind} is named '{definition.name}'"
-            yield Finding(definition.name_span, message, (_rename(definition, names),), related)
+            yield Finding(definition.name_span, message, (_rename(job, definition),), related)
 
 
-def _rename(definition: Definition, names: set[str]) -> Fix:
-    number = next(number for number in range(2, len(names) + 3) if f"{definition.name}_{number}" not in names)
-    name = f"{definition.name}_{number}"
-    return Fix(f"Rename this one to '{name}'", (TextEdit(definition.name_span, name),))
+def _rename(job: Job, definition: Definition) -> Fix:
+    """Give a definition a name that no other one has."""
+    name = free_name(definition.name, {one.name for one in job.definitions})
+    return Fix(f"Rename this one to '{name}'", rename_prerequisite(job, definition, name))
 
 
 @rule(Severity.ERROR)
@@ -89,11 +90,7 @@ def image_name_shared(job: Job) -> Iterator[Finding]:
           worker:
             dockerImage: pytorch
     """
-    chosen = {
-        role.typed_references["dockerImage"].name for role in job.task_roles if "dockerImage" in role.typed_references
-    }
-    images = {one.name: one for one in job.prerequisites if one.type == "dockerimage" and one.name in chosen}
-    names = {definition.name for definition in job.definitions}
+    images = {image.name: image for image in job.chosen_images}
     for definition in job.prerequisites:
         image = images.get(definition.name)
         if image is None or definition.type == "dockerimage":
@@ -101,7 +98,7 @@ def image_name_shared(job: Job) -> Iterator[Finding]:
         yield Finding(
             definition.name_span,
             f"'{definition.name}' is also the name of a docker image, which the runtime then does not find",
-            (_rename(definition, names),),
+            (_rename(job, definition),),
             (Related(image.name_span, "the docker image"),),
         )
 
@@ -135,7 +132,6 @@ def prerequisite_name_shared_across_types(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: [cifar10, cifar10_unpack]
     """
-    names = {definition.name for definition in job.definitions}
     listed = {reference.name for role in job.task_roles for reference in role.prerequisites}
     last = {definition.name: definition for definition in job.prerequisites if definition.name in listed}
     for definition in job.prerequisites:
@@ -145,7 +141,7 @@ def prerequisite_name_shared_across_types(job: Job) -> Iterator[Finding]:
         yield Finding(
             definition.name_span,
             f"a later prerequisite is named '{definition.name}' too, and is the one that runs",
-            (_rename(definition, names),),
+            (_rename(job, definition),),
             (Related(taken.name_span, "the one that runs"),),
         )
 
@@ -191,14 +187,12 @@ def unused_prerequisite(job: Job) -> Iterator[Finding]:
 
 
 def _removal(job: Job, definition: Definition) -> tuple[Fix, ...]:
-    section = job.section("prerequisites")
+    is_extra = definition.origin is Origin.EXTRAS
+    section = job.extras_entry("reference_prerequisites") if is_extra else job.section("prerequisites")
     node = section.value if section else None
-    if definition.origin is Origin.EXTRAS and job.extras:
-        node = job.extras.get("reference_prerequisites")
     if not isinstance(node, Sequence) or len(node.items) < 2 or not isinstance(definition.name_scalar, Scalar):
         return ()
-    edits = remove_item(job.text, node, definition.node)
-    return (Fix(f"Remove '{definition.name}'", edits),) if edits else ()
+    return fix_of(f"Remove '{definition.name}'", remove_item(job.text, node, definition.node))
 
 
 RULES = (duplicate_prerequisite, image_name_shared, prerequisite_name_shared_across_types, unused_prerequisite)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import scalars
-from pai_lsp.diagnostic import Finding, Fix, Severity, Tag, rule
-from pai_lsp.fixes import near_name_fixes
+from pai_lsp.diagnostic import Finding, Severity, Tag, rule
+from pai_lsp.fixes import change_fix, near_name_fixes
 from pai_lsp.platform import converted_role_name
-from pai_lsp.rules.command_places import cmd_uses, command_entries
+from pai_lsp.rules.command_places import cmd_uses, command_lists
 from pai_lsp.rules.variable_places import (
     Mention,
     callback_scripts,
@@ -22,7 +21,6 @@ from pai_lsp.rules.variable_places import (
     role_scripts,
 )
 from pai_lsp.spelling import did_you_mean
-from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -103,7 +101,7 @@ def removed_pai_variable(job: Job) -> Iterator[Finding]:
         if new.startswith(_NOT_THE_SAME):
             yield Finding(mention.span, f"{message}; see '{new}'")
             continue
-        fix = Fix(f"Change to '{new}'", (TextEdit(mention.span, new),), safe="{" not in variable.replacement)
+        fix = change_fix(mention.span, new, safe="{" not in variable.replacement)
         yield Finding(mention.span, f"{message}; it is '{new}' now", (fix,))
 
 
@@ -134,7 +132,7 @@ def deprecated_pai_variable(job: Job) -> Iterator[Finding]:
         if "role" in mention.parts and mention.named_role is None:
             continue
         new, is_certain = _successor(mention, variable.replacement)
-        fixes = (Fix(f"Change to '{new}'", (TextEdit(mention.span, new),), safe=True),) if is_certain else ()
+        fixes = (change_fix(mention.span, new, safe=True),) if is_certain else ()
         yield Finding(mention.span, f"'{mention.name}' is superseded by '{new}'", fixes, tags=(Tag.DEPRECATED,))
 
 
@@ -169,7 +167,7 @@ def literal_placeholder(job: Job) -> Iterator[Finding]:
             # What a script sources may set any name; within a longer name it is the documentation's all the same.
             if script.is_open_ended and not script.text.endswith("_", 0, use.span.start):
                 continue
-            if meaning and use.name not in script.assigned_names and use.name not in script.guarded_names:
+            if meaning and not script.provides_for(use.name):
                 message = (
                     f"'${use.name.rstrip('_')}' is the documentation's placeholder for {meaning}; write that instead"
                 )
@@ -177,8 +175,7 @@ def literal_placeholder(job: Job) -> Iterator[Finding]:
 
 
 def _callback_mentions(job: Job) -> Iterator[Mention]:
-    lists = [scalars(entry.value) for use in cmd_uses(job) for entry in command_entries(use)]
-    return mentions(callback_scripts(job, [texts for texts in lists if any("PAI_" in text.text for text in texts)]))
+    return mentions(callback_scripts(job, command_lists(cmd_uses(job), "PAI_")))
 
 
 def _successor(mention: Mention, replacement: str) -> tuple[str, bool]:

@@ -11,6 +11,7 @@ from pai_lsp.addresses import AddressFault, looks_like_address, read_address
 from pai_lsp.definition import CMD_PLUGIN, PLUGIN_PREFIX, STORAGE_PLUGINS, Definition, Origin, name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import cut_entry, insert_entry, line_span
+from pai_lsp.fixes import change_fix
 from pai_lsp.platform import events, plugins
 from pai_lsp.rules.command_places import callbacks, cmd_uses
 from pai_lsp.rules.definition_templates import lost_this
@@ -154,7 +155,7 @@ def _ignored(job: Job) -> Iterator[_Feature]:
             if entry.name in _KEYS and not _is_empty(entry.value):
                 yield _Feature(entry.key.span, f"a released cluster ignores '{entry.name}'")
         yield from _plugin(job, definition)
-    section = job.extras.entry("reference_prerequisites") if job.extras else None
+    section = job.extras_entry("reference_prerequisites")
     if section and not _is_empty(section.value):
         yield _Feature(section.key.span, "a released cluster ignores 'reference_prerequisites'")
     yield from _events(job)
@@ -201,13 +202,12 @@ def _events(job: Job) -> Iterator[_Feature]:
             event = events().get(node.text) if isinstance(node, Scalar) else None
             if event is None or event.status == "released" or not isinstance(node, Scalar):
                 continue
-            span, fixes, tags = name_span(node), (), ()
+            span = name_span(node)
             message = f"a released cluster never runs the callback for '{event.name}'"
             if event.replacement:
-                fix = Fix(f"Change to '{event.replacement}'", (TextEdit(span, event.replacement),), safe=True)
-                yield _Feature(span, message, (fix,), (Tag.DEPRECATED,))
+                yield _Feature(span, message, (change_fix(span, event.replacement, safe=True),), (Tag.DEPRECATED,))
             else:
-                yield _Feature(span, message, fixes, tags)
+                yield _Feature(span, message)
 
 
 @rule(Severity.ERROR)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import name_span
-from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.definition import key_name_span, name_span
+from pai_lsp.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.edits import remove_entry
-from pai_lsp.fixes import near_name_fixes
+from pai_lsp.fixes import change_fix, choice_fixes, fix_of, near_name_fixes
 from pai_lsp.spelling import nearest
 from pai_lsp.syntax import Entry, Mapping, Node, Scalar
-from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -53,8 +52,7 @@ def hived_priority_invalid(job: Job) -> Iterator[Finding]:
           hivedScheduler:
             jobPriorityClass: prod
     """
-    hived = _hived(job)
-    entry = hived.entry("jobPriorityClass") if hived else None
+    entry = job.hived.entry("jobPriorityClass") if job.hived else None
     if entry is None or (isinstance(entry.value, Scalar) and entry.value.value in _PRIORITIES):
         return
     choices = "'prod', 'test' or 'oppo'"
@@ -62,9 +60,7 @@ def hived_priority_invalid(job: Job) -> Iterator[Finding]:
         yield Finding(entry.place, f"expected {choices}")
         return
     span = name_span(entry.value)
-    fixes = near_name_fixes(span, entry.value.text, _PRIORITIES) or tuple(
-        Fix(f"Change to '{name}'", (TextEdit(span, name),)) for name in _PRIORITIES
-    )
+    fixes = near_name_fixes(span, entry.value.text, _PRIORITIES) or choice_fixes(span, _PRIORITIES)
     yield Finding(span, f"'{entry.value.text}' is no priority of HiveD; expected {choices}", fixes)
 
 
@@ -87,14 +83,13 @@ def hived_key_misspelled(job: Job) -> Iterator[Finding]:
           hivedScheduler:
             jobPriorityClass: prod
     """
-    if job.extras is not None:
-        for entry in job.extras.effective_entries():
-            if entry.name != "hivedScheduler" and _bare(entry.name) in {"hivedscheduler", "hived"}:
-                yield _misspelt(entry, "hivedScheduler", has_right_one=job.extras.entry("hivedScheduler") is not None)
-    hived = _hived(job)
-    if hived is not None:
-        yield from _misspelt_keys(hived, _JOB_KEYS)
-        for entry in _role_entries(job):
+    has_section = job.extras_entry("hivedScheduler") is not None
+    for entry in job.extras.effective_entries() if job.extras else ():
+        if entry.name != "hivedScheduler" and _bare(entry.name) in {"hivedscheduler", "hived"}:
+            yield _misspelt(entry, "hivedScheduler", has_right_one=has_section)
+    if job.hived is not None:
+        yield from _misspelt_keys(job.hived, _JOB_KEYS)
+        for entry in job.hived_role_entries:
             if isinstance(entry.value, Mapping):
                 yield from _misspelt_keys(entry.value, _ROLE_KEYS)
 
@@ -123,15 +118,15 @@ def hived_sku_and_pinned(job: Job) -> Iterator[Finding]:
               worker:
                 pinnedCellId: cell-1
     """
-    for entry in _role_entries(job):
+    for entry in job.hived_role_entries:
         if not isinstance(entry.value, Mapping):
             continue
         sku, pinned = entry.value.entry("skuType"), entry.value.entry("pinnedCellId")
         if sku and pinned and not _is_null(sku.value) and not _is_null(pinned.value):
             fixes = tuple(
-                Fix(f"Remove '{one.name}'", edits)
+                fix
                 for one in (sku, pinned)
-                if one in entry.value.entries and (edits := remove_entry(job.text, entry.value, one))
+                for fix in fix_of(f"Remove '{one.name}'", remove_entry(job.text, entry.value, one))
             )
             message = f"'{entry.name}' has both 'skuType' and 'pinnedCellId'; HiveD takes one of them"
             yield Finding(pinned.key.span, message, fixes, (Related(sku.key.span, "the kind of SKU"),))
@@ -161,7 +156,7 @@ def hived_affinity_inconsistent(job: Job) -> Iterator[Finding]:
               worker: {skuType: K80, affinityGroupName: near}
     """
     first: dict[str, tuple[tuple[str | None, ...], Scalar]] = {}
-    for entry in _role_entries(job):
+    for entry in job.hived_role_entries:
         group = entry.value.get("affinityGroupName") if isinstance(entry.value, Mapping) else None
         if not isinstance(entry.value, Mapping) or not isinstance(group, Scalar) or not isinstance(group.value, str):
             continue
@@ -197,23 +192,11 @@ def hived_sku_number_ignored(job: Job) -> Iterator[Finding]:
               worker:
                 skuType: K80
     """
-    for entry in _role_entries(job):
+    for entry in job.hived_role_entries:
         number = entry.value.entry("skuNumber") if isinstance(entry.value, Mapping) else None
         if number is not None:
             message = "'skuNumber' has no effect: the number of SKUs follows from 'cpu', 'memoryMB' and 'gpu'"
             yield Finding(number.key.span, message)
-
-
-def _hived(job: Job) -> Mapping | None:
-    node = job.extras.get("hivedScheduler") if job.extras else None
-    return node if isinstance(node, Mapping) else None
-
-
-def _role_entries(job: Job) -> tuple[Entry, ...]:
-    """What HiveD is told for each task role."""
-    hived = _hived(job)
-    node = hived.get("taskRoles") if hived else None
-    return node.effective_entries() if isinstance(node, Mapping) else ()
 
 
 def _misspelt_keys(mapping: Mapping, known: tuple[str, ...]) -> Iterator[Finding]:
@@ -225,10 +208,9 @@ def _misspelt_keys(mapping: Mapping, known: tuple[str, ...]) -> Iterator[Finding
 
 
 def _misspelt(entry: Entry, meant: str, *, has_right_one: bool) -> Finding:
-    span = name_span(entry.key) if isinstance(entry.key, Scalar) else entry.key.span
-    fix = Fix(f"Change to '{meant}'", (TextEdit(span, meant),), safe=True)
+    span = key_name_span(entry)
     message = f"nobody reads '{entry.name}'; did you mean '{meant}'?"
-    return Finding(span, message, () if has_right_one else (fix,))
+    return Finding(span, message, () if has_right_one else (change_fix(span, meant, safe=True),))
 
 
 def _bare(name: str) -> str:

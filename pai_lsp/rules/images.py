@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import insert_entry
+from pai_lsp.fixes import change_fix
 from pai_lsp.syntax import Mapping, Scalar, Style
 from pai_lsp.text import Span, TextEdit
 
@@ -263,8 +264,7 @@ def _checked_images(job: Job) -> Iterator[Definition]:
     """The images that are surely looked up: those that a role runs in, and all of a catalogue."""
     if job.is_catalogue:
         return _images(job)
-    used = {reference.name for role in job.task_roles if (reference := role.typed_references.get("dockerImage"))}
-    return (d for d in job.prerequisites if d.type == "dockerimage" and d.name in used)
+    return job.chosen_images
 
 
 def _string(definition: Definition, key: str) -> Scalar | None:
@@ -325,7 +325,7 @@ def _lower_case_fixes(uri: Scalar) -> tuple[Fix, ...]:
     mended = uri.text[:start] + uri.text[start:].lower()
     if mended == uri.text or _wrong_part(mended) or uri.is_block or "\n" in uri.text:
         return ()
-    return (Fix(f"Change to '{mended}'", (TextEdit(name_span(uri), mended),)),)
+    return (change_fix(name_span(uri), mended),)
 
 
 def _within(scalar: Scalar, start: int, end: int) -> Span:

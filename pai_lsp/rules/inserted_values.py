@@ -6,10 +6,11 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from pai_lsp.definition import key_name_span
 from pai_lsp.diagnostic import Finding, Fix, Tag
 from pai_lsp.edits import entry_end, remove_entry
 from pai_lsp.fixes import fix_of
-from pai_lsp.rules.template_fixes import key_span, may_hold_brackets
+from pai_lsp.rules.template_fixes import may_hold_brackets
 from pai_lsp.scalar import Date
 from pai_lsp.syntax import Scalar, Sequence
 from pai_lsp.text import Span, TextEdit
@@ -56,7 +57,9 @@ def unused_entries(job: Job, section: str) -> Iterator[Finding]:
             continue
         gone = removable(job, mapping, entry, section)
         fixes = fix_of(f"Remove '{name}'", remove_entry(job.text, *gone)) if gone else ()
-        yield Finding(key_span(entry), f"no template uses the {section[:-1]} '{name}'", fixes, tags=(Tag.UNNECESSARY,))
+        yield Finding(
+            key_name_span(entry), f"no template uses the {section[:-1]} '{name}'", fixes, tags=(Tag.UNNECESSARY,)
+        )
 
 
 def used_names(job: Job, root: str) -> frozenset[str] | None:

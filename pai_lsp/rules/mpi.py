@@ -52,7 +52,7 @@ def mpi_without_ssh(job: Job) -> Iterator[Finding]:
               parameters: {jobssh: true}
     """
     for launch in _distributed(job):
-        reached = {role.name for use in _ssh_uses(job) if _is_on(use, "jobssh") for role in use.roles(job)}
+        reached = {role.name for use in _connecting(job) for role in use.roles(job)}
         missing = [role.name for role in (launch.role, *launch.reached_roles) if role.name not in reached]
         if missing and not _brings_its_own_shell(launch):
             names = " and ".join(f"'{name}'" for name in dict.fromkeys(missing))
@@ -92,8 +92,8 @@ def mpi_without_barrier(job: Job) -> Iterator[Finding]:
               parameters: {jobssh: true, sshbarrier: true}
     """
     for launch in _distributed(job):
-        uses = [use for use in _ssh_uses(job) if _is_on(use, "jobssh") and launch.role in use.roles(job)]
-        if not uses or any(use.entry("sshbarrier") is not None and _is_on(use, "sshbarrier") for use in uses):
+        uses = [use for use in _connecting(job) if launch.role in use.roles(job)]
+        if not uses or any(_may_be_on(use, "sshbarrier") for use in uses):
             continue
         commands = launch.place.script.commands
         before = commands[: commands.index(launch.command)]
@@ -196,16 +196,15 @@ def _brings_its_own_shell(launch: Launch) -> bool:
     return any(word in text for word in ("sshd", "service ssh", "rsh_agent", "plm_rsh", "-launcher", "--launcher"))
 
 
-def _ssh_uses(job: Job) -> Iterator[PluginUse]:
-    return (use for use in job.plugin_uses if use.plugin.name == "ssh")
+def _connecting(job: Job) -> Iterator[PluginUse]:
+    """The ssh plugins that let tasks reach each other."""
+    return (use for use in job.uses_of_plugin("ssh") if _may_be_on(use, "jobssh"))
 
 
-def _is_on(use: PluginUse, name: str) -> bool:
-    """Whether a switch is on, or is filled in later and may be."""
+def _may_be_on(use: PluginUse, name: str) -> bool:
+    """Whether a switch is on, or is filled in later."""
     entry = use.entry(name)
-    if entry is None or not isinstance(entry.value, Scalar):
-        return False
-    return str(entry.value.runtime_value).lower() == "true" or "<%" in entry.value.text
+    return use.is_on(name) or (entry is not None and isinstance(entry.value, Scalar) and "<%" in entry.value.text)
 
 
 def _has_infiniband(role: TaskRole) -> bool:

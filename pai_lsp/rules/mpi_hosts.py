@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.fixes import choice_fixes
 from pai_lsp.job_parts import whole_number
 from pai_lsp.platform import converted_role_name
 from pai_lsp.rules.mpi_launches import Launch, launches
 from pai_lsp.spelling import did_you_mean, nearest
-from pai_lsp.syntax import Mapping
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def mpi_unknown_host(job: Job) -> Iterator[Finding]:
             if not near and not launch.reached_roles:
                 continue
             span = launch.span(host.span)
-            fixes = tuple(Fix(f"Change to '{name}-{index}'", (TextEdit(span, f"{name}-{index}"),)) for name in near)
+            fixes = choice_fixes(span, (f"{name}-{index}" for name in near))
             if converted in names:
                 message = f"the host is called '{converted}-{index}': lower case, and without '_'"
             else:
@@ -191,8 +191,7 @@ def mpi_slots_exceed_gpu(job: Job) -> Iterator[Finding]:
     for launch in launches(job):
         for host in launch.hosts:
             role = launch.role_of(host)
-            resources = role.get("resourcePerInstance") if role else None
-            entry = resources.entry("gpu") if isinstance(resources, Mapping) else None
+            entry = role.resources.entry("gpu") if role and role.resources else None
             number = whole_number(entry.value) if entry else None
             if role is None or entry is None or number is None or not 0 < number < host.slots:
                 continue

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import name_span
+from pai_lsp.definition import key_name_span
 from pai_lsp.diagnostic import Finding, Severity, rule
 from pai_lsp.fixes import near_name_fixes
 from pai_lsp.spelling import did_you_mean
-from pai_lsp.syntax import Mapping, Scalar
+from pai_lsp.syntax import Mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,11 +37,13 @@ def notification_unknown_key(job: Job) -> Iterator[Finding]:
           jobStatusChangeNotification:
             succeeded: true
     """
-    node = job.extras.get("jobStatusChangeNotification") if job.extras else None
-    for entry in node.effective_entries() if isinstance(node, Mapping) else ():
+    section = job.extras_entry("jobStatusChangeNotification")
+    if section is None or not isinstance(section.value, Mapping):
+        return
+    free = [name for name in _STATES if section.value.entry(name) is None]
+    for entry in section.value.effective_entries():
         if entry.name not in _STATES:
-            span = name_span(entry.key) if isinstance(entry.key, Scalar) else entry.key.span
-            free = [name for name in _STATES if not (isinstance(node, Mapping) and node.entry(name))]
+            span = key_name_span(entry)
             expected = did_you_mean(entry.name, free) or f"; expected one of {', '.join(_STATES)}"
             yield Finding(span, f"nobody notifies of '{entry.name}'{expected}", near_name_fixes(span, entry.name, free))
 

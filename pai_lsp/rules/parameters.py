@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.definition import key_name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.fixes import quote_fix
 from pai_lsp.rules.inserted_values import first_item_fix, kind_of_value, unused_entries
-from pai_lsp.rules.template_fixes import key_span, quote_insertions, written_key
+from pai_lsp.rules.template_fixes import quote_insertions, written_key
 from pai_lsp.scalar import Date, server_text
 from pai_lsp.syntax import Mapping, Scalar, Sequence, Style, plain_value
+from pai_lsp.template_answers import answers_with
 from pai_lsp.template_lookup import Outcome
 from pai_lsp.text import TextEdit
 
@@ -76,7 +78,7 @@ def parameter_text_changes(job: Job) -> Iterator[Finding]:
 
 def _inserted(job: Job) -> Iterator[TemplateAnswer]:
     """What the rest-server and, for secrets, the runtime put into commands and `auth`."""
-    return (one for one in job.template_answers if one.outcome is Outcome.FOUND and not one.in_plugin)
+    return (answer for answer in answers_with(job, Outcome.FOUND) if not answer.in_plugin)
 
 
 def _changes(answer: TemplateAnswer) -> bool:
@@ -168,7 +170,9 @@ def parameter_key_with_dot(job: Job) -> Iterator[Finding]:
             continue
         meant = name.replace(".", "_")
         fixes = () if meant in job.parameters else (Fix(f"Rename to '{meant}'", _renaming(job, entry, name, meant)),)
-        yield Finding(key_span(entry), "a dot divides the names of a template, so none can name this parameter", fixes)
+        yield Finding(
+            key_name_span(entry), "a dot divides the names of a template, so none can name this parameter", fixes
+        )
 
 
 def _renaming(job: Job, entry: Entry, name: str, meant: str) -> tuple[TextEdit, ...]:

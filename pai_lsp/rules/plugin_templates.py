@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.fixes import quote_fix
+from pai_lsp.fixes import fix_of, quote_fix
 from pai_lsp.plugin_parameters import runtime_round_trip
 from pai_lsp.rules.inserted_values import first_item_fix, kind_of_value
 from pai_lsp.rules.template_fixes import quote_insertions
 from pai_lsp.syntax import Scalar, Sequence, Style
+from pai_lsp.template_answers import answers_with
 from pai_lsp.template_lookup import Outcome
 
 if TYPE_CHECKING:
@@ -62,9 +63,9 @@ def non_string_parameter_in_plugin(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: [serve]
     """
-    for answer in job.template_answers:
+    for answer in _inserted_by_runtime(job):
         node = answer.node
-        if not answer.in_plugin or answer.outcome is not Outcome.FOUND or node is None:
+        if node is None:
             continue
         is_secret = answer.root == "$secrets"
         if isinstance(node, Scalar):
@@ -83,8 +84,7 @@ def non_string_parameter_in_plugin(job: Job) -> Iterator[Finding]:
 
 def _quote_fixes(node: Scalar, *, is_secret: bool) -> tuple[Fix, ...]:
     if is_secret:
-        edits = quote_insertions(node)
-        return (Fix("Quote the secret", edits, safe=True),) if edits else ()
+        return fix_of("Quote the secret", quote_insertions(node), safe=True)
     return (quote_fix(node, "Quote the value"),) if node.style is Style.PLAIN and node.tag is None else ()
 
 
@@ -128,15 +128,19 @@ def value_breaks_plugin_parameter(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: [hello]
     """
-    for answer in job.template_answers:
+    for answer in _inserted_by_runtime(job):
         node = answer.node
-        if not answer.in_plugin or answer.outcome is not Outcome.FOUND or not isinstance(node, Scalar):
+        if not isinstance(node, Scalar):
             continue
         value = node.value if answer.root == "$secrets" else node.runtime_value
         if isinstance(value, str) and not _BREAKING.isdisjoint(value) and _breaks(answer, value):
             related = () if answer.root == "$secrets" else (Related(node.span, "the value"),)
             message = "a quote in the value ends the text that it is put into, so the task dies before it starts"
             yield Finding(answer.use.content_span, message, related=related)
+
+
+def _inserted_by_runtime(job: Job) -> Iterator[TemplateAnswer]:
+    return (answer for answer in answers_with(job, Outcome.FOUND) if answer.in_plugin)
 
 
 def _breaks(answer: TemplateAnswer, value: str) -> bool:

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
-from pai_lsp.edits import line_end
+from pai_lsp.edits import column, line_end
 from pai_lsp.platform import plugins
 from pai_lsp.plugin_parameters import NOT_PARAMETERS, Damage, damages
 from pai_lsp.rules.command_places import cmd_uses, command_entries
@@ -130,7 +130,7 @@ def _line_fixes(job: Job, scalar: Scalar, lines: list[str], commands: Sequence |
         text = ", ".join(yaml_flow(line) for line in lines)
     else:
         dash = job.text.rfind("-", 0, scalar.span.start)
-        pad = " " * (dash - (job.text.rfind("\n", 0, dash) + 1))
+        pad = " " * column(job.text, dash)
         comment = _COMMENT.match(job.text, scalar.span.start) if scalar.is_block else None
         first, *rest = (yaml_flow(line) for line in lines)
         text = f"{line_end(job.text)}{pad}- ".join([first + comment[1] if comment else first, *rest])

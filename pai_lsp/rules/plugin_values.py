@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import PROTOCOL_KEYS, Definition, name_span
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
-from pai_lsp.fixes import quote_fix, wrap_in_list_fix
+from pai_lsp.fixes import change_fix, quote_fix, wrap_in_list_fix
 from pai_lsp.rules.plugin_keys import PLUGIN_KEYS, misspelt_key
 from pai_lsp.syntax import Mapping, Scalar, Sequence
 from pai_lsp.text import TextEdit
@@ -165,7 +165,7 @@ def _misspelt(holder: Mapping, known: Collection[str], passed_over: frozenset[st
         if meant and isinstance(entry.key, Scalar):
             span = name_span(entry.key)
             is_free = holder.entry(meant) is None
-            fixes = (Fix(f"Change to '{meant}'", (TextEdit(span, meant),), safe=True),) if is_free else ()
+            fixes = (change_fix(span, meant, safe=True),) if is_free else ()
             yield Finding(span, f"nobody reads the key '{entry.name}'; did you mean '{meant}'?", fixes)
 
 
@@ -200,16 +200,11 @@ def tensorboard_wrong_role(job: Job) -> Iterator[Finding]:
     if not job.task_roles:
         return
     first = job.task_roles[0]
-    for use in job.plugin_uses:
-        if use.plugin.name != "tensorboard":
-            continue
+    for use in job.uses_of_plugin("tensorboard"):
         roles = use.roles(job)
         if roles and first not in roles:
-            yield Finding(
-                use.name_span,
-                f"here 'tensorboard' does nothing: it runs only in the first task role, '{first.name}'",
-                (),
-            )
+            message = f"here 'tensorboard' does nothing: it runs only in the first task role, '{first.name}'"
+            yield Finding(use.name_span, message)
 
 
 RULES = (plugin_parameter_type, plugin_key_misspelt, tensorboard_wrong_role)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import PLUGIN_PREFIX, STORAGE_PLUGINS, Origin, name_span
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import insert_entry, remove_entry
-from pai_lsp.fixes import near_name_fixes
+from pai_lsp.fixes import change_fix, fix_of, near_name_fixes, wrap_mapping_fixes
 from pai_lsp.platform import plugins
 from pai_lsp.rules.command_places import item_place
 from pai_lsp.rules.plugin_keys import PLUGIN_KEYS, misspelt_key
 from pai_lsp.rules.skeletons import yaml_entry, yaml_flow
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.syntax import Mapping, Scalar, Sequence
-from pai_lsp.text import Span, TextEdit
+from pai_lsp.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,7 +113,7 @@ def plugin_name_form(job: Job) -> Iterator[Finding]:
             if short not in plugins() and short not in job.settings.plugins:
                 continue
             span = name_span(entry.plugin_scalar)
-            fix = Fix(f"Change to '{short}'", (TextEdit(span, short),), safe=True)
+            fix = change_fix(span, short, safe=True)
             yield Finding(span, f"under 'extras' this plugin is named '{short}'", (fix,))
 
 
@@ -133,13 +133,11 @@ def plugin_not_list(job: Job) -> Iterator[Finding]:
         extras:
           com.microsoft.pai.runtimeplugin: [{plugin: ssh, parameters: {jobssh: true}}]
     """
-    section = job.extras.entry(PLUGIN_PREFIX) if job.extras else None
+    section = job.extras_entry(PLUGIN_PREFIX)
     if section is None:
         return
     if not isinstance(section.value, Sequence):
-        flow = isinstance(section.value, Mapping) and section.value.is_flow
-        edit = TextEdit(section.value.span, f"[{job.text[section.value.span.start : section.value.span.end]}]")
-        fixes = (Fix("Wrap in a list", (edit,), safe=True),) if flow else ()
+        fixes = wrap_mapping_fixes(section.value, safe=True)
         yield Finding(section.place, "runtime plugins are a list of mappings with 'plugin' and 'parameters'", fixes)
         return
     for item in section.value.items:
@@ -211,8 +209,7 @@ def plugin_hook_unsupported(job: Job) -> Iterator[Finding]:
     for plugin in job.plugins:
         entry = plugin.node.own("hook")
         if entry:
-            edits = remove_entry(job.text, plugin.node, entry)
-            fixes = (Fix("Remove 'hook'", edits, safe=True),) if edits else ()
+            fixes = fix_of("Remove 'hook'", remove_entry(job.text, plugin.node, entry), safe=True)
             yield Finding(entry.key.span, "no released runtime reads 'hook'", fixes)
 
 
@@ -285,8 +282,8 @@ def git_clone_dir_loses_dotfiles(job: Job) -> Iterator[Finding]:
               parameters:
                 repo_uri: https://github.com/microsoft/pai.git
     """
-    for use in job.plugin_uses:
-        entry = use.entry("clone_dir") if use.plugin.name == "git" else None
+    for use in job.uses_of_plugin("git"):
+        entry = use.entry("clone_dir")
         if entry:
             yield Finding(entry.key.span, "hidden files, '.git' among them, are not moved to 'clone_dir'")
 

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import append_item, insert_entry, line_span, quoted, remove_entry, remove_item
-from pai_lsp.fixes import near_name_fixes, quote_fix, wrap_in_list_fix
+from pai_lsp.fixes import (
+    change_fix,
+    choice_fixes,
+    fix_of,
+    near_name_fixes,
+    quote_fix,
+    wrap_in_list_fix,
+    wrap_mapping_fixes,
+)
 from pai_lsp.platform import events
 from pai_lsp.rules.command_places import (
     SIMPLE_KEYS,
@@ -72,9 +80,7 @@ def invalid_event(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.place, "expected an event: 'taskStarts' or 'taskSucceeds'")
                 continue
             span, name = name_span(scalar), scalar.text
-            fixes = near_name_fixes(span, name, events()) or tuple(
-                Fix(f"Change to '{one}'", (TextEdit(span, one),)) for one in released
-            )
+            fixes = near_name_fixes(span, name, events()) or choice_fixes(span, released)
             known = did_you_mean(name, events()) or "; expected 'taskStarts' or 'taskSucceeds'"
             yield Finding(span, f"there is no event '{name}'{known}", fixes)
 
@@ -110,9 +116,7 @@ def callback_incomplete(job: Job) -> Iterator[Finding]:
     for use in cmd_uses(job):
         entry = use.entry("callbacks")
         if entry and not isinstance(entry.value, Sequence):
-            flow = isinstance(entry.value, Mapping) and entry.value.is_flow
-            edit = TextEdit(entry.value.span, f"[{job.text[entry.value.span.start : entry.value.span.end]}]")
-            fixes = (Fix("Wrap in a list", (edit,), safe=True),) if flow else ()
+            fixes = wrap_mapping_fixes(entry.value, safe=True)
             yield Finding(entry.place, "'callbacks' is a list of mappings with 'event' and 'commands'", fixes)
         for item in callback_items(use):
             if not isinstance(item, Mapping):
@@ -200,9 +204,8 @@ def _not_text(job: Job, commands: Sequence, item: Node) -> Iterator[Finding]:
     if isinstance(value, (str, ValueError)):
         return  # what the runtime can not read at all is a mistake of the file, wherever it stands
     if value is None and not item.text:
-        edits = remove_item(job.text, commands, item)
-        fixes = (Fix("Remove it", edits),) if edits else ()
-        yield Finding(item_place(job, item), "an empty command runs 'None'", fixes)
+        removal = fix_of("Remove it", remove_item(job.text, commands, item))
+        yield Finding(item_place(job, item), "an empty command runs 'None'", removal)
         return
     kind = _KINDS.get(type(value).__name__, "a date")
     message = f"a command is text; the runtime reads '{item.text}' as {kind}"
@@ -310,8 +313,8 @@ def invalid_failure_policy(job: Job) -> Iterator[Finding]:
         span = name_span(scalar)
         lower = scalar.text.strip().lower()
         if lower in _POLICIES:
-            fixes: tuple[Fix, ...] = (Fix(f"Change to '{lower}'", (TextEdit(span, lower),), safe=True),)
-            yield Finding(span or entry.key.span, f"write '{lower}' in lower case", fixes)
+            fix = change_fix(span, lower, safe=True)
+            yield Finding(span or entry.key.span, f"write '{lower}' in lower case", (fix,))
             continue
         fixes = near_name_fixes(span, scalar.text, _POLICIES) if scalar.text else ()
         message = f"'{scalar.text}' is no failure policy and means 'fail'; expected 'fail' or 'ignore'"
@@ -343,12 +346,7 @@ def failure_policy_not_text(job: Job) -> Iterator[Finding]:
     """
     for entry in _failure_policies(job):
         if not isinstance(entry.value, Scalar) or not isinstance(entry.value.runtime_value, str):
-            fixes = tuple(
-                Fix(f"Change to '{one}'", (TextEdit(entry.value.span, one),))
-                for one in _POLICIES
-                if len(entry.value.span)
-            )
-            yield Finding(entry.place, "expected 'fail' or 'ignore'", fixes)
+            yield Finding(entry.place, "expected 'fail' or 'ignore'", choice_fixes(entry.value.span, _POLICIES))
 
 
 def _failure_policies(job: Job) -> Iterator[Entry]:

@@ -19,7 +19,7 @@ from pai_lsp.definition import (
 )
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import remove_item
-from pai_lsp.fixes import near_name_fixes
+from pai_lsp.fixes import fix_of, near_name_fixes
 from pai_lsp.platform import plugins
 from pai_lsp.rules.stubs import callback_stub, prerequisite_stub
 from pai_lsp.spelling import did_you_mean, nearest
@@ -290,16 +290,19 @@ def duplicate_prerequisite_reference(job: Job) -> Iterator[Finding]:
             prerequisites: [setup, data]
     """
     for role in job.task_roles:
-        listed = role.get("prerequisites")
         first: dict[str, Reference] = {}
         for reference in role.prerequisites:
             earlier = first.setdefault(reference.name, reference)
-            if earlier is reference or not isinstance(listed, Sequence):
-                continue
-            edits = remove_item(job.text, listed, reference.scalar)
-            fixes = (Fix("Remove the repetition", edits),) if edits else ()
-            related = (Related(earlier.span, "first listed here"),)
-            yield Finding(reference.span, f"'{reference.name}' is listed twice, so it runs twice", fixes, related)
+            if earlier is not reference:
+                fixes = _unlisted(job, role, reference, "Remove the repetition")
+                related = (Related(earlier.span, "first listed here"),)
+                yield Finding(reference.span, f"'{reference.name}' is listed twice, so it runs twice", fixes, related)
+
+
+def _unlisted(job: Job, role: TaskRole, reference: Reference, title: str) -> tuple[Fix, ...]:
+    """Take a reference out of the role's list."""
+    listed = role.get("prerequisites")
+    return fix_of(title, remove_item(job.text, listed, reference.scalar)) if isinstance(listed, Sequence) else ()
 
 
 @rule(Severity.WARNING)
@@ -333,15 +336,13 @@ def prerequisite_without_effect(job: Job) -> Iterator[Finding]:
             prerequisites: [cifar10]
     """
     for role in job.task_roles:
-        listed = role.get("prerequisites")
         for reference in role.prerequisites:
             definition = job.definitions_by_name.get(reference.name)
             # What stands in `extras` is of the extended protocol, and its plugin judged there.
             reason = _idle(job, definition) if definition and definition.origin is Origin.JOB else None
-            if definition is None or reason is None or not isinstance(listed, Sequence):
+            if definition is None or reason is None:
                 continue
-            edits = remove_item(job.text, listed, reference.scalar)
-            fixes = (*_plugin_fixes(job, definition), *((Fix("Remove it from the list", edits),) if edits else ()))
+            fixes = _plugin_fixes(job, definition) + _unlisted(job, role, reference, "Remove it from the list")
             message = f"listing '{reference.name}' here does nothing: {reason}"
             yield Finding(reference.span, message, fixes, (Related(definition.name_span, "defined here"),))
 

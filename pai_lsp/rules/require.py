@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.addresses import AddressFault, AddressKind, looks_like_address, near_addresses, read_address
 from pai_lsp.definition import Origin
-from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.fixes import near_name_fixes
+from pai_lsp.diagnostic import Finding, Related, Severity, rule
+from pai_lsp.fixes import change_fix, near_name_fixes
 from pai_lsp.lookup import LookupState
 from pai_lsp.requirements import cycles
 from pai_lsp.rules.stubs import callback_stub
 from pai_lsp.spelling import did_you_mean
-from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -167,7 +166,7 @@ def malformed_reference(job: Job) -> Iterator[Finding]:
         fault = read_address(name)
         if isinstance(fault, AddressFault):
             span = link.reference.span
-            fixes = (Fix(f"Change to '{fault.meant}'", (TextEdit(span, fault.meant),)),) if fault.meant else ()
+            fixes = (change_fix(span, fault.meant),) if fault.meant else ()
             yield Finding(span, fault.message, fixes)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.edits import line_end
+from pai_lsp.edits import column, line_end
 from pai_lsp.job_parts import whole_number
 from pai_lsp.syntax import Entry, Mapping
 from pai_lsp.text import Span, TextEdit
@@ -45,7 +45,7 @@ def instances_missing(job: Job) -> Iterator[Finding]:
             instances: 1
             commands: [sleep 1]
     """
-    if not _uses_hived(job):
+    if job.hived is None:
         for role in _roles_without_instances(job):
             yield Finding(role.name_span, f"'{role.name}' has no 'instances', which means 1", _instances_fix(job, role))
 
@@ -76,7 +76,7 @@ def hived_needs_instances(job: Job) -> Iterator[Finding]:
           hivedScheduler:
             jobPriorityClass: prod
     """
-    if _uses_hived(job):
+    if job.hived is not None:
         for role in _roles_without_instances(job):
             message = f"HiveD needs to know how many instances '{role.name}' has"
             yield Finding(role.name_span, message, _instances_fix(job, role))
@@ -254,10 +254,6 @@ def port_count_looks_like_number(job: Job) -> Iterator[Finding]:
             yield Finding(entry.value.span, message, (fix,))
 
 
-def _uses_hived(job: Job) -> bool:
-    return job.extras is not None and isinstance(job.extras.get("hivedScheduler"), Mapping)
-
-
 def _roles_without_instances(job: Job) -> Iterator[TaskRole]:
     return (
         role for role in job.task_roles if role.node is not None and role.node.entries and not role.field("instances")
@@ -269,17 +265,14 @@ def _instances_fix(job: Job, role: TaskRole) -> tuple[Fix, ...]:
     if role.node is None:
         return ()
     at = role.node.entries[0].key.span.start
-    column = at - (job.text.rfind("\n", 0, at) + 1)
-    behind = ", " if role.node.is_flow else line_end(job.text) + " " * column
+    behind = ", " if role.node.is_flow else line_end(job.text) + " " * column(job.text, at)
     return (Fix("Add 'instances: 1'", (TextEdit(Span(at, at), f"instances: 1{behind}"),), safe=True),)
 
 
 def _resources(role: TaskRole) -> tuple[Entry, ...]:
     """What the role asks for under `cpu`, `memoryMB` and `gpu`."""
-    node = role.get("resourcePerInstance")
-    if not isinstance(node, Mapping):
-        return ()
-    return tuple(entry for name in ("cpu", "memoryMB", "gpu") if (entry := node.entry(name)))
+    wanted = role.resources
+    return tuple(entry for name in ("cpu", "memoryMB", "gpu") if (entry := wanted.entry(name))) if wanted else ()
 
 
 def _shared_memory(role: TaskRole) -> Entry | None:

@@ -8,8 +8,8 @@ from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.fixes import near_name_fixes
 from pai_lsp.platform import converted_role_name
-from pai_lsp.spelling import did_you_mean
-from pai_lsp.syntax import Mapping, Scalar
+from pai_lsp.spelling import did_you_mean, free_name
+from pai_lsp.syntax import Scalar
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ def duplicate_deployment(job: Job) -> Iterator[Finding]:
         if earlier is deployment or earlier.name_scalar is None:
             continue
         span = name_span(deployment.name_scalar)
-        number = next(number for number in range(2, len(names) + 3) if f"{deployment.name}_{number}" not in names)
-        new = f"{deployment.name}_{number}"
+        new = free_name(deployment.name, names)
         related = (Related(name_span(earlier.name_scalar), "first defined here"),)
         fixes = (Fix(f"Rename this one to '{new}'", (TextEdit(span, new),)),)
         yield Finding(span, f"another deployment is named '{deployment.name}'", fixes, related)
@@ -141,10 +140,7 @@ def hived_unknown_role(job: Job) -> Iterator[Finding]:
             taskRoles:
               worker: {skuType: K80}
     """
-    hived = job.extras.get("hivedScheduler") if job.extras else None
-    roles = hived.get("taskRoles") if isinstance(hived, Mapping) else None
-    if isinstance(roles, Mapping):
-        yield from _unknown_role_keys(job, roles.effective_entries())
+    yield from _unknown_role_keys(job, job.hived_role_entries)
 
 
 def _unknown_role_keys(job: Job, entries: tuple[Entry, ...]) -> Iterator[Finding]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import name_span
+from pai_lsp.definition import key_name_span, name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import line_end, remove_entry
+from pai_lsp.fixes import change_fix, fix_of
 from pai_lsp.rules.clear_secrets import clear_secrets
 from pai_lsp.rules.inserted_values import unused_entries, used_names
-from pai_lsp.rules.template_fixes import key_span, written_key
+from pai_lsp.rules.template_fixes import written_key
 from pai_lsp.syntax import Mapping, Scalar
 from pai_lsp.template import tags
+from pai_lsp.template_answers import answers_with
 from pai_lsp.template_lookup import Outcome
 from pai_lsp.template_uses import TemplatePlace
 from pai_lsp.text import Span, TextEdit
@@ -97,8 +99,8 @@ def secret_html_escaped(job: Job) -> Iterator[Finding]:
             commands:
               - login --token <% $secrets.token %>
     """
-    for answer in job.template_answers:
-        if answer.in_plugin or answer.outcome is not Outcome.FOUND or answer.root != "$secrets":
+    for answer in answers_with(job, Outcome.FOUND):
+        if answer.in_plugin or answer.root != "$secrets":
             continue
         node = answer.node
         if isinstance(node, Scalar) and isinstance(node.value, str) and not _HTML.isdisjoint(node.value):
@@ -109,7 +111,7 @@ def secret_html_escaped(job: Job) -> Iterator[Finding]:
 
 def _secret_place(job: Job, answer: TemplateAnswer) -> tuple[Related, ...]:
     entry = job.secrets.get(str(answer.steps[1].name)) if len(answer.steps) > 1 else None
-    return (Related(key_span(entry), "the secret"),) if entry else ()
+    return (Related(key_name_span(entry), "the secret"),) if entry else ()
 
 
 @rule(Severity.INFORMATION)
@@ -157,8 +159,7 @@ def docker_password_not_secret_pattern(job: Job) -> Iterator[Finding]:
         fixes: tuple[Fix, ...] = ()
         is_whole = len(found) == 1 and len(found[0].span) == len(password.text.strip())
         if is_whole and _PORTAL_NAME.fullmatch(found[0].content) and not password.is_block:
-            written = f"<% {found[0].content} %>"
-            fixes = (Fix(f"Change to '{written}'", (TextEdit(name_span(password), written),), safe=True),)
+            fixes = (change_fix(name_span(password), f"<% {found[0].content} %>", safe=True),)
         yield Finding(name_span(password), "the portal finds the password only as '<% $secrets.name %>'", fixes)
 
 
@@ -202,8 +203,7 @@ def _refill_fixes(job: Job, value: Scalar) -> tuple[Fix, ...]:
         lines = "".join(f"{line_end(job.text)}  {written_key(name)}: ''" for name in names)
         return (Fix("Write the secrets that the job uses", (TextEdit(Span(colon, value.span.end), lines),)),)
     entry = root.own("secrets")
-    edits = remove_entry(job.text, root, entry) if entry else ()
-    return (Fix("Remove 'secrets'", edits),) if edits else ()
+    return fix_of("Remove 'secrets'", remove_entry(job.text, root, entry)) if entry else ()
 
 
 @rule(Severity.HINT)

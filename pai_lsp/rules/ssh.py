@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import Definition, name_span
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import insert_entry, remove_entry
-from pai_lsp.fixes import near_name_fixes
+from pai_lsp.fixes import choice_fixes, fix_of, near_name_fixes
 from pai_lsp.syntax import Mapping, Scalar
 from pai_lsp.text import TextEdit
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.plugin_uses import PluginUse
 
 _WHOLE_NUMBER = re.compile(r"[-+]?\d+")
 _SWITCHES = ("true", "false")
@@ -47,9 +46,9 @@ def ssh_barrier_timeout_not_integer(job: Job) -> Iterator[Finding]:
             - plugin: ssh
               parameters: {jobssh: true, sshbarrier: true, sshbarrierTimeout: 30}
     """
-    for use in _ssh_uses(job):
+    for use in job.uses_of_plugin("ssh"):
         entry = use.entry("sshbarrierTimeout")
-        if entry is None or not _switch(use, "jobssh") or not _switch(use, "sshbarrier") or _is_gang_off(job):
+        if entry is None or not use.is_on("jobssh") or not use.is_on("sshbarrier") or not job.has_gang_allocation:
             continue
         if isinstance(entry.value, Scalar):
             written = str(entry.value.runtime_value)
@@ -78,16 +77,12 @@ def ssh_switch_not_boolean(job: Job) -> Iterator[Finding]:
             - plugin: ssh
               parameters: {jobssh: true}
     """
-    for use in _ssh_uses(job):
+    for use in job.uses_of_plugin("ssh"):
         for name in ("jobssh", "sshbarrier"):
             entry = use.entry(name)
             if entry is None or (isinstance(entry.value, Scalar) and _is_switch(entry.value)):
                 continue
-            fixes = tuple(
-                Fix(f"Change to '{one}'", (TextEdit(entry.value.span, one),))
-                for one in _SWITCHES
-                if len(entry.value.span)
-            )
+            fixes = choice_fixes(entry.value.span, _SWITCHES)
             yield Finding(entry.place, f"'{name}' is true or false; anything else means false", fixes)
 
 
@@ -116,9 +111,9 @@ def ssh_barrier_without_jobssh(job: Job) -> Iterator[Finding]:
             - plugin: ssh
               parameters: {jobssh: true, sshbarrier: true}
     """
-    for use in _ssh_uses(job):
+    for use in job.uses_of_plugin("ssh"):
         entry = use.entry("sshbarrier")
-        if entry is None or not _switch(use, "sshbarrier") or _switch(use, "jobssh"):
+        if entry is None or not use.is_on("sshbarrier") or use.is_on("jobssh"):
             continue
         switch = use.entry("jobssh")
         if switch and isinstance(switch.value, Scalar) and (not _is_switch(switch.value) or "<%" in switch.value.text):
@@ -159,9 +154,9 @@ def ssh_barrier_unreachable_role(job: Job) -> Iterator[Finding]:
             - plugin: ssh
               parameters: {jobssh: true, sshbarrier: true}
     """
-    uses = [use for use in _ssh_uses(job) if _switch(use, "jobssh")]
-    barriers = [use for use in uses if _switch(use, "sshbarrier")]
-    if not barriers or _is_gang_off(job):
+    uses = [use for use in job.uses_of_plugin("ssh") if use.is_on("jobssh")]
+    barriers = [use for use in uses if use.is_on("sshbarrier")]
+    if not barriers or not job.has_gang_allocation:
         return
     reached = {role.name for use in uses for role in use.roles(job)}
     alone = [role.name for role in job.task_roles if role.name not in reached]
@@ -172,8 +167,7 @@ def ssh_barrier_unreachable_role(job: Job) -> Iterator[Finding]:
         fixes: tuple[Fix, ...] = ()
         filtered = None if isinstance(use.owner, Definition) else use.owner.node.own("taskroles")
         if filtered and not isinstance(use.owner, Definition):
-            edits = remove_entry(job.text, use.owner.node, filtered)
-            fixes = (Fix("Use ssh in all task roles", edits),) if edits else ()
+            fixes = fix_of("Use ssh in all task roles", remove_entry(job.text, use.owner.node, filtered))
         names = " and ".join(f"'{name}'" for name in alone[:2]) + (f" and {len(alone) - 2} more" if alone[2:] else "")
         yield Finding(
             entry.key.span, f"the barrier waits for {names} in vain: no ssh plugin with 'jobssh' there", fixes
@@ -202,11 +196,11 @@ def ssh_needs_gang(job: Job) -> Iterator[Finding]:
             - plugin: ssh
               parameters: {jobssh: true}
     """
-    if not _is_gang_off(job):
+    if job.has_gang_allocation:
         return
-    for use in _ssh_uses(job):
+    for use in job.uses_of_plugin("ssh"):
         entry = use.entry("jobssh")
-        if entry and _switch(use, "jobssh"):
+        if entry and use.is_on("jobssh"):
             yield Finding(entry.key.span, "'jobssh' is switched off by 'gangAllocation: false'")
 
 
@@ -229,7 +223,7 @@ def ssh_without_effect(job: Job) -> Iterator[Finding]:
             - plugin: ssh
               parameters: {jobssh: true}
     """
-    for use in _ssh_uses(job):
+    for use in job.uses_of_plugin("ssh"):
         if use.entry("jobssh") is None and use.entry("userssh") is None:
             fixes: tuple[Fix, ...] = ()
             if use.parameters is not None:
@@ -265,7 +259,7 @@ def userssh_type_unknown(job: Job) -> Iterator[Finding]:
                 jobssh: true
                 userssh: {type: custom, value: ""}
     """
-    for use in _ssh_uses(job):
+    for use in job.uses_of_plugin("ssh"):
         user = use.entry("userssh")
         if user is None or not isinstance(user.value, Mapping):
             continue
@@ -276,28 +270,12 @@ def userssh_type_unknown(job: Job) -> Iterator[Finding]:
             fixes = near_name_fixes(span, text, ("custom",)) if text else ()
             yield Finding(span, f"'{text}' is no type of key; expected 'custom'", fixes)
         if kind and key and isinstance(key.value, Scalar) and key.value.runtime_value is None:
-            edits = remove_entry(job.text, user.value, key) if key in user.value.entries else ()
-            fixes = (Fix("Remove 'value'", edits, safe=True),) if edits else ()
+            fixes = fix_of("Remove 'value'", remove_entry(job.text, user.value, key), safe=True)
             yield Finding(key.place, "a null key becomes the key 'None'; leave 'value' out", fixes)
 
 
 # `system` is an old name of a key that no cluster writes any more; the script still knows it.
 _KEY_TYPES = ("custom", "system")
-
-
-def _ssh_uses(job: Job) -> Iterator[PluginUse]:
-    return (use for use in job.plugin_uses if use.plugin.name == "ssh")
-
-
-def _switch(use: PluginUse, name: str) -> bool:
-    """Whether a switch is on, as the plugin reads it: `str(value).lower() == "true"`."""
-    entry = use.entry(name)
-    return entry is not None and isinstance(entry.value, Scalar) and str(entry.value.runtime_value).lower() == "true"
-
-
-def _is_gang_off(job: Job) -> bool:
-    node = job.extras.get("gangAllocation") if job.extras else None
-    return isinstance(node, Scalar) and node.value is False
 
 
 RULES = (

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import PLUGIN_PREFIX, name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import insert_entry, remove_entry, remove_item
+from pai_lsp.fixes import change_fix, fix_of
 from pai_lsp.rules.skeletons import yaml_entry
 from pai_lsp.syntax import Mapping, Scalar, Sequence
-from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pai_lsp.definition import Definition
     from pai_lsp.job import Job
     from pai_lsp.syntax import Entry, Node
     from pai_lsp.text import Span
@@ -42,10 +43,9 @@ def teamwise_storage_deprecated(job: Job) -> Iterator[Finding]:
           storages:
             - name: confignfs
     """
-    for use in job.plugin_uses:
-        if use.plugin.name == "teamwise_storage":
-            message = "'teamwise_storage' is superseded by 'extras.storages'"
-            yield Finding(use.name_span, message, _as_storages(job, use.owner), tags=(Tag.DEPRECATED,))
+    for use in job.uses_of_plugin("teamwise_storage"):
+        message = "'teamwise_storage' is superseded by 'extras.storages'"
+        yield Finding(use.name_span, message, _as_storages(job, use.owner), tags=(Tag.DEPRECATED,))
 
 
 def _as_storages(job: Job, owner: object) -> tuple[Fix, ...]:
@@ -98,14 +98,14 @@ def storages_and_teamwise(job: Job) -> Iterator[Finding]:
             - name: confignfs
             - name: datanfs
     """
-    storages = job.extras.entry("storages") if job.extras else None
+    storages, entry = job.extras_entry("storages"), job.extras_entry(PLUGIN_PREFIX)
+    section = entry.value if entry else None
     if storages is None:
         return
-    section = job.extras.get(PLUGIN_PREFIX) if job.extras else None
     for plugin in job.plugins:
         if plugin.plugin == "teamwise_storage" and plugin.plugin_scalar and isinstance(section, Sequence):
-            edits = remove_item(job.text, section, plugin.node) if len(section.items) > 1 else ()
-            fixes = (Fix("Remove 'teamwise_storage'", edits),) if edits else ()
+            removal = remove_item(job.text, section, plugin.node) if len(section.items) > 1 else ()
+            fixes = fix_of("Remove 'teamwise_storage'", removal)
             related = (Related(storages.key.span, "'extras.storages' stands here"),)
             message = "'teamwise_storage' is ignored beside 'extras.storages'"
             yield Finding(name_span(plugin.plugin_scalar), message, fixes, related)
@@ -136,10 +136,9 @@ def storage_mount_conflict(job: Job) -> Iterator[Finding]:
             - name: datanfs
               mountPath: /more
     """
-    storages = job.extras.get("storages") if job.extras else None
     names: dict[str, Span] = {}
     paths: dict[str, Span] = {}
-    for item in storages.items if isinstance(storages, Sequence) else ():
+    for item in job.storages:
         read = read_storage(item)
         if read is None:
             continue
@@ -186,24 +185,20 @@ def storage_path_relative(job: Job) -> Iterator[Finding]:
             - name: confignfs
               mountPath: /data
     """
-    for node in _storage_lists(job):
-        for item in node.items:
-            path = item.get("mountPath") if isinstance(item, Mapping) else None
-            if not isinstance(path, Scalar) or not path.text or not path.is_string or path.text[0] in "/{<$":
-                continue
-            span = name_span(path)
-            fix = Fix(f"Change to '/{path.text}'", (TextEdit(span, "/" + path.text),), safe=True)
-            yield Finding(span, f"'{path.text}' is no absolute path; it would be '/{path.text}'", (fix,))
+    required = (item for definition in job.definitions for item in _required(definition))
+    for item in (*job.storages, *required):
+        path = item.get("mountPath") if isinstance(item, Mapping) else None
+        if not isinstance(path, Scalar) or not path.text or not path.is_string or path.text[0] in "/{<$":
+            continue
+        span = name_span(path)
+        fix = change_fix(span, f"/{path.text}", safe=True)
+        yield Finding(span, f"'{path.text}' is no absolute path; it would be '/{path.text}'", (fix,))
 
 
-def _storage_lists(job: Job) -> Iterator[Sequence]:
-    node = job.extras.get("storages") if job.extras else None
-    if isinstance(node, Sequence):
-        yield node
-    for definition in job.definitions:
-        node = definition.node.get("requireStorages")
-        if isinstance(node, Sequence):
-            yield node
+def _required(definition: Definition) -> tuple[Node, ...]:
+    """The storages that a definition requires."""
+    node = definition.node.get("requireStorages")
+    return node.items if isinstance(node, Sequence) else ()
 
 
 @rule(Severity.ERROR)
@@ -246,16 +241,15 @@ def storage_conflict(job: Job) -> Iterator[Finding]:
               mountPath: /data
     """
     graph, mounts = job.require_graph, _Mounts()
-    storages = job.extras.get("storages") if job.extras else None
-    for item in storages.items if isinstance(storages, Sequence) else ():
+    for item in job.storages:
         mounts.add(item, "'extras.storages'", None)
     for definition in graph.definitions:
         if job.is_catalogue:
             mounts = _Mounts()  # which definitions come together is for the jobs to say
         elif not job.prerequisite_uses.is_used(definition):
             continue
-        node, path = definition.node.get("requireStorages"), graph.path(definition)
-        for item in node.items if isinstance(node, Sequence) else ():
+        path = graph.path(definition)
+        for item in _required(definition):
             conflict = mounts.add(item, f"'{definition.name}'", path)
             if conflict is None:
                 continue

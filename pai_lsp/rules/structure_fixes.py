@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Fix
-from pai_lsp.edits import cut_entry, entry_end, insert_entry, line_end, line_span, remove_entry, remove_item
+from pai_lsp.edits import column, cut_entry, entry_end, insert_entry, line_end, line_span, remove_entry, remove_item
+from pai_lsp.fixes import change_fix, fix_of
 from pai_lsp.rules.skeletons import skeleton, yaml_entry, yaml_flow, yaml_lines
 from pai_lsp.schema import fields
 from pai_lsp.shipped_schemas import read_schema
@@ -38,10 +39,7 @@ def rename_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
         return ()
     rivals = [one for one in job.structure_errors if one.path == error.path and one.expected[:1] == error.expected[:1]]
     span = name_span(key.key)
-    return tuple(
-        Fix(f"Change to '{name}'", (TextEdit(span, name),), safe=len(error.expected) == 1 and len(rivals) == 1)
-        for name in error.expected
-    )
+    return tuple(change_fix(span, name, safe=len(error.expected) == 1 and len(rivals) == 1) for name in error.expected)
 
 
 def remove_fixes(job: Job, mapping: Mapping, entry: Entry, *, safe: bool = False) -> tuple[Fix, ...]:
@@ -75,7 +73,7 @@ def move_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
     title = f"Move into '{section}'"
     target = mapping.own(section)
     if target is None:
-        pad = " " * (key.start - (text.rfind("\n", 0, key.start) + 1) + 2)
+        pad = " " * (column(text, key.start) + 2)
         lines = f"{section}:{line_end(text)}{pad}{name}: {written}"
         flow = f"{section}: {{{name}: {written}}}"
         return (Fix(title, (TextEdit(Span(key.start, entry.value.span.end), flow if mapping.is_flow else lines),)),)
@@ -137,7 +135,7 @@ def _insertion(text: str, mapping: Mapping, key: str, lines: list[str]) -> TextE
     first = mapping.entries[0].key.span.start
     if mapping.is_flow:
         return TextEdit(Span(first, first), f"{lines[0]}, ")
-    pad = line_end(text) + " " * (first - (text.rfind("\n", 0, first) + 1))
+    pad = line_end(text) + " " * column(text, first)
     return TextEdit(Span(first, first), "".join(line + pad for line in lines))
 
 
@@ -152,8 +150,7 @@ def empty_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
             return remove_fixes(job, owner, entry, safe=not has_comment)
         return _fill_fixes(job, place, entry, owner)
     if isinstance(owner, Sequence) and place.node is not None:
-        edits = remove_item(job.text, owner, place.node)
-        return (Fix("Remove the empty item", edits, safe=True),) if edits else ()
+        return fix_of("Remove the empty item", remove_item(job.text, owner, place.node), safe=True)
     return ()
 
 
@@ -164,8 +161,7 @@ def _fill_fixes(job: Job, place: Place, entry: Entry, owner: Mapping) -> tuple[F
     if value is None or colon is None or entry.value.span.start < entry.key.span.start:
         return ()
     end = max(entry_end(text, entry), colon.end())
-    line_start = text.rfind("\n", 0, entry.key.span.start) + 1
-    pad = line_end(text) + " " * (entry.key.span.start - line_start + 2)
+    pad = line_end(text) + " " * (column(text, entry.key.span.start) + 2)
     if owner.is_flow or not isinstance(value, (dict, list)):
         new_text = " " + yaml_flow(value)
     else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import name_span
+from pai_lsp.definition import key_name_span
 from pai_lsp.edits import line_span
 from pai_lsp.frozen import dataclass
 from pai_lsp.syntax import Entry, Mapping, Node, ProblemKind, Scalar, Sequence
@@ -82,7 +82,7 @@ def find_place(job: Job, error: StructureError) -> Place | None:
     if found is None:
         return None
     mapping, key = found
-    span = name_span(key.key) if isinstance(key.key, Scalar) else key.key.span
+    span = key_name_span(key)
     return Place(error, span if len(span) else key.span, mapping, owner, entry, key)
 
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import insert_entry
+from pai_lsp.fixes import change_fix
 from pai_lsp.job_parts import whole_number
 from pai_lsp.rules.variable_places import Mention, declared_ports, mentions, role_scripts
 from pai_lsp.spelling import did_you_mean, nearest
-from pai_lsp.syntax import Mapping, Scalar
-from pai_lsp.text import TextEdit
+from pai_lsp.syntax import Mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -183,8 +183,8 @@ def host_ip_without_gang(job: Job) -> Iterator[Finding]:
             commands:
               - ping -c 1 $PAI_HOST_IP_worker_0
     """
-    gang = job.extras.get("gangAllocation") if job.extras else None
-    if not isinstance(gang, Scalar) or gang.value is not False:
+    gang = job.extras_entry("gangAllocation")
+    if gang is None or job.has_gang_allocation:
         return
     for mention in mentions(role_scripts(job)):
         is_list = mention.name.endswith("_HOST_LIST") and mention.name.startswith("PAI_TASK_ROLE_")
@@ -198,7 +198,7 @@ def host_ip_without_gang(job: Job) -> Iterator[Finding]:
             if is_list
             else "this is not set before the task has a machine"
         )
-        related = (Related(gang.span, "no task waits for the others"),)
+        related = (Related(gang.value.span, "no task waits for the others"),)
         yield Finding(mention.span, f"without gang allocation {missing}", related=related)
 
 
@@ -212,12 +212,12 @@ def _rename(mention: Mention, *, safe: bool = False, **changes: str) -> Fix:
     name = mention.variable.name if mention.variable else mention.name
     for part, value in (mention.parts | changes).items():
         name = name.replace(f"{{{part}}}", value)
-    return Fix(f"Change to '{name}'", (TextEdit(mention.span, name),), safe)
+    return change_fix(mention.span, name, safe=safe)
 
 
 def _declare_port(job: Job, role: TaskRole, label: str) -> tuple[Fix, ...]:
-    resources = role.get("resourcePerInstance")
-    if not isinstance(resources, Mapping) or not resources.entries:
+    resources = role.resources
+    if resources is None or not resources.entries:
         return ()
     ports = resources.get("ports")
     if isinstance(ports, Mapping) and ports.entries:

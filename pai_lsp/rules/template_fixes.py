@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import TYPED_FIELDS
 from pai_lsp.diagnostic import Fix, Related
-from pai_lsp.edits import insert_entry, line_end, quoted
+from pai_lsp.edits import column, insert_entry, line_end, quoted
 from pai_lsp.scalar import server_text, server_value
 from pai_lsp.spelling import nearest
-from pai_lsp.syntax import Entry, Mapping, Scalar, Style
+from pai_lsp.syntax import Mapping, Scalar, Style
 from pai_lsp.template import ROOTS
 from pai_lsp.template_lookup import followed
 from pai_lsp.template_uses import TemplatePlace
@@ -44,14 +44,6 @@ def consequence(job: Job, answer: TemplateAnswer) -> str:
     if answer.use.place is TemplatePlace.AUTH:
         return "the registry is given the tag itself"
     return "the command gets nothing in its place" if job.secrets else "bash gets the tag itself"
-
-
-def key_span(entry: Entry) -> Span:
-    """The characters of a key without its quotes."""
-    key = entry.key
-    if isinstance(key, Scalar) and key.style in {Style.SINGLE, Style.DOUBLE} and len(key.span) >= 2:
-        return Span(key.span.start + 1, key.span.end - 1)
-    return key.span
 
 
 def written_key(name: str) -> str:
@@ -89,7 +81,7 @@ def _new_section(text: str, root: Mapping, lines: list[str]) -> TextEdit:
     if (mark := _DOCUMENT_END.search(text, 0, end)) is not None:
         end = len(text[: mark.start()].rstrip())
     first = root.entries[0].key.span.start
-    pad = " " * (first - (text.rfind("\n", 0, first) + 1))
+    pad = " " * column(text, first)
     return TextEdit(Span(end, end), "".join(f"{line_end(text)}{pad}{line}" for line in lines))
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pai_lsp.definition import key_name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.fixes import near_name_fixes
-from pai_lsp.rules.template_fixes import add_name_fix, consequence, definition_place, key_span, may_hold_brackets
+from pai_lsp.fixes import change_fix, near_name_fixes
+from pai_lsp.rules.template_fixes import add_name_fix, consequence, definition_place, may_hold_brackets
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.syntax import Mapping, Scalar, Sequence
+from pai_lsp.template_answers import answers_with
 from pai_lsp.template_lookup import Outcome
 from pai_lsp.text import Span, TextEdit
 
@@ -83,8 +85,8 @@ def undefined_secret(job: Job) -> Iterator[Finding]:
 
 
 def _undefined(job: Job, root: str, section: str, names: tuple[str, ...]) -> Iterator[Finding]:
-    for answer in job.template_answers:
-        if answer.outcome is not Outcome.UNDEFINED or answer.root != root:
+    for answer in answers_with(job, Outcome.UNDEFINED):
+        if answer.root != root:
             continue
         happens = consequence(job, answer)
         if answer.step == 0:
@@ -107,7 +109,7 @@ def bracket_fixes(answer: TemplateAnswer) -> tuple[Fix, ...] | None:
     meant = _QUOTED_INDEX.sub(r".\2", _BLANK_INDEX.sub(r"[\1]", name))
     if meant == name:
         return ()
-    return (Fix(f"Change to '{meant}'", (TextEdit(answer.span, meant),), safe=True),)
+    return (change_fix(answer.span, meant, safe=True),)
 
 
 @rule(Severity.ERROR)
@@ -141,9 +143,7 @@ def undefined_template_member(job: Job) -> Iterator[Finding]:
             commands:
               - wget <% $data.uri[0] %>
     """
-    for answer in job.template_answers:
-        if answer.outcome is not Outcome.NO_MEMBER:
-            continue
+    for answer in answers_with(job, Outcome.NO_MEMBER):
         happens = consequence(job, answer)
         path, name, container = answer.path_above, answer.name, answer.container
         if (fixes := bracket_fixes(answer)) is not None:
@@ -188,16 +188,14 @@ def template_index_out_of_range(job: Job) -> Iterator[Finding]:
             commands:
               - wget <% $data.uri[0] %>
     """
-    for answer in job.template_answers:
-        if answer.outcome is not Outcome.OUT_OF_RANGE:
-            continue
+    for answer in answers_with(job, Outcome.OUT_OF_RANGE):
         container = answer.container
         is_list = isinstance(container, Sequence)
         count = len(container.items) if isinstance(container, Sequence) else _length(container)
         things = f"{count} {'item' if is_list else 'character'}{'' if count == 1 else 's'}"
         last = f", {'the last is ' if count > 1 else ''}[{count - 1}]" if count else ""
         message = f"'{answer.path_above}' has {things}{last}, so {consequence(job, answer)}"
-        fixes = (Fix("Change to '0'", (TextEdit(answer.span, "0"),)),) if count == 1 else ()
+        fixes = (change_fix(answer.span, "0"),) if count == 1 else ()
         yield Finding(answer.span, message, fixes, definition_place(answer))
 
 
@@ -244,15 +242,12 @@ def dotted_index_in_plugin(job: Job) -> Iterator[Finding]:
             data: mnist
             prerequisites: [mnist]
     """
-    for answer in job.template_answers:
-        if answer.outcome is Outcome.DOTTED_INDEX:
-            name, span = answer.name, answer.span
-            fixes: tuple[Fix, ...] = ()
-            if may_hold_brackets(job, span.start):
-                edit = TextEdit(Span(span.start - 1, span.end), f"[{name}]")
-                fixes = (Fix(f"Change to '[{name}]'", (edit,), safe=True),)
-            message = f"the runtime knows no '.{name}', so the task dies before it starts; write '[{name}]'"
-            yield Finding(span, message, fixes)
+    for answer in answers_with(job, Outcome.DOTTED_INDEX):
+        name, span = answer.name, answer.span
+        with_dot = Span(span.start - 1, span.end)
+        fixes = (change_fix(with_dot, f"[{name}]", safe=True),) if may_hold_brackets(job, span.start) else ()
+        message = f"the runtime knows no '.{name}', so the task dies before it starts; write '[{name}]'"
+        yield Finding(span, message, fixes)
 
 
 @rule(Severity.ERROR)
@@ -280,8 +275,8 @@ def null_parameter(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py <% $parameters.options %>
     """
-    for answer in job.template_answers:
-        if answer.outcome is not Outcome.NULL or answer.in_plugin:
+    for answer in answers_with(job, Outcome.NULL):
+        if answer.in_plugin:
             continue
         is_secret = answer.root == "$secrets" and bool(answer.roles)
         happens = "the command gets 'None'" if is_secret else consequence(job, answer)
@@ -289,7 +284,7 @@ def null_parameter(job: Job) -> Iterator[Finding]:
         if entry is None or not isinstance(entry.value, Scalar):
             yield Finding(answer.span, f"'{answer.name}' has no value, so {happens}")
             continue
-        related = (Related(key_span(entry), f"'{answer.name}' has no value"),)
+        related = (Related(key_name_span(entry), f"'{answer.name}' has no value"),)
         yield Finding(answer.span, f"'{answer.name}' has no value, so {happens}", _empty_fix(entry.value), related)
 
 

@@ -9,7 +9,7 @@ from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.rules.template_fixes import add_field_fix, consequence, listed, meant_root, secret_instead
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.template import ROOTS
-from pai_lsp.template_answers import ROLE_FIELDS
+from pai_lsp.template_answers import ROLE_FIELDS, answers_with
 from pai_lsp.template_lookup import Outcome
 from pai_lsp.text import Span, TextEdit
 
@@ -50,9 +50,7 @@ def unknown_template_root(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py --lr <% $parameters.lr %>
     """
-    for answer in job.template_answers:
-        if answer.outcome is not Outcome.UNKNOWN_ROOT:
-            continue
+    for answer in answers_with(job, Outcome.UNKNOWN_ROOT):
         root, meant = answer.root, meant_root(job, answer)
         span, content = answer.step_span(0), answer.use.content_span
         happens = consequence(job, answer) if root.startswith("$") or not answer.in_plugin else "it stays as it is"
@@ -111,11 +109,10 @@ def template_root_without_field(job: Job) -> Iterator[Finding]:
     """
     roles_of: dict[Span, dict[str, TaskRole]] = {}
     first: dict[Span, TemplateAnswer] = {}
-    for answer in job.template_answers:
-        if answer.outcome is Outcome.NO_FIELD:
-            span = answer.step_span(0)
-            first.setdefault(span, answer)
-            roles_of.setdefault(span, {}).update((role.name, role) for role in answer.roles)
+    for answer in answers_with(job, Outcome.NO_FIELD):
+        span = answer.step_span(0)
+        first.setdefault(span, answer)
+        roles_of.setdefault(span, {}).update((role.name, role) for role in answer.roles)
     for span, answer in first.items():
         roles = tuple(roles_of[span].values())
         field = ROLE_FIELDS[answer.root]
@@ -162,10 +159,9 @@ def parameter_in_docker_auth(job: Job) -> Iterator[Finding]:
             auth:
               username: <% $secrets.user %>
     """
-    for answer in job.template_answers:
-        if answer.outcome is Outcome.ROOT_NOT_FILLED:
-            message = f"'auth' knows only '$secrets', so {consequence(job, answer)}"
-            yield Finding(answer.step_span(0), message, secret_instead(job, answer))
+    for answer in answers_with(job, Outcome.ROOT_NOT_FILLED):
+        message = f"'auth' knows only '$secrets', so {consequence(job, answer)}"
+        yield Finding(answer.step_span(0), message, secret_instead(job, answer))
 
 
 RULES = (unknown_template_root, template_root_without_field, parameter_in_docker_auth)

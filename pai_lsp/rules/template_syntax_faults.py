@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.content import MappedText, mapped, trimmed
 from pai_lsp.diagnostic import Fix
 from pai_lsp.expand.javascript import OBJECT_PROTOTYPE_NAMES
+from pai_lsp.fixes import change_fix
 from pai_lsp.frozen import dataclass
 from pai_lsp.spelling import nearest
 from pai_lsp.syntax import Scalar, walk
@@ -74,7 +75,7 @@ def _fixes(text: MappedText, fault: TemplateFault, written: str) -> tuple[Fix, .
     start = fault.span.start
     span = text.span(start, start + len(written))
     if written == f"{OPENING}=":
-        return (Fix(f"Change to '{OPENING}'", (TextEdit(span, OPENING),), safe=True),)
+        return (change_fix(span, OPENING, safe=True),)
     if written == OPENING:
         return _close_fix(text, start, len(text.text))
     is_whole = written.endswith(CLOSING) and "\n" not in written and len(written) == len(span)

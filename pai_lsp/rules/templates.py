@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.fixes import change_fix
 from pai_lsp.rules.template_fixes import inlined, meant_root, text_at
 from pai_lsp.rules.template_syntax_faults import faults
 from pai_lsp.template import ROOTS, TagKind
 from pai_lsp.template_lookup import Outcome
 from pai_lsp.template_uses import TemplatePlace
-from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,7 +92,7 @@ def template_tag_dropped(job: Job) -> Iterator[Finding]:
         fixes: tuple[Fix, ...] = ()
         if tag.kind in {TagKind.UNESCAPED, TagKind.UNESCAPED_BRACES}:
             written = f"<% {tag.content} %>"
-            fixes = (Fix(f"Change to '{written}'", (TextEdit(use.span, written),), safe=True),)
+            fixes = (change_fix(use.span, written, safe=True),)
         yield Finding(use.span, "the rest-server drops this tag: it fills only '<% name %>'", fixes)
     if job.secrets:
         for answer in job.template_answers:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Fix
-from pai_lsp.edits import line_end, quoted, remove_item
-from pai_lsp.fixes import quote_fix, wrap_in_list_fix
+from pai_lsp.edits import column, line_end, quoted, remove_item
+from pai_lsp.fixes import fix_of, quote_fix, wrap_in_list_fix, wrap_mapping_fixes
 from pai_lsp.rules.skeletons import prerequisite_type
 from pai_lsp.rules.structure_fixes import empty_fixes
 from pai_lsp.schema import field
@@ -55,8 +55,7 @@ def _null_fixes(job: Job, place: Place, node: Scalar) -> tuple[Fix, ...]:
     owner = place.owner
     if not isinstance(owner, Sequence):
         return empty_fixes(job, place)
-    edits = remove_item(job.text, owner, node)
-    return (Fix("Remove the empty item", edits, safe=True),) if edits else ()
+    return fix_of("Remove the empty item", remove_item(job.text, owner, node), safe=True)
 
 
 def _as_string(job: Job, place: Place, node: Node | None) -> Fix | None:
@@ -135,22 +134,16 @@ def as_list_fix(job: Job, entry: Entry | None, node: Node | None) -> Fix | None:
         if not node.is_string:
             return Fix("Wrap in a list", (TextEdit(node.span, f"[{quoted(node.text)}]"),), safe=True)
         return wrap_in_list_fix(text, node)
-    if isinstance(node, Mapping) and node.is_flow:
-        edits = (
-            TextEdit(Span(node.span.start, node.span.start), "["),
-            TextEdit(Span(node.span.end, node.span.end), "]"),
-        )
-        return Fix("Wrap in a list", edits)
-    return None
+    return next(iter(wrap_mapping_fixes(node)), None) if node else None
 
 
 def _block_as_item(text: str, entry: Entry | None, node: Scalar) -> Fix | None:
     """`commands: |` becomes `commands:` and `- |`; the block's lines are indented deeply enough already."""
     if entry is None or text[entry.key.span.end : node.span.start].strip(" '\"") != ":":
         return None
-    column = entry.key.span.start - (text.rfind("\n", 0, entry.key.span.start) + 1)
+    pad = " " * column(text, entry.key.span.start)
     colon = text.index(":", entry.key.span.end)
-    edit = TextEdit(Span(colon + 1, node.span.start), f"{line_end(text)}{' ' * column}- ")
+    edit = TextEdit(Span(colon + 1, node.span.start), f"{line_end(text)}{pad}- ")
     return Fix("Wrap in a list", (edit,), safe=True)
 
 
@@ -163,9 +156,7 @@ def choice_fixes(place: Place) -> tuple[Fix, ...]:
     is_sure = (len(choices) == 1 and (not node.text or _VERSION_2.fullmatch(node.text) is not None)) or len(near) == 1
     span = name_span(node) if node.is_string else node.span
     start = "" if len(span) else " "
-    return tuple(
-        Fix(f"Change to '{choice}'", (TextEdit(span, start + choice),), safe=is_sure) for choice in near or choices
-    )
+    return tuple(Fix(f"Change to '{choice}'", (TextEdit(span, start + choice),), is_sure) for choice in near or choices)
 
 
 def ports_as_mapping_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
@@ -186,7 +177,7 @@ def ports_as_mapping_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
         edits.append(TextEdit(Span(dash, dash + 1), " "))
         if isinstance(item, Scalar):
             edits.append(TextEdit(Span(item.span.end, item.span.end), ": 1"))
-    columns = {item.span.start - text.rfind("\n", 0, item.span.start) for item in node.items}
+    columns = {column(text, item.span.start) for item in node.items}
     return (Fix("Write a mapping", tuple(edits), safe=True),) if len(columns) == 1 else ()
 
 
@@ -221,9 +212,8 @@ def roles_as_mapping_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
         if first is None or first.name != "name" or not isinstance(first.value, Scalar) or not first.value.text:
             return ()
         dash = text.rfind("-", 0, first.key.span.start)
-        column = entry.key.span.start - (text.rfind("\n", 0, entry.key.span.start) + 1)
-        if dash - (text.rfind("\n", 0, dash) + 1) <= column:
+        if column(text, dash) <= column(text, entry.key.span.start):
             return ()
         written = text[first.value.span.start : first.value.span.end]
         edits.append(TextEdit(Span(dash, first.value.span.end), f"{written}:"))
-    return (Fix("Write a mapping", tuple(edits)),) if edits else ()
+    return fix_of("Write a mapping", tuple(edits))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.fixes import change_fix
 from pai_lsp.rules.structure_places import places
 from pai_lsp.rules.value_fixes import choice_fixes, ports_as_mapping_fixes, roles_as_mapping_fixes, type_fixes
 from pai_lsp.syntax import Scalar
@@ -120,10 +121,8 @@ def invalid_job_name(job: Job) -> Iterator[Finding]:
         if isinstance(node, Scalar) and not node.is_block:
             # Braces and brackets mark a placeholder that somebody is to fill, so a tidy name would hide it.
             is_placeholder = not {"{", "<", "$", "%"}.isdisjoint(node.text)
-            fixes = tuple(
-                Fix(f"Change to '{name}'", (TextEdit(name_span(node), name),), safe=not is_placeholder)
-                for name in place.error.expected
-            )
+            span, names = name_span(node), place.error.expected
+            fixes = tuple(change_fix(span, name, safe=not is_placeholder) for name in names)
         yield Finding(place.span, place.error.message, fixes)
 
 

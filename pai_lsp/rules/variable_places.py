@@ -128,7 +128,7 @@ def mentions(places: Iterator[ScriptPlace]) -> Iterator[Mention]:
         script = place.script
         for use in script.uses:
             name = use.name
-            if name.startswith("PAI_") and name not in script.assigned_names and name not in script.guarded_names:
+            if name.startswith("PAI_") and not script.provides_for(name):
                 yield Mention(place, use, known_variable(name))
 
 
@@ -140,9 +140,8 @@ def known_variable(name: str) -> EnvironmentVariable | None:
 
 def declared_ports(role: TaskRole) -> tuple[str, ...] | None:
     """The labels of the role's ports; None where they can not be read."""
-    resources = role.get("resourcePerInstance")
-    ports = resources.get("ports") if isinstance(resources, Mapping) else None
-    if not isinstance(resources, Mapping) or (ports is not None and not isinstance(ports, Mapping)):
+    ports = role.resources.get("ports") if role.resources else None
+    if role.resources is None or (ports is not None and not isinstance(ports, Mapping)):
         return None
     return (*(entry.name for entry in role.port_labels), *RESERVED_PORTS)
 

@@ -1,18 +1,13 @@
-"""Prerequisites that share a name get names of their own, with every reference that surely means one of them.
-
-A field of a task role looks among the prerequisites of its own type, so such references are told apart; a plain list
-means the last of that name. Sources: rest-server, middlewares/v2/protocol.js; openpai-runtime,
-src/init.d/initializer.py.
-"""
+"""Prerequisites that share a name get names of their own, with every reference that surely means one of them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import TYPED_FIELDS, Origin
+from pai_lsp.definition import Origin
 from pai_lsp.ide.refactorings.job_sections import free_prerequisite_name
 from pai_lsp.ide.refactorings.refactoring import RefactoringKind, ready, together
-from pai_lsp.text import TextEdit
+from pai_lsp.prerequisite_renaming import rename_prerequisite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +16,7 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.ide.refactorings.refactoring import Refactoring
     from pai_lsp.job import Job
-    from pai_lsp.text import Span
+    from pai_lsp.text import Span, TextEdit
 
 
 def duplicate_names(document: Document, span: Span) -> Iterator[Refactoring]:
@@ -40,19 +35,12 @@ def duplicate_names(document: Document, span: Span) -> Iterator[Refactoring]:
 def _edits(job: Job, same: list[Definition]) -> Iterator[TextEdit]:
     kept = _kept(job, same)
     taken: set[str] = set()
-    first_of_type: dict[str, str] = {kept.type: kept.name}
     for definition in same:
         if definition is kept:
             continue
         name = free_prerequisite_name(job, definition.name, taken)
         taken.add(name)
-        yield TextEdit(definition.name_span, name)
-        if definition.type not in first_of_type:
-            first_of_type[definition.type] = name
-            for role in job.task_roles:
-                for field, reference in role.typed_references.items():
-                    if reference.name == definition.name and TYPED_FIELDS[field] == definition.type:
-                        yield TextEdit(reference.span, name)
+        yield from rename_prerequisite(job, definition, name)
 
 
 def _kept(job: Job, same: list[Definition]) -> Definition:

@@ -25,7 +25,6 @@ from pai_lsp.ide.refactorings.former_keys import (
     text_of,
 )
 from pai_lsp.ide.refactorings.former_task_role import FormerSurroundings, task_role
-from pai_lsp.ide.refactorings.job_sections import free_name
 from pai_lsp.ide.refactorings.written_lines import (
     Line,
     Written,
@@ -39,6 +38,7 @@ from pai_lsp.job import Job
 from pai_lsp.platform import converted_role_name
 from pai_lsp.role_renaming import rename_role
 from pai_lsp.scalar import server_text
+from pai_lsp.spelling import free_name
 from pai_lsp.syntax import Mapping, Scalar, Sequence, parse, plain_value
 from pai_lsp.text import apply_edits
 

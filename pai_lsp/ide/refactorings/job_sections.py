@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.edits import append_item, insert_entry
 from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError
 from pai_lsp.rules.template_fixes import add_to_section, written_key
+from pai_lsp.spelling import free_name
 from pai_lsp.syntax import Mapping, Sequence
 
 if TYPE_CHECKING:
@@ -35,12 +36,6 @@ def free_prerequisite_name(job: Job, wanted: str, taken: Collection[str] = ()) -
     """
     base = _NOT_IN_NAME.sub("-", wanted)[:240].strip("-") or "prerequisite"
     return free_name(base, {definition.name for definition in job.definitions}.union(taken))
-
-
-def free_name(wanted: str, taken: Collection[str]) -> str:
-    """The wanted name, with a number where it is taken."""
-    names = (wanted if number == 1 else f"{wanted}_{number}" for number in range(1, len(taken) + 2))
-    return next(name for name in names if name not in taken)
 
 
 def definition_added(job: Job, lines: str, flow: str) -> TextEdit:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.edits import quoted
 from pai_lsp.expand.yaml_text import scalar_line
 from pai_lsp.ide.refactorings.filled_text import Filler, piece_at, same_pieces
-from pai_lsp.ide.refactorings.job_sections import free_name, is_shared, value_added
+from pai_lsp.ide.refactorings.job_sections import is_shared, value_added
 from pai_lsp.ide.refactorings.refactoring import (
     CanNotRefactorError,
     Refactoring,
@@ -20,6 +20,7 @@ from pai_lsp.ide.refactorings.refactoring import (
 from pai_lsp.ide.refactorings.same_run import refuse_new_findings
 from pai_lsp.ide.refactorings.secret_from_text import is_clear_secret
 from pai_lsp.scalar import server_text
+from pai_lsp.spelling import free_name
 from pai_lsp.syntax import Scalar
 from pai_lsp.text import TextEdit
 

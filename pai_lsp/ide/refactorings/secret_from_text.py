@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.edits import quoted
 from pai_lsp.ide.refactorings.filled_text import Filler, piece_at
-from pai_lsp.ide.refactorings.job_sections import free_name, is_shared, value_added
+from pai_lsp.ide.refactorings.job_sections import is_shared, value_added
 from pai_lsp.ide.refactorings.refactoring import (
     CanNotRefactorError,
     Refactoring,
@@ -22,6 +22,7 @@ from pai_lsp.ide.refactorings.refactoring import (
 from pai_lsp.ide.refactorings.same_run import refuse_new_findings
 from pai_lsp.rules.clear_secrets import moved_to_secrets
 from pai_lsp.scalar import server_text
+from pai_lsp.spelling import free_name
 from pai_lsp.syntax import Scalar
 from pai_lsp.text import TextEdit
 
