@@ -16,6 +16,7 @@ from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalo
 from pai_lsp.catalog.uses import locked_entries, uses_of
 from pai_lsp.definition import Definition, Origin, read_definitions
 from pai_lsp.document import Document
+from pai_lsp.ide.completion import complete
 from pai_lsp.lookup import LookupState
 from pai_lsp.marketplace_settings import Marketplace, ServerSource
 from pai_lsp.syntax import parse, plain_value
@@ -147,6 +148,7 @@ def test_what_a_server_gave_is_in_the_lock(project: Path, tmp_path: Path, monkey
         assert asked.find(MNIST).definitions[0].type == "data"
         assert asked.find("marketplace://script/mnist").definitions[0].type == "script"
         assert asked.names()[0] == MNIST
+        assert asked.offers("mnist", 9)[0].type == "data"
     # Another machine, without network and cache.
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
     monkeypatch.setenv("HOME", str(tmp_path / "other"))
@@ -157,6 +159,16 @@ def test_what_a_server_gave_is_in_the_lock(project: Path, tmp_path: Path, monkey
     span = answer.definitions[0].name_span
     assert text[span.start : span.end] == "mnist"
     assert elsewhere.find("marketplace://name/other2").state is LookupState.UNKNOWN
+    # It is offered as what the project's own folder holds is.
+    assert [one.reference for one in elsewhere.offers("", 9)] == [
+        MNIST, "marketplace://name/other", "marketplace://name/tools"
+    ]  # fmt: skip
+    (offer,) = elsewhere.offers("mni", 9)
+    assert (offer.name, offer.type, offer.variables) == ("mnist", "data", ("dataPath",))
+    assert elsewhere.offers("marketplace://data/", 9) == (), "under no address that is not locked"
+    before = JOB[: JOB.index(MNIST)]
+    labels = [one.label for one in complete(Document(JOB, lookup=elsewhere), len(before))]
+    assert MNIST in labels
     assert [one.code for one in Document(JOB, lookup=elsewhere).diagnostics if "marketplace" in one.code] == []
 
 

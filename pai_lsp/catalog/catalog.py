@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.addresses import AddressFault, AddressKind, read_address
-from pai_lsp.catalog.index import Index, Place, in_order
+from pai_lsp.catalog.definition_text import card_of
+from pai_lsp.catalog.index import Index, Place, card_offer, in_order
 from pai_lsp.catalog.lock import definition_hash
 from pai_lsp.catalog.setup import CatalogSetup
 from pai_lsp.catalog.shelf import Shelf, SourceState
@@ -20,7 +21,7 @@ from pai_lsp.frozen import dataclass, field, replace
 from pai_lsp.lookup import LookupAnswer, LookupState, Offer, told_path
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pai_lsp.catalog.definition_text import DefinitionText
     from pai_lsp.catalog.lock import Lock, LockedDefinition
@@ -127,7 +128,7 @@ class Catalog:
 
     @cached_property
     def _index(self) -> Index:
-        return Index(self.shelves)
+        return Index(self.shelves, tuple(self._locked_offers()))
 
     @cached_property
     def _texts(self) -> dict[str, DefinitionText]:
@@ -135,6 +136,13 @@ class Catalog:
         pages = (page.text for page in self.pages.values() if page.text is not None)
         texts = [*(text for shelf in self.shelves for text in shelf.texts), *pages]
         return {text.path: text for text in reversed(texts)}
+
+    def _locked_offers(self) -> Iterator[Offer]:
+        """What the lock file holds itself."""
+        for reference, locked in self.lock.entries.items() if self.lock else ():
+            held = [one.definition for one in locked if one.definition is not None]
+            if len(held) == len(locked):
+                yield card_offer(card_of(held[0]), reference)
 
     def _known(self, reference: str, *, is_page: bool) -> LookupAnswer:
         """What the sources say, without the lock."""

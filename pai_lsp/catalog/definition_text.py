@@ -90,10 +90,21 @@ def read_definition_text(
 ) -> DefinitionText:
     """Read a text's cards; `summary` is for definitions that have none of their own. Never raises."""
     syntax = parse(text)
-    cards = tuple(_card(definition, summary) for definition in _definitions(syntax, content))
+    cards = tuple(card_of(definition, summary) for definition in _definitions(syntax, content))
     problems = [problem for problem in syntax.problems if problem.kind is not ProblemKind.SEVERAL_DOCUMENTS]
     fault = f"line {text.count(chr(10), 0, problems[0].span.start) + 1}: {problems[0].message}" if problems else ""
     return DefinitionText(path, text, item, cards, content, bool(problems or syntax.aliases), fault)
+
+
+def card_of(definition: Definition, summary: str = "") -> Card:
+    """The card of a definition; `summary` is for one that has none of its own."""
+    return Card(
+        definition.name,
+        definition.type,
+        next(_told(definition), "") or summary,
+        tuple(variable.name for variable in definition.template_variables),
+        definition.node.span,
+    )
 
 
 def is_definition(definition: Definition) -> bool:
@@ -126,16 +137,6 @@ def _definitions(syntax: Syntax, content: Content) -> tuple[Definition, ...]:
         nodes = () if is_job(syntax) else syntax.documents
     found = (definition for node in nodes for definition in read_definitions(node, Origin.CATALOGUE))
     return tuple(filter(is_definition, found))
-
-
-def _card(definition: Definition, summary: str) -> Card:
-    return Card(
-        definition.name,
-        definition.type,
-        next(_told(definition), "") or summary,
-        tuple(variable.name for variable in definition.template_variables),
-        definition.node.span,
-    )
 
 
 def _told(definition: Definition) -> Iterator[str]:

@@ -45,9 +45,13 @@ class Place:
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """The definitions of some shelves by their addresses; of several with one address the first shelf's counts."""
+    """The definitions of some shelves by their addresses; of several with one address the first shelf's counts.
+
+    more: what else is offered, in place of what a shelf has under the same address.
+    """
 
     shelves: tuple[Shelf, ...]
+    more: tuple[Offer, ...] = ()
 
     def find(self, reference: str) -> tuple[Place, ...]:
         """The places that an address names."""
@@ -61,7 +65,8 @@ class Index:
     @cached_property
     def places(self) -> tuple[Place, ...]:
         """All definitions that can be found by their name, in the order of their names."""
-        return tuple(place for _, place in self._searched)
+        found = (places[0] for reference, places in self._places.items() if reference.startswith(_BY_NAME))
+        return tuple(sorted(found, key=lambda place: place.card.name.lower()))
 
     def offers(self, typed: str, most: int) -> tuple[Offer, ...]:
         """The definitions to suggest where `typed` stands, at most so many: names that begin with it come first.
@@ -70,16 +75,16 @@ class Index:
         """
         lower = typed.lower()
         if lower.startswith(_SCHEME) and not lower.startswith(_BY_NAME) and not _BY_NAME.startswith(lower):
-            begun = (reference for reference in self.references if reference.lower().startswith(lower))
-            return tuple(_offer(self._places[reference][0], reference) for reference in islice(begun, most))
+            begun = (reference for reference in self._offered if reference.lower().startswith(lower))
+            return tuple(_offer(self._offered[reference], reference) for reference in islice(begun, most))
         sought = lower.removeprefix(_BY_NAME)
         if not sought or _BY_NAME.startswith(lower):
-            found = self.places[:most]
+            found = self._searched[:most]
         else:
-            begin = [place for name, place in self._searched if name.startswith(sought)]
-            within = [place for name, place in self._searched if sought in name and not name.startswith(sought)]
-            found = (*begin, *within)[:most]
-        return tuple(_offer(place, place.reference) for place in found)
+            begin = [one for one in self._searched if one[0].startswith(sought)]
+            within = [one for one in self._searched if sought in one[0] and not one[0].startswith(sought)]
+            found = [*begin, *within][:most]
+        return tuple(_offer(self._offered[reference], reference) for _, reference in found)
 
     @cached_property
     def _places(self) -> dict[str, tuple[Place, ...]]:
@@ -99,14 +104,17 @@ class Index:
         return index
 
     @cached_property
-    def _searched(self) -> list[tuple[str, Place]]:
-        """The definitions by name, with the name as searches see it."""
-        found = [
-            (reference.removeprefix(_BY_NAME).lower(), places[0])
-            for reference, places in self._places.items()
-            if reference.startswith(_BY_NAME)
-        ]
-        return sorted(found, key=lambda one: one[0])
+    def _offered(self) -> dict[str, Place | Offer]:
+        """Everything to offer by its address, in the order of lists."""
+        found: dict[str, Place | Offer] = {reference: places[0] for reference, places in self._places.items()}
+        found |= {offer.reference: offer for offer in self.more}
+        return {reference: found[reference] for reference in in_order(found)}
+
+    @cached_property
+    def _searched(self) -> list[tuple[str, str]]:
+        """The addresses by name, each behind its name as searches see it."""
+        names = (one for one in self._offered if one.startswith(_BY_NAME))
+        return sorted(((one.removeprefix(_BY_NAME).lower(), one) for one in names), key=lambda one: one[0])
 
 
 def in_order(references: Iterable[str]) -> tuple[str, ...]:
@@ -118,6 +126,10 @@ def in_order(references: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(references, key=order))
 
 
-def _offer(place: Place, reference: str) -> Offer:
-    card = place.card
+def _offer(found: Place | Offer, reference: str) -> Offer:
+    return found if isinstance(found, Offer) else card_offer(found.card, reference)
+
+
+def card_offer(card: Card, reference: str) -> Offer:
+    """A definition as it is offered under an address."""
     return Offer(reference, card.name, card.type, card.summary, card.variables)
