@@ -14,7 +14,7 @@ _BLOCK = re.compile(r"<!-- test: (?P<name>[\w.-]+) -->\n+```\w*\n(?P<text>.*?)^`
 
 
 def marked_blocks(page: str) -> dict[str, str]:
-    """The marked blocks of a page of the documentation, such as `ci.md`, by their names."""
+    """The marked blocks of a page of the documentation, such as `ci.md` or `../README.md`, by their names."""
     text = (DOCUMENTATION / page).read_text(encoding="utf-8")
     found = [(match["name"], match["text"]) for match in _BLOCK.finditer(text)]
     blocks = dict(found)

@@ -127,6 +127,17 @@ def test_a_bad_job_is_refused_with_the_message_and_a_good_one_passes(repository:
     assert "3 files changed" in said or "4 files changed" in said
 
 
+def test_the_lines_of_the_readme_refuse_a_bad_job(repository: Repository, release: Path) -> None:
+    lines = marked_blocks("../README.md")["pre-commit"]
+    assert "/path/to/pai-lsp" in lines
+    repository.write(".pre-commit-config.yaml", lines.replace("/path/to/pai-lsp", str(release)))
+    repository.run(PRE_COMMIT, "install")
+    repository.write("train.pai.yaml", BAD)
+    assert WRONG in repository.commit(is_refused=True)
+    repository.write("train.pai.yaml", GOOD)
+    assert "Passed" in repository.commit()
+
+
 def test_excluded_jobs_are_left_out(repository: Repository, release: Path) -> None:
     repository.use_hooks("pre-commit", release)
     repository.write(".pai-lsp.yaml", "exclude:\n  - archive/\n")
