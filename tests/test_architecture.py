@@ -19,7 +19,7 @@ FLOORS = (
      "template_variables", "shell", "shell_script", "schema", "platform", "_job_validator", "structure",
      "shipped_schemas"),
     ("job", "job_parts", "definition", "addresses", "lookup", "template_uses", "template_lookup", "template_answers",
-     "requirements", "plugin_parameters", "plugin_uses", "prerequisite_uses", "comments", "edits", "fixes",
+     "requirements", "requirement_words", "plugin_parameters", "plugin_uses", "prerequisite_uses", "comments", "edits", "fixes",
      "role_renaming", "prerequisite_renaming", "masking", "symbols"),
     ("catalog", "expand"),
     ("rules",),

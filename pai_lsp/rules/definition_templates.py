@@ -14,6 +14,7 @@ from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import append_item, insert_entry, remove_entry, remove_item
 from pai_lsp.fixes import fix_of, near_name_fixes
 from pai_lsp.lookup import LookupState
+from pai_lsp.requirement_words import needs_values, no_parameter, requires_without_value, undeclared_variable
 from pai_lsp.rules.skeletons import yaml_entry, yaml_flow
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.syntax import Mapping, Scalar, Sequence, walk
@@ -64,16 +65,12 @@ def unfilled_template_variable(job: Job) -> Iterator[Finding]:
         missing = _missing(entry)
         if missing:
             names = list(dict.fromkeys(variable.name for variable in missing))
-            told = " and ".join(f"'{name}'" for name in names)
-            hint = "" if entry.requirement else "; a task role's list can not give it, a 'require' can"
             related = tuple(Related(one.span, f"'{one.name}' is declared here", _path(job, entry)) for one in missing)
-            message = f"'{entry.reference.name}' needs a value for {told}{hint}"
+            message = needs_values(entry.reference.name, names, is_listed=entry.requirement is None)
             yield Finding(entry.reference.span, message, _fill(job, entry, names), related)
         for link in graph.beyond(entry) if any(map(graph.is_outside, entry.targets)) else ():
             for variable in _missing(link):
-                message = (
-                    f"'{entry.reference.name}' requires '{link.reference.name}' without a value for '{variable.name}'"
-                )
+                message = requires_without_value(entry.reference.name, link.reference.name, variable.name)
                 related = (Related(link.reference.span, "required here", link.path),)
                 yield Finding(entry.reference.span, message, related=related)
 
@@ -203,8 +200,7 @@ def undeclared_template_variable(job: Job) -> Iterator[Finding]:
                 text = mapped(job.text, scalar)
                 span = text.span(variable.name_span.start, variable.name_span.end)
                 fixes = near_name_fixes(span, variable.name, declared) + _declare(job, definition, variable.name)
-                message = f"no template variable '{variable.name}' is declared"
-                yield Finding(span, message + did_you_mean(variable.name, declared), fixes)
+                yield Finding(span, undeclared_variable(variable.name, declared), fixes)
 
 
 def _filled_texts(definition: Definition) -> Iterator[Scalar]:
@@ -331,8 +327,7 @@ def unresolved_this(job: Job) -> Iterator[Finding]:
         name, span = str(use.tag.steps[number].name), use.step_span(number)
         below = [target for link in job.require_graph.links(use.definition) for target in link.targets]
         near = list(dict.fromkeys(one for holder in (use.definition, *below) for one in _keys(holder)))
-        message = f"neither '{use.definition.name}' nor what it requires has a parameter '{name}'"
-        yield Finding(span, message + did_you_mean(name, near), near_name_fixes(span, name, near))
+        yield Finding(span, no_parameter(name, use.definition.name, near), near_name_fixes(span, name, near))
 
 
 def _keys(definition: Definition) -> Iterator[str]:

@@ -20,6 +20,7 @@ from pai_lsp.fixes import (
     wrap_mapping_fixes,
 )
 from pai_lsp.platform import events
+from pai_lsp.requirement_words import CALLBACK_FORM, CALLBACKS_FORM, command_is_no_text, no_event
 from pai_lsp.rules.command_places import (
     SIMPLE_KEYS,
     callback_items,
@@ -28,7 +29,6 @@ from pai_lsp.rules.command_places import (
     command_entries,
     item_place,
 )
-from pai_lsp.spelling import did_you_mean
 from pai_lsp.syntax import Mapping, Scalar, Sequence, Style
 from pai_lsp.text import TextEdit
 
@@ -81,8 +81,7 @@ def invalid_event(job: Job) -> Iterator[Finding]:
                 continue
             span, name = name_span(scalar), scalar.text
             fixes = near_name_fixes(span, name, events()) or choice_fixes(span, released)
-            known = did_you_mean(name, events()) or "; expected 'taskStarts' or 'taskSucceeds'"
-            yield Finding(span, f"there is no event '{name}'{known}", fixes)
+            yield Finding(span, no_event(name), fixes)
 
 
 @rule(Severity.ERROR)
@@ -117,10 +116,10 @@ def callback_incomplete(job: Job) -> Iterator[Finding]:
         entry = use.entry("callbacks")
         if entry and not isinstance(entry.value, Sequence):
             fixes = wrap_mapping_fixes(entry.value, safe=True)
-            yield Finding(entry.place, "'callbacks' is a list of mappings with 'event' and 'commands'", fixes)
+            yield Finding(entry.place, CALLBACKS_FORM, fixes)
         for item in callback_items(use):
             if not isinstance(item, Mapping):
-                yield Finding(item_place(job, item), "a callback is a mapping with 'event' and 'commands'")
+                yield Finding(item_place(job, item), CALLBACK_FORM)
                 continue
             yield from _incomplete(job, item)
 
@@ -198,7 +197,7 @@ def _not_text(job: Job, commands: Sequence, item: Node) -> Iterator[Finding]:
         written = job.text[item.span.start : item.span.end]
         is_line = isinstance(item, Mapping) and not item.is_flow and "\n" not in written
         fixes = (Fix("Quote it", (TextEdit(item.span, quoted(written)),), safe=True),) if is_line else ()
-        yield Finding(item.span, f"a command is text, and this is a {kind}", fixes)
+        yield Finding(item.span, command_is_no_text(kind), fixes)
         return
     value = item.runtime_value
     if isinstance(value, (str, ValueError)):

@@ -21,6 +21,7 @@ from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import remove_item
 from pai_lsp.fixes import fix_of, near_name_fixes
 from pai_lsp.platform import plugins
+from pai_lsp.requirement_words import no_prerequisite
 from pai_lsp.rules.stubs import callback_stub, prerequisite_stub
 from pai_lsp.spelling import did_you_mean, nearest
 from pai_lsp.syntax import Scalar, Sequence
@@ -63,9 +64,8 @@ def unknown_prerequisite(job: Job) -> Iterator[Finding]:
         for reference in _listed(role):
             name = reference.name
             if name not in job.definitions_by_name and not looks_like_address(name):
-                message = f"no prerequisite is named '{name}'{did_you_mean(name, names)}"
                 fixes = near_name_fixes(reference.span, name, names) + callback_stub(job, name)
-                yield Finding(_place(reference), message, fixes)
+                yield Finding(_place(reference), no_prerequisite(name, names), fixes)
 
 
 def _place(reference: Reference) -> Span:

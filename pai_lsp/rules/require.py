@@ -12,9 +12,9 @@ from pai_lsp.definition import Origin
 from pai_lsp.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.fixes import change_fix, near_name_fixes
 from pai_lsp.lookup import LookupState
+from pai_lsp.requirement_words import circle, needs_missing, no_prerequisite, not_looked_up, nothing_at
 from pai_lsp.requirements import cycles
 from pai_lsp.rules.stubs import callback_stub
-from pai_lsp.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pai_lsp.requirements import Cycle, Link
 
 # A longer path of a cycle is told by its related places alone.
-_MOST_TOLD = 6
 
 
 @rule(Severity.ERROR)
@@ -59,8 +58,7 @@ def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
                 fixes = near_name_fixes(link.reference.span, name, names)
                 if definition.origin is not Origin.CATALOGUE:
                     fixes += callback_stub(job, name)
-                message = f"no prerequisite is named '{name}'{did_you_mean(name, names)}"
-                yield Finding(link.reference.span, message, fixes)
+                yield Finding(link.reference.span, no_prerequisite(name, names), fixes)
     yield from _missing_beyond(job, addresses=False)
 
 
@@ -80,14 +78,10 @@ def unknown_marketplace_item(job: Job) -> Iterator[Finding]:
         address = read_address(name)
         if isinstance(address, AddressFault):
             continue
-        if address.kind is AddressKind.WEB:
-            yield Finding(link.reference.span, f"nothing is found at '{name}'")
-            continue
         known = job.lookup.names() if known is None else known
-        near = near_addresses(name, known)
-        meant = f"; did you mean '{near[0]}'?" if near else ""
+        near = () if address.kind is AddressKind.WEB else near_addresses(name, known)
         fixes = near_name_fixes(link.reference.span, name, near)
-        yield Finding(link.reference.span, f"the marketplace has no '{name}'{meant}", fixes)
+        yield Finding(link.reference.span, nothing_at(name, known), fixes)
     yield from _missing_beyond(job, addresses=True)
 
 
@@ -100,7 +94,7 @@ def _missing_beyond(job: Job, *, addresses: bool) -> Iterator[Finding]:
         for link in graph.beyond(entry):
             name = link.reference.name
             if link.answer.state is LookupState.ABSENT and looks_like_address(name) == addresses:
-                message = f"'{entry.reference.name}' needs '{name}', which is not there"
+                message = needs_missing(entry.reference.name, name)
                 related = (Related(link.reference.span, "required here", link.path),)
                 yield Finding(entry.reference.span, message, related=related)
 
@@ -133,10 +127,8 @@ def marketplace_not_asked(job: Job) -> Iterator[Finding]:
             by_note.setdefault(link.answer.note, []).append(link)
     for note, links in by_note.items():
         first, *others = sorted(links, key=lambda link: link.reference.span)
-        more = f" (nor {len(others)} more)" if others else ""
-        reason = f": {note}" if note else ""
         related = tuple(Related(link.reference.span, "nor this one") for link in others)
-        message = f"'{first.reference.name}' could not be looked up{more}{reason}"
+        message = not_looked_up(first.reference.name, note, len(others))
         yield Finding(first.reference.span, message, related=related)
 
 
@@ -204,7 +196,7 @@ def prerequisite_cycle(job: Job) -> Iterator[Finding]:
             Related(link.reference.span, f"'{definition.name}' requires '{link.reference.name}' here", link.path)
             for definition, link in zip(cycle.definitions, cycle.links, strict=True)
         )
-        yield Finding(place.reference.span, _circle(cycle), related=related)
+        yield Finding(place.reference.span, circle(cycle), related=related)
 
 
 def _place(job: Job, cycle: Cycle) -> Link | None:
@@ -214,15 +206,6 @@ def _place(job: Job, cycle: Cycle) -> Link | None:
     if own:
         return own[-1]
     return next((link for link in job.require_graph.entries if cycle.closing in job.require_graph.beyond(link)), None)
-
-
-def _circle(cycle: Cycle) -> str:
-    names = [f"'{definition.name}'" for definition in cycle.definitions]
-    if len(names) == 1:
-        return f"{names[0]} requires itself"
-    if len(names) > _MOST_TOLD:
-        return f"{len(names)} prerequisites require each other in a circle, {names[0]} among them"
-    return f"prerequisites require each other in a circle: {' -> '.join([*names, names[0]])}"
 
 
 RULES = (

@@ -9,6 +9,7 @@ from pai_lsp.definition import PLUGIN_PREFIX, name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import insert_entry, remove_entry, remove_item
 from pai_lsp.fixes import change_fix, fix_of
+from pai_lsp.requirement_words import mounted_already
 from pai_lsp.rules.skeletons import yaml_entry
 from pai_lsp.syntax import Mapping, Scalar, Sequence
 
@@ -280,9 +281,9 @@ class _Mounts:
         named = self._by_name.setdefault(name, (mount, here))
         taken = self._by_path.setdefault(mount, (name, here))
         if named[0] != mount:
-            return Finding(place, f"the storage '{name}' is mounted at '{named[0]}' already", related=(named[1],))
+            return Finding(place, mounted_already(name, named[0]), related=(named[1],))
         if taken[0] != name:
-            return Finding(place, f"the storage '{taken[0]}' is mounted at '{mount}' already", related=(taken[1],))
+            return Finding(place, mounted_already(taken[0], mount), related=(taken[1],))
         if mount in _TAKEN:
             return Finding(place, f"the platform itself mounts something at '{mount}'")
         return None
