@@ -1,4 +1,4 @@
-"""What is said when a reference or a requirement can not be met: rules and expansion say it in the same words."""
+"""What is said when a requirement can not be met or a callback can not run: rules and expansion say it alike."""
 
 from __future__ import annotations
 
@@ -65,9 +65,10 @@ def requires_without_value(reference: str, required: str, variable: str) -> str:
     return f"'{reference}' requires '{required}' without a value for '{variable}'"
 
 
-def undeclared_variable(name: str, declared: Iterable[str]) -> str:
-    """A template variable that its definition does not declare."""
-    return f"no template variable '{name}' is declared{did_you_mean(name, declared)}"
+def undeclared_variable(name: str, declared: Iterable[str], definition: str = "") -> str:
+    """A template variable that its definition does not declare; the definition is named when it stands elsewhere."""
+    where = f" in '{definition}'" if definition else ""
+    return f"no template variable '{name}' is declared{where}{did_you_mean(name, declared)}"
 
 
 def no_parameter(name: str, definition: str, known: Iterable[str]) -> str:
@@ -88,6 +89,9 @@ def mounted_already(storage: str, mount_path: str) -> str:
 
 CALLBACKS_FORM = "'callbacks' is a list of mappings with 'event' and 'commands'"
 CALLBACK_FORM = "a callback is a mapping with 'event' and 'commands'"
+CALLBACK_NEEDS_EVENT = "a callback needs an 'event'"
+CALLBACK_NEEDS_COMMANDS = "a callback needs 'commands'"
+EVENT_FORM = "an event is one word, such as 'taskStarts'"
 
 
 def command_is_no_text(kind: str) -> str:

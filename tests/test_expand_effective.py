@@ -129,7 +129,7 @@ extras:
 """
     )
     assert preview(document, "worker") == (
-        "# line 13: no prerequisite is found under 'nothing'\n"
+        "# line 13: no prerequisite is named 'nothing'\n"
         "# --- before the commands: 'login', plugin 'ssh' (line 8) ---\n"
         "\n"
         "# --- before the commands: the cmd plugin of extras (line 18); failures are ignored ---\n"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from expansion import job_of
+from expansion import job_of, marketplace
 
+from pai_lsp.document import Document, check
 from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.write import expanded
 from pai_lsp.job import Job
@@ -52,30 +53,30 @@ def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize(
     ("text", "code", "words", "message"),
     [
-        (job("", "nobody"), "unknown-prerequisite", "nobody", "no prerequisite is found under 'nobody'"),
+        (job("", "nobody"), "unknown-prerequisite", "nobody", "no prerequisite is named 'nobody'"),
         (
             job(one("require: [two]", "callbacks: [{event: taskStarts, commands: [echo]}]")),
             "unknown-required-prerequisite",
             "two",
-            "no prerequisite is found under 'two'",
+            "no prerequisite is named 'two'",
         ),
         (
             job("", '"marketplace://name/nothing"'),
             "unknown-marketplace-item",
             "marketplace://name/nothing",
-            "no prerequisite is found under 'marketplace://name/nothing'",
+            "the marketplace has no 'marketplace://name/nothing'",
         ),
         (
             job("", '"marketplace://name/needs_unknown"'),
             "unknown-marketplace-item",
             "marketplace://name/needs_unknown",
-            "no prerequisite is found under 'marketplace://name/nowhere'",
+            "'marketplace://name/needs_unknown' needs 'marketplace://name/nowhere', which is not there",
         ),
         (
             job("", '"marketplace://name/circle"'),
             "prerequisite-cycle",
             "marketplace://name/circle",
-            "prerequisites require each other in a circle: 'circle' -> 'circle'",
+            "'circle' requires itself",
         ),
         (
             job("  - {name: two, type: script, require: [one]}\n" + one("require: [two]")),
@@ -87,7 +88,10 @@ def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:
             job("", '"marketplace://name/digits"'),
             "unfilled-template-variable",
             "marketplace://name/digits",
-            "'digits' needs a value for its template variable 'dataPath'",
+            (
+                "'marketplace://name/digits' needs a value for 'dataPath'; "
+                "a task role's list can not give it, a 'require' can"
+            ),
         ),
         (
             job(
@@ -97,37 +101,37 @@ def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:
             ),
             "undeclared-template-variable",
             "'echo {{ v }} {{ w }}'",
-            "'two' declares no template variable {{ w }}",
+            "no template variable 'w' is declared",
         ),
         (
             job(callback("taskStart", "echo")),
             "invalid-event",
             "taskStart",
-            "'taskStart' is no event; its commands would never run",
+            "there is no event 'taskStart'; did you mean 'taskStarts'?",
         ),
         (
             job(callback("taskStarts", "echo <% this.nothing %>")),
-            "cannot-be-expanded",
+            "unresolved-this",
             "echo <% this.nothing %>",
-            "<% this.nothing %> finds nothing in 'one' nor in what it requires",
+            "neither 'one' nor what it requires has a parameter 'nothing'",
         ),
         (
             job(callback("taskStarts", "echo a: b")),
             "cannot-be-expanded",
             "echo a: b",
-            "a command must be a text; quote it",
+            "a command is text, and this is a mapping",
         ),
         (
             job(one("callbacks: {event: taskStarts}")),
             "cannot-be-expanded",
             "{event: taskStarts}",
-            "'callbacks' must be a list",
+            "'callbacks' is a list of mappings with 'event' and 'commands'",
         ),
         (
             job(one("callbacks: [{event: taskStarts}]")),
             "cannot-be-expanded",
             "{event: taskStarts}",
-            "a callback needs an 'event' and 'commands'",
+            "a callback needs 'commands'",
         ),
         (
             job(callback("taskStarts", "echo <% $parameters.nothing %>")),
@@ -184,13 +188,13 @@ def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:
             ),
             "storage-conflict",
             "{name: disk, mountPath: /a}",
-            "the storage 'disk' is mounted at '/b' and can not be at '/a' too",
+            "the storage 'disk' is mounted at '/b' already",
         ),
         (
             job(one("requireStorages: [{name: disk, mountPath: /a}, {name: other, mountPath: /a}]")),
             "storage-conflict",
             "{name: other, mountPath: /a}",
-            "'/a' is where the storage 'disk' is mounted, not 'other'",
+            "the storage 'disk' is mounted at '/a' already",
         ),
         (
             job(one("plugin: com.microsoft.pai.runtimeplugin.nothing", "x: 1")),
@@ -211,6 +215,39 @@ def test_what_can_not_be_expanded_is_said_on_its_words(text: str, code: str, wor
     assert [one[0] for one in found] == [code]
     if message:
         assert found == [(code, words, message)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        job("", "onne"),
+        job(one("require: [two]") + "  - {name: too, type: script}\n"),
+        job("", '"marketplace://name/digit"'),
+        job("", '"marketplace://name/needs_unknown"'),
+        job("", '"marketplace://nothing"'),
+        job("", '"marketplace://name/circle"'),
+        job("", '"marketplace://name/digits"'),
+        job(one("require: [two]") + "  - {name: two, type: script, template_variables: [{name: a}, {name: b}]}\n"),
+        job(one("template_variables: [{name: v}]", "callbacks: [{event: taskStarts, commands: ['{{ w }}']}]")),
+        job(callback("taskStart", "echo")),
+        job(callback("taskStarts", "echo <% this.nothing %>")),
+        job(callback("taskStarts", "echo a: b")),
+        job(one("callbacks: {event: taskStarts}")),
+        job(one("callbacks: [taskStarts]")),
+        job(one("callbacks: [{event: taskStarts}]")),
+        job(one("callbacks: [{commands: [ls]}]")),
+        job(one("callbacks: [{event: [taskStarts], commands: [ls]}]")),
+        job(one("callbacks: [{event: taskStarts, commands: {ls: la}}]")),
+        job(one("requireStorages: [{name: disk, mountPath: /a}, {name: other, mountPath: /a}]")),
+        job(one("requireStorages: [{name: disk, mountPath: /a}, {name: disk, mountPath: /b}]")),
+    ],
+)
+def test_expansion_says_what_the_rules_say(text: str) -> None:
+    said = [one.message for one in check(Document(text, lookup=marketplace()))]
+    found = problems(text)
+    assert found
+    # Only the rules know what an author may have meant by a parameter.
+    assert [message for _, _, message in found if not any(one.startswith(message) for one in said)] == []
 
 
 def test_a_marketplace_that_could_not_be_asked_is_no_reason_to_say_that_nothing_is_there() -> None:

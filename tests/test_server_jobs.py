@@ -87,7 +87,7 @@ async def test_a_preview_follows_edits_and_says_what_is_wrong() -> None:
         client.open(JOB)
         client.change({"text": JOB.replace("[prepare]", "[prepare, nothing]")}, version=2)
         text = (await result(client, "preview", URI, "worker"))["text"]
-        assert text == f"# line 16: no prerequisite is found under 'nothing'\n{WORKER}"
+        assert text == f"# line 16: no prerequisite is named 'nothing'\n{WORKER}"
         client.change({"text": JOB.replace("{token: ", "{token: 'x' ")}, version=3)
         text = (await result(client, "preview", URI, "worker"))["text"]
         assert text.startswith("# line 24: ")
@@ -125,7 +125,7 @@ async def test_a_job_that_can_not_be_expanded_has_findings() -> None:
             "findings": [
                 {
                     "code": "unknown-prerequisite",
-                    "message": "no prerequisite is found under 'nothing'",
+                    "message": "no prerequisite is named 'nothing'",
                     "range": place((15, 29), (15, 36)),
                 }
             ]

@@ -12,6 +12,15 @@ from pai_lsp.expand.filling import step_text
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED
 from pai_lsp.frozen import dataclass
 from pai_lsp.platform import events
+from pai_lsp.requirement_words import (
+    CALLBACK_FORM,
+    CALLBACK_NEEDS_COMMANDS,
+    CALLBACK_NEEDS_EVENT,
+    CALLBACKS_FORM,
+    EVENT_FORM,
+    command_is_no_text,
+    no_event,
+)
 from pai_lsp.syntax import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
@@ -67,16 +76,18 @@ def read_commands(holder: Mapping, step: Step | None, where: Span | None, report
             yield Commands(moment, _items(node, step, where, report), None, node)
     callbacks = holder.get("callbacks")
     if callbacks is not None and not isinstance(callbacks, Sequence):
-        report(CANNOT_BE_EXPANDED, where or callbacks.span, "'callbacks' must be a list")
+        report(CANNOT_BE_EXPANDED, where or callbacks.span, CALLBACKS_FORM)
     for callback in callbacks.items if isinstance(callbacks, Sequence) else ():
         event = callback.get("event") if isinstance(callback, Mapping) else None
         node = callback.get("commands") if isinstance(callback, Mapping) else None
         if not isinstance(callback, Mapping) or not isinstance(event, Scalar) or node is None:
-            report(CANNOT_BE_EXPANDED, where or callback.span, "a callback needs an 'event' and 'commands'")
+            is_form = isinstance(callback, Mapping)
+            missing = CALLBACK_NEEDS_EVENT if event is None else CALLBACK_NEEDS_COMMANDS if node is None else EVENT_FORM
+            report(CANNOT_BE_EXPANDED, where or callback.span, missing if is_form else CALLBACK_FORM)
             continue
         known = events().get(event.text)
         if known is None:
-            report("invalid-event", where or event.span, f"'{event.text}' is no event; its commands would never run")
+            report("invalid-event", where or event.span, no_event(event.text))
             continue
         yield Commands(Moment(known.replacement or known.name), _items(node, step, where, report), callback, node)
 
@@ -98,12 +109,13 @@ def ignores_failure(node: Mapping) -> bool:
 def _items(node: Node, step: Step | None, where: Span | None, report: Report) -> tuple[CommandItem, ...]:
     """The items of a list of commands, a single text standing for a list of one; null is no command."""
     if isinstance(node, Mapping):
-        report(CANNOT_BE_EXPANDED, where or node.span, "'commands' must be a list of texts")
+        report(CANNOT_BE_EXPANDED, where or node.span, "'commands' is a list of texts; found a mapping")
         return ()
     found: list[CommandItem] = []
     for item in node.items if isinstance(node, Sequence) else (node,):
         if not isinstance(item, Scalar):
-            report(CANNOT_BE_EXPANDED, where or item.span, "a command must be a text; quote it")
+            kind = "mapping" if isinstance(item, Mapping) else "list"
+            report(CANNOT_BE_EXPANDED, where or item.span, command_is_no_text(kind))
         elif item.value is not None:
             found.append(CommandItem(step_text(item.text, step) if step else item.text, item))
     return tuple(found)

@@ -9,24 +9,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.addresses import looks_like_address
+from pai_lsp.addresses import AddressFault, looks_like_address, read_address
 from pai_lsp.definition import CMD_PLUGIN, Definition
 from pai_lsp.diagnostic import Diagnostic, Related
 from pai_lsp.expand.callbacks import CommandItem, Commands, Moment, ignores_failure, items_at, read_commands
-from pai_lsp.expand.filling import unfilled
+from pai_lsp.expand.filling import this_parameter, unfilled
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.storages import Storage, is_storage, needed_storages
 from pai_lsp.frozen import dataclass
 from pai_lsp.lookup import LookupState
+from pai_lsp.requirement_words import (
+    circle,
+    needs_missing,
+    needs_values,
+    no_parameter,
+    no_prerequisite,
+    not_looked_up,
+    nothing_at,
+    requires_without_value,
+    undeclared_variable,
+)
 from pai_lsp.requirements import MAX_STEPS, expansion
 from pai_lsp.syntax import Mapping, Scalar, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pai_lsp.job import Job
     from pai_lsp.job_parts import PluginEntry, TaskRole
-    from pai_lsp.requirements import Cycle, Link, Step
+    from pai_lsp.requirements import Cycle, Link, Step, UnfilledVariable
     from pai_lsp.text import Span
 
 
@@ -145,10 +156,8 @@ class _Reader:
             self._unresolved(link, entries)
         for cycle in found.cycles:
             self._cycle(cycle, entries)
-        for missing in found.unfilled:
-            name = missing.definition.name
-            message = f"'{name}' needs a value for its template variable '{missing.variable.name}'"
-            self._report("unfilled-template-variable", missing.link, entries, message)
+        for link, names in _unfilled_names(found.unfilled):
+            self._unfilled_link(link, names, entries)
         if not found.is_complete and role.prerequisites:
             message = f"more than {MAX_STEPS:,} prerequisites once all that they require is followed"
             self._problem(CANNOT_BE_EXPANDED, role.prerequisites[0].span, message)
@@ -180,27 +189,50 @@ class _Reader:
 
     def _unfilled(self, scalar: Scalar, step: Step, where: Span | None) -> None:
         for written in unfilled(scalar.text, step):
-            name = step.definition.name
+            definition = step.definition
             if written.startswith("{{"):
-                code, message = "undeclared-template-variable", f"'{name}' declares no template variable {written}"
+                declared = [variable.name for variable in definition.template_variables]
+                code, elsewhere = "undeclared-template-variable", definition.name if where else ""
+                message = undeclared_variable(written.strip("{} \t"), declared, elsewhere)
             else:
-                code, message = CANNOT_BE_EXPANDED, f"{written} finds nothing in '{name}' nor in what it requires"
+                code, message = "unresolved-this", no_parameter(this_parameter(written), definition.name, ())
             self._problem(code, where or scalar.span, message)
 
     def _unresolved(self, link: Link, entries: dict[int, Link]) -> None:
         name = link.reference.name
+        if isinstance(read_address(name), AddressFault) and looks_like_address(name):
+            self._report("malformed-reference", link, entries, nothing_at(name, ()))
+            return
         if link.answer.state is LookupState.UNKNOWN:
-            note = f": {link.answer.note}" if link.answer.note else ""
-            self._report(CANNOT_BE_EXPANDED, link, entries, f"'{name}' could not be looked up{note}")
+            self._report(CANNOT_BE_EXPANDED, link, entries, not_looked_up(name, link.answer.note))
             return
         required = "unknown-required-prerequisite" if link.requirement else "unknown-prerequisite"
         code = "unknown-marketplace-item" if looks_like_address(name) else required
-        self._report(code, link, entries, f"no prerequisite is found under '{name}'")
+        entry = entries.get(id(link))
+        if entry is not None:
+            message = needs_missing(entry.reference.name, name)
+        elif looks_like_address(name):
+            message = nothing_at(name, self._job.lookup.names())
+        else:
+            message = no_prerequisite(name, self._meant(link))
+        self._report(code, link, entries, message)
+
+    def _meant(self, link: Link) -> list[str]:
+        """The names that a reference in the job may mean: all but that of the definition in which it stands."""
+        graph = self._job.require_graph
+        holder = next((one for one in graph.definitions if any(other is link for other in graph.links(one))), None)
+        return [name for name in self._job.definitions_by_name if holder is None or name != holder.name]
+
+    def _unfilled_link(self, link: Link, names: list[str], entries: dict[int, Link]) -> None:
+        entry = entries.get(id(link))
+        if entry is None:
+            message = needs_values(link.reference.name, names, is_listed=link.requirement is None)
+        else:
+            message = requires_without_value(entry.reference.name, link.reference.name, names[0])
+        self._report("unfilled-template-variable", link, entries, message)
 
     def _cycle(self, cycle: Cycle, entries: dict[int, Link]) -> None:
-        path = " -> ".join(f"'{definition.name}'" for definition in (*cycle.definitions, cycle.definitions[0]))
-        message = f"prerequisites require each other in a circle: {path}"
-        self._report("prerequisite-cycle", cycle.closing, entries, message)
+        self._report("prerequisite-cycle", cycle.closing, entries, circle(cycle))
 
     def _report(self, code: str, link: Link, entries: dict[int, Link], message: str) -> None:
         """Report on a reference; for one in another file, on the reference in the job that leads there."""
@@ -215,6 +247,14 @@ class _Reader:
 
     def _problem(self, code: str, span: Span, message: str, *related: Related) -> None:
         self._problems.setdefault((code, span), problem(code, span, message, *related))
+
+
+def _unfilled_names(unfilled: Iterable[UnfilledVariable]) -> list[tuple[Link, list[str]]]:
+    """By reference, the names of the template variables that it leaves open."""
+    found: dict[int, tuple[Link, list[str]]] = {}
+    for one in unfilled:
+        found.setdefault(id(one.link), (one.link, []))[1].append(one.variable.name)
+    return list(found.values())
 
 
 def _is_for(plugin: CmdPluginEntry | PluginEntry, role: TaskRole) -> bool:

@@ -63,11 +63,20 @@ def unfilled(text: str, step: Step) -> Iterator[str]:
                 yield text[variable.span.start : variable.span.end]
 
 
+def this_parameter(written: str) -> str:
+    """The parameter's name in a `<% this.… %>`."""
+    match = _THIS.match(written)
+    return _names(match[1])[0] if match else written
+
+
+def _names(path: str) -> list[str]:
+    names = [name for part in path.split(".") for name in _PART.sub(r".\1", part).split(".")]
+    return names[1:] if names[0] == "parameters" and len(names) > 1 else names
+
+
 def _this(path: str, step: Step) -> Any:
     """What a path finds: in the step's own parameters, then in those of what it requires, nearest first."""
-    names = [name for part in path.split(".") for name in _PART.sub(r".\1", part).split(".")]
-    if names[0] == "parameters" and len(names) > 1:
-        names = names[1:]
+    names = _names(path)
     waiting = [step]
     seen = {id(step)}
     for one in waiting:  # grows while it is read

@@ -13,6 +13,7 @@ from pai_lsp.diagnostic import Diagnostic, Related
 from pai_lsp.expand.filling import step_text
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, problem
 from pai_lsp.frozen import dataclass
+from pai_lsp.requirement_words import mounted_already
 from pai_lsp.syntax import Mapping, Scalar, Sequence
 
 if TYPE_CHECKING:
@@ -85,18 +86,14 @@ def merged_storages(job: Job, needed: Iterable[Storage]) -> tuple[tuple[Storage,
             by_name[storage.name] = by_path[path] = storage
             new.append(storage)
         elif same_name is not None and posixpath.normpath(same_name.mount_path) != path:
-            message = (
-                f"the storage '{storage.name}' is mounted at '{same_name.mount_path}' and can not be at "
-                f"'{storage.mount_path}' too"
-            )
-            problems.append(_conflict(storage, same_name, message))
+            problems.append(_conflict(storage, same_name))
         elif same_name is None and same_path is not None:
-            message = f"'{storage.mount_path}' is where the storage '{same_path.name}' is mounted, not '{storage.name}'"
-            problems.append(_conflict(storage, same_path, message))
+            problems.append(_conflict(storage, same_path))
     return tuple(new), tuple(problems)
 
 
-def _conflict(storage: Storage, other: Storage, message: str) -> Diagnostic:
+def _conflict(storage: Storage, other: Storage) -> Diagnostic:
+    message = mounted_already(other.name, other.mount_path)
     related = (Related(other.span, "the other one"),) if other.span != storage.span else ()
     return problem("storage-conflict", storage.span, message, *related)
 

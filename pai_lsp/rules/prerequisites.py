@@ -20,7 +20,15 @@ from pai_lsp.fixes import (
     wrap_mapping_fixes,
 )
 from pai_lsp.platform import events
-from pai_lsp.requirement_words import CALLBACK_FORM, CALLBACKS_FORM, command_is_no_text, no_event
+from pai_lsp.requirement_words import (
+    CALLBACK_FORM,
+    CALLBACK_NEEDS_COMMANDS,
+    CALLBACK_NEEDS_EVENT,
+    CALLBACKS_FORM,
+    EVENT_FORM,
+    command_is_no_text,
+    no_event,
+)
 from pai_lsp.rules.command_places import (
     SIMPLE_KEYS,
     callback_items,
@@ -128,12 +136,12 @@ def _incomplete(job: Job, callback: Mapping) -> Iterator[Finding]:
     event, commands = callback.entry("event"), callback.entry("commands")
     if event is None:
         fix = Fix("Add 'event: taskStarts'", (insert_entry(job.text, callback, "event: taskStarts"),))
-        yield Finding(callback.span, "a callback needs an 'event'", (fix,))
+        yield Finding(callback.span, CALLBACK_NEEDS_EVENT, (fix,))
     elif not isinstance(event.value, Scalar):
-        yield Finding(event.value.span, "an event is one word, such as 'taskStarts'")
+        yield Finding(event.value.span, EVENT_FORM)
     if commands is None:
         fix = Fix("Add 'commands'", (insert_entry(job.text, callback, "commands: [echo hello]"),))
-        yield Finding(callback.span, "a callback needs 'commands'", (fix,))
+        yield Finding(callback.span, CALLBACK_NEEDS_COMMANDS, (fix,))
     elif isinstance(commands.value, Scalar) and commands.value.runtime_value is None:
         yield Finding(commands.key.span, "'commands' is a list of texts; here is nothing")
 
