@@ -61,6 +61,11 @@ class Reference:
         return name_span(self.scalar)
 
     @property
+    def place(self) -> Span:
+        """Where to point when it is wrong: the name, or the quotes of an empty one."""
+        return self.span if self.name else self.scalar.span
+
+    @property
     def is_address(self) -> bool:
         """Whether it names something outside the job: `marketplace://…`, `http://…`, `https://…`."""
         return "://" in self.name

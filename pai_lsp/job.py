@@ -11,13 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.content import MappedText, joined, mapped, trimmed
-from pai_lsp.definition import (
-    PLUGIN_PREFIX,
-    Definition,
-    Origin,
-    Reference,
-    read_definitions,
-)
+from pai_lsp.definition import PLUGIN_PREFIX, Definition, Origin, Reference, read_definitions
 from pai_lsp.frozen import dataclass
 from pai_lsp.job_parts import Deployment, PluginEntry, TaskRole
 from pai_lsp.lookup import Lookup, LookupAnswer, LookupState, NoLookup

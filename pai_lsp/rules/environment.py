@@ -13,13 +13,7 @@ from pai_lsp.diagnostic import Finding, Severity, Tag, rule
 from pai_lsp.fixes import change_fix, near_name_fixes
 from pai_lsp.platform import converted_role_name
 from pai_lsp.rules.command_places import cmd_uses, command_lists
-from pai_lsp.rules.variable_places import (
-    Mention,
-    callback_scripts,
-    mentions,
-    platform_names,
-    role_scripts,
-)
+from pai_lsp.rules.variable_places import Mention, callback_scripts, mentions, platform_names, role_scripts
 from pai_lsp.spelling import did_you_mean
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pai_lsp.edits import cut_entry, insert_entry, line_span
 from pai_lsp.fixes import change_fix
 from pai_lsp.platform import events, plugins
 from pai_lsp.rules.command_places import callbacks, cmd_uses
-from pai_lsp.rules.definition_templates import lost_this
+from pai_lsp.rules.this_lookup import lost_this
 from pai_lsp.syntax import Mapping, Scalar
 from pai_lsp.template_uses import TemplatePlace
 from pai_lsp.text import Span, TextEdit

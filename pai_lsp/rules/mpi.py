@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.platform import converted_role_name
+from pai_lsp.rules.instances import instances_place
 from pai_lsp.rules.mpi_launches import Launch, launches
 from pai_lsp.syntax import Mapping, Scalar
 
@@ -131,11 +132,9 @@ def mpi_launcher_instances(job: Job) -> Iterator[Finding]:
     for launch in _distributed(job):
         script = launch.place.script
         asks = any("INDEX" in use.name or "HOST" in use.name for use in script.uses)
-        written = launch.role.field("instances")
-        if launch.role.instances > 1 and written is not None and not asks:
+        if launch.role.instances > 1 and not asks:
             message = f"each of the {launch.role.instances} instances of '{launch.role.name}' starts this on all hosts"
-            related = (Related(written.value.span, "the role's instances"),)
-            yield Finding(launch.span(launch.launcher.span), message, related=related)
+            yield Finding(launch.span(launch.launcher.span), message, related=instances_place(launch.role))
 
 
 @rule(Severity.WARNING)

@@ -11,6 +11,7 @@ from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.fixes import choice_fixes
 from pai_lsp.job_parts import whole_number
 from pai_lsp.platform import converted_role_name
+from pai_lsp.rules.instances import beyond_instances
 from pai_lsp.rules.mpi_launches import Launch, launches
 from pai_lsp.spelling import did_you_mean, nearest
 from pai_lsp.text import TextEdit
@@ -89,14 +90,10 @@ def mpi_host_index_out_of_range(job: Job) -> Iterator[Finding]:
     for launch in launches(job):
         for host in launch.hosts:
             role = launch.role_of(host)
-            written = role.field("instances") if role else None
-            if role is None or host.parts is None or host.parts[1] < role.instances:
-                continue
-            if written is not None and (whole_number(written.value) or 0) < 1:
-                continue
-            tasks = "one task, 0" if role.instances == 1 else f"tasks 0 to {role.instances - 1}"
-            related = (Related(written.value.span, "the role's instances"),) if written else ()
-            yield Finding(launch.span(host.span), f"'{role.name}' has only {tasks}", related=related)
+            fault = beyond_instances(role, host.parts[1]) if role and host.parts else None
+            if fault is not None:
+                message, related = fault
+                yield Finding(launch.span(host.span), message, related=related)
 
 
 @rule(Severity.WARNING)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import insert_entry
 from pai_lsp.fixes import change_fix
-from pai_lsp.job_parts import whole_number
+from pai_lsp.rules.instances import beyond_instances
 from pai_lsp.rules.variable_places import Mention, declared_ports, mentions, role_scripts
 from pai_lsp.spelling import did_you_mean, nearest
 from pai_lsp.syntax import Mapping
@@ -148,14 +148,10 @@ def env_index_out_of_range(job: Job) -> Iterator[Finding]:
     """
     for mention in _fatal_mentions(job):
         role, index = mention.named_role, mention.parts.get("index")
-        if role is None or index is None or int(index) < role.instances:
-            continue
-        written = role.field("instances")
-        if written is not None and (whole_number(written.value) or 0) < 1:
-            continue
-        tasks = "one task, 0" if role.instances == 1 else f"tasks 0 to {role.instances - 1}"
-        related = (Related(written.value.span, "the role's instances"),) if written else ()
-        yield Finding(mention.span, f"'{role.name}' has only {tasks}", related=related)
+        fault = beyond_instances(role, int(index)) if role and index is not None else None
+        if fault is not None:
+            message, related = fault
+            yield Finding(mention.span, message, related=related)
 
 
 @rule(Severity.WARNING)

@@ -1,4 +1,4 @@
-"""Rules about the template variables of definitions, and about `<% this.… %>`: the extended protocol's templates.
+"""Rules about the template variables that definitions declare, and those who require them fill.
 
 A mistake in a marketplace's file is shown on the reference in the job that leads there, with its own place related.
 """
@@ -13,8 +13,7 @@ from pai_lsp.definition import Definition, Origin, TemplateVariable, key_name_sp
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import append_item, insert_entry, remove_entry, remove_item
 from pai_lsp.fixes import fix_of, near_name_fixes
-from pai_lsp.lookup import LookupState
-from pai_lsp.requirement_words import needs_values, no_parameter, requires_without_value, undeclared_variable
+from pai_lsp.requirement_words import needs_values, requires_without_value, undeclared_variable
 from pai_lsp.rules.skeletons import yaml_entry, yaml_flow
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.syntax import Mapping, Scalar, Sequence, walk
@@ -22,12 +21,11 @@ from pai_lsp.template import variables
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from pai_lsp.job import Job
     from pai_lsp.requirements import Link
     from pai_lsp.syntax import Node
-    from pai_lsp.template_uses import TemplateUse
 
 # Other template languages put dots and blanks between the same braces; a template variable is one word.
 _WORD = re.compile(r"[A-Za-z_][\w-]*")
@@ -277,141 +275,9 @@ def _undeclare(job: Job, definition: Definition, node: Node) -> tuple[Fix, ...]:
     return fix_of("Remove the declaration", edits)
 
 
-@rule(Severity.ERROR)
-def unresolved_this(job: Job) -> Iterator[Finding]:
-    """`<% this.name %>` finds no such parameter.
-
-    `this` is the prerequisite that the tag stands in. The name is looked up among its own keys (or its
-    `plugin_params`), then among those of the prerequisites that it requires.
-    Source: docs/protocol.md, "Expansion of a task role"; openpai, issue 5145.
-
-        prerequisites:
-          - name: nfs
-            type: script
-            mountPoint: /mnt/nfs
-          - name: mnist
-            type: data
-            plugin: com.microsoft.pai.runtimeplugin.cmd
-            require: [nfs]
-            callbacks:
-              - event: taskStarts
-                commands:
-                  - ls <% this.mountPath %>/mnist
-                  #            ^^^^^^^^^ error
-
-    Good:
-
-        prerequisites:
-          - name: nfs
-            type: script
-            mountPoint: /mnt/nfs
-          - name: mnist
-            type: data
-            plugin: com.microsoft.pai.runtimeplugin.cmd
-            require: [nfs]
-            callbacks:
-              - event: taskStarts
-                commands:
-                  - ls <% this.mountPoint %>/mnist
-    """
-    lost = lost_this(job)
-    for use in job.template_uses:
-        if id(use) not in lost or use.definition is None:
-            continue
-        number = _key_step(use)
-        if number is None:
-            # A `this` without anything behind it is reported as a root that nothing fills.
-            if use.tag.content.startswith("this."):
-                yield Finding(use.content_span, "expected 'this.NAME', with the name of a parameter")
-            continue
-        name, span = str(use.tag.steps[number].name), use.step_span(number)
-        below = [target for link in job.require_graph.links(use.definition) for target in link.targets]
-        near = list(dict.fromkeys(one for holder in (use.definition, *below) for one in _keys(holder)))
-        yield Finding(span, no_parameter(name, use.definition.name, near), near_name_fixes(span, name, near))
-
-
-def _keys(definition: Definition) -> Iterator[str]:
-    return (entry.name for entry in definition.parameters if entry.name not in {"callbacks", *_SIMPLE})
-
-
-_SIMPLE = ("preCommands", "postCommands")
-
-
-def _key_step(use: TemplateUse) -> int | None:
-    """Which step of the path is the parameter's name: `this.NAME` or `this.parameters.NAME`."""
-    steps = use.tag.steps
-    number = 2 if len(steps) > 2 and steps[1].name == "parameters" else 1
-    return number if len(steps) > number and isinstance(steps[number].name, str) else None
-
-
-def lost_this(job: Job) -> frozenset[int]:
-    """The `<% this.… %>` that find nothing for sure, by `id` of their `TemplateUse`."""
-    uses = [use for use in job.template_uses if use.definition is not None and use.tag.root == "this"]
-    if not uses:
-        return frozenset()
-    requirers, holders, unsure = _requirers(job), _holders(job), _unsure(job)
-    found: dict[str, set[int]] = {}
-    lost: set[int] = set()
-    may_hold = _with_requirers(unsure, requirers)
-    for use in uses:
-        number = _key_step(use)
-        if number is not None and use.definition is not None:
-            name = str(use.tag.steps[number].name)
-            if name not in found:
-                found[name] = _with_requirers(holders.get(name, ()), requirers)
-            if id(use.definition.node) in found[name] or id(use.definition.node) in may_hold:
-                continue
-        lost.add(id(use))
-    return frozenset(lost)
-
-
-def _requirers(job: Job) -> dict[int, list[int]]:
-    """Who requires a definition, both by `id` of their nodes."""
-    graph = job.require_graph
-    found: dict[int, list[int]] = {}
-    for definition in graph.definitions:
-        for link in graph.links(definition):
-            for target in link.targets:
-                found.setdefault(id(target.node), []).append(id(definition.node))
-    return found
-
-
-def _holders(job: Job) -> dict[str, list[int]]:
-    """By key, the definitions that have it, among their own keys or in their `plugin_params`."""
-    found: dict[str, list[int]] = {}
-    for definition in job.require_graph.definitions:
-        names = {entry.name for entry in (*definition.node.effective_entries(), *definition.parameters)}
-        for name in names:
-            found.setdefault(name, []).append(id(definition.node))
-    return found
-
-
-def _unsure(job: Job) -> list[int]:
-    """The definitions that require something of which nothing is known."""
-    graph = job.require_graph
-    return [
-        id(definition.node)
-        for definition in graph.definitions
-        if any(link.answer.state is LookupState.UNKNOWN for link in graph.links(definition))
-    ]
-
-
-def _with_requirers(definitions: Iterable[int], requirers: dict[int, list[int]]) -> set[int]:
-    """Some definitions with all that require one of them, however indirectly."""
-    waiting = list(definitions)
-    found = set(waiting)
-    while waiting:
-        for requirer in requirers.get(waiting.pop(), ()):
-            if requirer not in found:
-                found.add(requirer)
-                waiting.append(requirer)
-    return found
-
-
 RULES = (
     unfilled_template_variable,
     template_variable_not_wanted,
     undeclared_template_variable,
     unused_template_variable,
-    unresolved_this,
 )
