@@ -10,6 +10,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from pai_lsp.catalog.items import read_items
+from pai_lsp.catalog.server_source import server_key
+from pai_lsp.catalog.store import Store, Stored, user_cache_folder
+from pai_lsp.marketplace_settings import ServerSource
+
 DEFINITIONS = 10_000
 ROUNDS = 100
 
@@ -142,11 +147,6 @@ def _one_file(folder: Path) -> str:
 
 def _server(folder: Path) -> str:
     """A server that was asked once; its answer is in the cache, as it is whenever an editor starts."""
-    from pai_lsp.catalog.items import read_items  # noqa: PLC0415 - measured by nobody
-    from pai_lsp.catalog.server_source import server_key  # noqa: PLC0415 - as above
-    from pai_lsp.catalog.store import Store, Stored, user_cache_folder  # noqa: PLC0415 - as above
-    from pai_lsp.marketplace_settings import ServerSource  # noqa: PLC0415 - as above
-
     url = "https://pai.example.com/marketplace/api"
     items = [_item(number) for number in range(DEFINITIONS)]
     texts, skipped = read_items(json.dumps(items).encode(), url)

@@ -57,7 +57,8 @@ class Client:
                 return
             self.messages.put(json.loads(stream.read(length)))
 
-    def _write(self, *messages: dict[str, Any]) -> None:
+    def write(self, *messages: dict[str, Any]) -> None:
+        """Send messages as they are, in one write."""
         stream = self.process.stdin
         assert stream is not None
         for message in messages:
@@ -67,12 +68,12 @@ class Client:
 
     def notify(self, method: str, params: Any) -> None:
         """Send what needs no answer."""
-        self._write({"method": method, "params": params})
+        self.write({"method": method, "params": params})
 
     def request(self, method: str, params: Any, before: Sequence[dict[str, Any]] = ()) -> Any:
         """Send a request, behind other messages in the same write, and wait for its answer."""
         number = next(self.numbers)
-        self._write(*before, {"id": number, "method": method, "params": params})
+        self.write(*before, {"id": number, "method": method, "params": params})
         answer = self.wait(lambda message: message.get("id") == number and "method" not in message)
         return answer.get("result")
 
@@ -84,7 +85,7 @@ class Client:
             if "id" in message and "method" in message:
                 items = message["params"]["items"] if message["method"] == "workspace/configuration" else None
                 result = [SETTINGS.get(item.get("section")) for item in items] if items else None
-                self._write({"id": message["id"], "result": result})
+                self.write({"id": message["id"], "result": result})
             if wanted(message):
                 return message
 
@@ -201,7 +202,7 @@ def _measure_document(client: Client, text: str) -> list[str]:
         wrong = number % 2 == 0
         message = change("    dockerImagee: image" if wrong else "    dockerImage: image")
         start = time.perf_counter()
-        client._write(message)  # noqa: SLF001
+        client.write(message)
         client.wait(lambda answer, wrong=wrong: on_edited_line(answer, wrong=wrong))
         edits.append(time.perf_counter() - start)
 

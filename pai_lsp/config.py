@@ -65,8 +65,10 @@ def find_configuration(folder: str) -> str | None:
 
 def load_configuration(path: str, codes: Collection[str]) -> Configuration:
     """Read a configuration file; `codes` are those of the rules that there are. Never raises."""
-    # Most runs find no configuration and need not know how to read one.
-    from pai_lsp.config_reader import parse_configuration, unreadable_configuration  # noqa: PLC0415
+    from pai_lsp.config_reader import (  # noqa: PLC0415 - most runs find no configuration
+        parse_configuration,
+        unreadable_configuration,
+    )
 
     folder = str(Path(path).absolute().parent)
     data = read_bytes(path)

@@ -108,7 +108,7 @@ def structure_errors(value: Any, kind: Kind = "job") -> tuple[StructureError, ..
 @cache
 def _validator(kind: Kind) -> Validator:
     # Importing jsonschema takes longer than checking a file, so only a file with mistakes pays for it.
-    from jsonschema import Draft202012Validator, validators  # noqa: PLC0415
+    from jsonschema import Draft202012Validator, validators  # noqa: PLC0415 - as the comment says
 
     def is_integer(_checker: object, instance: object) -> bool:
         return is_whole(instance) if isinstance(instance, float) else type(instance) is int

@@ -18,7 +18,7 @@ import fastjsonschema
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from pai_lsp.shipped_schemas import read_schema, structural  # noqa: E402 -- found only from here on
+from pai_lsp.shipped_schemas import read_schema, structural  # noqa: E402 - found only from here on
 
 TARGET = ROOT / "pai_lsp" / "_job_validator.py"
 

@@ -148,7 +148,7 @@ def test_only_the_user_can_read_what_is_kept(server: Marketplace) -> None:
 def test_the_token_is_sent_and_told_nowhere(server: Marketplace) -> None:
     server.reaction = items(item(1, "mnist"), token=TOKEN)
     command = (sys.executable, "-c", f"print('{TOKEN}')")
-    for source in (setup(server, token_env="PAI_TOKEN"), setup(server, token_command=command)):  # noqa: S106
+    for source in (setup(server, token_env="PAI_TOKEN"), setup(server, token_command=command)):  # noqa: S106 - a variable
         assert refreshed(source, Limits()).find(MNIST).state is LookupState.FOUND
     server.reaction = says(401, f"the token {TOKEN} is bad".encode())
     failed = refreshed(setup(server, token_env="PAI_TOKEN"))  # noqa: S106 - the name of a variable

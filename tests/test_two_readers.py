@@ -142,11 +142,21 @@ def test_a_line_end_is_reported_where_the_runtime_fails(before: str, character: 
         ("'secrets':\n  b: 1\nc: 1", ""),
         (" secrets:\n  b: 1\nc: 1", ""),
         ("a: secrets:", ""),
+        ("\ufeffsecrets:\n  b: 1\nc: 1\n", "secrets:\n  b: 1\n"),
+        ("a: 1\n\ufeffsecrets:\n  b: 1\nc: 1\n", ""),
     ],
 )
 def test_what_the_rest_server_hides(text: str, masked: str) -> None:
     span = masked_span(text)
     assert text[span.start : span.end] == masked
+
+
+def test_secrets_behind_a_byte_order_mark_are_hidden() -> None:
+    text = "\ufeffsecrets:\n  token: not-a-real-one\nname: train\n"
+    assert "secrets-not-masked" not in [d.code for d in Document(text).diagnostics]
+    quoted = Document(text.replace("secrets:", '"secrets":'))
+    (finding,) = (d for d in quoted.diagnostics if d.code == "secrets-not-masked")
+    assert apply_edits(quoted.text, finding.fixes[0].edits) == text
 
 
 def test_tabs_are_mended_without_a_change_of_meaning() -> None:

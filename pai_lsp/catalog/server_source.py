@@ -64,10 +64,9 @@ def refresh_server(
         limits: the limits of the request.
         pause: called between items, for a caller that wants others to have their turn.
     """
-    # Asking takes a library that nobody else needs.
-    from pai_lsp.catalog.fetching import Failure, fetch  # noqa: PLC0415
-    from pai_lsp.catalog.items import NoItemsError, read_items  # noqa: PLC0415
-    from pai_lsp.catalog.token import NoTokenError, access_token  # noqa: PLC0415
+    from pai_lsp.catalog.fetching import Failure, fetch  # noqa: PLC0415 - loads asyncio and ssl; most runs ask nobody
+    from pai_lsp.catalog.items import NoItemsError, read_items  # noqa: PLC0415 - only what a server answers needs it
+    from pai_lsp.catalog.token import NoTokenError, access_token  # noqa: PLC0415 - as above
 
     key, base = server_key(source), source.url.rstrip("/")
     stored = store.load(key)

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from pai_lsp.catalog.catalog import Catalog
 from pai_lsp.catalog.directory_source import read_directory, with_open_texts
 from pai_lsp.catalog.lock import Lock, read_lock
-from pai_lsp.catalog.server_source import load_server, server_asked
+from pai_lsp.catalog.server_source import load_server, refresh_server, server_asked
 from pai_lsp.catalog.shelf import Shelf, SourceState
 from pai_lsp.catalog.store import Store, user_cache_folder
-from pai_lsp.catalog.web_source import load_pages, pages_asked
+from pai_lsp.catalog.web_source import load_pages, pages_asked, refresh_pages
 from pai_lsp.files import YAML_ENDINGS, UnreadableFile, decoded, read_bytes
 from pai_lsp.frozen import dataclass, field, replace
 from pai_lsp.marketplace_settings import DirectorySource
@@ -119,8 +119,6 @@ def refreshed_catalog(
     setup = catalog.setup
     if not surroundings.is_trusted:
         return catalog
-    from pai_lsp.catalog.server_source import refresh_server  # noqa: PLC0415 - rarely needed
-    from pai_lsp.catalog.web_source import refresh_pages  # noqa: PLC0415 - as above
 
     folders = {shelf.label: shelf for shelf in catalog.shelves}
     shelves: list[Shelf] = []

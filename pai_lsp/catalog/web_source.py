@@ -70,8 +70,7 @@ def _asked(
     address: str, texts: dict[str, DefinitionText], stamps: dict[str, str], last: str, limits: Limits | None
 ) -> WebPage:
     """What an address says now; `texts` and `stamps` get what is to be kept of it."""
-    # Asking takes a library that nobody else needs.
-    from pai_lsp.catalog.fetching import Failure, Limits, fetch  # noqa: PLC0415
+    from pai_lsp.catalog.fetching import Failure, Limits, fetch  # noqa: PLC0415 - loads asyncio and ssl, to ask only
 
     key, path = page_key(address), page_path(address)
     before = texts.get(key)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TextIO
 from pai_lsp.cli import FINDINGS, OWN_FAILURE, WRONG_USAGE
 from pai_lsp.commands.check_one import Options, Outcome, check_configuration, check_one
 from pai_lsp.commands.known_rules import BY_CODE, KNOWN_RULES, UnknownCodeError, codes_in
+from pai_lsp.commands.progress import with_progress
 from pai_lsp.commands.targets import STANDARD_INPUT, Configurations, missing, targets
 from pai_lsp.diagnostic import Severity
 from pai_lsp.report import FORMATS, render
@@ -143,8 +144,6 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 def _outcomes(found: Sequence[Target], options: Options, arguments: argparse.Namespace) -> list[Outcome]:
     """What became of each file, in the order of `found`."""
-    from pai_lsp.commands.progress import with_progress  # noqa: PLC0415
-
     is_shown = not arguments.no_progress and sys.stderr.isatty()
     outcomes = dict(with_progress(_numbered(found, options, arguments.jobs), len(found), shown=is_shown))
     return [outcomes[number] for number in range(len(found))]

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.masking import masked_span
+from pai_lsp.masking import is_line_start, masked_span
 from pai_lsp.syntax import Mapping, ProblemKind, Scalar, Sequence, Style, parse
 from pai_lsp.text import Span, TextEdit
 
@@ -78,7 +78,7 @@ def _plain_key_fix(job: Job, entry: Entry) -> tuple[Fix, ...]:
     start = entry.key.span.start
     is_own = job.root is not None and job.root.own(entry.name) is entry
     colon = _COLON.match(job.text, entry.key.span.end)
-    if not is_own or colon is None or job.text[start - 1 : start] not in {"", "\n"}:
+    if not is_own or colon is None or not is_line_start(job.text, start):
         return ()
     if job.text[start : colon.end()] == _KEY:
         return ()  # another 'secrets:' above is taken for it

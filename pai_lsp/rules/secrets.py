@@ -9,6 +9,7 @@ from pai_lsp.definition import key_name_span, name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import line_end, remove_entry
 from pai_lsp.fixes import change_fix, fix_of
+from pai_lsp.masking import is_line_start
 from pai_lsp.rules.clear_secrets import clear_secrets
 from pai_lsp.rules.inserted_values import unused_entries, used_names
 from pai_lsp.rules.template_fixes import written_key
@@ -196,7 +197,7 @@ def masked_secrets(job: Job) -> Iterator[Finding]:
 def _refill_fixes(job: Job, value: Scalar) -> tuple[Fix, ...]:
     names = sorted(name for name in used_names(job, "$secrets") or () if "." not in name)
     root = job.root
-    if root is None or root.is_flow or job.text[root.span.start - 1 : root.span.start] not in {"", "\n"}:
+    if root is None or root.is_flow or not is_line_start(job.text, root.span.start):
         return ()
     if names:
         colon = job.text.rindex(":", 0, value.span.start) + 1

@@ -20,6 +20,7 @@ from pai_lsp.ide.refactorings.refactoring import (
     together,
 )
 from pai_lsp.ide.refactorings.same_run import refuse_new_findings
+from pai_lsp.masking import is_line_start
 from pai_lsp.rules.clear_secrets import moved_to_secrets
 from pai_lsp.scalar import server_text
 from pai_lsp.spelling import free_name
@@ -96,7 +97,8 @@ def _moved_parameter(job: Job, value: Scalar, fix: Fix) -> tuple[TextEdit, ...]:
 
 
 def _refuse_readable(job: Job) -> None:
-    if job.root is not None and (job.root.is_flow or job.root.entries[0].key.span.start != _line_start(job)):
+    first = job.root.entries[0].key.span.start if job.root and job.root.entries else 0
+    if job.root is not None and (job.root.is_flow or not is_line_start(job.text, first)):
         raise CanNotRefactorError("the rest-server hides secrets only where 'secrets:' stands at the start of a line")
 
 
@@ -113,8 +115,3 @@ def _moved(job: Job, piece: Piece, name: str) -> tuple[TextEdit, ...]:
         TextEdit(piece.span, f"<% $secrets.{name} %>"),
     )
     return together(job.syntax, edits)
-
-
-def _line_start(job: Job) -> int:
-    first = job.root.entries[0].key.span.start if job.root and job.root.entries else 0
-    return job.text.rfind("\n", 0, first) + 1 + job.text.startswith("\ufeff", job.text.rfind("\n", 0, first) + 1)
