@@ -18,11 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 OPENING, CLOSING = "<%", "%>"
+# What `\s` and `trim()` take for white space in JavaScript; Python's differ in both directions.
+SPACES = (
+    "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
 
 # What may stand in front of the first dot; `this` belongs to the extended protocol.
 ROOTS = ("$parameters", "$secrets", "$data", "$script", "$output")
 
-_KIND = re.compile(r"[#^/>{&=!]")
+_SPACE, _SPACES = re.compile(f"[{SPACES}]*"), re.compile(f"[{SPACES}]+")
 _SERVER_INDEX = re.compile(r"\[([0-9]+)\]")
 _SERVER_CUT = re.compile(r"\.|\[([0-9]+)\]")
 _PLAIN_INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
@@ -49,6 +54,9 @@ class TagKind(Enum):
     UNESCAPED = "&"
     DELIMITERS = "="
     COMMENT = "!"
+
+
+_KINDS = {kind.value: kind for kind in TagKind if kind.value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,24 +159,25 @@ class TemplateFault:
 
 
 def tags(text: str) -> tuple[tuple[Tag, ...], TemplateFault | None]:
-    """All tags of a text as mustache reads it, and the fault that stops it, if any."""
+    """All tags of a text, exactly as mustache reads it, and the fault that stops it, if any."""
     found: list[Tag] = []
     sections: list[Tag] = []
     opening, closing = OPENING, CLOSING
     at = 0
     while (start := text.find(opening, at)) >= 0:
         at = _behind_space(text, start + len(opening))
-        kind = TagKind(text[at]) if _KIND.match(text, at) else TagKind.NAME
-        at = _behind_space(text, at + len(kind.value))
+        kind = _KINDS.get(text[at : at + 1], TagKind.NAME)
+        if kind is not TagKind.NAME:
+            at = _behind_space(text, at + 1)
         content_end, end = _tag_end(text, at, kind, closing)
         if end < 0:
             return tuple(found), _unclosed(kind, opening, closing, Span(start, at))
-        content_end = at + len(text[at:content_end].rstrip())
+        content_end = at + len(text[at:content_end].rstrip(SPACES))
         span = Span(start, end + len(closing))
         tag = Tag(kind, text[at:content_end], span, Span(at, max(at, content_end)), in_section=bool(sections))
         at = span.end
         if kind is TagKind.DELIMITERS:
-            words = tag.content.split()
+            words = _SPACES.split(tag.content)
             if len(words) < 2:
                 return tuple(found), _unclosed(kind, opening, closing, Span(start, tag.content_span.start))
             opening, closing = words[:2]
@@ -236,9 +245,8 @@ def tags_without_dollar(text: str) -> tuple[Tag, ...]:
 
 
 def _behind_space(text: str, at: int) -> int:
-    while at < len(text) and text[at].isspace():
-        at += 1
-    return at
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import pytest
 from pai_lsp.expand.as_is import RoleRun, released_run
 from pai_lsp.expand.javascript import trim
 from pai_lsp.expand.runtime_reading import RuntimeStopError, masked_text
+from pai_lsp.expand.runtime_references import references
 from pai_lsp.expand.secret_rendering import after_runtime
 from pai_lsp.expand.server_rendering import rendered
 from pai_lsp.job import Job
@@ -51,6 +52,9 @@ VALUES = {
         ("echo 1\n  <%! note %> x\necho 2", "echo 1\n   x\necho 2"),
         ("<%={{ }}=%>{{ $parameters.rate }} <% $parameters.rate %>", "0.1 <% $parameters.rate %>"),
         ("  \ufeff echo %> \u3000\n", "echo %>"),
+        ("<%\ufeff$parameters.rate\u3000%><%\x85$parameters.rate%>", "0.1<% \x85$parameters.rate %>"),
+        ("<%=\n[[\n]]\n=%>[[ $parameters.rate ]]", "0.1"),
+        ("<%{ a %> b }%>c<%& a\n%>", "c"),
         ("constructor\necho", "constructor\necho"),
     ],
 )  # fmt: skip
@@ -65,7 +69,8 @@ def test_the_rest_server_renders_as_mustache_does(template: str, command: str) -
         ("x <%# open %> y", "<%# open %>"),
         ("x <%/ open %> y", "<%/ open %>"),
         ("x <%# a %><%/ b %> y", "<%# a %>"),
-        ("x <%=one=%> y", "<%=one=%>"),
+        ("x <%=one=%> y", "<%="),
+        ("x <%{ $parameters.rate } %> y", "<%{ "),
         ("x <% $parameters.epochs.toFixed %> y", "<% $parameters.epochs.toFixed %>"),
         ("toString", "toString"),
     ],
@@ -74,6 +79,13 @@ def test_a_template_that_the_rest_server_dies_of_is_shown(template: str, place: 
     fault = rendered(template, VALUES)
     assert isinstance(fault, TemplateFault)
     assert template[fault.span.start : fault.span.end] == place
+
+
+@pytest.mark.parametrize("text", ["<% $a" + " " * 200_000 + "b %>", "<% $" * 100_000, "<%" + "\n" * 200_000 + "$a"])
+def test_a_text_made_to_be_slow_is_not(text: str) -> None:
+    assert isinstance(rendered(text, {}), (str, TemplateFault))
+    assert isinstance(after_runtime(text, SECRETS, shows_secrets=True), str)
+    assert len(list(references(text))) == text.count("%>")
 
 
 def test_trimming_is_javascripts() -> None:

@@ -220,7 +220,7 @@ INLINE = "Inline 'first' into the commands of 'worker'"
     ("event", "listed", "behind", "expected"),
     [
         ("taskStarts", "[$0first, second]", "", "'second' runs between 'first' and the commands; inline it first"),
-        ("taskStarts", "[$0first, none]", "", "no prerequisite is found under 'none'"),
+        ("taskStarts", "[$0first, none]", "", "no prerequisite is named 'none'"),
         (
             "taskStarts",
             "[$0first]",
@@ -279,7 +279,7 @@ def test_a_copy_that_would_run_twice_is_not_made() -> None:
 
 def test_a_job_that_can_not_be_expanded_says_why() -> None:
     text = job("ls", role='    prerequisites: ["$0marketplace://name/needs_unknown"]\n')
-    expected = "no prerequisite is found under 'marketplace://name/nowhere'"
+    expected = "'marketplace://name/needs_unknown' needs 'marketplace://name/nowhere', which is not there"
     assert reason(text, "Import 'needs_unknown' and what it requires into the job") == expected
     assert reason(text.replace("$0", "").replace("name:", "$0name:", 1), "Expand the job for submission").startswith(
         "no prerequisite is found under"

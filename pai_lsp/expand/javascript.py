@@ -12,13 +12,7 @@ from typing import Any
 
 from pai_lsp.frozen import dataclass
 from pai_lsp.scalar import Date, server_text
-from pai_lsp.template import MISSING
-
-# What `\s` and `trim()` take for white space; Python's differ in both directions.
-SPACES = (
-    "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000\ufeff"
-)
+from pai_lsp.template import MISSING, SPACES
 
 _OBJECT_TEXT = "[object Object]"
 _INDEX = re.compile(r"0|[1-9][0-9]*")

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.expand.runtime_reading import RuntimeStopError
 from pai_lsp.frozen import dataclass
+from pai_lsp.template import CLOSING
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pai_lsp.expand.runtime_reading import RuntimeRole
 
-_REFERENCE = re.compile(r"<%(\s*)\$([\s\S]*?)(\s*)%>")
-_OPENING = re.compile(r"<%(\s*)\$")
-_CLOSING = re.compile(r"(\s*)%>")
+_OPENING = re.compile(r"<%\s*\$")
 _SERVER_INDEX = re.compile(r"\[\s*([0-9]+)\s*\]")
 _INDEXES = re.compile(r"([\s\S]*?)\[(\s*)([0-9]+)(\s*)\]")
 
@@ -31,17 +32,19 @@ def with_references_filled(text: str, role: RuntimeRole, *, shows_secrets: bool)
     Raises:
         RuntimeStopError: where a reference finds nothing, or something that is no text.
     """
-
-    def replaced(match: re.Match[str]) -> str:
-        path = _CLOSING.sub("", _OPENING.sub("", match[0]))
-        value = _found(path, role)
-        if value is None:
-            return ""
-        if not isinstance(value, str):
-            raise RuntimeStopError(f"'${path}' is no text, and the runtime fills only text into plugin parameters")
-        return match[0] if path.split(".")[0] == "secrets" and not shows_secrets else value
-
-    return _REFERENCE.sub(replaced, text)
+    parts: list[str] = []
+    at = 0
+    for reference in references(text):
+        value = _found(reference.path, role)
+        if value is not None and not isinstance(value, str):
+            raise RuntimeStopError(
+                f"'${reference.path}' is no text, and the runtime fills only text into plugin parameters"
+            )
+        parts.append(text[at : reference.span.start])
+        at = reference.span.end
+        is_left = value is not None and reference.names_secret and not shows_secrets
+        parts.append(text[reference.span.start : at] if is_left else value or "")
+    return "".join([*parts, text[at:]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +65,18 @@ class RuntimeReference:
         return "$" + _SERVER_INDEX.sub(r".\1", self.path)
 
 
-def references(text: str) -> tuple[RuntimeReference, ...]:
-    """The references of a text that the runtime fills."""
-    return tuple(
-        RuntimeReference(Span(*match.span()), _CLOSING.sub("", _OPENING.sub("", match[0])))
-        for match in _REFERENCE.finditer(text)
-    )
+def references(text: str) -> Iterator[RuntimeReference]:
+    """The references of a text that the runtime fills: from a `<% $` to the next `%>`, whatever stands between."""
+    at = 0
+    while (opening := _OPENING.search(text, at)) and (end := text.find(CLOSING, opening.end())) >= 0:
+        at = end + len(CLOSING)
+        path = _OPENING.sub("", text[opening.start() : end]).rstrip()
+        yield RuntimeReference(Span(opening.start(), at), path)
 
 
 def names_secret(text: str) -> bool:
-    """Whether a reference to a secret may stand in the text."""
-    return "secrets" in text and _REFERENCE.search(text) is not None
+    """Whether a reference to a secret stands in the text."""
+    return "secrets" in text and any(reference.names_secret for reference in references(text))
 
 
 def _found(path: str, role: RuntimeRole) -> Any:
