@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# docs/editors.md in real editors: Neovim, an older and a newer one, Emacs, Vim, and Helix where this system has it.
+# docs/editors.md in real editors: Neovim, an older and a newer one, Emacs, Vim and Helix.
 #
 # The editors come from Debian's packages; the newer Neovim comes as a wheel, pinned in requirements/e2e.txt. Which of them
 # are run is said first, and of the others what is missing.
@@ -52,12 +52,7 @@ else
   without vim
 fi
 
-# Debian has Helix from version 13 on; before it, there is nothing to be installed and nothing to be missed.
-if command -v hx >/dev/null || { command -v apt-cache >/dev/null && apt-cache show hx >/dev/null 2>&1; }; then
-  if scripts/apt_packages.sh Helix hx=hx; then with helix "$(command -v hx)"; else without helix; fi
-else
-  echo "-- helix: not run, this system has no package 'hx'"
-fi
+if program=$(scripts/helix.sh "$PWD/.venvs/helix"); then with helix "$program"; else without helix; fi
 
 status=0
 E2E_EDITORS=$found timeout 250 .venv/bin/python -m pytest -q tests/e2e/editors/e2e_editors.py || status=$?

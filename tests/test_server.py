@@ -94,6 +94,18 @@ async def test_several_changes_at_once_publish_only_the_last_text() -> None:
         assert [one for one in client.received if one.get("method") == "textDocument/publishDiagnostics"] == []
 
 
+@pytest.mark.parametrize("order", [(2, 3, 4, 5), (3, 2, 5, 4), (3, 4, 5, 2), (2, 4, 5, 3)])
+async def test_changes_that_overtook_each_other_are_put_in_order(order: tuple[int, ...]) -> None:
+    typed = {2: (0, "_"), 3: (1, "w"), 4: (2, "r"), 5: (3, "o")}
+    async with connected() as client:
+        client.open(JOB)
+        for version in order:
+            after, text = typed[version]
+            client.change({"range": place((LINE, NAME[1] + after)), "text": text}, version=version)
+        (found,) = of("unknown-prerequisite", await client.published(version=5))
+        assert "'justecho_wro'" in found["message"]
+
+
 async def test_related_places_and_tags() -> None:
     async with connected() as client:
         client.open(JOB + "name: again # pai-lsp: ignore[unknown-prerequisite]\n")

@@ -17,11 +17,12 @@ from pygls.uris import from_fs_path
 from pai_lsp.config import FILE_NAME
 from pai_lsp.lookup import NoLookup
 from pai_lsp.lsp.client import Client
-from pai_lsp.lsp.convert import changed_text, path_of
+from pai_lsp.lsp.convert import path_of
 from pai_lsp.lsp.marketplace import Marketplaces
 from pai_lsp.lsp.open_document import OpenDocument
 from pai_lsp.lsp.publishing import Publisher
 from pai_lsp.lsp.scheduling import Lane
+from pai_lsp.lsp.versions import Versions
 from pai_lsp.lsp.workspace import JobFiles, Workspace
 from pai_lsp.lsp.workspace_settings import (
     WorkspaceSettings,
@@ -55,6 +56,7 @@ class Session:
         self.lane = Lane()
         self.settings = WorkspaceSettings()
         self.documents: Mapping[str, OpenDocument] = {}
+        self._versions: dict[str, Versions] = {}
         self.settings_known = asyncio.Event()
         self.marketplaces = Marketplaces(self)
         self._job_files = JobFiles()
@@ -103,6 +105,7 @@ class Session:
         """A document is open from now on."""
         self.settings.forget_files()
         self.marketplaces.look_again()
+        self._versions[item.uri] = Versions(item.version, item.text)
         self._put(self._document(item.uri, item.version, item.language_id, item.text))
 
     def change(
@@ -111,8 +114,9 @@ class Session:
         """An open document has a new version; changes of any other are passed over."""
         before = self.documents.get(identifier.uri)
         if before is not None:
-            text = changed_text(before.text, changes, self.client.unit)
-            self._put(self._document(before.uri, identifier.version, before.language, text))
+            versions = self._versions[before.uri].changed(identifier.version, changes, self.client.unit)
+            self._versions[before.uri] = versions
+            self._put(self._document(before.uri, versions.version, before.language, versions.text))
             if before.is_in_catalogue:
                 self.marketplaces.edited(before.path)
 
@@ -138,6 +142,7 @@ class Session:
     def close(self, uri: str) -> None:
         """A document is not open any more."""
         self.documents = {other: document for other, document in self.documents.items() if other != uri}
+        self._versions.pop(uri, None)
         self._publisher.clear(uri)
         self.marketplaces.edited(path_of(uri))
 

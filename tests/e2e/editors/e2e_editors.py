@@ -186,8 +186,12 @@ class Helix:
         self._command(f"open {path}")
 
     def go_to(self, text: str) -> None:
+        self._end_inserting()
         self.terminal.type("gg/" + re.escape(text))
-        self.terminal.keys("Enter", "M-;")
+        self.terminal.until_shown(f"search:{re.escape(text)}")
+        self.terminal.keys("Enter")
+        self.terminal.until_gone("search:")
+        self.terminal.keys("M-;")
 
     def show_finding(self) -> None:
         """The finding is shown without being asked for."""
@@ -200,22 +204,28 @@ class Helix:
     def complete(self, start: str) -> None:
         # What was searched for is selected, and reaches to the end of the line.
         self.terminal.type(f"c{start}")
-        self.terminal.keys("C-x", "C-n")
+        self.terminal.keys("C-x")
+        # Each offer is followed by what it is.
+        offer = re.compile(rf" {re.escape(start.split()[-1])}\w* reference ")
+        self.terminal.until(lambda: offer.search(self.terminal.screen) is not None, "the offers are listed")
+        self.terminal.keys("C-n", "Enter")
 
     def rename(self, name: str) -> None:
         self.terminal.type(" r")
         self.terminal.until_shown("rename-to:")
         self.terminal.keys("C-u")
         self.terminal.type(name)
+        self.terminal.until_shown(f"rename-to:{name}")
         self.terminal.keys("Enter")
 
     def count_findings(self) -> int:
-        self.terminal.keys("Escape")
+        self._end_inserting()
         self.terminal.type(" d")
         counted = re.compile(r" \d+/(\d+) ")
         self.terminal.until(lambda: counted.search(self.terminal.screen) is not None, "the findings are listed")
         told = counted.search(self.terminal.screen)
         self.terminal.keys("Escape")
+        self.terminal.until(lambda: counted.search(self.terminal.screen) is None, "the list is closed")
         assert told is not None
         return int(told[1])
 
@@ -223,9 +233,15 @@ class Helix:
         self._command("write")
 
     def _command(self, command: str) -> None:
-        self.terminal.keys("Escape")
+        self._end_inserting()
         self.terminal.type(f":{command}")
         self.terminal.keys("Enter")
+
+    def _end_inserting(self) -> None:
+        # What follows an Escape at once would be taken for a key that is pressed with Alt.
+        if " INS " in self.terminal.screen:
+            self.terminal.keys("Escape")
+            self.terminal.until_shown(" NOR ")
 
 
 def told_count(terminal: Terminal, asked: int) -> int:
@@ -298,7 +314,10 @@ def test_the_page_in_an_editor(editor: Editor, workspace: Path) -> None:
     def saved(text: str) -> None:
         def is_so() -> bool:
             editor.save()
-            return job.read_text(encoding="utf-8") == text
+            try:
+                return job.read_text(encoding="utf-8") == text
+            except FileNotFoundError:  # an editor puts the new file in the old one's place
+                return False
 
         terminal.until(is_so, f"{job.name} is what it should be")
 
