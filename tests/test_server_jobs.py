@@ -9,6 +9,8 @@ from server_client import URI, Client, connected, place
 
 from pai_lsp.diagnostic import Severity
 from pai_lsp.document import Document
+from pai_lsp.ide.completion import complete
+from pai_lsp.ide.hover import hover
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,6 +70,14 @@ async def test_a_preview_shows_what_a_role_runs() -> None:
         client.open(JOB)
         preview = await result(client, "preview", URI, "worker")
         assert preview == {"text": WORKER, "languageId": "shellscript"}
+
+
+async def test_nothing_that_an_editor_shows_of_a_place_tells_a_secret() -> None:
+    document = Document(JOB)
+    shown = [found.markdown for offset in range(len(JOB)) if (found := hover(document, offset)) is not None]
+    assert any("its value is not shown" in text for text in shown)
+    assert "scissors" not in "".join(shown)
+    assert "scissors" not in str(complete(document, JOB.index("$secrets.token") + len("$secrets.")))
 
 
 async def test_a_preview_without_a_role_shows_all() -> None:
