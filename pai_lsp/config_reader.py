@@ -13,6 +13,7 @@ from pai_lsp.config_marketplace import marketplace_in
 from pai_lsp.config_values import CODE, is_empty, listed, mapping, strings, unknown_keys, wrong
 from pai_lsp.diagnostic import Diagnostic, Related, Severity
 from pai_lsp.exclusion import exclusion_of
+from pai_lsp.platform import PLUGIN_PREFIX
 from pai_lsp.settings import Settings
 from pai_lsp.spelling import did_you_mean, nearest
 from pai_lsp.syntax import Mapping, Scalar, parse
@@ -29,8 +30,6 @@ OFF = "off"
 SEVERITIES: dict[str, Severity | None] = {**{severity.label: severity for severity in Severity}, OFF: None}
 _SEVERITY = listed(tuple(SEVERITIES), "or")
 
-_PLUGIN_PREFIX = "com.microsoft.pai.runtimeplugin."
-
 
 def parse_configuration(
     text: str, codes: Collection[str], *, path: str | None = None, folder: str = ""
@@ -46,7 +45,7 @@ def parse_configuration(
         root = Mapping(Span(0, 0), ())
     found += unknown_keys(root, KEYS, "a configuration")
     severities = dict(_severities(root.entry("rules"), codes, found))
-    plugins = frozenset(name.removeprefix(_PLUGIN_PREFIX) for name in strings(root.entry("plugins"), found))
+    plugins = frozenset(name.removeprefix(PLUGIN_PREFIX) for name in strings(root.entry("plugins"), found))
     return Configuration(
         path,
         folder,

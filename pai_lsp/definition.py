@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import Any
 
 from pai_lsp.frozen import dataclass
+from pai_lsp.platform import PLUGIN_PREFIX, RUNTIME_PLUGIN
 from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence, Style, plain_value
 from pai_lsp.text import Span
 
-PLUGIN_PREFIX = "com.microsoft.pai.runtimeplugin"
-CMD_PLUGIN = f"{PLUGIN_PREFIX}.cmd"
+CMD_PLUGIN = f"{PLUGIN_PREFIX}cmd"
 
 # Plugins of the extended protocol that mount a storage; expansion makes `extras.storages` of them.
 # Source: openpai, issues 5345 (`pvc_storage`: name, mountPath) and 5145 (`com.microsoft.pai.rest.storage`).
@@ -163,15 +163,15 @@ class Definition:
 
         Source: openpai-runtime, src/init.d/initializer.py: the text behind the prefix and one more character.
         """
-        if self.type == "dockerimage" or not self.plugin.startswith(PLUGIN_PREFIX):
+        if self.type == "dockerimage" or not self.plugin.startswith(RUNTIME_PLUGIN):
             return None
-        return self.plugin[len(PLUGIN_PREFIX) + 1 :]
+        return self.plugin[len(PLUGIN_PREFIX) :]
 
     @property
     def extended_plugin(self) -> str | None:
         """The plugin's short name in the extended protocol, where `cmd` may be left out; None without any."""
-        if self.plugin.startswith(PLUGIN_PREFIX + "."):
-            return self.plugin.removeprefix(PLUGIN_PREFIX + ".")
+        if self.plugin.startswith(PLUGIN_PREFIX):
+            return self.plugin.removeprefix(PLUGIN_PREFIX)
         if self.plugin:
             return self.plugin
         return "cmd" if self.callbacks_node is not None and self.type != "dockerimage" else None

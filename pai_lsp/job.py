@@ -11,10 +11,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.content import MappedText, joined, mapped, trimmed
-from pai_lsp.definition import PLUGIN_PREFIX, Definition, Origin, Reference, read_definitions
+from pai_lsp.definition import Definition, Origin, Reference, read_definitions
 from pai_lsp.frozen import dataclass
 from pai_lsp.job_parts import Deployment, PluginEntry, TaskRole
 from pai_lsp.lookup import Lookup, LookupAnswer, LookupState, NoLookup
+from pai_lsp.platform import RUNTIME_PLUGIN
 from pai_lsp.plugin_uses import PluginUse, plugin_uses
 from pai_lsp.prerequisite_uses import PrerequisiteUses, prerequisite_uses, roles_running
 from pai_lsp.requirements import RequireGraph, require_graph
@@ -133,8 +134,12 @@ class Job:
         return (one for one in self.prerequisites if one.type == "dockerimage" and one.name in chosen)
 
     def find_typed(self, kind: str, name: str) -> Definition | None:
-        """The prerequisite of that type and name."""
-        return next((d for d in self.prerequisites if d.type == kind and d.name == name), None)
+        """The prerequisite of that type and name; the first of several, with which the rest-server refuses the job."""
+        return self._typed.get((kind, name))
+
+    @cached_property
+    def _typed(self) -> dict[tuple[str, str], Definition]:
+        return {(definition.type, definition.name): definition for definition in reversed(self.prerequisites)}
 
     def resolve(self, name: str) -> LookupAnswer:
         """What a prerequisite reference means: a definition of this file, or what the catalogue says."""
@@ -249,7 +254,7 @@ class Job:
     @cached_property
     def plugins(self) -> tuple[PluginEntry, ...]:
         """The runtime plugins under `extras`."""
-        entry = self.extras_entry(PLUGIN_PREFIX)
+        entry = self.extras_entry(RUNTIME_PLUGIN)
         items = entry.value.items if entry and isinstance(entry.value, Sequence) else ()
         return tuple(PluginEntry(item) for item in items if isinstance(item, Mapping))
 

@@ -18,9 +18,10 @@ from pai_lsp.text import Span
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# A job names a plugin in a prerequisite by this prefix and the plugin's own name
+# The key of `extras` that holds plugins; a prerequisite names one by this, a dot and the plugin's own name
 # (openpai-runtime, src/init.d/initializer.py).
-PLUGIN_PREFIX = "com.microsoft.pai.runtimeplugin."
+RUNTIME_PLUGIN = "com.microsoft.pai.runtimeplugin"
+PLUGIN_PREFIX = f"{RUNTIME_PLUGIN}."
 
 _NOT_IN_CONVERTED_NAME = re.compile("[^a-z0-9]")
 

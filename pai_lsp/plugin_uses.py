@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import PLUGIN_PREFIX, Definition, name_span
+from pai_lsp.definition import Definition, name_span
 from pai_lsp.frozen import dataclass
-from pai_lsp.platform import Plugin, converted_role_name, plugins
+from pai_lsp.platform import PLUGIN_PREFIX, Plugin, converted_role_name, plugins
 from pai_lsp.syntax import Mapping, Scalar
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def plugin_uses(job: Job) -> tuple[PluginUse, ...]:
         if plugin and definition.type != "dockerimage":
             found.append(PluginUse(plugin, definition))
     for entry in job.plugins:
-        plugin = known.get(entry.plugin.removeprefix(PLUGIN_PREFIX + "."))
+        plugin = known.get(entry.plugin.removeprefix(PLUGIN_PREFIX))
         if plugin:
             found.append(PluginUse(plugin, entry))
     return tuple(found)

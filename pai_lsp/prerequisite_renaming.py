@@ -27,7 +27,7 @@ def rename_prerequisite(job: Job, definition: Definition, new_name: str) -> tupl
 
 def _references(job: Job, definition: Definition) -> Iterator[Reference]:
     name, kind = definition.name, definition.type
-    if job.prerequisite_uses.typed(kind, name) is definition:
+    if job.find_typed(kind, name) is definition:
         for role in job.task_roles:
             for field, reference in role.typed_references.items():
                 if reference.name == name and TYPED_FIELDS[field] == kind:

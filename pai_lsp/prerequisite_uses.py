@@ -32,7 +32,6 @@ class PrerequisiteUses:
 
     _listings: Mapping[int, tuple[Listing, ...]]
     _used: frozenset[int]
-    _typed: Mapping[tuple[str, str], Definition]
 
     def listings(self, definition: Definition) -> tuple[Listing, ...]:
         """Where task roles list a definition by its name; of several with one name, the last is meant."""
@@ -42,16 +41,9 @@ class PrerequisiteUses:
         """Whether a task role lists or names it, or a used one requires it."""
         return id(definition.node) in self._used
 
-    def typed(self, kind: str, name: str) -> Definition | None:
-        """The job's prerequisite of that type and name."""
-        return self._typed.get((kind, name))
-
 
 def prerequisite_uses(job: Job) -> PrerequisiteUses:
     """Gather the uses once for a job."""
-    typed: dict[tuple[str, str], Definition] = {}
-    for definition in job.prerequisites:
-        typed.setdefault((definition.type, definition.name), definition)
     listings: dict[int, list[Listing]] = {}
     reached: list[Definition] = []
     for role in job.task_roles:
@@ -77,7 +69,7 @@ def prerequisite_uses(job: Job) -> PrerequisiteUses:
         # A name that several share, or of a wrong type, is another rule's matter; here all of them count.
         if definition.name in named
     }
-    return PrerequisiteUses({key: tuple(found) for key, found in listings.items()}, frozenset(used), typed)
+    return PrerequisiteUses({key: tuple(found) for key, found in listings.items()}, frozenset(used))
 
 
 def roles_running(job: Job) -> dict[int, tuple[TaskRole, ...]]:

@@ -81,9 +81,7 @@ def _integer(text: str) -> int:
     text = text.replace("_", "")
     sign = -1 if text[0] == "-" else 1
     digits = text.lstrip("+-")
-    if digits.startswith("0b"):
-        return sign * int(digits, 0)
-    if digits.startswith("0x"):
+    if digits.startswith(("0b", "0x")):
         return sign * int(digits, 0)
     if ":" in digits:
         return sign * int(_sixties(digits))
@@ -138,7 +136,7 @@ def server_text(value: Any) -> str:
     """How JavaScript writes a value into a string: what a `<% %>` in a command becomes.
 
     `value` is made of what `server_value` gives, lists and dicts. Source: ECMAScript, Number::toString,
-    Array.prototype.join; templates.md lists the rendered results.
+    Array.prototype.join.
     """
     if value is None:
         return "null"

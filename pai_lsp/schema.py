@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pai_lsp._job_validator import PARTS, is_valid, is_whole
 from pai_lsp.frozen import dataclass
-from pai_lsp.platform import PLUGIN_PREFIX
+from pai_lsp.platform import RUNTIME_PLUGIN
 from pai_lsp.shipped_schemas import Kind, Schema, published_schema, read_schema, structural
 from pai_lsp.structure import StructureError, explained
 
@@ -152,7 +152,7 @@ def _homes(kind: Kind) -> Mapping[str, str]:
 
 def _context(path: Path, prerequisite_type: str | None, plugin: str | None) -> Context:
     # A prerequisite without a plugin means `cmd` in the extended protocol; an entry of extras must name its own.
-    if plugin is None and path[:2] != ("extras", PLUGIN_PREFIX.rstrip(".")):
+    if plugin is None and path[:2] != ("extras", RUNTIME_PLUGIN):
         plugin = "cmd"
     return {"type": prerequisite_type, "plugin": plugin}
 

@@ -154,7 +154,7 @@ class _Finder:
         if role.node is None or role.node.entry(field) is None:
             return self._kept((tag.content, in_plugin, 2), lambda: Found(Outcome.NO_FIELD, 0))
         reference = role.typed_references.get(field)
-        definition = self._job.prerequisite_uses.typed(field, reference.name) if reference else None
+        definition = self._job.find_typed(field, reference.name) if reference else None
         if definition is None:
             return None
         key = (tag.content, in_plugin, id(definition.node))

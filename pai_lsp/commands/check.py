@@ -155,7 +155,7 @@ def _numbered(found: Sequence[Target], options: Options, jobs: int | None) -> It
     if processes < 2:
         yield from ((number, work(target)) for number, target in enumerate(found))
         return
-    from pai_lsp.processes import Lost, mapped  # noqa: PLC0415 - few files need one process
+    from pai_lsp.processes import Lost, mapped  # noqa: PLC0415 - most runs have too few files to need them
 
     for number, outcome in mapped(work, found, processes):
         if isinstance(outcome, Lost):

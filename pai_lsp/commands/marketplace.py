@@ -14,6 +14,7 @@ from pai_lsp.catalog.sources import Surroundings, load_catalog
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.commands.known_rules import BY_CODE
 from pai_lsp.commands.targets import Configurations
+from pai_lsp.edits import column
 from pai_lsp.lookup import LookupState
 from pai_lsp.report.terminal import visible
 from pai_lsp.syntax import plain_value
@@ -228,9 +229,9 @@ def _written(catalog: Catalog, answer: LookupAnswer, definition: Definition) -> 
     span = definition.node.span
     if text is None or span.end > len(text):
         return json.dumps(plain_value(definition.node), indent=2, ensure_ascii=False, default=str)
-    column = span.start - (text.rfind("\n", 0, span.start) + 1)
+    margin = column(text, span.start)
     lines = text[span.start : span.end].rstrip().splitlines()
-    return "\n".join([*lines[:1], *(line[column:] if not line[:column].strip() else line for line in lines[1:])])
+    return "\n".join([*lines[:1], *(line[margin:] if not line[:margin].strip() else line for line in lines[1:])])
 
 
 def _print_json(content: dict[str, Any]) -> None:

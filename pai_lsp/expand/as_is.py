@@ -11,7 +11,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.definition import PLUGIN_PREFIX
 from pai_lsp.expand.cmd_plugin import cmd_scripts
 from pai_lsp.expand.javascript import member, trim
 from pai_lsp.expand.runtime_reading import RuntimeJob, RuntimeRole, RuntimeStopError, runtime_job, runtime_role
@@ -19,7 +18,7 @@ from pai_lsp.expand.runtime_references import names_secret, with_references_fill
 from pai_lsp.expand.secret_rendering import after_runtime
 from pai_lsp.expand.server_rendering import rendered
 from pai_lsp.frozen import dataclass
-from pai_lsp.platform import plugins
+from pai_lsp.platform import PLUGIN_PREFIX, RUNTIME_PLUGIN, plugins
 from pai_lsp.plugin_parameters import NOT_PARAMETERS, runtime_round_trip
 from pai_lsp.syntax import plain_value
 from pai_lsp.template import MISSING, OPENING, TemplateFault
@@ -159,17 +158,17 @@ def _prerequisites(role: RuntimeRole) -> Iterator[_Plugin]:
     by_name = {definition["name"]: definition for definition in job["prerequisites"]}
     for number, name in enumerate(role.values["prerequisites"]):
         definition = by_name[name]
-        if "plugin" in definition and definition["plugin"].startswith(PLUGIN_PREFIX):
+        if "plugin" in definition and definition["plugin"].startswith(RUNTIME_PLUGIN):
             parameters = {key: value for key, value in definition.items() if key not in NOT_PARAMETERS}
-            plugin = definition["plugin"][len(PLUGIN_PREFIX) + 1 :]
+            plugin = definition["plugin"][len(PLUGIN_PREFIX) :]
             yield _Plugin(plugin, definition.get("failurePolicy", "fail"), parameters, number, is_prerequisite=True)
 
 
 def _extras(role: RuntimeRole) -> Iterator[_Plugin]:
     job = role.job.values
-    if "extras" not in job or PLUGIN_PREFIX not in job["extras"]:
+    if "extras" not in job or RUNTIME_PLUGIN not in job["extras"]:
         return
-    for number, entry in enumerate(job["extras"][PLUGIN_PREFIX]):
+    for number, entry in enumerate(job["extras"][RUNTIME_PLUGIN]):
         if "taskroles" in entry and role.name not in entry["taskroles"]:
             continue
         # An absent value is written as nothing, null as the word that Python has for it.

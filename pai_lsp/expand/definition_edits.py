@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.definition import LEGACY_TYPES, PLUGIN_PREFIX, STORAGE_PLUGINS
-from pai_lsp.edits import insert_entry
+from pai_lsp.definition import LEGACY_TYPES, STORAGE_PLUGINS
+from pai_lsp.edits import column, insert_entry
 from pai_lsp.expand.filling import is_filled, step_value
 from pai_lsp.expand.quoting import surviving
 from pai_lsp.expand.released_form import CALLBACK_MOMENTS, EXTENDED_KEYS, is_extended_event
-from pai_lsp.expand.tree_edits import column, without_entries, without_items
+from pai_lsp.expand.tree_edits import without_entries, without_items
 from pai_lsp.expand.yaml_text import flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
-from pai_lsp.platform import events
+from pai_lsp.platform import PLUGIN_PREFIX, events
 from pai_lsp.plugin_parameters import Damage, damages
 from pai_lsp.syntax import Mapping, Scalar, Sequence, Style, plain_value, walk
 from pai_lsp.text import TextEdit
@@ -56,7 +56,7 @@ def definition_edits(
     elif plugin in STORAGE_PLUGINS:
         removed += [entry for key in ("plugin",) if (entry := node.own(key))]
     elif plugin is not None and definition.runtime_plugin is None:
-        full_name = f"{PLUGIN_PREFIX}.{plugin}" if "." not in plugin else plugin
+        full_name = f"{PLUGIN_PREFIX}{plugin}" if "." not in plugin else plugin
         if definition.plugin_scalar:
             edits.append(TextEdit(definition.plugin_scalar.span, full_name))
         else:
@@ -109,7 +109,7 @@ def new_definition(prerequisite: Prerequisite, name: str, items: Items) -> dict[
     plugin = prerequisite.plugin or ""
     found: dict[str, Any] = {"name": name, "type": kind}
     if plugin:
-        found["plugin"] = plugin if "." in plugin else f"{PLUGIN_PREFIX}.{plugin}"
+        found["plugin"] = plugin if "." in plugin else f"{PLUGIN_PREFIX}{plugin}"
     if (policy := definition.node.get("failurePolicy")) is not None:
         found["failurePolicy"] = step_value(policy, prerequisite.step)
     for entry in definition.parameters:

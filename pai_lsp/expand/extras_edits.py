@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.edits import insert_entry, remove_entry
-from pai_lsp.expand.tree_edits import column, items_behind, with_blank_lines, without_entries, without_items
+from pai_lsp.edits import column, insert_entry, remove_entry
+from pai_lsp.expand.tree_edits import items_behind, with_blank_lines, without_entries, without_items
 from pai_lsp.expand.yaml_text import entry_lines, flow_value, indented
 from pai_lsp.syntax import Sequence
 from pai_lsp.text import Span, TextEdit

@@ -9,7 +9,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.edits import entry_end, line_span
+from pai_lsp.edits import column, entry_end, line_span
 from pai_lsp.expand.yaml_text import flow_value, indented, item_lines
 from pai_lsp.text import Span, TextEdit
 
@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from pai_lsp.syntax import Entry, Mapping, Sequence
 
 _NOTHING_MORE = re.compile(r"\s*\Z")
-
-
-def column(text: str, offset: int) -> int:
-    """How many characters stand in front of a place on its line."""
-    return offset - (text.rfind("\n", 0, offset) + 1)
 
 
 def with_blank_lines(text: str, span: Span) -> Span:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.comments import comments
-from pai_lsp.definition import PLUGIN_PREFIX, TYPED_FIELDS
+from pai_lsp.definition import TYPED_FIELDS
 from pai_lsp.edits import keeping_comments, line_end
 from pai_lsp.expand.definition_edits import definition_edits, new_definition, plugin_edits
 from pai_lsp.expand.effective import CmdPluginEntry, effective_job
@@ -25,6 +25,7 @@ from pai_lsp.expand.storages import merged_storages
 from pai_lsp.expand.tree_edits import items_behind, items_in_front, without_items
 from pai_lsp.expand.yaml_text import indented, item_lines, scalar_line
 from pai_lsp.frozen import dataclass
+from pai_lsp.platform import RUNTIME_PLUGIN
 from pai_lsp.syntax import Mapping, Sequence
 from pai_lsp.text import Span, TextEdit, apply_edits
 
@@ -253,7 +254,7 @@ class _Writer:
         for plugin in {id(one): one for role in self._effective.roles for one in cmd_plugins(role)}.values():
             if id(plugin) not in self._inlined_plugins:
                 self._edit(plugin_edits(self._text, plugin, self.items))
-        entry = self._job.extras.entry(PLUGIN_PREFIX) if self._job.extras else None
+        entry = self._job.extras_entry(RUNTIME_PLUGIN)
         removed: tuple[Entry, list[int]] | None = None
         if entry and isinstance(entry.value, Sequence) and self._inlined_plugins:
             gone = {id(one.entry.node) for one in self._inlined_plugins.values()}

@@ -143,7 +143,7 @@ class _Reader:
         yield self._number((kind, name), kind, name, place=answer.note if is_unknown else "")
 
     def _typed(self, type_name: str, name: str) -> int:
-        definition = self._job.prerequisite_uses.typed(type_name, name)
+        definition = self._job.find_typed(type_name, name)
         if definition is not None:
             return self._definition(definition)
         return self._number((type_name, name), NodeKind.MISSING, name, type_name)

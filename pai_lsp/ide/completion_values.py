@@ -23,7 +23,7 @@ from pai_lsp.ide.suggestion import (
     snippet_suggestion,
     written_scalar,
 )
-from pai_lsp.platform import PLUGIN_PREFIX, converted_role_name, events, plugins
+from pai_lsp.platform import RUNTIME_PLUGIN, converted_role_name, events, plugins
 from pai_lsp.schema import Kind as SchemaKind
 from pai_lsp.schema import field
 from pai_lsp.syntax import Mapping, Scalar
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 # So many of a large catalogue are offered at once; an editor asks again when more is typed.
 MOST_OFFERED = 50
 
-_EXTRAS_PLUGINS = ("extras", PLUGIN_PREFIX.rstrip("."))
+_EXTRAS_PLUGINS = ("extras", RUNTIME_PLUGIN)
 _EVENT_STATUS_ORDER = {"released": 0, "extended": 100, "superseded": 200}
 
 

@@ -9,7 +9,7 @@ from pai_lsp.definition import TYPED_FIELDS, Definition, key_name_span, name_spa
 from pai_lsp.frozen import dataclass, replace
 from pai_lsp.ide.hidden_words import hidden_words, without
 from pai_lsp.ide.known_values import job_resources, role_resources, short
-from pai_lsp.platform import PLUGIN_PREFIX
+from pai_lsp.platform import RUNTIME_PLUGIN
 from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.text import Span
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _NO_NAME = "(no name)"
 # What every job has to say, and nobody looks for.
 _UNTOLD = frozenset({"protocolVersion", "type"})
-_PLUGINS = PLUGIN_PREFIX.rstrip(".")
+_PLUGINS = RUNTIME_PLUGIN
 
 
 class OutlineKind(Enum):

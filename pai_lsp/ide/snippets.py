@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.ide.cursor import Spot
 from pai_lsp.ide.suggestion import Kind, Suggestion, plain_text, snippet_suggestion
-from pai_lsp.platform import PLUGIN_PREFIX
+from pai_lsp.platform import RUNTIME_PLUGIN
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def _items(cursor: Cursor, path: tuple[str | int, ...], *, dash: bool) -> list[S
         pieces = (("callback", "commands on an event", _CALLBACK),)
     elif path == ("deployments",):
         pieces = (("deployment", "commands around the roles' own", _DEPLOYMENT),)
-    elif path == ("extras", PLUGIN_PREFIX.rstrip(".")):
+    elif path == ("extras", RUNTIME_PLUGIN):
         pieces = tuple((f"{name} plugin", detail, snippet) for name, detail, snippet in _PLUGINS)
     elif key == "require":
         pieces = (("requirement with template variables", "fill what the definition declares", _REQUIRE),)

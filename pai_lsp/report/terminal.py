@@ -23,7 +23,6 @@ class Style(Enum):
     INFORMATION = "1;36"
     HINT = "1;32"
     STRONG = "1"
-    FAINT = "2"
     FRAME = "34"
     ADDED = "32"
     REMOVED = "31"

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pai_lsp.addresses import AddressFault, looks_like_address, read_address
-from pai_lsp.definition import CMD_PLUGIN, PLUGIN_PREFIX, STORAGE_PLUGINS, Definition, Origin, name_span
+from pai_lsp.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import cut_entry, insert_entry, line_span
 from pai_lsp.fixes import change_fix
-from pai_lsp.platform import events, plugins
+from pai_lsp.platform import PLUGIN_PREFIX, events, plugins
 from pai_lsp.rules.command_places import callbacks, cmd_uses
 from pai_lsp.rules.this_lookup import lost_this
 from pai_lsp.syntax import Mapping, Scalar
@@ -187,7 +187,7 @@ def _plugin(job: Job, definition: Definition) -> Iterator[_Feature]:
         return
     span, message = name_span(scalar), f"a released cluster ignores the plugin '{definition.plugin}'"
     if definition.plugin in plugins() or definition.plugin in job.settings.plugins:
-        full = f"{PLUGIN_PREFIX}.{definition.plugin}"
+        full = f"{PLUGIN_PREFIX}{definition.plugin}"
         yield _Feature(span, message, (Fix(f"Write '{full}'", (TextEdit(span, full),), safe=True),))
     elif definition.plugin in STORAGE_PLUGINS:
         yield _Feature(span, message)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import key_name_span
 from pai_lsp.diagnostic import Finding, Fix, Tag
-from pai_lsp.edits import entry_end, remove_entry
+from pai_lsp.edits import entry_end, is_needed_elsewhere, remove_entry
 from pai_lsp.fixes import fix_of
 from pai_lsp.rules.template_fixes import may_hold_brackets
 from pai_lsp.scalar import Date
@@ -88,7 +88,4 @@ def removable(job: Job, mapping: Mapping, entry: Entry, section: str) -> tuple[M
             return None
         mapping, entry = job.root, whole
     gone = Span(entry.key.span.start, entry_end(job.text, entry))
-    for alias in job.syntax.aliases:
-        if alias.anchor and alias.anchor.span.start in gone and alias.span.start not in gone:
-            return None
-    return mapping, entry
+    return None if is_needed_elsewhere(job.syntax, gone) else (mapping, entry)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import PLUGIN_PREFIX, STORAGE_PLUGINS, Origin, name_span
+from pai_lsp.definition import STORAGE_PLUGINS, Origin, name_span
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import insert_entry, remove_entry
 from pai_lsp.fixes import change_fix, fix_of, near_name_fixes, wrap_mapping_fixes
-from pai_lsp.platform import plugins
+from pai_lsp.platform import PLUGIN_PREFIX, RUNTIME_PLUGIN, plugins
 from pai_lsp.rules.command_places import item_place
 from pai_lsp.rules.plugin_keys import PLUGIN_KEYS, misspelt_key
 from pai_lsp.rules.skeletons import yaml_entry, yaml_flow
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-
-_PREFIX = PLUGIN_PREFIX + "."
 
 
 @rule(Severity.ERROR)
@@ -58,17 +56,17 @@ def unknown_plugin(job: Job) -> Iterator[Finding]:
             # A short name does nothing in a job of today, so only the extended protocol's own files are judged.
             if definition.origin is not Origin.JOB and definition.plugin not in {*known, *STORAGE_PLUGINS, ""}:
                 yield _unknown_plugin(name_span(scalar), definition.plugin, known)
-        elif name not in known or not definition.plugin.startswith(_PREFIX):
+        elif name not in known or not definition.plugin.startswith(PLUGIN_PREFIX):
             yield _unknown_full_name(scalar, name, known)
     for entry in job.plugins:
         scalar = entry.plugin_scalar
         if scalar is None or not scalar.text:
             where = scalar.span if scalar and len(scalar.span) else entry.node.span
             yield Finding(where, f"a runtime plugin needs its name in 'plugin': {', '.join(known)}")
-        elif scalar.text not in known and not scalar.text.startswith(PLUGIN_PREFIX):
+        elif scalar.text not in known and not scalar.text.startswith(RUNTIME_PLUGIN):
             yield _unknown_plugin(name_span(scalar), scalar.text, known)
-        elif scalar.text.removeprefix(_PREFIX) not in known:
-            yield _unknown_full_name(scalar, scalar.text[len(_PREFIX) :], known)
+        elif scalar.text.removeprefix(PLUGIN_PREFIX) not in known:
+            yield _unknown_full_name(scalar, scalar.text[len(PLUGIN_PREFIX) :], known)
 
 
 def _unknown_plugin(span: Span, name: str, known: tuple[str, ...]) -> Finding:
@@ -78,9 +76,9 @@ def _unknown_plugin(span: Span, name: str, known: tuple[str, ...]) -> Finding:
 
 def _unknown_full_name(scalar: Scalar, name: str, known: tuple[str, ...]) -> Finding:
     span = name_span(scalar)
-    if len(span) == len(scalar.text) and scalar.text.startswith(_PREFIX) and name:
-        return _unknown_plugin(Span(span.start + len(_PREFIX), span.end), name, known)
-    full = [_PREFIX + one for one in known]
+    if len(span) == len(scalar.text) and scalar.text.startswith(PLUGIN_PREFIX) and name:
+        return _unknown_plugin(Span(span.start + len(PLUGIN_PREFIX), span.end), name, known)
+    full = [PLUGIN_PREFIX + one for one in known]
     message = f"no runtime plugin is named '{scalar.text}'{did_you_mean(scalar.text, full)}"
     return Finding(span, message, near_name_fixes(span, scalar.text, full, safe=False))
 
@@ -108,8 +106,8 @@ def plugin_name_form(job: Job) -> Iterator[Finding]:
               parameters: {jobssh: true}
     """
     for entry in job.plugins:
-        if entry.plugin_scalar and entry.plugin.startswith(_PREFIX):
-            short = entry.plugin.removeprefix(_PREFIX)
+        if entry.plugin_scalar and entry.plugin.startswith(PLUGIN_PREFIX):
+            short = entry.plugin.removeprefix(PLUGIN_PREFIX)
             if short not in plugins() and short not in job.settings.plugins:
                 continue
             span = name_span(entry.plugin_scalar)
@@ -133,7 +131,7 @@ def plugin_not_list(job: Job) -> Iterator[Finding]:
         extras:
           com.microsoft.pai.runtimeplugin: [{plugin: ssh, parameters: {jobssh: true}}]
     """
-    section = job.extras_entry(PLUGIN_PREFIX)
+    section = job.extras_entry(RUNTIME_PLUGIN)
     if section is None:
         return
     if not isinstance(section.value, Sequence):

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.addresses import looks_like_address
-from pai_lsp.definition import PLUGIN_PREFIX, STORAGE_PLUGINS, Definition, Origin, Reference, name_span
+from pai_lsp.definition import STORAGE_PLUGINS, Definition, Origin, Reference, name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import remove_item
 from pai_lsp.fixes import fix_of, near_name_fixes
-from pai_lsp.platform import plugins
+from pai_lsp.platform import PLUGIN_PREFIX, plugins
 from pai_lsp.requirement_words import no_prerequisite
 from pai_lsp.rules.stubs import callback_stub
 from pai_lsp.spelling import did_you_mean, nearest
@@ -167,7 +167,7 @@ def _idle(job: Job, definition: Definition) -> str | None:
 def _plugin_fixes(job: Job, definition: Definition) -> tuple[Fix, ...]:
     if definition.plugin_scalar is None:
         return ()
-    known = [PLUGIN_PREFIX + "." + name for name in (*plugins(), *sorted(job.settings.plugins))]
+    known = [PLUGIN_PREFIX + name for name in (*plugins(), *sorted(job.settings.plugins))]
     by_name = {nearest_name.rpartition(".")[2]: nearest_name for nearest_name in known}
     near = nearest(definition.plugin.rpartition(".")[2], by_name) or nearest(definition.plugin, known)
     span = name_span(definition.plugin_scalar)

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Fix
-from pai_lsp.edits import column, cut_entry, entry_end, insert_entry, line_end, line_span, remove_entry, remove_item
+from pai_lsp.edits import (
+    column,
+    cut_entry,
+    entry_end,
+    insert_entry,
+    is_needed_elsewhere,
+    line_end,
+    line_span,
+    remove_entry,
+    remove_item,
+)
 from pai_lsp.fixes import change_fix, fix_of
 from pai_lsp.rules.skeletons import skeleton, yaml_entry, yaml_flow, yaml_lines
 from pai_lsp.schema import fields
@@ -45,16 +55,9 @@ def rename_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
 def remove_fixes(job: Job, mapping: Mapping, entry: Entry, *, safe: bool = False) -> tuple[Fix, ...]:
     """Take a key with its value out, unless something else in the file refers to what is in it."""
     edits = remove_entry(job.text, mapping, entry)
-    if not edits or _is_referred_to(job, edits[0].span):
+    if not edits or is_needed_elsewhere(job.syntax, edits[0].span):
         return ()
     return (Fix(f"Remove '{entry.name}'", edits, safe=safe),)
-
-
-def _is_referred_to(job: Job, span: Span) -> bool:
-    return any(
-        alias.anchor is not None and alias.anchor.span.start in span and alias.span.start not in span
-        for alias in job.syntax.aliases
-    )
 
 
 def move_fixes(job: Job, place: Place) -> tuple[Fix, ...]:

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import PLUGIN_PREFIX, name_span
+from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import insert_entry, remove_entry, remove_item
 from pai_lsp.fixes import fix_of
+from pai_lsp.platform import RUNTIME_PLUGIN
 from pai_lsp.rules.skeletons import yaml_entry
 from pai_lsp.syntax import Mapping, Scalar, Sequence
 
@@ -48,7 +49,7 @@ def teamwise_storage_deprecated(job: Job) -> Iterator[Finding]:
 def _as_storages(job: Job, owner: object) -> tuple[Fix, ...]:
     """Write `extras.storages` in place of the only runtime plugin, or beside the others."""
     extras = job.extras
-    section = extras.own(PLUGIN_PREFIX) if extras else None
+    section = extras.own(RUNTIME_PLUGIN) if extras else None
     plugin = next((one for one in job.plugins if one is owner), None)
     if extras is None or section is None or plugin is None or not isinstance(section.value, Sequence):
         return ()
@@ -95,7 +96,7 @@ def storages_and_teamwise(job: Job) -> Iterator[Finding]:
             - name: confignfs
             - name: datanfs
     """
-    storages, entry = job.extras_entry("storages"), job.extras_entry(PLUGIN_PREFIX)
+    storages, entry = job.extras_entry("storages"), job.extras_entry(RUNTIME_PLUGIN)
     section = entry.value if entry else None
     if storages is None:
         return

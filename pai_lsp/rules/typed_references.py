@@ -53,7 +53,7 @@ def wrong_prerequisite_type(job: Job) -> Iterator[Finding]:
     typed = ((field, *found) for field in TYPED_FIELDS for found in _typed(job, field))
     for field, role, reference in typed:
         definition = job.definitions_by_name.get(reference.name)
-        if definition is None or job.prerequisite_uses.typed(TYPED_FIELDS[field], reference.name):
+        if definition is None or job.find_typed(TYPED_FIELDS[field], reference.name):
             continue
         if definition.type and definition.type not in _TYPES:
             continue  # once its type is put right, this may be right as well
@@ -91,7 +91,7 @@ def _unknown(job: Job, field: str) -> Iterator[Finding]:
     names: tuple[str, ...] | None = None
     for _, reference in _typed(job, field):
         name = reference.name
-        if job.prerequisite_uses.typed(kind, name) or name in job.definitions_by_name:
+        if job.find_typed(kind, name) or name in job.definitions_by_name:
             continue
         names = _names(job, kind) if names is None else names
         fixes = near_name_fixes(reference.span, name, names) + prerequisite_stub(job, kind, name)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.comments import comments
-from pai_lsp.expand.tree_edits import column, item_span, without_items
+from pai_lsp.edits import column
+from pai_lsp.expand.tree_edits import item_span, without_items
 from pai_lsp.expand.yaml_text import flow_scalar, item_lines
 from pai_lsp.frozen import dataclass
 from pai_lsp.syntax import Scalar, Sequence

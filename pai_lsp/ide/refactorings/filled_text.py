@@ -10,8 +10,8 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.content import mapped
-from pai_lsp.definition import PLUGIN_PREFIX
 from pai_lsp.frozen import dataclass
+from pai_lsp.platform import RUNTIME_PLUGIN
 from pai_lsp.rules.template_fixes import text_at
 from pai_lsp.shell import read_script
 from pai_lsp.template import tags, tags_without_dollar
@@ -117,7 +117,7 @@ def _filler(job: Job, keys: tuple[str, ...], scalar: Scalar) -> Filler | None:
     if keys[:1] == ("deployments",):
         return Filler.SERVER if keys[4:5] in {("preCommands",), ("postCommands",)} and len(keys) == 6 else None
     if keys[:1] == ("extras",):
-        is_plugin = keys[1:2] == (PLUGIN_PREFIX,) and keys[3:4] == ("parameters",)
+        is_plugin = keys[1:2] == (RUNTIME_PLUGIN,) and keys[3:4] == ("parameters",)
         return Filler.RUNTIME if is_plugin and not _KEPT.intersection(keys[4:]) else None
     definition = next((one for one in job.prerequisites if scalar.span.start in one.node.span), None)
     if keys[:1] != ("prerequisites",) or definition is None:
