@@ -60,6 +60,15 @@ class Step:
     required: tuple[Step, ...]
     path: str | None = None
 
+    @property
+    def identity(self) -> tuple[int, str]:
+        """The same for steps of one definition with the same values, which run once."""
+        return _identity(self.definition, self.values)
+
+
+def _identity(definition: Definition, values: Mapping[str, Any]) -> tuple[int, str]:
+    return id(definition.node), repr(sorted(values.items(), key=_name))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cycle:
@@ -267,7 +276,7 @@ def expansion(graph: RequireGraph, references: Iterable[Reference]) -> Expansion
     def begin(link: Link, definition: Definition, scope: Mapping[str, Any]) -> Step | None:
         """Go into a definition; or the step that was made of it before."""
         values = _values(link, definition, scope)
-        key = (id(definition.node), repr(sorted(values.items(), key=_name)))
+        key = _identity(definition, values)
         for variable in definition.template_variables:
             if variable.name not in values:
                 unfilled.setdefault((id(link), variable.name), UnfilledVariable(link, definition, variable))

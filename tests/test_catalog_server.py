@@ -121,7 +121,7 @@ def test_only_changed_items_are_read_again(server: Marketplace) -> None:
     refreshed(setup(server))
     pauses: list[int] = []
     server.reaction = items(item(1, "mnist"), item(2, "cifar"), item(3, "new"), etag='W/"3"')
-    surroundings = Surroundings(limits=QUICK, pause=lambda: pauses.append(1))
+    surroundings = Surroundings(limits=PATIENT, pause=lambda: pauses.append(1))
     catalog = refreshed_catalog(load_catalog(setup(server), surroundings), surroundings)
     assert catalog.find("marketplace://name/new").state is LookupState.FOUND
     assert len(pauses) == 1

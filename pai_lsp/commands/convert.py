@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import FINDINGS, OWN_FAILURE, WRONG_USAGE
-from pai_lsp.commands.known_rules import KNOWN_RULES
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.commands.output import put, said, show_findings
 from pai_lsp.commands.targets import STANDARD_INPUT
 from pai_lsp.diagnostic import Diagnostic, Severity
 from pai_lsp.document import Document
 from pai_lsp.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.hidden_values import hidden_spans, without_hidden_words
 from pai_lsp.ide.refactorings.former_job import converted
-from pai_lsp.report import render
-from pai_lsp.report.results import CheckedFile, Results, with_hidden
-from pai_lsp.report.terminal import terminal_for, visible
+from pai_lsp.report.results import CheckedFile, with_hidden
+from pai_lsp.report.terminal import visible
 from pai_lsp.rules.files import unreadable_file
 
 if TYPE_CHECKING:
@@ -55,32 +53,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Convert the job and print it."""
     if arguments.output is not None and Path(arguments.output).exists():
-        return _said(f"{visible(arguments.output)} is there already", WRONG_USAGE)
+        return said("convert", f"{visible(arguments.output)} is there already", WRONG_USAGE)
     is_input = arguments.job == STANDARD_INPUT
     name = "<stdin>" if is_input else arguments.job
     data = sys.stdin.buffer.read() if is_input else read_bytes(name)
     source = data if isinstance(data, UnreadableFile) else decoded(name, data)
     if isinstance(source, UnreadableFile):
         diagnostic = Diagnostic(unreadable_file.code, Severity.ERROR, source.span, source.message)
-        _report(CheckedFile(name, source.text, (diagnostic,)))
+        show_findings(CheckedFile(name, source.text, (diagnostic,)))
         return FINDINGS
     found = converted(source.text)
     if found.text is None:
-        return _said(f"{visible(name)}: {found.problem}", FINDINGS)
-    _report(_checked(arguments.output or "<converted>", found.text))
-    if arguments.output is None:
-        sys.stdout.write(found.text)
-        return 0
-    try:
-        Path(arguments.output).write_bytes(found.text.encode("utf-8"))
-    except OSError as error:
-        return _said(f"{visible(arguments.output)}: {(error.strerror or str(error)).lower()}", OWN_FAILURE)
-    return 0
-
-
-def _said(message: str, status: int) -> int:
-    sys.stderr.write(f"pai-lsp convert: {message}\n")
-    return status
+        return said("convert", f"{visible(name)}: {found.problem}", FINDINGS)
+    show_findings(_checked(arguments.output or "<converted>", found.text))
+    return put("convert", found.text, arguments.output)
 
 
 def _checked(name: str, text: str) -> CheckedFile:
@@ -90,9 +76,3 @@ def _checked(name: str, text: str) -> CheckedFile:
     hidden = hidden_spans(document, found) if found else ()
     shown = tuple(without_hidden_words(one, text, hidden) for one in found)
     return CheckedFile(name, with_hidden(text, hidden), shown, hidden)
-
-
-def _report(file: CheckedFile) -> None:
-    if file.diagnostics:
-        terminal = terminal_for("auto", os.environ, is_terminal=sys.stderr.isatty(), width=0)
-        sys.stderr.write(render("text", Results((file,)), terminal, KNOWN_RULES))

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import FINDINGS, OWN_FAILURE, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.commands.job_file import job_file
-from pai_lsp.commands.known_rules import KNOWN_RULES
-from pai_lsp.commands.targets import STANDARD_INPUT
+from pai_lsp.commands.output import names_input, put, said, show_findings, why
 from pai_lsp.diagnostic import Diagnostic, Severity
 from pai_lsp.document import check
 from pai_lsp.expand.as_is import released_run
@@ -21,9 +18,8 @@ from pai_lsp.expand.script import released_script, scripts, together
 from pai_lsp.expand.write import expanded
 from pai_lsp.frozen import dataclass, replace
 from pai_lsp.hidden_values import hidden_spans, without_hidden_words
-from pai_lsp.report import render
-from pai_lsp.report.results import CheckedFile, Results, with_hidden
-from pai_lsp.report.terminal import terminal_for, visible
+from pai_lsp.report.results import CheckedFile, with_hidden
+from pai_lsp.report.terminal import visible
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.syntax import ProblemKind
 
@@ -94,27 +90,25 @@ def run(arguments: argparse.Namespace) -> int:
     """Expand the job and print what comes of it."""
     form = arguments.format or ("json" if arguments.as_is else "yaml")
     if problem := _wrong_usage(arguments, form):
-        return _refused(problem)
+        return said("expand", problem, WRONG_USAGE)
     document = job_file(arguments.job)
     if isinstance(document, CheckedFile):
-        _report(document)
+        show_findings(document)
         return FINDINGS
     if document.is_catalogue:
         name = visible(arguments.job)
-        sys.stderr.write(f"pai-lsp expand: {name} holds definitions, no job; expand a job that uses them\n")
-        return FINDINGS
+        return said("expand", f"{name} holds definitions, no job; expand a job that uses them", FINDINGS)
     roles = [role.name for role in document.job.task_roles]
     if arguments.task_role is not None and arguments.task_role not in roles:
         near = did_you_mean(arguments.task_role, roles)
-        return _refused(f"the job has no task role '{visible(arguments.task_role)}'{near}")
+        return said("expand", f"the job has no task role '{visible(arguments.task_role)}'{near}", WRONG_USAGE)
     result = _as_is(document.job, form, arguments) if arguments.as_is else _expanded(document.job, form, arguments)
-    _report(_reported(document, result, ignored=frozenset() if arguments.as_is else _ANSWERED))
+    show_findings(_reported(document, result, ignored=frozenset() if arguments.as_is else _ANSWERED))
     if result.output is None:
         return FINDINGS
-    if arguments.output is None:
-        sys.stdout.write(result.output)
-        return 0
-    return _compared(arguments.output, result.output) if arguments.check else _written(arguments.output, result.output)
+    if arguments.check:
+        return _compared(arguments.output, result.output)
+    return put("expand", result.output, arguments.output)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,42 +165,17 @@ def _wrong_usage(arguments: argparse.Namespace, form: str) -> str | None:
         return "--check needs the file of --output to compare with"
     if arguments.task_role is not None and form == "yaml" and not arguments.inline:
         return "a job is expanded as a whole; --task-role is for --format script, --format json and --inline"
-    is_same = (
-        arguments.output is not None and arguments.job != STANDARD_INPUT and _same(arguments.output, arguments.job)
-    )
-    return "--output names the job itself" if is_same else None
-
-
-def _same(one: str, other: str) -> bool:
-    try:
-        return Path(one).samefile(other)
-    except OSError:
-        return False
-
-
-def _refused(problem: str) -> int:
-    sys.stderr.write(f"pai-lsp expand: {problem}\n")
-    return WRONG_USAGE
+    return "--output names the job itself" if names_input(arguments.output, arguments.job) else None
 
 
 def _compared(path: str, output: str) -> int:
     try:
         is_same = Path(path).read_bytes() == output.encode("utf-8")
     except OSError as error:
-        sys.stderr.write(f"pai-lsp expand: {visible(path)}: {(error.strerror or str(error)).lower()}\n")
-        return FINDINGS
-    if not is_same:
-        sys.stderr.write(f"pai-lsp expand: {visible(path)} is not up to date; run the same without --check\n")
-    return 0 if is_same else FINDINGS
-
-
-def _written(path: str, output: str) -> int:
-    try:
-        Path(path).write_bytes(output.encode("utf-8"))
-    except OSError as error:
-        sys.stderr.write(f"pai-lsp expand: {visible(path)}: {(error.strerror or str(error)).lower()}\n")
-        return OWN_FAILURE
-    return 0
+        return said("expand", f"{visible(path)}: {why(error)}", FINDINGS)
+    if is_same:
+        return 0
+    return said("expand", f"{visible(path)} is not up to date; run the same without --check", FINDINGS)
 
 
 def _reported(document: Document, result: _Result, *, ignored: frozenset[str]) -> CheckedFile:
@@ -222,9 +191,3 @@ def _reported(document: Document, result: _Result, *, ignored: frozenset[str]) -
 
 def _place(diagnostic: Diagnostic) -> tuple[int, int]:
     return diagnostic.span.start, diagnostic.span.end
-
-
-def _report(file: CheckedFile) -> None:
-    if file.diagnostics:
-        terminal = terminal_for("auto", os.environ, is_terminal=sys.stderr.isatty(), width=0)
-        sys.stderr.write(render("text", Results((file,)), terminal, KNOWN_RULES))

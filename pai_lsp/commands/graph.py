@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import FINDINGS, OWN_FAILURE, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.commands.job_file import job_file
-from pai_lsp.commands.known_rules import KNOWN_RULES
-from pai_lsp.commands.targets import STANDARD_INPUT
+from pai_lsp.commands.output import names_input, put, said, show_findings
 from pai_lsp.document import Document, check
 from pai_lsp.graph.dot import dot
 from pai_lsp.graph.mermaid import mermaid
 from pai_lsp.graph.prerequisite_graph import prerequisite_graph
 from pai_lsp.graph.svg import svg
 from pai_lsp.hidden_values import hidden_spans, without_hidden_words
-from pai_lsp.report import render
-from pai_lsp.report.results import CheckedFile, Results, with_hidden
-from pai_lsp.report.terminal import terminal_for, visible
+from pai_lsp.report.results import CheckedFile, with_hidden
+from pai_lsp.report.terminal import visible
 
 if TYPE_CHECKING:
     import argparse
@@ -64,41 +60,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Draw the graph."""
     output = arguments.output
-    if output is not None and arguments.job != STANDARD_INPUT and _same(output, arguments.job):
-        sys.stderr.write("pai-lsp graph: --output names the job itself\n")
-        return WRONG_USAGE
+    if names_input(output, arguments.job):
+        return said("graph", "--output names the job itself", WRONG_USAGE)
     document = job_file(arguments.job)
     if isinstance(document, CheckedFile):
-        _report(document)
+        show_findings(document)
         return FINDINGS
     graph, broken = prerequisite_graph(document.job), _broken(document)
     if broken is not None and (graph.nodes or document.is_job):
-        _report(broken)
+        show_findings(broken)
     if not graph.nodes:
-        sys.stderr.write(f"pai-lsp graph: no task roles and no prerequisites in {visible(document.path or '')}\n")
-        return FINDINGS
-    text = _WRITERS[arguments.format or _ENDINGS.get(Path(output or "").suffix, "mermaid")](graph)
-    if output is None:
-        sys.stdout.write(text)
-    elif not _is_written(output, text):
-        return OWN_FAILURE
-    return 0 if broken is None else FINDINGS
-
-
-def _same(one: str, other: str) -> bool:
-    try:
-        return Path(one).samefile(other)
-    except OSError:
-        return False
-
-
-def _is_written(path: str, text: str) -> bool:
-    try:
-        Path(path).write_bytes(text.encode("utf-8"))
-    except OSError as error:
-        sys.stderr.write(f"pai-lsp graph: {visible(path)}: {(error.strerror or str(error)).lower()}\n")
-        return False
-    return True
+        return said("graph", f"no task roles and no prerequisites in {visible(document.path or '')}", FINDINGS)
+    form = arguments.format or _ENDINGS.get(Path(output or "").suffix, "mermaid")
+    return put("graph", _WRITERS[form](graph), output) or (0 if broken is None else FINDINGS)
 
 
 def _broken(document: Document) -> CheckedFile | None:
@@ -110,8 +84,3 @@ def _broken(document: Document) -> CheckedFile | None:
     hidden = hidden_spans(document, diagnostics)
     shown = [without_hidden_words(one, document.text, hidden) for one in diagnostics if one.code in codes]
     return CheckedFile(document.path or "", with_hidden(document.text, hidden), tuple(shown), hidden)
-
-
-def _report(file: CheckedFile) -> None:
-    terminal = terminal_for("auto", os.environ, is_terminal=sys.stderr.isatty(), width=0)
-    sys.stderr.write(render("text", Results((file,)), terminal, KNOWN_RULES))

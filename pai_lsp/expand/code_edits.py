@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from pai_lsp.diagnostic import Diagnostic
     from pai_lsp.expand.effective import EffectiveRole
     from pai_lsp.job import Job
-    from pai_lsp.requirements import Step
 
 _RUNS = tuple(Moment)
 _HOOKS = (Moment.FAILURE, Moment.EXIT)
@@ -150,14 +149,10 @@ def _brought_in(
     job: Job, role: EffectiveRole, references: Sequence[Reference], others: Sequence[Reference]
 ) -> tuple[Prerequisite, ...]:
     """What these references of a role lead to and the others do not, in start order."""
-    mine = {_key(step) for step in expansion(job.require_graph, references).steps}
-    theirs = {_key(step) for step in expansion(job.require_graph, others).steps}
-    return tuple(one for one in role.prerequisites if _key(one.step) in mine - theirs)
-
-
-def _key(step: Step) -> tuple[int, str]:
-    """What makes two steps the same one: the definition and the values of its variables."""
-    return id(step.definition.node), repr(sorted(step.values.items(), key=lambda item: item[0]))
+    mine = {step.identity for step in expansion(job.require_graph, references).steps}
+    theirs = {step.identity for step in expansion(job.require_graph, others).steps}
+    brought = mine - theirs
+    return tuple(one for one in role.prerequisites if one.step.identity in brought)
 
 
 def _have_hooks(sources: tuple[Any, ...]) -> bool:

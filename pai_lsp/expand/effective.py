@@ -166,10 +166,10 @@ class _Reader:
         return EffectiveRole(role, prerequisites, plugins)
 
     def _prerequisite(self, step: Step, entry: Link) -> Prerequisite:
-        key = (id(step.definition.node), repr(sorted(step.values.items(), key=lambda item: item[0])))
-        known = self._known.get(key)
+        identity = step.identity
+        known = self._known.get(identity)
         if known is None:
-            known = self._known[key] = self._read_prerequisite(step, entry)
+            known = self._known[identity] = self._read_prerequisite(step, entry)
         return known
 
     def _read_prerequisite(self, step: Step, entry: Link) -> Prerequisite:

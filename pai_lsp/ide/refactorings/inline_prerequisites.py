@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from pai_lsp.expand.effective import EffectiveRole, Prerequisite
     from pai_lsp.job import Job
     from pai_lsp.job_parts import TaskRole
-    from pai_lsp.requirements import Step
     from pai_lsp.text import TextEdit
 _COMMAND_KEYS = ("callbacks", "preCommands", "postCommands")
 
@@ -104,8 +103,8 @@ def _refuse(job: Job, role: TaskRole, references: list[Reference]) -> None:
         raise CanNotRefactorError("a deployment puts commands around those of the task role")
     inlined = {id(one.scalar) for one in references}
     others = [one for one in role.prerequisites if id(one.scalar) not in inlined]
-    kept = {_key(one) for one in expansion(job.require_graph, others).steps}
-    own = [one for one in found.prerequisites if _key(one.step) not in kept]
+    kept = {one.identity for one in expansion(job.require_graph, others).steps}
+    own = [one for one in found.prerequisites if one.step.identity not in kept]
     for one in own:
         if one.plugin not in {"cmd", None}:
             raise CanNotRefactorError(f"'{one.definition.name}' is a plugin '{one.plugin}', which is no command")
@@ -128,11 +127,6 @@ def _refuse_what_runs_between(role: EffectiveRole, own: list[Prerequisite], refe
     if any(one in own for one in hooks) and any(one not in own for one in hooks):
         other = next(one for one in hooks if one not in own)
         raise CanNotRefactorError(f"'{other.definition.name}' also runs commands at the end, in a trap of its own")
-
-
-def _key(step: Step) -> tuple[int, str]:
-    """What makes two steps the same one: the definition and the values of its variables."""
-    return id(step.definition.node), repr(sorted(step.values.items(), key=lambda item: item[0]))
 
 
 def _line_above(text: str, offset: int) -> int:
