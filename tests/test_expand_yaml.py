@@ -50,6 +50,16 @@ def test_line_ends_stay_those_of_the_file() -> None:
     assert text == CASES[number][1].replace("\n", "\r\n")
 
 
+def test_blank_lines_that_a_block_keeps_stay() -> None:
+    before, after = CASES[IDS.index("extras-at-the-end")]
+    keeping = "description: |+\n  Two lines.\n\n"
+    text = before.replace("extras:", f"{keeping}extras:")
+    result = expanded(job_of(text)).text
+    assert result is not None
+    assert result.startswith(after)
+    assert job_of(result).plain["description"] == job_of(text).plain["description"] == "Two lines.\n\n"
+
+
 def test_a_file_without_a_last_line_end_can_be_added_to() -> None:
     text = CASES[IDS.index("only-references")][0].rstrip("\n")
     extras = text[text.index("extras:") :]

@@ -6,6 +6,7 @@ pai_lsp/edits.py changes one key or item at a time; expansion takes out and puts
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -20,17 +21,33 @@ if TYPE_CHECKING:
     from pai_lsp.syntax import Entry, Mapping, Sequence
 
 _NOTHING_MORE = re.compile(r"\s*\Z")
+_BLANK_LINES = re.compile(r"(?:[ \t]*\r?\n)*")
+# A block that keeps the blank lines behind it.
+_KEEPING_BLOCK = re.compile(r"[|>][1-9]?\+[1-9]?[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
 def with_blank_lines(text: str, span: Span) -> Span:
-    """Lines to take out, with the blank lines above them where more of those, or nothing, stand below."""
+    """Lines to take out, with the blank lines above them where more of those, or nothing, stand below.
+
+    Where some block keeps the blank lines behind it, those above may be a part of what it says, and those below must
+    not become one: then they are taken out instead.
+    """
     following = text[span.end : line_span(text, Span(span.end, span.end)).end]
-    if following.strip() or span.start != line_span(text, Span(span.start, span.start)).start:
+    begins_line = span.start == line_span(text, Span(span.start, span.start)).start
+    if following.strip() or not begins_line:
         return span
+    if _keeps_blank_lines(text):
+        below = _BLANK_LINES.match(text, span.end)
+        return Span(span.start, below.end() if below else span.end)
     start = span.start
     while start and not text[(above := text.rfind("\n", 0, start - 1) + 1) : start].strip():
         start = above
     return Span(start, len(text) if _NOTHING_MORE.match(text, span.end) else span.end)
+
+
+@lru_cache(maxsize=1)
+def _keeps_blank_lines(text: str) -> bool:
+    return _KEEPING_BLOCK.search(text) is not None
 
 
 def without_entries(text: str, mapping: Mapping, removed: Collection[Entry]) -> tuple[TextEdit, ...]:
