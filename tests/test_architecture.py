@@ -20,7 +20,7 @@ FLOORS = (
      "shipped_schemas"),
     ("job", "job_parts", "definition", "addresses", "lookup", "template_uses", "template_lookup", "template_answers",
      "requirements", "requirement_words", "plugin_parameters", "plugin_uses", "prerequisite_uses", "comments",
-     "edits", "fixes", "role_renaming", "prerequisite_renaming", "masking", "symbols"),
+     "edits", "section_edits", "fixes", "role_renaming", "prerequisite_renaming", "masking", "symbols"),
     ("catalog", "expand"),
     ("rules",),
     ("document",),

@@ -12,7 +12,8 @@ from pai_lsp.edits import cut_entry, keeping_comments, line_span, quoted
 from pai_lsp.frozen import dataclass
 from pai_lsp.masking import masked_span
 from pai_lsp.rules.inserted_values import removable
-from pai_lsp.rules.template_fixes import add_to_section, text_at, written_key
+from pai_lsp.rules.template_fixes import text_at
+from pai_lsp.section_edits import add_to_section, written_key
 from pai_lsp.spelling import free_name
 from pai_lsp.syntax import Mapping, Scalar, Style, walk
 from pai_lsp.text import Span, TextEdit

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import column, line_end
+from pai_lsp.expand.yaml_text import flow_scalar, scalar_line
 from pai_lsp.platform import plugins
 from pai_lsp.plugin_parameters import NOT_PARAMETERS, Damage, damages
 from pai_lsp.rules.command_places import cmd_uses, command_entries
-from pai_lsp.rules.skeletons import yaml_flow
 from pai_lsp.syntax import Mapping, Scalar, Sequence
 from pai_lsp.text import Span, TextEdit
 
@@ -127,12 +127,12 @@ def _line_fixes(job: Job, scalar: Scalar, lines: list[str], commands: Sequence |
     if commands is None:
         return ()
     if commands.is_flow:
-        text = ", ".join(yaml_flow(line) for line in lines)
+        text = ", ".join(map(flow_scalar, lines))
     else:
         dash = job.text.rfind("-", 0, scalar.span.start)
         pad = " " * column(job.text, dash)
         comment = _COMMENT.match(job.text, scalar.span.start) if scalar.is_block else None
-        first, *rest = (yaml_flow(line) for line in lines)
+        first, *rest = map(scalar_line, lines)
         text = f"{line_end(job.text)}{pad}- ".join([first + comment[1] if comment else first, *rest])
     return (Fix("Write each line as an item", (TextEdit(scalar.span, text),), safe=True),)
 

@@ -1,26 +1,19 @@
-"""What a missing or empty part of a job could be: a first value that the author changes, written as YAML.
+"""What a missing or empty part of a job could be: a first value that the author changes.
 
 The values are the schema's examples, and names that the job already has. Source: schemas/job.schema.json.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.edits import quoted
-from pai_lsp.scalar import server_value
 from pai_lsp.schema import field, fields
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pai_lsp.job import Job
 
 # A path in the job's value, as `StructureError.path`.
 Path = tuple[str | int, ...]
-
-_PLAIN = re.compile(r"(?!(?:yes|no|on|off)$)[A-Za-z_/](?:[\w ./+-]|:(?=\S))*(?<![ :])", re.IGNORECASE)
 
 
 def skeleton(job: Job, path: Path) -> Any:
@@ -53,46 +46,6 @@ def prerequisite_type(job: Job, path: Path) -> str | None:
     if isinstance(item.get("uri"), list):
         return "data"
     return "dockerimage" if "uri" in item and "plugin" not in item else "script"
-
-
-def yaml_lines(value: Any) -> list[str]:
-    """The value in block style, one line an item; a scalar, or an empty collection, is one line."""
-    lines: list[str] = []
-    if isinstance(value, dict) and value:
-        for key, below in value.items():
-            lines += _under(f"{yaml_flow(key)}:", below, "  ")
-    elif isinstance(value, list) and value:
-        for below in value:
-            first, *rest = yaml_lines(below)
-            lines += [f"- {first}", *(f"  {line}" for line in rest)]
-    else:
-        lines = [yaml_flow(value)]
-    return lines
-
-
-def yaml_entry(key: str, value: Any) -> list[str]:
-    """The key with its value in block style."""
-    return yaml_lines({key: value})
-
-
-def yaml_flow(value: Any) -> str:
-    """The value on one line."""
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{yaml_flow(key)}: {yaml_flow(below)}" for key, below in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(yaml_flow(below) for below in value) + "]"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        is_plain = _PLAIN.fullmatch(value) and isinstance(server_value(value), str)
-        return value if is_plain else quoted(value)
-    return "null" if value is None else str(value)
-
-
-def _under(start: str, value: Any, pad: str) -> Iterable[str]:
-    if isinstance(value, (dict, list)) and value:
-        return [start, *(f"{pad}{line}" for line in yaml_lines(value))]
-    return [f"{start} {yaml_flow(value)}"]
 
 
 def _from_job(job: Job, path: Path) -> Any:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import line_end
-from pai_lsp.rules.skeletons import yaml_entry
+from pai_lsp.expand.yaml_text import entry_lines
 from pai_lsp.rules.structure_fixes import empty_fixes, insert_fixes, move_fixes, remove_fixes, rename_fixes
 from pai_lsp.rules.structure_places import line_of_content, places
 from pai_lsp.rules.value_fixes import as_list_fix
@@ -180,7 +180,7 @@ def _as_prerequisite(job: Job, place: Place) -> tuple[Fix, ...]:
     if mapping.entry("prerequisites") or not isinstance(key.value, Scalar) or not key.value.is_string:
         return ()
     image = {"type": "dockerimage", "name": "image", "uri": key.value.text}
-    lines = line_end(job.text).join(yaml_entry("prerequisites", [image]))
+    lines = line_end(job.text).join(entry_lines("prerequisites", [image]))
     edit = TextEdit(Span(key.key.span.start, key.value.span.end), lines)
     return (Fix("Write it as a prerequisite", (edit,)),)
 

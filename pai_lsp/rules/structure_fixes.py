@@ -22,8 +22,9 @@ from pai_lsp.edits import (
     remove_entry,
     remove_item,
 )
+from pai_lsp.expand.yaml_text import entry_lines, flow_value, scalar_line, value_lines
 from pai_lsp.fixes import change_fix, fix_of
-from pai_lsp.rules.skeletons import skeleton, yaml_entry, yaml_flow, yaml_lines
+from pai_lsp.rules.skeletons import skeleton
 from pai_lsp.schema import fields
 from pai_lsp.shipped_schemas import read_schema
 from pai_lsp.syntax import Entry, Mapping, Scalar, Sequence
@@ -124,7 +125,7 @@ def insert_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
     in_front = job.text[job.text.rfind("\n", 0, first) + 1 : first]
     if value is None or "?" in in_front:
         return ()
-    lines = [f"{key}: {yaml_flow(value)}"] if mapping.is_flow else yaml_entry(key, value)
+    lines = [f"{key}: {flow_value(value)}"] if mapping.is_flow else entry_lines(key, value)
     edit = _insertion(job.text, mapping, key, lines)
     is_sure = place.error.path == () and key in {"protocolVersion", "type"}
     return (Fix(f"Add '{key}'", (edit,), safe=is_sure),)
@@ -166,7 +167,7 @@ def _fill_fixes(job: Job, place: Place, entry: Entry, owner: Mapping) -> tuple[F
     end = max(entry_end(text, entry), colon.end())
     pad = line_end(text) + " " * (column(text, entry.key.span.start) + 2)
     if owner.is_flow or not isinstance(value, (dict, list)):
-        new_text = " " + yaml_flow(value)
+        new_text = " " + (flow_value(value) if owner.is_flow else scalar_line(value))
     else:
-        new_text = "".join(pad + line for line in yaml_lines(value))
+        new_text = "".join(pad + line for line in value_lines(value))
     return (Fix(f"Write a value for '{entry.name}'", (TextEdit(Span(colon.end(), end), new_text),)),)

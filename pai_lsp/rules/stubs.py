@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pai_lsp.definition import CMD_PLUGIN
 from pai_lsp.diagnostic import Fix
 from pai_lsp.edits import append_item, insert_entry
-from pai_lsp.rules.skeletons import yaml_entry, yaml_flow, yaml_lines
+from pai_lsp.expand.yaml_text import entry_lines, flow_value, value_lines
 from pai_lsp.schema import field
 from pai_lsp.syntax import Sequence
 
@@ -41,10 +41,10 @@ def _created(job: Job, section: str, kind: str, name: str, value: dict[str, Any]
     title = f"Create the {kind} prerequisite '{name}'"
     entry = job.section(section)
     if entry is None:
-        flow = f"{section}: {yaml_flow([value])}"
-        lines = flow if job.root.is_flow else "\n".join(yaml_entry(section, [value]))
+        flow = f"{section}: {flow_value([value])}"
+        lines = flow if job.root.is_flow else "\n".join(entry_lines(section, [value]))
         return (Fix(title, (insert_entry(job.text, job.root, lines),)),)
     if not isinstance(entry.value, Sequence) or entry not in job.root.entries:
         return ()
-    item = yaml_flow(value) if entry.value.is_flow else "\n".join(yaml_lines(value))
+    item = flow_value(value) if entry.value.is_flow else "\n".join(value_lines(value))
     return (Fix(title, (append_item(job.text, entry.value, item),)),)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import insert_entry, remove_entry, remove_item
+from pai_lsp.expand.yaml_text import entry_lines
 from pai_lsp.fixes import fix_of
 from pai_lsp.platform import RUNTIME_PLUGIN
-from pai_lsp.rules.skeletons import yaml_entry
 from pai_lsp.syntax import Mapping, Scalar, Sequence
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _as_storages(job: Job, owner: object) -> tuple[Fix, ...]:
     items = names.value.items if names and isinstance(names.value, Sequence) else ()
     if any(not isinstance(item, Scalar) for item in items):
         return ()
-    lines = yaml_entry("storages", [{"name": item.text} for item in items if isinstance(item, Scalar)])
+    lines = entry_lines("storages", [{"name": item.text} for item in items if isinstance(item, Scalar)])
     return _instead(job, extras, section, plugin.node, lines)
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import TYPED_FIELDS
 from pai_lsp.diagnostic import Fix, Related
-from pai_lsp.edits import column, insert_entry, line_end, quoted
+from pai_lsp.edits import insert_entry, quoted
 from pai_lsp.scalar import server_text, server_value
+from pai_lsp.section_edits import add_to_section, written_key
 from pai_lsp.spelling import nearest
 from pai_lsp.syntax import Mapping, Scalar, Style
 from pai_lsp.template import ROOTS
@@ -23,14 +24,10 @@ if TYPE_CHECKING:
     from pai_lsp.template_answers import TemplateAnswer
     from pai_lsp.template_uses import TemplateUse
 
-_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _SENSIBLE_NAME = re.compile(r"[\w-]+(?: [\w-]+)*")
-_DOCUMENT_END = re.compile(r"^\.\.\.[ \t\r]*\Z", re.MULTILINE)
 _LAST_ROOT = re.compile(r"[^\w$]+(\$\w+)")
 # Text that is the same in every style of YAML, whatever stands around it.
 _HARMLESS = re.compile(r"[\w./@+-]+")
-# Plain scalars that are no strings to one of the two readers.
-_SPECIAL = re.compile(r"(?i:y|n|yes|no|on|off|true|false|null)")
 
 
 def consequence(job: Job, answer: TemplateAnswer) -> str:
@@ -46,43 +43,12 @@ def consequence(job: Job, answer: TemplateAnswer) -> str:
     return "the command gets nothing in its place" if job.secrets else "bash gets the tag itself"
 
 
-def written_key(name: str) -> str:
-    """A name as the key of a mapping."""
-    return name if _PLAIN_KEY.fullmatch(name) and not _SPECIAL.fullmatch(name) else quoted(name)
-
-
 def definition_place(answer: TemplateAnswer) -> tuple[Related, ...]:
     """Where the prerequisite stands that a path leads into."""
     definition = answer.field_value
     if definition is None:
         return ()
     return (Related(definition.name_span, f"{answer.root} is '{definition.name}'"),)
-
-
-def add_to_section(job: Job, section: str, lines: str) -> TextEdit | None:
-    """Add `key: value` lines to `parameters` or `secrets`; the section is made if the job has none."""
-    root = job.root
-    entry = job.section(section)
-    if root is None or not root.entries:
-        return None
-    if entry is None:
-        return None if root.is_flow else _new_section(job.text, root, [f"{section}:", *(f"  {lines}".splitlines())])
-    value = entry.value
-    if not isinstance(value, Mapping) or root.own(section) is None:
-        return None
-    if not value.entries and not value.is_flow:
-        return None
-    return insert_entry(job.text, value, lines)
-
-
-def _new_section(text: str, root: Mapping, lines: list[str]) -> TextEdit:
-    """Lines behind everything that the document says."""
-    end = len(text.rstrip())
-    if (mark := _DOCUMENT_END.search(text, 0, end)) is not None:
-        end = len(text[: mark.start()].rstrip())
-    first = root.entries[0].key.span.start
-    pad = " " * column(text, first)
-    return TextEdit(Span(end, end), "".join(f"{line_end(text)}{pad}{line}" for line in lines))
 
 
 def add_name_fix(job: Job, section: str, name: str) -> tuple[Fix, ...]:

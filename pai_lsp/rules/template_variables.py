@@ -12,9 +12,9 @@ from pai_lsp.content import mapped
 from pai_lsp.definition import Definition, Origin, TemplateVariable, key_name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import append_item, insert_entry, remove_entry, remove_item
+from pai_lsp.expand.yaml_text import entry_lines, flow_value, scalar_line
 from pai_lsp.fixes import fix_of, near_name_fixes
 from pai_lsp.requirement_words import needs_values, requires_without_value, undeclared_variable
-from pai_lsp.rules.skeletons import yaml_entry, yaml_flow
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.syntax import Mapping, Scalar, Sequence, walk
 from pai_lsp.template import variables
@@ -91,16 +91,16 @@ def _fill(job: Job, link: Link, names: list[str]) -> tuple[Fix, ...]:
     title = "Add " + " and ".join(f"'{name}'" for name in names)
     if isinstance(requirement.node, Scalar):
         whole = {"name": link.reference.name, "template_variables": values}
-        return (Fix(title, (TextEdit(requirement.node.span, yaml_flow(whole)),)),)
+        return (Fix(title, (TextEdit(requirement.node.span, flow_value(whole)),)),)
     if not isinstance(requirement.node, Mapping):
         return ()
-    holder, lines = requirement.node, yaml_entry("template_variables", values)
+    holder, lines = requirement.node, entry_lines("template_variables", values)
     if requirement.bindings is not None:
         holder, lines = requirement.bindings, [f"{name}: ''" for name in names]
     elif requirement.node.entry("template_variables"):
         return ()
     if holder.is_flow and requirement.bindings is None:
-        lines = [f"template_variables: {yaml_flow(values)}"]
+        lines = [f"template_variables: {flow_value(values)}"]
     return (Fix(title, (insert_entry(job.text, holder, "\n".join(lines)),)),)
 
 
@@ -212,12 +212,12 @@ def _declare(job: Job, definition: Definition, name: str) -> tuple[Fix, ...]:
     title = f"Declare '{name}'"
     entry = definition.node.entry("template_variables")
     if entry is None:
-        flow = f"template_variables: {yaml_flow([{'name': name}])}"
-        lines = flow if definition.node.is_flow else "\n".join(yaml_entry("template_variables", [{"name": name}]))
+        flow = f"template_variables: {flow_value([{'name': name}])}"
+        lines = flow if definition.node.is_flow else "\n".join(entry_lines("template_variables", [{"name": name}]))
         return (Fix(title, (insert_entry(job.text, definition.node, lines),)),)
     if not isinstance(entry.value, Sequence):
         return ()
-    item = yaml_flow({"name": name}) if entry.value.is_flow else f"name: {yaml_flow(name)}"
+    item = flow_value({"name": name}) if entry.value.is_flow else f"name: {scalar_line(name)}"
     return (Fix(title, (append_item(job.text, entry.value, item),)),)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.edits import append_item, insert_entry
 from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError
-from pai_lsp.rules.template_fixes import add_to_section, written_key
+from pai_lsp.section_edits import add_to_section, written_key
 from pai_lsp.spelling import free_name
 from pai_lsp.syntax import Mapping, Sequence
 

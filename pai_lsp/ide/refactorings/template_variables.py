@@ -8,9 +8,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pai_lsp.expand.yaml_text import flow_value, value_lines
 from pai_lsp.ide.refactorings.job_sections import definition_added, free_prerequisite_name
 from pai_lsp.ide.refactorings.refactoring import RefactoringKind, attempted, ready, together
-from pai_lsp.rules.skeletons import yaml_flow, yaml_lines
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def _filled(document: Document, reference: Reference, wanting: list[Definition])
         "require": [{"name": reference.name, "template_variables": dict.fromkeys(names, "")}],
     }
     edits = (
-        definition_added(job, "\n".join(yaml_lines(value)), yaml_flow(value)),
+        definition_added(job, "\n".join(value_lines(value)), flow_value(value)),
         TextEdit(reference.span, name),
     )
     return together(job.syntax, edits)

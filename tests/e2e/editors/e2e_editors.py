@@ -206,7 +206,7 @@ class Helix:
         self.terminal.type(f"c{start}")
         self.terminal.keys("C-x")
         # Each offer is followed by what it is.
-        offer = re.compile(rf" {re.escape(start.split()[-1])}\w* reference ")
+        offer = re.compile(rf" {re.escape(start.rsplit(maxsplit=1)[-1])}\w* reference ")
         self.terminal.until(lambda: offer.search(self.terminal.screen) is not None, "the offers are listed")
         self.terminal.keys("C-n", "Enter")
 
