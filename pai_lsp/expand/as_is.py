@@ -18,9 +18,9 @@ from pai_lsp.expand.runtime_references import names_secret, with_references_fill
 from pai_lsp.expand.secret_rendering import after_runtime
 from pai_lsp.expand.server_rendering import rendered
 from pai_lsp.frozen import dataclass
+from pai_lsp.nodes import plain_value
 from pai_lsp.platform import PLUGIN_PREFIX, RUNTIME_PLUGIN, plugins
 from pai_lsp.plugin_parameters import NOT_PARAMETERS, runtime_round_trip
-from pai_lsp.syntax import plain_value
 from pai_lsp.template import MISSING, OPENING, TemplateFault
 from pai_lsp.text import Span
 

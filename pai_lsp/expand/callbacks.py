@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.expand.filling import step_text
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED
 from pai_lsp.frozen import dataclass
+from pai_lsp.nodes import Mapping, Node, Scalar, Sequence
 from pai_lsp.platform import events
 from pai_lsp.requirement_words import (
     CALLBACK_FORM,
@@ -21,7 +22,6 @@ from pai_lsp.requirement_words import (
     command_is_no_text,
     no_event,
 )
-from pai_lsp.syntax import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,9 +18,9 @@ from pai_lsp.expand.role_commands import added_commands
 from pai_lsp.expand.role_list import role_list_edits
 from pai_lsp.expand.tree_edits import items_behind, items_in_front
 from pai_lsp.frozen import replace
+from pai_lsp.nodes import Sequence as SequenceNode
+from pai_lsp.nodes import plain_value
 from pai_lsp.requirements import expansion
-from pai_lsp.syntax import Sequence as SequenceNode
-from pai_lsp.syntax import plain_value
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from pai_lsp.expand.quoting import surviving
 from pai_lsp.expand.released_form import CALLBACK_MOMENTS, EXTENDED_KEYS, is_extended_event
 from pai_lsp.expand.tree_edits import without_entries, without_items
 from pai_lsp.expand.yaml_text import flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
+from pai_lsp.nodes import Mapping, Scalar, Sequence, Style, plain_value, walk
 from pai_lsp.platform import PLUGIN_PREFIX, events
 from pai_lsp.plugin_parameters import Damage, damages
-from pai_lsp.syntax import Mapping, Scalar, Sequence, Style, plain_value, walk
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pai_lsp.definition import Definition
     from pai_lsp.expand.callbacks import Commands
     from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
-    from pai_lsp.syntax import Entry
+    from pai_lsp.nodes import Entry
 
 # The items of a callback in their released form, by identity of its `Commands`.
 Items = dict[int, tuple[str, ...]]

@@ -18,6 +18,7 @@ from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.storages import Storage, is_storage, needed_storages
 from pai_lsp.frozen import dataclass
 from pai_lsp.lookup import LookupState
+from pai_lsp.nodes import Mapping, Scalar, walk
 from pai_lsp.requirement_words import (
     circle,
     needs_missing,
@@ -30,7 +31,6 @@ from pai_lsp.requirement_words import (
     undeclared_variable,
 )
 from pai_lsp.requirements import MAX_STEPS, expansion
-from pai_lsp.syntax import Mapping, Scalar, walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.edits import column, insert_entry, remove_entry
-from pai_lsp.expand.tree_edits import items_behind, with_blank_lines, without_entries, without_items
+from pai_lsp.expand.tree_edits import items_behind, without_entries, without_items, without_lines
 from pai_lsp.expand.yaml_text import entry_lines, flow_value, indented
-from pai_lsp.syntax import Sequence
+from pai_lsp.nodes import Sequence
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.expand.storages import Storage
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Entry
+    from pai_lsp.nodes import Entry
 
 
 def extras_edits(
@@ -53,7 +53,9 @@ def extras_edits(
             return (*edits, TextEdit(span, "\n".join([first, *indented(rest, pad)])))
     if not kept and job.root is not None:
         removals = remove_entry(text, job.root, section) if gone else ()
-        return (*edits, *(TextEdit(with_blank_lines(text, one.span), one.new_text) for one in removals))
+        for one in removals:
+            edits += [one] if one.new_text else without_lines(text, one.span)
+        return tuple(edits)
     return (*edits, *without_entries(text, extras, gone))
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.nodes import Mapping, Node, Scalar, Sequence, plain_value
 from pai_lsp.scalar import server_text
-from pai_lsp.syntax import Mapping, Node, Scalar, Sequence, plain_value
 from pai_lsp.template import MISSING, variables
 from pai_lsp.template_variables import filled
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.edits import column
 from pai_lsp.expand.tree_edits import item_span, without_entries
 from pai_lsp.expand.yaml_text import flow_scalar, scalar_line
-from pai_lsp.syntax import Scalar, Sequence
+from pai_lsp.nodes import Scalar, Sequence
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from pai_lsp.expand.runtime_secrets import runtime_secrets
 from pai_lsp.frozen import dataclass
 from pai_lsp.masking import masked_span
+from pai_lsp.nodes import Mapping
 from pai_lsp.platform import converted_role_name
 from pai_lsp.plugin_parameters import runtime_value
-from pai_lsp.syntax import Mapping, parse
+from pai_lsp.syntax import parse
 
 if TYPE_CHECKING:
     from pai_lsp.job import Job

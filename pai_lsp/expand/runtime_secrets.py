@@ -12,8 +12,8 @@ import math
 import re
 from typing import Any
 
+from pai_lsp.nodes import Scalar
 from pai_lsp.scalar import Date, server_text, server_value
-from pai_lsp.syntax import Scalar
 from pai_lsp.text import Span
 
 # Booleans of older YAML, which js-yaml quotes though it reads them as texts.
@@ -24,7 +24,7 @@ _NO_POINT = re.compile(r"(-?[0-9]+)e")
 def runtime_secrets(secrets: Any) -> Any:
     """The secrets as the runtime reads them: Python values.
 
-    secrets: a value as the rest-server reads it (see `pai_lsp.syntax.plain_value`).
+    secrets: a value as the rest-server reads it (see `pai_lsp.nodes.plain_value`).
 
     Raises:
         ValueError: where the runtime can not read what the rest-server writes.

@@ -26,7 +26,7 @@ _COUNTS_AS_TEXT = frozenset({TagKind.NAME, TagKind.UNESCAPED, TagKind.UNESCAPED_
 def rendered(template: str, values: dict[str, Any]) -> str | TemplateFault:
     """The text with its tags filled from `values`, JavaScript values by root; or where the rest-server answers 500.
 
-    `values` holds `$parameters`, `$data` … as `pai_lsp.syntax.plain_value` gives them. Names that find nothing are put
+    `values` holds `$parameters`, `$data` … as `pai_lsp.nodes.plain_value` gives them. Names that find nothing are put
     back as `<% name %>`, with `[0]` written `.0`.
     """
     if template in OBJECT_PROTOTYPE_NAMES:

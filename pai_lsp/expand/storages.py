@@ -13,8 +13,8 @@ from pai_lsp.diagnostic import Diagnostic, Related
 from pai_lsp.expand.filling import step_text
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, problem
 from pai_lsp.frozen import dataclass
+from pai_lsp.nodes import Mapping, Scalar, Sequence
 from pai_lsp.requirement_words import mounted_already
-from pai_lsp.syntax import Mapping, Scalar, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from collections.abc import Sequence as SequenceOf
 
-    from pai_lsp.syntax import Entry, Mapping, Sequence
+    from pai_lsp.nodes import Entry, Mapping, Sequence
 
 _NOTHING_MORE = re.compile(r"\s*\Z")
 _BLANK_LINES = re.compile(r"(?:[ \t]*\r?\n)*")
@@ -26,23 +26,23 @@ _BLANK_LINES = re.compile(r"(?:[ \t]*\r?\n)*")
 _KEEPING_BLOCK = re.compile(r"[|>][1-9]?\+[1-9]?[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
-def with_blank_lines(text: str, span: Span) -> Span:
-    """Lines to take out, with the blank lines above them where more of those, or nothing, stand below.
+def without_lines(text: str, span: Span) -> tuple[TextEdit, ...]:
+    """Take lines out, with the blank lines above them where more of those, or nothing, stand below.
 
     Where some block keeps the blank lines behind it, those above may be a part of what it says, and those below must
     not become one: then they are taken out instead.
     """
-    following = text[span.end : line_span(text, Span(span.end, span.end)).end]
+    removal = TextEdit(span, "")
     begins_line = span.start == line_span(text, Span(span.start, span.start)).start
-    if following.strip() or not begins_line:
-        return span
+    if text[span.end : line_span(text, Span(span.end, span.end)).end].strip() or not begins_line:
+        return (removal,)
     if _keeps_blank_lines(text):
         below = _BLANK_LINES.match(text, span.end)
-        return Span(span.start, below.end() if below else span.end)
+        return (removal, TextEdit(Span(span.end, below.end()), "")) if below and below[0] else (removal,)
     start = span.start
     while start and not text[(above := text.rfind("\n", 0, start - 1) + 1) : start].strip():
         start = above
-    return Span(start, len(text) if _NOTHING_MORE.match(text, span.end) else span.end)
+    return (TextEdit(Span(start, len(text) if _NOTHING_MORE.match(text, span.end) else span.end), ""),)
 
 
 @lru_cache(maxsize=1)
@@ -60,9 +60,10 @@ def without_entries(text: str, mapping: Mapping, removed: Collection[Entry]) -> 
         return tuple(_without([span for _, span in spans], [id(entry) in gone for entry, _ in spans]))
     first = next((number for number, (entry, _) in enumerate(spans) if id(entry) not in gone), len(spans))
     edits = [
-        TextEdit(with_blank_lines(text, line_span(text, span)), "")
+        edit
         for entry, span in spans[first:]
         if id(entry) in gone
+        for edit in without_lines(text, line_span(text, span))
     ]
     if 0 < first < len(spans):
         # What is kept first takes the place of the first key, which may stand behind a list's dash.
@@ -78,7 +79,7 @@ def without_items(text: str, sequence: Sequence, removed: Collection[int]) -> tu
         spans = [item.span for item in sequence.items]
         return tuple(_without(spans, [number in removed for number in range(len(spans))]))
     lines = (line_span(text, item_span(text, sequence, number)) for number in sorted(removed))
-    return tuple(TextEdit(with_blank_lines(text, one), "") for one in lines)
+    return tuple(edit for one in lines for edit in without_lines(text, one))
 
 
 def item_span(text: str, sequence: Sequence, number: int) -> Span:

@@ -25,8 +25,8 @@ from pai_lsp.expand.storages import merged_storages
 from pai_lsp.expand.tree_edits import items_behind, items_in_front, without_items
 from pai_lsp.expand.yaml_text import indented, item_lines, scalar_line
 from pai_lsp.frozen import dataclass
+from pai_lsp.nodes import Mapping, Sequence
 from pai_lsp.platform import RUNTIME_PLUGIN
-from pai_lsp.syntax import Mapping, Sequence
 from pai_lsp.text import Span, TextEdit, apply_edits
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pai_lsp.expand.role_commands import Source
     from pai_lsp.job import Job
     from pai_lsp.job_parts import TaskRole
-    from pai_lsp.syntax import Entry, Node
+    from pai_lsp.nodes import Entry, Node
 
 
 @dataclass(frozen=True, slots=True)

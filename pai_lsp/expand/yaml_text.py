@@ -10,8 +10,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.edits import double_quoted, quoted
+from pai_lsp.nodes import Scalar
 from pai_lsp.scalar import Date, server_text
-from pai_lsp.syntax import Scalar
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
