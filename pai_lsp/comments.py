@@ -12,7 +12,7 @@ from pai_lsp.text import Span
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pai_lsp.syntax import Scalar, Syntax
+    from pai_lsp.nodes import Scalar, Syntax
 
 _COMMENT = re.compile(r"(?<![^ \t\r\n\ufeff])#[^\r\n]*")
 

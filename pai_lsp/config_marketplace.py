@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.config_values import items, mapping, string, strings, unknown_keys, wrong
 from pai_lsp.marketplace_settings import DirectorySource, Marketplace, ServerSource
-from pai_lsp.syntax import Mapping
+from pai_lsp.nodes import Mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.diagnostic import Diagnostic
-    from pai_lsp.syntax import Entry, Node
+    from pai_lsp.nodes import Entry, Node
 
 _KEYS = ("sources", "allowed_hosts")
 _SOURCE_KEYS = ("directory", "url", "token_env", "token_command")

@@ -13,17 +13,18 @@ from pai_lsp.config_marketplace import marketplace_in
 from pai_lsp.config_values import CODE, is_empty, listed, mapping, strings, unknown_keys, wrong
 from pai_lsp.diagnostic import Diagnostic, Related, Severity
 from pai_lsp.exclusion import exclusion_of
+from pai_lsp.nodes import Mapping, Scalar
 from pai_lsp.platform import PLUGIN_PREFIX
 from pai_lsp.settings import Settings
 from pai_lsp.spelling import did_you_mean, nearest
-from pai_lsp.syntax import Mapping, Scalar, parse
+from pai_lsp.syntax import parse
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from pai_lsp.files import UnreadableFile
-    from pai_lsp.syntax import Entry, SyntaxProblem
+    from pai_lsp.nodes import Entry, SyntaxProblem
 
 KEYS = ("rules", "exclude", "plugins", "marketplace")
 OFF = "off"

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Diagnostic, Severity
 from pai_lsp.fixes import choice_fixes
+from pai_lsp.nodes import Mapping, Scalar, Sequence
 from pai_lsp.spelling import nearest
-from pai_lsp.syntax import Mapping, Scalar, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.syntax import Entry, Node
+    from pai_lsp.nodes import Entry, Node
 
 CODE = "invalid-configuration"
 

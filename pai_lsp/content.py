@@ -13,7 +13,7 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING, overload
 
 from pai_lsp.frozen import dataclass
-from pai_lsp.syntax import Scalar, Style
+from pai_lsp.nodes import Scalar, Style
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:

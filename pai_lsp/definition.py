@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from pai_lsp.frozen import dataclass
+from pai_lsp.nodes import Entry, Mapping, Node, Scalar, Sequence, Style, plain_value
 from pai_lsp.platform import PLUGIN_PREFIX, RUNTIME_PLUGIN
-from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence, Style, plain_value
 from pai_lsp.text import Span
 
 CMD_PLUGIN = f"{PLUGIN_PREFIX}cmd"

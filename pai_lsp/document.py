@@ -15,10 +15,11 @@ from pai_lsp.diagnostic import Diagnostic
 from pai_lsp.frozen import dataclass, field
 from pai_lsp.job import Job
 from pai_lsp.lookup import Lookup, NoLookup
+from pai_lsp.nodes import Mapping, ProblemKind, Scalar, Syntax
 from pai_lsp.rules import BY_CODE, RULES
 from pai_lsp.rules.suppression import ignores, unused_ignore, unused_ignores
 from pai_lsp.settings import Settings
-from pai_lsp.syntax import Mapping, ProblemKind, Scalar, Syntax, parse
+from pai_lsp.syntax import parse
 from pai_lsp.text import LineIndex
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.comments import comments_within
-from pai_lsp.syntax import Scalar, Sequence, walk
+from pai_lsp.nodes import Scalar, Sequence, walk
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as SequenceOf
 
     from pai_lsp.comments import Comment
-    from pai_lsp.syntax import Entry, Mapping, Node, Syntax
+    from pai_lsp.nodes import Entry, Mapping, Node, Syntax
 
 _ALIAS = re.compile(r"\s*:\s*\*[^\s,\[\]{}]+")
 _LINE_OF_CONTENT = re.compile(r"(?P<pad> *)(?!#)(?P<content>\S(?:[^\r\n]*\S)?)[ \t]*(?:\r?\n|\Z)")

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Fix
 from pai_lsp.edits import quoted
+from pai_lsp.nodes import Mapping, Scalar, Style
 from pai_lsp.spelling import nearest
-from pai_lsp.syntax import Mapping, Scalar, Style
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pai_lsp.syntax import Node
+    from pai_lsp.nodes import Node
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./][\w./+-]*")
 

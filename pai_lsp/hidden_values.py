@@ -9,8 +9,8 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.frozen import replace
-from pai_lsp.syntax import Mapping, Scalar
-from pai_lsp.syntax import Sequence as SequenceNode
+from pai_lsp.nodes import Mapping, Scalar
+from pai_lsp.nodes import Sequence as SequenceNode
 from pai_lsp.text import LineIndex, Span
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.diagnostic import Diagnostic
     from pai_lsp.document import Document
-    from pai_lsp.syntax import Node
+    from pai_lsp.nodes import Node
 
 # Rules whose findings stand on a secret.
 TELLING_CODES = frozenset({"secret-in-clear"})

@@ -15,6 +15,7 @@ from pai_lsp.definition import Definition, Origin, Reference, read_definitions
 from pai_lsp.frozen import dataclass
 from pai_lsp.job_parts import Deployment, PluginEntry, TaskRole
 from pai_lsp.lookup import Lookup, LookupAnswer, LookupState, NoLookup
+from pai_lsp.nodes import Entry, Mapping, Node, Scalar, Sequence, Syntax, plain_value
 from pai_lsp.platform import RUNTIME_PLUGIN
 from pai_lsp.plugin_uses import PluginUse, plugin_uses
 from pai_lsp.prerequisite_uses import PrerequisiteUses, prerequisite_uses, roles_running
@@ -22,7 +23,6 @@ from pai_lsp.requirements import RequireGraph, require_graph
 from pai_lsp.schema import StructureError, structure_errors
 from pai_lsp.settings import Settings
 from pai_lsp.shell import read_script
-from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence, Syntax, plain_value
 from pai_lsp.template import Tag, TemplateFault, tags
 from pai_lsp.template_answers import TemplateAnswer, template_answers
 from pai_lsp.template_uses import TemplateUse, template_uses

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import TYPED_FIELDS, Callback, Reference, key_name_span, read_callbacks, scalars
 from pai_lsp.frozen import dataclass
-from pai_lsp.syntax import Mapping, Scalar
+from pai_lsp.nodes import Mapping, Scalar
 
 if TYPE_CHECKING:
-    from pai_lsp.syntax import Entry, Node
+    from pai_lsp.nodes import Entry, Node
     from pai_lsp.text import Span
 
 

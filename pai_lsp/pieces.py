@@ -15,20 +15,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import yaml
 
+from pai_lsp.building import build, duplicate_keys, first_fault
+from pai_lsp.nodes import Entry, Mapping, Piece, ProblemKind, Sequence, SyntaxProblem, Tree
 from pai_lsp.recovery import build_mended
 from pai_lsp.relocation import relocated
-from pai_lsp.syntax import (
-    Entry,
-    Mapping,
-    Piece,
-    ProblemKind,
-    Sequence,
-    SyntaxProblem,
-    Tree,
-    build,
-    duplicate_keys,
-    first_fault,
-)
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
@@ -36,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as SequenceOf
     from typing import TypeAlias
 
-    from pai_lsp.syntax import Node
+    from pai_lsp.nodes import Node
 
     Known: TypeAlias = dict[str, Piece]
     Collection = TypeVar("Collection", Mapping, Sequence)

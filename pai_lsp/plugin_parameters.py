@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from pai_lsp.syntax import Mapping, Scalar, Sequence
+from pai_lsp.nodes import Mapping, Scalar, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pai_lsp.definition import Definition
-    from pai_lsp.syntax import Node
+    from pai_lsp.nodes import Node
 
 # What the runtime takes off a prerequisite; all other keys are its plugin's parameters, `name` and `require` too.
 NOT_PARAMETERS = frozenset({"plugin", "failurePolicy", "type"})

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import Definition, name_span
 from pai_lsp.frozen import dataclass
+from pai_lsp.nodes import Mapping, Scalar
 from pai_lsp.platform import PLUGIN_PREFIX, Plugin, converted_role_name, plugins
-from pai_lsp.syntax import Mapping, Scalar
 
 if TYPE_CHECKING:
     from pai_lsp.job import Job
     from pai_lsp.job_parts import PluginEntry, TaskRole
-    from pai_lsp.syntax import Entry
+    from pai_lsp.nodes import Entry
     from pai_lsp.text import Span
 
 

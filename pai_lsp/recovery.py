@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from pai_lsp.building import TAB_STAND_IN, build
 from pai_lsp.frozen import dataclass
+from pai_lsp.nodes import ProblemKind, SyntaxProblem, Tree
 from pai_lsp.relocation import relocated
-from pai_lsp.syntax import TAB_STAND_IN, ProblemKind, SyntaxProblem, Tree, build
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:

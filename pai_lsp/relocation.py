@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.syntax import Alias, Anchor, Entry, Mapping, Node, Scalar, Sequence, SyntaxProblem, Tree
+from pai_lsp.nodes import Alias, Anchor, Entry, Mapping, Node, Scalar, Sequence, SyntaxProblem, Tree
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from pai_lsp.content import mapped
 from pai_lsp.definition import name_span
 from pai_lsp.frozen import dataclass
+from pai_lsp.nodes import Scalar, Style, walk
 from pai_lsp.platform import environment_variables
 from pai_lsp.symbols import command_scalars, role_keys
-from pai_lsp.syntax import Scalar, Style, walk
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.edits import column, insert_entry, line_end, quoted
-from pai_lsp.syntax import Mapping
+from pai_lsp.nodes import Mapping
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:

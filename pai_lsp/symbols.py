@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from pai_lsp.content import mapped
 from pai_lsp.definition import name_span
 from pai_lsp.frozen import dataclass
+from pai_lsp.nodes import Entry, Scalar, walk
 from pai_lsp.platform import converted_role_name, environment_variable
-from pai_lsp.syntax import Entry, Scalar, walk
 from pai_lsp.template import variables
 from pai_lsp.template_uses import TemplatePlace
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.frozen import dataclass
-from pai_lsp.syntax import Mapping
+from pai_lsp.nodes import Mapping
 from pai_lsp.template import ROOTS, TagKind
 from pai_lsp.template_lookup import Found, Outcome, followed
 from pai_lsp.template_uses import TemplatePlace, TemplateUse
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pai_lsp.definition import Definition
     from pai_lsp.job import Job
     from pai_lsp.job_parts import TaskRole
-    from pai_lsp.syntax import Node
+    from pai_lsp.nodes import Node
     from pai_lsp.template import Step, Tag
     from pai_lsp.text import Span
 

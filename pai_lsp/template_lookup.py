@@ -11,7 +11,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.frozen import dataclass
-from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence
+from pai_lsp.nodes import Entry, Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
     from pai_lsp.definition import Definition

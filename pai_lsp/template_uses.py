@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.content import MappedText, mapped
 from pai_lsp.frozen import dataclass
-from pai_lsp.syntax import Node, Scalar, walk
+from pai_lsp.nodes import Node, Scalar, walk
 from pai_lsp.template import OPENING, Tag, runtime_tags, tags, tags_without_dollar
 
 if TYPE_CHECKING:

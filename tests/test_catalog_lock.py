@@ -19,7 +19,8 @@ from pai_lsp.document import Document
 from pai_lsp.ide.completion import complete
 from pai_lsp.lookup import LookupState
 from pai_lsp.marketplace_settings import Marketplace, ServerSource
-from pai_lsp.syntax import parse, plain_value
+from pai_lsp.nodes import plain_value
+from pai_lsp.syntax import parse
 
 if TYPE_CHECKING:
     from pathlib import Path

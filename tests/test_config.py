@@ -13,8 +13,9 @@ from pai_lsp.config_reader import KEYS, SEVERITIES, parse_configuration
 from pai_lsp.diagnostic import Severity
 from pai_lsp.exclusion import exclusion_of
 from pai_lsp.marketplace_settings import DirectorySource, Marketplace, ServerSource
+from pai_lsp.nodes import plain_value
 from pai_lsp.platform import table
-from pai_lsp.syntax import parse, plain_value
+from pai_lsp.syntax import parse
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,8 @@ import textwrap
 import pytest
 
 from pai_lsp.edits import append_item, cut_entry, insert_entry, remove_entry, remove_item
-from pai_lsp.syntax import Mapping, Sequence, parse
+from pai_lsp.nodes import Mapping, Sequence
+from pai_lsp.syntax import parse
 from pai_lsp.text import apply_edits
 
 

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from pai_lsp.expand.quoting import surviving
 from pai_lsp.expand.yaml_text import flow_value, value_lines
+from pai_lsp.nodes import plain_value
 from pai_lsp.plugin_parameters import runtime_round_trip
-from pai_lsp.syntax import parse, plain_value
+from pai_lsp.syntax import parse
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_edits import job_texts, random_edit
 
+from pai_lsp.building import build
+from pai_lsp.nodes import Mapping, Scalar, Tree
 from pai_lsp.pieces import build_in_pieces
-from pai_lsp.syntax import Mapping, Scalar, Tree, build, parse
+from pai_lsp.syntax import parse
 
 if TYPE_CHECKING:
-    from pai_lsp.syntax import Node, Syntax
+    from pai_lsp.nodes import Node, Syntax
 
 TEXTS = job_texts()
 NAMES = sorted(TEXTS)

@@ -18,8 +18,9 @@ from pai_lsp.document import Document
 from pai_lsp.ide.refactorings import Refactoring, made, refactorings
 from pai_lsp.ide.refactorings.same_run import what_runs
 from pai_lsp.job import Job
+from pai_lsp.nodes import Scalar
 from pai_lsp.settings import Settings
-from pai_lsp.syntax import Scalar, parse
+from pai_lsp.syntax import parse
 from pai_lsp.text import Span, TextEdit, apply_edits
 
 FIXTURES = sorted((Path(__file__).parent / "refactorings").glob("*.yaml"))

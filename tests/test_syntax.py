@@ -10,8 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pai_lsp.content import mapped
+from pai_lsp.nodes import Mapping, Scalar, Sequence, plain_value, walk
 from pai_lsp.scalar import Date, server_text, server_value
-from pai_lsp.syntax import MAX_CHARACTERS, Mapping, Scalar, Sequence, parse, plain_value, walk
+from pai_lsp.syntax import MAX_CHARACTERS, parse
 from pai_lsp.text import apply_edits
 
 JOB = """\

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pai_lsp.job import Job
-from pai_lsp.syntax import Scalar, parse
+from pai_lsp.nodes import Scalar
+from pai_lsp.syntax import parse
 from pai_lsp.template import TagKind, runtime_tags, tags, tags_without_dollar
 from pai_lsp.template_lookup import Outcome
 from pai_lsp.template_uses import TemplatePlace

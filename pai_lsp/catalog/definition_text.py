@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import Definition, Origin, read_definitions
 from pai_lsp.frozen import dataclass, field
-from pai_lsp.syntax import Entry, Mapping, Node, ProblemKind, Scalar, Sequence, parse
+from pai_lsp.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence
+from pai_lsp.syntax import parse
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.syntax import Syntax
+    from pai_lsp.nodes import Syntax
 
 _LONGEST_SUMMARY = 200
 _BLANKS = re.compile(r"[ \t\r\n]*")

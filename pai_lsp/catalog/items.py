@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.catalog.definition_text import Content, first_line, read_definition_text
-from pai_lsp.syntax import Mapping, parse
+from pai_lsp.nodes import Mapping
+from pai_lsp.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable

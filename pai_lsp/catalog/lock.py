@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.definition import Definition, Origin
 from pai_lsp.frozen import dataclass
+from pai_lsp.nodes import Mapping, Scalar, Sequence, plain_value
 from pai_lsp.scalar import server_text
-from pai_lsp.syntax import Mapping, Scalar, Sequence, parse, plain_value
+from pai_lsp.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -18,10 +18,10 @@ from pai_lsp.expand.script import released_script, scripts, together
 from pai_lsp.expand.write import expanded
 from pai_lsp.frozen import dataclass, replace
 from pai_lsp.hidden_values import hidden_spans, without_hidden_words
+from pai_lsp.nodes import ProblemKind
 from pai_lsp.report.results import CheckedFile, with_hidden
 from pai_lsp.report.terminal import visible
 from pai_lsp.spelling import did_you_mean
-from pai_lsp.syntax import ProblemKind
 
 if TYPE_CHECKING:
     import argparse

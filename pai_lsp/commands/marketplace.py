@@ -16,8 +16,8 @@ from pai_lsp.commands.known_rules import BY_CODE
 from pai_lsp.commands.targets import Configurations
 from pai_lsp.edits import column
 from pai_lsp.lookup import LookupState
+from pai_lsp.nodes import plain_value
 from pai_lsp.report.terminal import visible
-from pai_lsp.syntax import plain_value
 
 if TYPE_CHECKING:
     import argparse

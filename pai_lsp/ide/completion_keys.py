@@ -9,10 +9,10 @@ from pai_lsp.ide import snippets
 from pai_lsp.ide.cursor import Spot
 from pai_lsp.ide.documentation import field_documentation
 from pai_lsp.ide.suggestion import Kind, Suggestion, escaped, plain_text, written_scalar
+from pai_lsp.nodes import Mapping, Scalar
 from pai_lsp.platform import PLUGIN_PREFIX
 from pai_lsp.schema import Field, fields
 from pai_lsp.schema import Kind as SchemaKind
-from pai_lsp.syntax import Mapping, Scalar
 from pai_lsp.template_uses import TemplatePlace
 from pai_lsp.text import TextEdit
 

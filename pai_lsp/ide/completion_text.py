@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from pai_lsp.ide.documentation import variable_documentation
 from pai_lsp.ide.known_values import short, variable_value
 from pai_lsp.ide.suggestion import Kind, Suggestion
+from pai_lsp.nodes import Mapping, Node, Scalar, Sequence
 from pai_lsp.platform import converted_role_name, environment_variables
 from pai_lsp.scalar import server_text
-from pai_lsp.syntax import Mapping, Node, Scalar, Sequence
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:

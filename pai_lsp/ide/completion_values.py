@@ -23,10 +23,10 @@ from pai_lsp.ide.suggestion import (
     snippet_suggestion,
     written_scalar,
 )
+from pai_lsp.nodes import Mapping, Scalar
 from pai_lsp.platform import RUNTIME_PLUGIN, converted_role_name, events, plugins
 from pai_lsp.schema import Kind as SchemaKind
 from pai_lsp.schema import field
-from pai_lsp.syntax import Mapping, Scalar
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:

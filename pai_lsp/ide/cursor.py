@@ -15,7 +15,8 @@ from pai_lsp.content import mapped
 from pai_lsp.frozen import dataclass
 from pai_lsp.ide.window import window
 from pai_lsp.job import Job
-from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence, Style, parse
+from pai_lsp.nodes import Entry, Mapping, Node, Scalar, Sequence, Style
+from pai_lsp.syntax import parse
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:

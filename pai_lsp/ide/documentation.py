@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.syntax import Scalar, Sequence
+from pai_lsp.nodes import Scalar, Sequence
 
 if TYPE_CHECKING:
     from pai_lsp.definition import Definition

@@ -6,14 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.frozen import dataclass
-from pai_lsp.syntax import Mapping, Sequence
+from pai_lsp.nodes import Mapping, Sequence
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.syntax import Node
+    from pai_lsp.nodes import Node
 
 _COMMENTS = re.compile(r"(?:^[ \t]*#[^\r\n]*(?:\r\n|\n|\r|\Z)){2,}", re.MULTILINE)
 

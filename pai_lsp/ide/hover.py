@@ -21,10 +21,10 @@ from pai_lsp.ide.known_values import resources_sentence, template_value, variabl
 from pai_lsp.ide.location import Location, locate
 from pai_lsp.ide.names import name_at, places_of
 from pai_lsp.lookup import LookupState
+from pai_lsp.nodes import Mapping, Scalar
 from pai_lsp.platform import PLUGIN_PREFIX, environment_variable, events, exit_codes, plugins
 from pai_lsp.schema import field
 from pai_lsp.symbols import Occurrence, SymbolKind
-from pai_lsp.syntax import Mapping, Scalar
 
 if TYPE_CHECKING:
     from pai_lsp.document import Document

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Fix
+from pai_lsp.nodes import Scalar, Style, walk
 from pai_lsp.rules.suppression import ignores
-from pai_lsp.syntax import Scalar, Style, walk
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:

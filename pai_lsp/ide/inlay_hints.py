@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.frozen import dataclass
 from pai_lsp.ide.known_values import job_resources, resources_sentence
+from pai_lsp.nodes import Mapping, Scalar, plain_value
 from pai_lsp.requirements import expansion
 from pai_lsp.scalar import server_text
-from pai_lsp.syntax import Mapping, Scalar, plain_value
 from pai_lsp.template_lookup import Outcome
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.document import Document
     from pai_lsp.job_parts import TaskRole
-    from pai_lsp.syntax import Entry
+    from pai_lsp.nodes import Entry
     from pai_lsp.template_answers import TemplateAnswer
     from pai_lsp.text import Span
 

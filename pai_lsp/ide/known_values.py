@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.frozen import dataclass
+from pai_lsp.nodes import plain_value
 from pai_lsp.platform import converted_role_name
 from pai_lsp.scalar import server_text
-from pai_lsp.syntax import plain_value
 from pai_lsp.template import MISSING, server_lookup, server_path
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.job import Job
     from pai_lsp.job_parts import TaskRole
-    from pai_lsp.syntax import Mapping
+    from pai_lsp.nodes import Mapping
     from pai_lsp.text import Span
 
 

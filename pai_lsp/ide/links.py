@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.content import mapped
 from pai_lsp.definition import name_span
 from pai_lsp.frozen import dataclass
-from pai_lsp.syntax import Scalar
+from pai_lsp.nodes import Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

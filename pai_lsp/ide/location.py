@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.frozen import dataclass
-from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence
+from pai_lsp.nodes import Entry, Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
     from pai_lsp.document import Document

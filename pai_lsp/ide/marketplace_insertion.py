@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.edits import append_item, column, insert_entry, line_end
 from pai_lsp.ide.suggestion import written_scalar
+from pai_lsp.nodes import Mapping, Scalar, Sequence
 from pai_lsp.spelling import free_name
-from pai_lsp.syntax import Mapping, Scalar, Sequence
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.job import Job
     from pai_lsp.job_parts import TaskRole
-    from pai_lsp.syntax import Entry
+    from pai_lsp.nodes import Entry
 
 _SECTION = "reference_prerequisites"
 

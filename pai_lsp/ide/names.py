@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import TYPED_FIELDS
 from pai_lsp.ide.location import locate
+from pai_lsp.nodes import Scalar
 from pai_lsp.symbols import ALL_KINDS, SymbolKind, occurrence_at, occurrences
-from pai_lsp.syntax import Scalar
 
 if TYPE_CHECKING:
     from pai_lsp.document import Document

@@ -8,7 +8,7 @@ from pai_lsp.frozen import dataclass
 from pai_lsp.ide.location import locate
 from pai_lsp.ide.names import name_at, places_of
 from pai_lsp.lookup import LookupState
-from pai_lsp.syntax import Scalar
+from pai_lsp.nodes import Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

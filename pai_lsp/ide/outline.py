@@ -9,8 +9,8 @@ from pai_lsp.definition import TYPED_FIELDS, Definition, key_name_span, name_spa
 from pai_lsp.frozen import dataclass, replace
 from pai_lsp.ide.hidden_words import hidden_words, without
 from pai_lsp.ide.known_values import job_resources, role_resources, short
+from pai_lsp.nodes import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.platform import RUNTIME_PLUGIN
-from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from pai_lsp.frozen import dataclass
 from pai_lsp.ide.names import name_at, places_of
 from pai_lsp.ide.suggestion import written_scalar
+from pai_lsp.nodes import Style
 from pai_lsp.platform import converted_role_name
 from pai_lsp.symbols import Symbol, SymbolKind
-from pai_lsp.syntax import Style
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.content import mapped
 from pai_lsp.definition import name_span
 from pai_lsp.ide.location import locate
-from pai_lsp.syntax import Mapping, Scalar
+from pai_lsp.nodes import Mapping, Scalar
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from pai_lsp.lsp.convert import lsp_diagnostic, workspace_edit
 from pai_lsp.lsp.features import APPLY_EDIT, FIX_ALL, OPEN_RULE, QUICK_FIX
 from pai_lsp.lsp.open_document import Kind
 from pai_lsp.lsp.refactoring_actions import refactoring_actions
+from pai_lsp.nodes import ProblemKind
 from pai_lsp.safe_fixes import mend
-from pai_lsp.syntax import ProblemKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pai_lsp.diagnostic import Diagnostic
     from pai_lsp.document import Document
     from pai_lsp.lsp.client import Client
-    from pai_lsp.syntax import Syntax
+    from pai_lsp.nodes import Syntax
 
 JOB_LANGUAGE = "openpai-job"
 

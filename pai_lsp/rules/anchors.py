@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Anchor
+    from pai_lsp.nodes import Anchor
 
 
 @rule(Severity.ERROR)

@@ -11,6 +11,7 @@ from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import append_item, insert_entry, line_span, quoted, remove_entry, remove_item
 from pai_lsp.fixes import choice_fixes, fix_of, near_name_fixes, quote_fix, wrap_in_list_fix, wrap_mapping_fixes
+from pai_lsp.nodes import Mapping, Scalar, Sequence, Style
 from pai_lsp.platform import events
 from pai_lsp.requirement_words import (
     CALLBACK_FORM,
@@ -22,15 +23,14 @@ from pai_lsp.requirement_words import (
     no_event,
 )
 from pai_lsp.rules.command_places import SIMPLE_KEYS, callback_items, callbacks, cmd_uses, command_entries, item_place
-from pai_lsp.syntax import Mapping, Scalar, Sequence, Style
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
+    from pai_lsp.nodes import Entry, Node
     from pai_lsp.plugin_uses import PluginUse
-    from pai_lsp.syntax import Entry, Node
 
 
 @rule(Severity.ERROR)

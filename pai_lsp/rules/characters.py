@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import double_quoted, line_span
 from pai_lsp.masking import masked_span
-from pai_lsp.syntax import Mapping, ProblemKind, Scalar, Style, walk
+from pai_lsp.nodes import Mapping, ProblemKind, Scalar, Style, walk
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Entry, Node
+    from pai_lsp.nodes import Entry, Node
 
 _TABS = re.compile(r"\t+")
 _BLANKS_BEFORE = re.compile(r"[ \t]*\Z")

@@ -11,18 +11,18 @@ from pai_lsp.diagnostic import Fix
 from pai_lsp.edits import cut_entry, keeping_comments, line_span, quoted
 from pai_lsp.frozen import dataclass
 from pai_lsp.masking import masked_span
+from pai_lsp.nodes import Mapping, Scalar, Style, walk
 from pai_lsp.rules.inserted_values import removable
 from pai_lsp.rules.template_fixes import text_at
 from pai_lsp.section_edits import add_to_section, written_key
 from pai_lsp.spelling import free_name
-from pai_lsp.syntax import Mapping, Scalar, Style, walk
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Entry, Node
+    from pai_lsp.nodes import Entry, Node
 
 # What gives a token away: a text that every such token holds, its form, and what to call it.
 _FORMS = (

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.definition import scalars
-from pai_lsp.syntax import Mapping, Sequence
+from pai_lsp.nodes import Mapping, Sequence
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pai_lsp.job import Job
+    from pai_lsp.nodes import Entry, Node, Scalar
     from pai_lsp.plugin_uses import PluginUse
-    from pai_lsp.syntax import Entry, Node, Scalar
 
 # The plugin's older way to say what runs before and after the user's commands.
 SIMPLE_KEYS = ("preCommands", "postCommands")

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 from pai_lsp.content import mapped
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.fixes import choice_fixes
+from pai_lsp.nodes import Scalar, Style
 from pai_lsp.rules.command_places import cmd_uses, command_lists
 from pai_lsp.rules.variable_places import ScriptPlace, callback_scripts, role_scripts
 from pai_lsp.shell import read_script
 from pai_lsp.spelling import nearest
-from pai_lsp.syntax import Scalar, Style
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:

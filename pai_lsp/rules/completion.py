@@ -13,8 +13,8 @@ from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import remove_entry
 from pai_lsp.fixes import fix_of
 from pai_lsp.job_parts import whole_number
+from pai_lsp.nodes import Entry, Mapping, Scalar
 from pai_lsp.rules.instances import instances_place
-from pai_lsp.syntax import Entry, Mapping, Scalar
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:

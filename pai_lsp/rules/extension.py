@@ -12,10 +12,10 @@ from pai_lsp.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import cut_entry, insert_entry, line_span
 from pai_lsp.fixes import change_fix
+from pai_lsp.nodes import Mapping, Scalar
 from pai_lsp.platform import PLUGIN_PREFIX, events, plugins
 from pai_lsp.rules.command_places import callbacks, cmd_uses
 from pai_lsp.rules.this_lookup import lost_this
-from pai_lsp.syntax import Mapping, Scalar
 from pai_lsp.template_uses import TemplatePlace
 from pai_lsp.text import Span, TextEdit
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Entry, Node
+    from pai_lsp.nodes import Entry, Node
 
 _EXPAND = "submit what 'pai-lsp expand' prints"
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Severity, rule
 from pai_lsp.fixes import change_fix, choice_fixes, near_name_fixes
-from pai_lsp.syntax import Scalar
+from pai_lsp.nodes import Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Entry
+    from pai_lsp.nodes import Entry
 
 _POLICIES = ("fail", "ignore")
 

@@ -11,7 +11,7 @@ from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import insert_entry
 from pai_lsp.job_parts import whole_number
-from pai_lsp.syntax import Entry, Scalar
+from pai_lsp.nodes import Entry, Scalar
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from pai_lsp.definition import key_name_span, name_span
 from pai_lsp.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.edits import remove_entry
 from pai_lsp.fixes import change_fix, choice_fixes, fix_of, near_name_fixes
+from pai_lsp.nodes import Entry, Mapping, Node, Scalar
 from pai_lsp.spelling import nearest
-from pai_lsp.syntax import Entry, Mapping, Node, Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import insert_entry
+from pai_lsp.nodes import Mapping, Scalar
 from pai_lsp.rules.image_parts import checked_images, image_host, images, registry_host, text_of
-from pai_lsp.syntax import Mapping, Scalar
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:

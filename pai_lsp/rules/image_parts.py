@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.syntax import Scalar
+from pai_lsp.nodes import Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

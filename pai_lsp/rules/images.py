@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.fixes import change_fix
+from pai_lsp.nodes import Scalar, Style
 from pai_lsp.rules.image_parts import checked_images, images, text_of, without_host
-from pai_lsp.syntax import Scalar, Style
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:

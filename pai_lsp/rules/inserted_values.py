@@ -10,16 +10,16 @@ from pai_lsp.definition import key_name_span
 from pai_lsp.diagnostic import Finding, Fix, Tag
 from pai_lsp.edits import entry_end, is_needed_elsewhere, remove_entry
 from pai_lsp.fixes import fix_of
+from pai_lsp.nodes import Scalar, Sequence
 from pai_lsp.rules.template_fixes import may_hold_brackets
 from pai_lsp.scalar import Date
-from pai_lsp.syntax import Scalar, Sequence
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Entry, Mapping
+    from pai_lsp.nodes import Entry, Mapping
     from pai_lsp.template_answers import TemplateAnswer
 
 

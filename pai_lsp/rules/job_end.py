@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import insert_entry
-from pai_lsp.syntax import Mapping
+from pai_lsp.nodes import Mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.masking import is_line_start, masked_span
-from pai_lsp.syntax import Mapping, ProblemKind, Scalar, Sequence, Style, parse
+from pai_lsp.nodes import Mapping, ProblemKind, Scalar, Sequence, Style
+from pai_lsp.syntax import parse
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Entry
+    from pai_lsp.nodes import Entry
 
 _KEY = "secrets:"
 _NOTHING = re.compile(r"(?:\s|#[^\n\r]*|\.\.\.)*")

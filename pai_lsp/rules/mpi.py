@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Related, Severity, rule
+from pai_lsp.nodes import Mapping, Scalar
 from pai_lsp.platform import converted_role_name
 from pai_lsp.rules.instances import instances_place
 from pai_lsp.rules.mpi_launches import Launch, launches
-from pai_lsp.syntax import Mapping, Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

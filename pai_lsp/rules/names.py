@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.fixes import quote_fix
+from pai_lsp.nodes import Mapping, Scalar
 from pai_lsp.platform import converted_role_name
 from pai_lsp.role_renaming import rename_role
 from pai_lsp.rules.structure_places import places
-from pai_lsp.syntax import Mapping, Scalar
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:

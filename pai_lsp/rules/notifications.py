@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import key_name_span
 from pai_lsp.diagnostic import Finding, Severity, rule
 from pai_lsp.fixes import near_name_fixes
+from pai_lsp.nodes import Mapping
 from pai_lsp.spelling import did_you_mean
-from pai_lsp.syntax import Mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import key_name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.fixes import quote_fix
+from pai_lsp.nodes import Mapping, Scalar, Sequence, Style, plain_value
 from pai_lsp.rules.inserted_values import first_item_fix, kind_of_value, unused_entries
 from pai_lsp.rules.template_fixes import quote_insertions
 from pai_lsp.scalar import Date, server_text
 from pai_lsp.section_edits import written_key
-from pai_lsp.syntax import Mapping, Scalar, Sequence, Style, plain_value
 from pai_lsp.template_answers import answers_with
 from pai_lsp.template_lookup import Outcome
 from pai_lsp.text import TextEdit
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Entry
+    from pai_lsp.nodes import Entry
     from pai_lsp.template_answers import TemplateAnswer
 
 _LONGEST = 40

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.fixes import fix_of, quote_fix
+from pai_lsp.nodes import Scalar, Sequence, Style
 from pai_lsp.plugin_parameters import runtime_round_trip
 from pai_lsp.rules.inserted_values import first_item_fix, kind_of_value
 from pai_lsp.rules.template_fixes import quote_insertions
-from pai_lsp.syntax import Scalar, Sequence, Style
 from pai_lsp.template_answers import answers_with
 from pai_lsp.template_lookup import Outcome
 

@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import column, line_end
 from pai_lsp.expand.yaml_text import flow_scalar, scalar_line
+from pai_lsp.nodes import Mapping, Scalar, Sequence
 from pai_lsp.platform import plugins
 from pai_lsp.plugin_parameters import NOT_PARAMETERS, Damage, damages
 from pai_lsp.rules.command_places import cmd_uses, command_entries
-from pai_lsp.syntax import Mapping, Scalar, Sequence
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Entry, Node
+    from pai_lsp.nodes import Entry, Node
 
 _COMMENT = re.compile(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)")
 _HEADER = re.compile(r"([|>])([1-9]?)([+-]?)([1-9]?)")

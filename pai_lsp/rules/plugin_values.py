@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import PROTOCOL_KEYS, Definition, name_span
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.fixes import change_fix, quote_fix, wrap_in_list_fix
+from pai_lsp.nodes import Mapping, Scalar, Sequence
 from pai_lsp.rules.plugin_keys import PLUGIN_KEYS, misspelt_key
-from pai_lsp.syntax import Mapping, Scalar, Sequence
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
     from pai_lsp.job import Job
+    from pai_lsp.nodes import Node
     from pai_lsp.plugin_uses import PluginUse
-    from pai_lsp.syntax import Node
 
 
 @rule(Severity.ERROR)

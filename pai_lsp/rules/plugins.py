@@ -12,11 +12,11 @@ from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import insert_entry, remove_entry
 from pai_lsp.expand.yaml_text import entry_lines, flow_value
 from pai_lsp.fixes import change_fix, fix_of, near_name_fixes, wrap_mapping_fixes
+from pai_lsp.nodes import Mapping, Scalar, Sequence
 from pai_lsp.platform import PLUGIN_PREFIX, RUNTIME_PLUGIN, plugins
 from pai_lsp.rules.command_places import item_place
 from pai_lsp.rules.plugin_keys import PLUGIN_KEYS, misspelt_key
 from pai_lsp.spelling import did_you_mean
-from pai_lsp.syntax import Mapping, Scalar, Sequence
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:

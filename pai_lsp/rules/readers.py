@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.fixes import quote_fix
 from pai_lsp.masking import masked_span
-from pai_lsp.syntax import Mapping, Scalar, Sequence, Style, walk
+from pai_lsp.nodes import Mapping, Scalar, Sequence, Style, walk
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Entry, Node
+    from pai_lsp.nodes import Entry, Node
 
 # Plain scalars of which PyYAML may fail to make a value: the two special ones, numbers without digits, wrong dates.
 _MAYBE_UNREADABLE = re.compile(r"=|<<|[-+]?0[bx]_+|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*", re.DOTALL)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.fixes import quote_fix
-from pai_lsp.syntax import Scalar, Style
+from pai_lsp.nodes import Scalar, Style
 from pai_lsp.template_uses import TemplatePlace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Node
+    from pai_lsp.nodes import Node
     from pai_lsp.template_uses import TemplateUse
 
 # Names that YAML 1.1 may take for something else than text.

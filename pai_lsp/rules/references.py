@@ -12,11 +12,11 @@ from pai_lsp.definition import STORAGE_PLUGINS, Definition, Origin, Reference, n
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import remove_item
 from pai_lsp.fixes import fix_of, near_name_fixes
+from pai_lsp.nodes import Scalar, Sequence
 from pai_lsp.platform import PLUGIN_PREFIX, plugins
 from pai_lsp.requirement_words import no_prerequisite
 from pai_lsp.rules.stubs import callback_stub
 from pai_lsp.spelling import did_you_mean, nearest
-from pai_lsp.syntax import Scalar, Sequence
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import column, line_end
 from pai_lsp.job_parts import whole_number
-from pai_lsp.syntax import Entry, Mapping
+from pai_lsp.nodes import Entry, Mapping
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.fixes import near_name_fixes
+from pai_lsp.nodes import Scalar
 from pai_lsp.platform import converted_role_name
 from pai_lsp.spelling import did_you_mean, free_name
-from pai_lsp.syntax import Scalar
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.job import Job
     from pai_lsp.job_parts import Deployment
-    from pai_lsp.syntax import Entry
+    from pai_lsp.nodes import Entry
 
 
 @rule(Severity.ERROR)

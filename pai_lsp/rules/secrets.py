@@ -10,10 +10,10 @@ from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import line_end, remove_entry
 from pai_lsp.fixes import change_fix, fix_of
 from pai_lsp.masking import is_line_start
+from pai_lsp.nodes import Mapping, Scalar
 from pai_lsp.rules.clear_secrets import clear_secrets
 from pai_lsp.rules.inserted_values import unused_entries, used_names
 from pai_lsp.section_edits import written_key
-from pai_lsp.syntax import Mapping, Scalar
 from pai_lsp.template import tags
 from pai_lsp.template_answers import answers_with
 from pai_lsp.template_lookup import Outcome

@@ -13,7 +13,7 @@ from pai_lsp.definition import Definition, name_span
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import insert_entry, remove_entry
 from pai_lsp.fixes import choice_fixes, fix_of, near_name_fixes
-from pai_lsp.syntax import Mapping, Scalar
+from pai_lsp.nodes import Mapping, Scalar
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.fixes import change_fix
+from pai_lsp.nodes import Mapping, Scalar, Sequence
 from pai_lsp.requirement_words import mounted_already
-from pai_lsp.syntax import Mapping, Scalar, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.definition import Definition
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Node
+    from pai_lsp.nodes import Node
     from pai_lsp.text import Span
 
 # What every task has mounted already. Source: rest-server, src/models/v2/job/k8s.js, generateTaskRole.

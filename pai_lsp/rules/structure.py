@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import line_end
 from pai_lsp.expand.yaml_text import entry_lines
+from pai_lsp.nodes import Mapping, ProblemKind, Scalar, Sequence
 from pai_lsp.rules.structure_fixes import empty_fixes, insert_fixes, move_fixes, remove_fixes, rename_fixes
 from pai_lsp.rules.structure_places import line_of_content, places
 from pai_lsp.rules.value_fixes import as_list_fix
-from pai_lsp.syntax import Mapping, ProblemKind, Scalar, Sequence
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:

@@ -24,10 +24,10 @@ from pai_lsp.edits import (
 )
 from pai_lsp.expand.yaml_text import entry_lines, flow_value, scalar_line, value_lines
 from pai_lsp.fixes import change_fix, fix_of
+from pai_lsp.nodes import Entry, Mapping, Scalar, Sequence
 from pai_lsp.rules.skeletons import skeleton
 from pai_lsp.schema import fields
 from pai_lsp.shipped_schemas import read_schema
-from pai_lsp.syntax import Entry, Mapping, Scalar, Sequence
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import key_name_span
 from pai_lsp.edits import line_span
 from pai_lsp.frozen import dataclass
-from pai_lsp.syntax import Entry, Mapping, Node, ProblemKind, Scalar, Sequence
+from pai_lsp.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
+    from pai_lsp.nodes import SyntaxProblem
     from pai_lsp.schema import StructureError
-    from pai_lsp.syntax import SyntaxProblem
 
 # Behind these, parts of the file are missing from the tree, or hang in the wrong place.
 _UNREAD = frozenset({ProblemKind.SYNTAX, ProblemKind.TOO_LARGE})

@@ -9,8 +9,8 @@ from pai_lsp.definition import CMD_PLUGIN
 from pai_lsp.diagnostic import Fix
 from pai_lsp.edits import append_item, insert_entry
 from pai_lsp.expand.yaml_text import entry_lines, flow_value, value_lines
+from pai_lsp.nodes import Sequence
 from pai_lsp.schema import field
-from pai_lsp.syntax import Sequence
 
 if TYPE_CHECKING:
     from pai_lsp.job import Job

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.syntax import ProblemKind, SyntaxProblem
+from pai_lsp.nodes import ProblemKind, SyntaxProblem
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:

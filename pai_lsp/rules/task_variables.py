@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import insert_entry
 from pai_lsp.fixes import change_fix
+from pai_lsp.nodes import Mapping
 from pai_lsp.rules.instances import beyond_instances
 from pai_lsp.rules.variable_places import Mention, declared_ports, mentions, role_scripts
 from pai_lsp.spelling import did_you_mean, nearest
-from pai_lsp.syntax import Mapping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

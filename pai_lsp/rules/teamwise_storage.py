@@ -12,14 +12,14 @@ from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import insert_entry, remove_entry, remove_item
 from pai_lsp.expand.yaml_text import entry_lines
 from pai_lsp.fixes import fix_of
+from pai_lsp.nodes import Mapping, Scalar, Sequence
 from pai_lsp.platform import RUNTIME_PLUGIN
-from pai_lsp.syntax import Mapping, Scalar, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Entry, Node
+    from pai_lsp.nodes import Entry, Node
 
 
 @rule(Severity.INFORMATION)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import TYPED_FIELDS
 from pai_lsp.diagnostic import Fix, Related
 from pai_lsp.edits import insert_entry, quoted
+from pai_lsp.nodes import Mapping, Scalar, Style
 from pai_lsp.scalar import server_text, server_value
 from pai_lsp.section_edits import add_to_section, written_key
 from pai_lsp.spelling import nearest
-from pai_lsp.syntax import Mapping, Scalar, Style
 from pai_lsp.template import ROOTS
 from pai_lsp.template_lookup import followed
 from pai_lsp.template_uses import TemplatePlace
@@ -20,7 +20,7 @@ from pai_lsp.text import Span, TextEdit
 if TYPE_CHECKING:
     from pai_lsp.job import Job
     from pai_lsp.job_parts import TaskRole
-    from pai_lsp.syntax import Node
+    from pai_lsp.nodes import Node
     from pai_lsp.template_answers import TemplateAnswer
     from pai_lsp.template_uses import TemplateUse
 

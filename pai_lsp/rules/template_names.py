@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import key_name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.fixes import change_fix, near_name_fixes
+from pai_lsp.nodes import Mapping, Scalar, Sequence
 from pai_lsp.rules.template_fixes import add_name_fix, consequence, definition_place, may_hold_brackets
 from pai_lsp.spelling import did_you_mean
-from pai_lsp.syntax import Mapping, Scalar, Sequence
 from pai_lsp.template_answers import answers_with
 from pai_lsp.template_lookup import Outcome
 from pai_lsp.text import Span, TextEdit
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Node
+    from pai_lsp.nodes import Node
     from pai_lsp.template_answers import TemplateAnswer
 
 _BLANK_INDEX = re.compile(r"\[\s*([0-9]+)\s*\]")

@@ -10,8 +10,8 @@ from pai_lsp.diagnostic import Fix
 from pai_lsp.expand.javascript import OBJECT_PROTOTYPE_NAMES
 from pai_lsp.fixes import change_fix
 from pai_lsp.frozen import dataclass
+from pai_lsp.nodes import Scalar, walk
 from pai_lsp.spelling import nearest
-from pai_lsp.syntax import Scalar, walk
 from pai_lsp.template import CLOSING, OPENING, ROOTS, TagKind, TemplateFault, tags
 from pai_lsp.text import Span, TextEdit
 

@@ -14,9 +14,9 @@ from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import append_item, insert_entry, remove_entry, remove_item
 from pai_lsp.expand.yaml_text import entry_lines, flow_value, scalar_line
 from pai_lsp.fixes import fix_of, near_name_fixes
+from pai_lsp.nodes import Mapping, Scalar, Sequence, walk
 from pai_lsp.requirement_words import needs_values, requires_without_value, undeclared_variable
 from pai_lsp.spelling import did_you_mean
-from pai_lsp.syntax import Mapping, Scalar, Sequence, walk
 from pai_lsp.template import variables
 from pai_lsp.text import TextEdit
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
+    from pai_lsp.nodes import Node
     from pai_lsp.requirements import Link
-    from pai_lsp.syntax import Node
 
 # Other template languages put dots and blanks between the same braces; a template variable is one word.
 _WORD = re.compile(r"[A-Za-z_][\w-]*")

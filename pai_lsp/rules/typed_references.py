@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import TYPED_FIELDS, Reference, name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.fixes import near_name_fixes
+from pai_lsp.nodes import Scalar
 from pai_lsp.rules.stubs import prerequisite_stub
 from pai_lsp.spelling import did_you_mean
-from pai_lsp.syntax import Scalar
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:

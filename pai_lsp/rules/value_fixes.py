@@ -12,11 +12,11 @@ from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Fix
 from pai_lsp.edits import column, line_end, quoted, remove_item
 from pai_lsp.fixes import fix_of, quote_fix, wrap_in_list_fix, wrap_mapping_fixes
+from pai_lsp.nodes import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.rules.skeletons import prerequisite_type
 from pai_lsp.rules.structure_fixes import empty_fixes
 from pai_lsp.schema import field
 from pai_lsp.spelling import nearest
-from pai_lsp.syntax import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:

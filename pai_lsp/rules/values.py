@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.fixes import change_fix
+from pai_lsp.nodes import Scalar
 from pai_lsp.rules.structure_places import places
 from pai_lsp.rules.value_fixes import choice_fixes, ports_as_mapping_fixes, roles_as_mapping_fixes, type_fixes
-from pai_lsp.syntax import Scalar
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from pai_lsp.edits import column
 from pai_lsp.expand.tree_edits import item_span, without_items
 from pai_lsp.expand.yaml_text import flow_scalar, item_lines
 from pai_lsp.frozen import dataclass
-from pai_lsp.syntax import Scalar, Sequence
+from pai_lsp.nodes import Scalar, Sequence
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Scalar
+    from pai_lsp.nodes import Scalar
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _ASSIGNED = re.compile(r"(-{0,2}[A-Za-z_][\w-]*)=(.+)", re.DOTALL)

@@ -9,13 +9,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.expand.yaml_text import flow_value
+from pai_lsp.nodes import Mapping, Scalar, Sequence, plain_value
 from pai_lsp.platform import converted_role_name
-from pai_lsp.syntax import Mapping, Scalar, Sequence, parse, plain_value
+from pai_lsp.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.syntax import Entry, Node, Syntax
+    from pai_lsp.nodes import Entry, Node, Syntax
 
 FORMER_KEYS = frozenset(
     {

@@ -17,13 +17,13 @@ from pai_lsp.ide.refactorings.written_lines import (
     written_node,
     written_scalar,
 )
+from pai_lsp.nodes import Mapping, Scalar, Sequence
 from pai_lsp.scalar import server_text
-from pai_lsp.syntax import Mapping, Scalar, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.syntax import Entry, Node
+    from pai_lsp.nodes import Entry, Node
 
     Key = tuple[str, Written, int | None]
 

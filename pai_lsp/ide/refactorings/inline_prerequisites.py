@@ -22,8 +22,8 @@ from pai_lsp.ide.refactorings.refactoring import (
     attempted,
     together,
 )
+from pai_lsp.nodes import Sequence
 from pai_lsp.requirements import expansion
-from pai_lsp.syntax import Sequence
 from pai_lsp.text import Span, apply_edits
 
 if TYPE_CHECKING:

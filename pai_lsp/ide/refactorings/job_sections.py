@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.edits import append_item, insert_entry
 from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError
+from pai_lsp.nodes import Mapping, Sequence
 from pai_lsp.section_edits import add_to_section, written_key
 from pai_lsp.spelling import free_name
-from pai_lsp.syntax import Mapping, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from pai_lsp.job import Job
     from pai_lsp.job_parts import TaskRole
-    from pai_lsp.syntax import Node
+    from pai_lsp.nodes import Node
     from pai_lsp.text import Span, TextEdit
 
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")

@@ -26,8 +26,8 @@ from pai_lsp.ide.refactorings.refactoring import (
     attempted,
     together,
 )
+from pai_lsp.nodes import Scalar, Sequence
 from pai_lsp.plugin_parameters import released_parameters, runtime_round_trip
-from pai_lsp.syntax import Scalar, Sequence
 from pai_lsp.template import tags
 
 if TYPE_CHECKING:

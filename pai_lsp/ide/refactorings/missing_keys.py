@@ -14,10 +14,10 @@ from pai_lsp.ide.refactorings.refactoring import (
     RefactoringKind,
     together,
 )
+from pai_lsp.nodes import Mapping
 from pai_lsp.rules.structure_fixes import insert_fixes
 from pai_lsp.rules.structure_places import places
 from pai_lsp.schema import fields
-from pai_lsp.syntax import Mapping
 from pai_lsp.text import apply_edits
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from pai_lsp.ide.refactorings.refactoring import (
 )
 from pai_lsp.ide.refactorings.same_run import refuse_new_findings
 from pai_lsp.ide.refactorings.secret_from_text import is_clear_secret
+from pai_lsp.nodes import Scalar
 from pai_lsp.scalar import server_text
 from pai_lsp.spelling import free_name
-from pai_lsp.syntax import Scalar
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from pai_lsp.text import TextEdit
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from pai_lsp.syntax import Syntax
+    from pai_lsp.nodes import Syntax
     from pai_lsp.text import Span
 
 

@@ -21,10 +21,10 @@ from pai_lsp.ide.refactorings.refactoring import (
 )
 from pai_lsp.ide.refactorings.same_run import refuse_new_findings
 from pai_lsp.masking import is_line_start
+from pai_lsp.nodes import Scalar
 from pai_lsp.rules.clear_secrets import moved_to_secrets
 from pai_lsp.scalar import server_text
 from pai_lsp.spelling import free_name
-from pai_lsp.syntax import Scalar
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.ide.refactorings.filled_text import Piece
     from pai_lsp.job import Job
-    from pai_lsp.syntax import Entry
+    from pai_lsp.nodes import Entry
     from pai_lsp.text import Span
 
 # pystache writes these as HTML, in commands and for the registry's login (openpai-runtime, src/common/utils.py).

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.expand.yaml_text import scalar_line, value_lines
 from pai_lsp.frozen import dataclass, replace
-from pai_lsp.syntax import Mapping, Sequence
+from pai_lsp.nodes import Mapping, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Sequence as SequenceOf
 
     from pai_lsp.comments import Comment
-    from pai_lsp.syntax import Node
+    from pai_lsp.nodes import Node
 
 
 @dataclass(frozen=True, slots=True)

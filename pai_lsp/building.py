@@ -1,0 +1,357 @@
+"""A YAML text, as libyaml reads it, to a tree; what libyaml refuses, recovery.py mends.
+
+Nothing is constructed, and caps on size, depth and the size after following aliases keep a hostile file cheap.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from pai_lsp.nodes import (
+    YAML_TAG,
+    Alias,
+    Anchor,
+    Entry,
+    Mapping,
+    Node,
+    ProblemKind,
+    Scalar,
+    Sequence,
+    Style,
+    SyntaxProblem,
+    Tree,
+    plain_value,
+)
+from pai_lsp.scalar import server_text
+from pai_lsp.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from collections.abc import Sequence as SequenceOf
+
+MAX_DEPTH = 100
+MAX_NODES = 500_000
+MAX_ALIASED_NODES = 20_000
+
+try:
+    from yaml._yaml import CParser
+
+    _Parser: Any = CParser
+except ImportError:  # a PyYAML built without libyaml: slower, and the same events
+    _Parser = yaml.SafeLoader
+
+# Characters that js-yaml takes as any other and libyaml does not: it ends lines at three of them, and refuses a byte
+# order mark inside the text. They are read as stand-ins and put back; so is a tab that recovery.py must hide.
+_OTHERWISE_READ = re.compile("[\x85\u2028\u2029\ufeff]")
+TAB_STAND_IN = "\ue289"
+_STAND_INS = {"\x85": "\ue285", "\u2028": "\ue286", "\u2029": "\ue287", "\ufeff": "\ue288", "\t": TAB_STAND_IN}
+_PUT_BACK = {ord(stand_in): original for original, stand_in in _STAND_INS.items()}
+# js-yaml reads any 1.x, libyaml 1.1 and 1.2.
+_VERSION = re.compile(r"\A(%YAML 1\.)\d(?=\s)")
+SURROGATE = re.compile("[\ud800-\udfff]")
+_PROPERTIES = re.compile(r"(?:(?:&[^\s,\[\]{}]*|!\S*)[ \t\r\n]*)+")
+_ANCHOR = re.compile(r"&([^\s,\[\]{}]+)")
+_BLANKS: Any = re.compile(r"[ \t]*")
+_SCALAR_TAGS = frozenset({"str", "int", "float", "bool", "null", "timestamp", "binary", "merge"})
+_KNOWN_TAGS = _SCALAR_TAGS | {"map", "seq", "omap", "pairs", "set"}
+
+
+def readable(text: str) -> str:
+    """The text without a byte order mark, each character that libyaml reads otherwise than js-yaml replaced by one."""
+    text = text.removeprefix("\ufeff")
+    if text.startswith("%YAML 1."):
+        text = _VERSION.sub(r"\g<1>2", text)
+    if not text.isascii():
+        text = SURROGATE.sub("\ufffd", text)
+        text = _OTHERWISE_READ.sub(lambda match: _STAND_INS[match[0]], text)
+    return text
+
+
+def build(text: str, tree: Tree, depth: int = 0) -> Tree:
+    """Read a text into a tree.
+
+    `tree` is filled as far as the text can be read, so that the caller has that part when this raises. `depth` is in
+    how many collections the text stands that are not part of it.
+
+    Raises:
+        yaml.YAMLError: where the text is no YAML.
+    """
+    return _Builder(text, tree, depth).build()
+
+
+def first_fault(text: str) -> int | None:
+    """The offset where a text turns out to be no YAML; None where it is, or is nested deeper than is read.
+
+    It is told in a fraction of the time that the tree takes.
+    """
+    parser = _Parser(text)
+    depth = 0
+    try:
+        while depth <= MAX_DEPTH:
+            event = parser.get_event()
+            if event is None:
+                break
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+    except yaml.MarkedYAMLError as error:
+        return error.problem_mark.index if error.problem_mark else 0
+    except yaml.YAMLError:
+        return 0
+    return None
+
+
+def duplicate_keys(entries: Iterable[Entry]) -> Iterator[SyntaxProblem]:
+    """The keys of a mapping that are written in it before."""
+    seen: dict[str, Entry] = {}
+    for entry in entries:
+        first = seen.setdefault(entry.name, entry)
+        if first is not entry and not entry.is_merge:
+            message = f"'{entry.name}' is written twice in one mapping"
+            yield SyntaxProblem(ProblemKind.DUPLICATE_KEY, entry.key.span, message, first.key.span)
+
+
+class _Open:
+    """A collection that is still being read: its children so far (keys and values in turn for a mapping)."""
+
+    __slots__ = ("anchor", "children", "event", "weight")
+
+    def __init__(self, event: Any, anchor: tuple[str, Span] | None) -> None:
+        self.event = event
+        self.anchor = anchor
+        self.children: list[Node] = []
+        self.weight = 1
+
+
+class _Builder:
+    __slots__ = ("_aliased", "_max_open", "_named", "_open", "_text", "_too_large", "_tree", "_weights")
+
+    def __init__(self, text: str, tree: Tree, depth: int) -> None:
+        self._text = text
+        self._tree = tree
+        self._max_open = MAX_DEPTH - depth
+        self._open: list[_Open] = []
+        self._named: dict[str, Anchor | None] = {}
+        self._weights: dict[int, int] = {}
+        self._aliased = 0
+        self._too_large = False
+
+    def build(self) -> Tree:
+        parser = _Parser(self._text)
+        tree = self._tree
+        try:
+            while not self._too_large:
+                event = parser.get_event()
+                if event is None:
+                    break
+                kind = type(event)
+                if kind is yaml.ScalarEvent:
+                    self._scalar(event)
+                elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+                    self._start(event)
+                elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+                    self._close(event.end_mark.index)
+                elif kind is yaml.AliasEvent:
+                    self._alias(event)
+                elif kind is yaml.DocumentStartEvent:
+                    self._named.clear()
+                    if tree.documents:
+                        self._several_documents(event)
+                    tree.documents.append(None)
+        finally:
+            while self._open:
+                self._close(None)
+        return tree
+
+    def _several_documents(self, event: Any) -> None:
+        start = event.start_mark.index
+        self._problem(
+            ProblemKind.SEVERAL_DOCUMENTS,
+            Span(start, max(event.end_mark.index, start)),
+            "a job file holds one document; this '---' begins another",
+        )
+
+    def _problem(self, kind: ProblemKind, span: Span, message: str, other: Span | None = None) -> None:
+        self._tree.problems.append(SyntaxProblem(kind, span, message, other))
+
+    def _stop(self, kind: ProblemKind, span: Span, message: str) -> None:
+        if not self._too_large:
+            self._too_large = True
+            self._problem(kind, span, message)
+
+    def _content_start(self, event: Any) -> tuple[int, tuple[str, Span] | None]:
+        """Where a node's content begins behind its anchor and tag, and the anchor."""
+        start: int = event.start_mark.index
+        if event.anchor is None and event.tag is None:
+            return start, None
+        match = _PROPERTIES.match(self._text, start)
+        if match is None:
+            return start, None
+        anchor = None
+        if event.anchor is not None and (named := _ANCHOR.search(self._text, start, match.end())):
+            anchor = (named[1], Span(*named.span(1)))
+        self._check_tag(event.tag, start)
+        return match.end(), anchor
+
+    def _check_tag(self, tag: str | None, start: int) -> None:
+        if tag is None or tag == "!" or tag.removeprefix(YAML_TAG) in _KNOWN_TAGS:
+            return
+        at = self._text.index("!", start)
+        end = re.compile(r"[^\s,\[\]{}]*").match(self._text, at)
+        written = end[0] if end else "!"
+        self._problem(ProblemKind.SYNTAX, Span(at, at + len(written)), f"'{written}' is not a tag that OpenPAI reads")
+
+    def _scalar(self, event: Any) -> None:
+        start, anchor = self._content_start(event)
+        end: int = event.end_mark.index
+        style = _STYLES[event.style]
+        value: str = event.value
+        if style is Style.LITERAL or style is Style.FOLDED:
+            end = _BLANKS.match(self._text, start + len(self._text[start:end].rstrip(" \t\r\n"))).end()
+        elif style is Style.PLAIN and not value:
+            end = start = min(start, end)
+        if not value.isascii():
+            value = value.translate(_PUT_BACK)
+        tag = event.tag
+        if tag == "!":
+            tag = YAML_TAG + "str"
+        scalar = Scalar(Span(start, max(start, end)), value, style, tag)
+        self._tree.scalars.append(scalar)
+        self._add(scalar, 1, anchor)
+
+    def _start(self, event: Any) -> None:
+        _, anchor = self._content_start(event)
+        if anchor is not None:
+            self._named[anchor[0]] = None
+        self._open.append(_Open(event, anchor))
+        if len(self._open) > self._max_open:
+            start = event.start_mark.index
+            self._stop(ProblemKind.TOO_LARGE, Span(start, start + 1), f"nested deeper than {MAX_DEPTH} levels")
+
+    def _close(self, end: int | None) -> None:
+        """Finish the innermost collection; `end` is None when the text broke off inside it."""
+        opened = self._open.pop()
+        event, children = opened.event, opened.children
+        start, _ = self._content_start(event) if event.tag is None else (event.start_mark.index, None)
+        is_flow = bool(event.flow_style)
+        if is_flow:
+            if event.start_mark.index < event.end_mark.index and not self._text.startswith("?", start):
+                start = self._text.find("{" if type(event) is yaml.MappingStartEvent else "[", start)
+            elif children:  # a pair in a list needs no braces: `[key: value]`
+                start = children[0].span.start
+            last = children[-1].span.end if children else start + 1
+            span = Span(start, max(end if end is not None else last, start))
+        else:
+            if type(event) is yaml.MappingStartEvent and children:
+                start = children[0].span.start
+            last = max((child.span.end for child in children[-2:]), default=start)
+            span = Span(min(start, last), max(start, last))
+        node: Node
+        if is_flow and self._is_unquoted_template(span):
+            node = Scalar(span, self._text[span.start : span.end])
+            message = f"'{node.text}' is read as a mapping; quote it to make it text"
+            self._problem(ProblemKind.UNQUOTED_TEMPLATE, span, message)
+        elif type(event) is yaml.MappingStartEvent:
+            node = Mapping(span, self._entries(children), is_flow, event.tag)
+            self._check_merges(node)
+        else:
+            node = Sequence(span, tuple(children), is_flow, event.tag)
+        self._add(node, opened.weight, opened.anchor)
+
+    def _check_first_key(self, anchor: Span) -> None:
+        """js-yaml takes an anchor in front of a block mapping's first key for the mapping's, and then finds no key."""
+        parent = self._open[-1] if self._open else None
+        is_block = parent is not None and type(parent.event) is yaml.MappingStartEvent and not parent.event.flow_style
+        if is_block and parent is not None and not parent.children:
+            message = "an anchor can not stand in front of a mapping's first key"
+            self._problem(ProblemKind.SYNTAX, Span(anchor.start - 1, anchor.end), message)
+
+    def _is_unquoted_template(self, span: Span) -> bool:
+        """Whether a flow mapping is a `{{ name }}` that its author took for text."""
+        text = self._text
+        return (
+            text.startswith("{{", span.start)
+            and text[span.start - 1 : span.start] != "{"
+            and "}}" in text[span.start : span.end]
+        )
+
+    def _entries(self, children: SequenceOf[Node]) -> tuple[Entry, ...]:
+        entries: list[Entry] = []
+        if len(children) % 2:  # the text broke off behind a key
+            key = children[-1]
+            children = [*children, Scalar(Span(key.span.end, key.span.end), "")]
+        for index in range(0, len(children), 2):
+            key, value = children[index], children[index + 1]
+            entry = Entry(key, value, self._key_name(key))
+            entries.append(entry)
+        if len({entry.name for entry in entries}) < len(entries):
+            self._tree.problems += duplicate_keys(entries)
+        return tuple(entries)
+
+    def _key_name(self, key: Node) -> str:
+        if isinstance(key, Scalar):
+            return key.text if key.style is not Style.PLAIN or key.is_string else server_text(key.value)
+        if isinstance(key, Sequence) and any(isinstance(item, Sequence) for item in key.items):
+            self._problem(ProblemKind.SYNTAX, key.span, "a key can not be a list of lists")
+        return server_text(plain_value(key))
+
+    def _check_merges(self, mapping: Mapping) -> None:
+        for entry in mapping.entries:
+            if not entry.is_merge:
+                continue
+            sources = entry.value.items if isinstance(entry.value, Sequence) else (entry.value,)
+            for source in sources:
+                if isinstance(source, Scalar):
+                    self._problem(
+                        ProblemKind.SYNTAX,
+                        source.span if len(source.span) else entry.key.span,
+                        "'<<' takes over the keys of a mapping or of a list of mappings",
+                    )
+
+    def _alias(self, event: Any) -> None:
+        span = Span(event.start_mark.index + 1, event.end_mark.index)
+        name = self._text[span.start : span.end]
+        anchor = self._named.get(name)
+        self._tree.aliases.append(Alias(name, span, anchor))
+        if anchor is not None:
+            node, weight = anchor.node, self._weights[id(anchor.node)]
+            self._aliased += weight
+            if self._aliased > MAX_ALIASED_NODES:
+                message = f"more than {MAX_ALIASED_NODES:,} values once the aliases are followed"
+                self._stop(ProblemKind.TOO_LARGE, span, message)
+                return
+        else:
+            inside = name in self._named
+            message = f"'*{name}' stands inside what it names" if inside else f"no anchor is named '{name}'"
+            kind = ProblemKind.SELF_ALIAS if inside else ProblemKind.SYNTAX
+            self._problem(kind, Span(span.start - 1, span.end), message)
+            node, weight = Scalar(Span(span.start - 1, span.end), ""), 1
+        self._add(node, weight, None)
+
+    def _add(self, node: Node, weight: int, anchor: tuple[str, Span] | None) -> None:
+        if anchor is not None:
+            self._check_first_key(anchor[1])
+            named = Anchor(anchor[0], anchor[1], node)
+            self._tree.anchors.append(named)
+            self._named[anchor[0]] = named
+            self._weights[id(node)] = weight
+        if not self._open:
+            self._tree.documents[-1] = node
+            return
+        parent = self._open[-1]
+        parent.weight += weight
+        if parent.weight > MAX_NODES:
+            self._stop(
+                ProblemKind.TOO_LARGE,
+                Span(node.span.start, node.span.start + 1),
+                f"more than {MAX_NODES:,} values",
+            )
+            return
+        parent.children.append(node)
+
+
+_STYLES = {style.value or None: style for style in Style} | {"": Style.PLAIN}
