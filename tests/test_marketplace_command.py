@@ -137,14 +137,21 @@ def test_what_is_not_there(capsys: pytest.CaptureFixture[str], project: Path) ->
     status, _, errors = run(capsys, "marketplace", "show", "mnist")
     assert (status, errors) == (
         1,
-        "'marketplace://name/mnist' could not be looked up: no marketplace is configured\n",
+        "pai-lsp marketplace: 'marketplace://name/mnist' could not be looked up: no marketplace is configured\n",
     )
     with_examples(project)
     status, _, errors = run(capsys, "marketplace", "show", "mnits")
+    meant = "did you mean 'marketplace://name/mnist'?"
     assert (status, errors) == (
         1,
-        "'marketplace://name/mnits' is not there; did you mean 'marketplace://name/mnist'?\n",
+        f"pai-lsp marketplace: the marketplace has no 'marketplace://name/mnits'; {meant}\n",
     )
+    wrong = run(capsys, "marketplace", "show", "marketplace://mnist")[2]
+    assert wrong.count("marketplace://name/mnist") == 1, "what is wrong is said once"
+    (project / ".pai-lsp.lock").mkdir()
+    status, _, errors = run(capsys, "marketplace", "lock")
+    assert status == 3
+    assert errors.startswith(f"pai-lsp marketplace lock: {project / '.pai-lsp.lock'}: ")
     assert run(capsys, "marketplace", "show", "mnits", "--format", "json")[0] == 1
     assert run(capsys, "marketplace", "list", "--folder", "nowhere")[0] == 2
     assert run(capsys, "marketplace")[0] == 2

@@ -8,16 +8,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.addresses import looks_like_address, near_addresses
+from pai_lsp.addresses import looks_like_address
 from pai_lsp.catalog.lock import definition_hash
 from pai_lsp.catalog.sources import Surroundings, load_catalog
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.commands.known_rules import BY_CODE
+from pai_lsp.commands.output import said
 from pai_lsp.commands.targets import Configurations
 from pai_lsp.edits import column
 from pai_lsp.lookup import LookupState
 from pai_lsp.nodes import plain_value
 from pai_lsp.report.terminal import visible
+from pai_lsp.requirement_words import not_looked_up, nothing_at
 
 if TYPE_CHECKING:
     import argparse
@@ -42,6 +44,7 @@ Only 'refresh' asks over the network. All else, 'check' and 'expand' too, goes b
 _EPILOG = """\
 exit status:
   0  done      1  not found, not answered, or not locked      2  wrong usage
+  3  the lock file could not be written
 
 examples:
   pai-lsp marketplace list mnist
@@ -77,8 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Do what is asked for."""
     if not Path(arguments.folder).is_dir():
-        sys.stderr.write(f"pai-lsp marketplace: no such folder: {visible(arguments.folder)}\n")
-        return WRONG_USAGE
+        return said("marketplace", f"no such folder: {visible(arguments.folder)}", WRONG_USAGE)
     if arguments.action in {"refresh", "lock"}:
         from pai_lsp.commands import marketplace_project  # noqa: PLC0415 - reads every job of the project
 
@@ -129,12 +131,11 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
             _print_definition(catalog, answer, definition)
     if answer.state is LookupState.FOUND:
         return 0
-    note = f": {answer.note}" if answer.note else ""
-    near = near_addresses(reference, catalog.names()) if answer.state is LookupState.ABSENT else ()
-    meant = f"; did you mean '{near[0]}'?" if near else ""
-    says = "is not there" if answer.state is LookupState.ABSENT else "could not be looked up"
-    sys.stderr.write(visible(f"'{reference}' {says}{note}{meant}") + "\n")
-    return FINDINGS
+    if answer.state is LookupState.UNKNOWN:
+        return said("marketplace", visible(not_looked_up(reference, answer.note)), FINDINGS)
+    message = nothing_at(reference, catalog.names())
+    note = f" ({answer.note})" if answer.note not in message else ""
+    return said("marketplace", visible(message + note), FINDINGS)
 
 
 def _print_table(places: Sequence[Place]) -> None:

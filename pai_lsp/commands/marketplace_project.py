@@ -11,9 +11,10 @@ from pai_lsp.catalog.setup import LOCK_NAME
 from pai_lsp.catalog.shelf import SourceState
 from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalog
 from pai_lsp.catalog.uses import locked_entries, uses_of
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, OWN_FAILURE, WRONG_USAGE
 from pai_lsp.commands.known_rules import BY_CODE
 from pai_lsp.commands.marketplace import print_sources
+from pai_lsp.commands.output import said, why
 from pai_lsp.commands.targets import Configurations, missing, targets
 from pai_lsp.document import Document
 from pai_lsp.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes
@@ -37,8 +38,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "refresh":
         return _refresh(catalog, surroundings, configurations, arguments.folder)
     if absent := list(missing(arguments.paths)):
-        sys.stderr.write(f"pai-lsp marketplace lock: no such file or folder: {', '.join(map(visible, absent))}\n")
-        return WRONG_USAGE
+        names = ", ".join(map(visible, absent))
+        return said("marketplace lock", f"no such file or folder: {names}", WRONG_USAGE)
     paths = arguments.paths or [os.path.relpath(setup.folder) if setup.folder else arguments.folder]
     return _lock(catalog, configurations, paths, is_check=arguments.check)
 
@@ -68,8 +69,7 @@ def _lock(catalog: Catalog, configurations: Configurations, paths: Sequence[str]
 
     file = catalog.setup.lock
     if not file:
-        sys.stderr.write("pai-lsp marketplace lock: there is neither a .pai-lsp.yaml nor a folder 'marketplace'\n")
-        return WRONG_USAGE
+        return said("marketplace lock", "there is neither a .pai-lsp.yaml nor a folder 'marketplace'", WRONG_USAGE)
     uses = uses_of(_jobs(configurations, catalog, paths), replace(catalog, lock=None))
     entries = locked_entries(catalog, uses)
     for reference, answer in uses.missing.items():
@@ -84,8 +84,11 @@ def _lock(catalog: Catalog, configurations: Configurations, paths: Sequence[str]
         says = "is what it should be" if is_current else "would change; run 'pai-lsp marketplace lock'"
         sys.stdout.write(f"{LOCK_NAME} {says}\n")
     else:
-        if not is_current:
-            _write(Path(file), text)
+        try:
+            if not is_current:
+                _write(Path(file), text)
+        except OSError as error:
+            return said("marketplace lock", f"{visible(file)}: {why(error)}", OWN_FAILURE)
         sys.stdout.write(f"{LOCK_NAME} holds {len(entries)} {noun}\n")
     return FINDINGS if uses.missing or (is_check and not is_current) else 0
 
