@@ -13,6 +13,7 @@ from pai_lsp.catalog.lock import definition_hash
 from pai_lsp.catalog.sources import Surroundings, load_catalog
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.commands.known_rules import BY_CODE
+from pai_lsp.commands.marketplace_sources import print_sources, sources_as_json
 from pai_lsp.commands.output import said
 from pai_lsp.commands.targets import Configurations
 from pai_lsp.edits import column
@@ -152,35 +153,6 @@ def _print_table(places: Sequence[Place]) -> None:
         line = "  ".join([*(word.ljust(width) for word, width in zip(row, widths, strict=False)), row[3]])
         sys.stdout.write(line.rstrip() + "\n")
     sys.stdout.write("\n")
-
-
-def print_sources(catalog: Catalog) -> None:
-    """One line for each source: how much it holds, how well it is known, what of it could not be read."""
-    if not catalog.shelves:
-        sys.stdout.write("no marketplace is configured, and there is no folder 'marketplace'\n")
-    for shelf in catalog.shelves:
-        noun = "definition" if shelf.count == 1 else "definitions"
-        note = f", {shelf.note}" if shelf.note else ""
-        sys.stdout.write(visible(f"{catalog.told(shelf.label)}: {shelf.count} {noun}{note}") + "\n")
-        for skipped in shelf.skipped:
-            sys.stdout.write(visible(f"  not read: {skipped}") + "\n")
-    for page in catalog.pages.values():
-        if page.text is not None:
-            sys.stdout.write(visible(f"{page.text.path}: {page.note}") + "\n")
-
-
-def sources_as_json(catalog: Catalog) -> list[dict[str, Any]]:
-    """The sources, for programs."""
-    return [
-        {
-            "source": catalog.told(shelf.label),
-            "state": shelf.state.value,
-            "note": shelf.note,
-            "definitions": shelf.count,
-            "notRead": list(shelf.skipped),
-        }
-        for shelf in catalog.shelves
-    ]
 
 
 def _place_as_json(catalog: Catalog, place: Place) -> dict[str, Any]:

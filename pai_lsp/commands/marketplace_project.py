@@ -13,7 +13,7 @@ from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalo
 from pai_lsp.catalog.uses import locked_entries, uses_of
 from pai_lsp.cli import FINDINGS, OWN_FAILURE, WRONG_USAGE
 from pai_lsp.commands.known_rules import BY_CODE
-from pai_lsp.commands.marketplace import print_sources
+from pai_lsp.commands.marketplace_sources import print_sources
 from pai_lsp.commands.output import said, why
 from pai_lsp.commands.targets import Configurations, missing, targets
 from pai_lsp.document import Document
