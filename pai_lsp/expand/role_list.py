@@ -44,14 +44,15 @@ def _block_edits(
 ) -> tuple[TextEdit, ...]:
     pad = " " * column(text, sequence.span.start)
     edits: list[TextEdit] = []
+    places = {name: number for number, name in enumerate(names)}
     done = 0
     for number, item in enumerate(sequence.items):
         line = _line(text, sequence, number)
         name = released.get(id(item), "")
-        if name not in names[done:]:
+        at = places.get(name, -1)
+        if at < done:
             edits.append(TextEdit(line, ""))
             continue
-        at = names.index(name, done)
         edits += _inserted(line.start, pad, names[done:at])
         if isinstance(item, Scalar) and item.text != name:
             edits.append(TextEdit(item.span, scalar_line(name)))
