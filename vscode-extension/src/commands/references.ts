@@ -5,9 +5,6 @@ import type { Location, Position } from "vscode-languageclient/node";
 import { NoAnswer } from "../ask";
 import type { Controller } from "../server/controller";
 
-/** The name under which the server asks for it; it is no command for a person. */
-export const SHOW_REFERENCES = "openpai.showReferences";
-
 /** Show a list of places: the arguments are the server's, in its own terms. */
 export async function showReferences(controller: Controller, uri: string, at: Position, places: Location[]) {
   const client = await controller.client();

@@ -9,7 +9,6 @@ import {
   LanguageClient,
   type LanguageClientOptions,
 } from "vscode-languageclient/node";
-import { SHOW_REFERENCES } from "../commands/references";
 import { CONFIGURATION_FILE, JOB_LANGUAGE } from "../documents";
 import { sectionFor } from "../settings";
 import type { Server } from "./selection";
@@ -27,6 +26,8 @@ export interface ConnectionOptions {
   readonly executeCommand: (command: string, words: unknown[], next: ExecuteCommandSignature) => unknown;
 }
 
+/** The name under which the server asks to show references; it is no command for a person. */
+export const SHOW_REFERENCES = "openpai.showReferences";
 /** The commands of this extension that the server's code lenses may run. */
 const LENS_COMMANDS = ["openpai.preview", SHOW_REFERENCES];
 /** The server's own notification, with a `MarketplaceStatus`. */
