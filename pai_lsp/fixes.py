@@ -29,6 +29,11 @@ def change_fix(span: Span, new_text: str, *, safe: bool = False) -> Fix:
     return Fix(f"Change to '{new_text}'", (TextEdit(span, new_text),), safe)
 
 
+def number_fix(span: Span, number: int) -> Fix:
+    """Write another number in a place."""
+    return Fix(f"Change to {number}", (TextEdit(span, str(number)),))
+
+
 def choice_fixes(span: Span, choices: Iterable[str]) -> tuple[Fix, ...]:
     """Fixes that write one of a few words each; none where nothing is written yet."""
     return tuple(change_fix(span, choice) for choice in choices if len(span))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import remove_entry
-from pai_lsp.fixes import fix_of
+from pai_lsp.fixes import fix_of, number_fix
 from pai_lsp.job_parts import whole_number
 from pai_lsp.nodes import Entry, Mapping, Scalar
 from pai_lsp.rules.instances import instances_place
@@ -52,7 +52,7 @@ def min_failed_exceeds_instances(job: Job) -> Iterator[Finding]:
     """
     for role, entry, number in _exceeding(job, "minFailedInstances"):
         message = f"'{role.name}' has {_instances(role)}, so {number} can never fail; write -1 if that is meant"
-        fix = Fix("Change to -1", (TextEdit(entry.value.span, "-1"),))
+        fix = number_fix(entry.value.span, -1)
         yield Finding(entry.value.span, message, (fix,), instances_place(role))
 
 
@@ -81,8 +81,7 @@ def min_succeeded_exceeds_instances(job: Job) -> Iterator[Finding]:
     """
     for role, entry, number in _exceeding(job, "minSucceededInstances"):
         message = f"'{role.name}' has {_instances(role)}, so {number} can never succeed"
-        numbers = (role.instances, -1)
-        fixes = tuple(Fix(f"Change to {meant}", (TextEdit(entry.value.span, str(meant)),)) for meant in numbers)
+        fixes = (number_fix(entry.value.span, role.instances), number_fix(entry.value.span, -1))
         yield Finding(entry.value.span, message, fixes, instances_place(role))
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.edits import insert_entry
 from pai_lsp.job_parts import whole_number
 from pai_lsp.nodes import Entry, Scalar
+from pai_lsp.rules.value_edits import insert_values
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
@@ -92,9 +92,9 @@ def _gang_off(job: Job, gang: Entry | None) -> TextEdit | None:
             else None
         )
     if job.extras is not None and job.extras.entries:
-        return insert_entry(job.text, job.extras, "gangAllocation: false")
+        return insert_values(job.text, job.extras, {"gangAllocation": False})
     if job.root is not None and job.section("extras") is None and not job.root.is_flow:
-        return insert_entry(job.text, job.root, "extras:\n  gangAllocation: false")
+        return insert_values(job.text, job.root, {"extras": {"gangAllocation": False}})
     return None
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.edits import insert_entry
 from pai_lsp.nodes import Mapping
+from pai_lsp.rules.value_edits import insert_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,9 +62,9 @@ def first_role_ends_job(job: Job) -> Iterator[Finding]:
         if role.node is None or (isinstance(policy, Mapping) and policy.entry("minSucceededInstances")):
             continue
         if completion is None:
-            edit = insert_entry(job.text, role.node, "completion:\n  minSucceededInstances: -1")
+            edit = insert_values(job.text, role.node, {"completion": {"minSucceededInstances": -1}})
         elif isinstance(completion.value, Mapping) and completion.value.entries:
-            edit = insert_entry(job.text, completion.value, "minSucceededInstances: -1")
+            edit = insert_values(job.text, completion.value, {"minSucceededInstances": -1})
         else:
             continue
         fixes = () if role.node.is_flow else (Fix("Add 'minSucceededInstances: -1'", (edit,)),)

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.fixes import choice_fixes
+from pai_lsp.diagnostic import Finding, Related, Severity, rule
+from pai_lsp.fixes import choice_fixes, number_fix
 from pai_lsp.job_parts import whole_number
 from pai_lsp.platform import converted_role_name
 from pai_lsp.rules.instances import beyond_instances
 from pai_lsp.rules.mpi_launches import Launch, launches
 from pai_lsp.spelling import did_you_mean, nearest
-from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,7 +122,7 @@ def mpi_slots_mismatch(job: Job) -> Iterator[Finding]:
         if processes is None or launch.count is None or processes <= launch.slots or _may_oversubscribe(launch):
             continue
         if any(host.has_slots for host in launch.hosts):
-            fix = Fix(f"Change to {launch.slots}", (TextEdit(launch.span(launch.count.span), str(launch.slots)),))
+            fix = number_fix(launch.span(launch.count.span), launch.slots)
             message = f"{processes} processes do not fit into the {launch.slots} slots of these hosts"
             related = Related(launch.span(launch.hosts[0].span), "the hosts")
             yield Finding(launch.span(launch.count.span), message, (fix,), (related,))

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import STORAGE_PLUGINS, Origin, name_span
 from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.edits import insert_entry, remove_entry
-from pai_lsp.expand.yaml_text import entry_lines, flow_value
 from pai_lsp.fixes import change_fix, fix_of, near_name_fixes, wrap_mapping_fixes
 from pai_lsp.nodes import Mapping, Scalar, Sequence
 from pai_lsp.platform import PLUGIN_PREFIX, RUNTIME_PLUGIN, plugins
 from pai_lsp.rules.command_places import item_place
 from pai_lsp.rules.plugin_keys import PLUGIN_KEYS, misspelt_key
+from pai_lsp.rules.value_edits import insert_values
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.text import Span
 
@@ -172,10 +172,7 @@ def plugin_missing_parameter(job: Job) -> Iterator[Finding]:
         fixes: tuple[Fix, ...] = ()
         if use.parameters is not None:
             values = {one.name: _EXAMPLES[one.name] for one in missing}
-            flow = ", ".join(f"{name}: {flow_value(value)}" for name, value in values.items())
-            block = "\n".join(line for name, value in values.items() for line in entry_lines(name, value))
-            edit = insert_entry(job.text, use.parameters, flow if use.parameters.is_flow else block)
-            fixes = (Fix(f"Add {names}", (edit,)),)
+            fixes = (Fix(f"Add {names}", (insert_values(job.text, use.parameters, values),)),)
         yield Finding(use.name_span, f"the plugin '{use.plugin.name}' needs {names}", fixes)
 
 

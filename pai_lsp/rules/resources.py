@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import column, line_end
+from pai_lsp.fixes import number_fix
 from pai_lsp.job_parts import whole_number
 from pai_lsp.nodes import Entry, Mapping
 from pai_lsp.text import Span, TextEdit
@@ -217,7 +218,7 @@ def reserved_port_count(job: Job) -> Iterator[Finding]:
         for entry in role.port_labels:
             count = whole_number(entry.value)
             if entry.name in {"ssh", "http"} and count is not None and count <= 0:
-                fix = Fix("Change to 1", (TextEdit(entry.value.span, "1"),))
+                fix = number_fix(entry.value.span, 1)
                 yield Finding(entry.value.span, f"the runtime needs at least one '{entry.name}' port", (fix,))
 
 
@@ -249,7 +250,7 @@ def port_count_looks_like_number(job: Job) -> Iterator[Finding]:
             count = whole_number(entry.value)
             if count is None or not (count > _PLAUSIBLE_PORT_COUNT or entry.name in _WELL_KNOWN_PORTS.get(count, ())):
                 continue
-            fix = Fix("Change to 1", (TextEdit(entry.value.span, "1"),))
+            fix = number_fix(entry.value.span, 1)
             message = f"this asks for {count} ports; the numbers of ports are chosen by the platform"
             yield Finding(entry.value.span, message, (fix,))
 

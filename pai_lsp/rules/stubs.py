@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.definition import CMD_PLUGIN
 from pai_lsp.diagnostic import Fix
-from pai_lsp.edits import append_item, insert_entry
-from pai_lsp.expand.yaml_text import entry_lines, flow_value, value_lines
 from pai_lsp.nodes import Sequence
+from pai_lsp.rules.value_edits import append_value, insert_values
 from pai_lsp.schema import field
 
 if TYPE_CHECKING:
@@ -25,26 +24,23 @@ def prerequisite_stub(job: Job, kind: str, name: str) -> tuple[Fix, ...]:
     value: dict[str, Any] = {"type": kind, "name": name}
     if kind != "output" and documented and documented.examples:
         value["uri"] = documented.examples[0]
-    return _created(job, "prerequisites", kind, name, value)
+    return _created(job, kind, name, value)
 
 
 def callback_stub(job: Job, name: str) -> tuple[Fix, ...]:
     """Create a prerequisite that runs commands, as a task role's `prerequisites` takes it."""
     callbacks = [{"event": "taskStarts", "commands": [f"echo {name}"]}]
     value = {"type": "script", "name": name, "plugin": CMD_PLUGIN, "callbacks": callbacks}
-    return _created(job, "prerequisites", "script", name, value)
+    return _created(job, "script", name, value)
 
 
-def _created(job: Job, section: str, kind: str, name: str, value: dict[str, Any]) -> tuple[Fix, ...]:
+def _created(job: Job, kind: str, name: str, value: dict[str, Any]) -> tuple[Fix, ...]:
     if not _NAME.fullmatch(name) or job.root is None or not job.root.entries:
         return ()
     title = f"Create the {kind} prerequisite '{name}'"
-    entry = job.section(section)
+    entry = job.section("prerequisites")
     if entry is None:
-        flow = f"{section}: {flow_value([value])}"
-        lines = flow if job.root.is_flow else "\n".join(entry_lines(section, [value]))
-        return (Fix(title, (insert_entry(job.text, job.root, lines),)),)
+        return (Fix(title, (insert_values(job.text, job.root, {"prerequisites": [value]}),)),)
     if not isinstance(entry.value, Sequence) or entry not in job.root.entries:
         return ()
-    item = flow_value(value) if entry.value.is_flow else "\n".join(value_lines(value))
-    return (Fix(title, (append_item(job.text, entry.value, item),)),)
+    return (Fix(title, (append_value(job.text, entry.value, value),)),)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.edits import insert_entry
 from pai_lsp.fixes import change_fix
 from pai_lsp.nodes import Mapping
 from pai_lsp.rules.instances import beyond_instances
+from pai_lsp.rules.value_edits import insert_values
 from pai_lsp.rules.variable_places import Mention, declared_ports, mentions, role_scripts
 from pai_lsp.spelling import did_you_mean, nearest
 
@@ -217,10 +217,9 @@ def _declare_port(job: Job, role: TaskRole, label: str) -> tuple[Fix, ...]:
         return ()
     ports = resources.get("ports")
     if isinstance(ports, Mapping) and ports.entries:
-        edit = insert_entry(job.text, ports, f"{label}: 1")
+        edit = insert_values(job.text, ports, {label: 1})
     elif ports is None:
-        lines = f"ports: {{{label}: 1}}" if resources.is_flow else f"ports:\n  {label}: 1"
-        edit = insert_entry(job.text, resources, lines)
+        edit = insert_values(job.text, resources, {"ports": {label: 1}})
     else:
         return ()
     return (Fix(f"Declare the port '{label}'", (edit,)),)

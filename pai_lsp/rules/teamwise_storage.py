@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
-from pai_lsp.edits import insert_entry, remove_entry, remove_item
-from pai_lsp.expand.yaml_text import entry_lines
+from pai_lsp.edits import remove_entry, remove_item
 from pai_lsp.fixes import fix_of
 from pai_lsp.nodes import Mapping, Scalar, Sequence
 from pai_lsp.platform import RUNTIME_PLUGIN
+from pai_lsp.rules.value_edits import insert_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,11 +59,11 @@ def _as_storages(job: Job, owner: object) -> tuple[Fix, ...]:
     items = names.value.items if names and isinstance(names.value, Sequence) else ()
     if any(not isinstance(item, Scalar) for item in items):
         return ()
-    lines = entry_lines("storages", [{"name": item.text} for item in items if isinstance(item, Scalar)])
-    return _instead(job, extras, section, plugin.node, lines)
+    storages = [{"name": item.text} for item in items if isinstance(item, Scalar)]
+    return _instead(job, extras, section, plugin.node, storages)
 
 
-def _instead(job: Job, extras: Mapping, section: Entry, item: Node, lines: list[str]) -> tuple[Fix, ...]:
+def _instead(job: Job, extras: Mapping, section: Entry, item: Node, storages: list[dict[str, str]]) -> tuple[Fix, ...]:
     plugins = section.value
     if not isinstance(plugins, Sequence):
         return ()
@@ -71,7 +71,7 @@ def _instead(job: Job, extras: Mapping, section: Entry, item: Node, lines: list[
     if is_only and len(extras.entries) == 1:
         return ()
     removal = remove_entry(job.text, extras, section) if is_only else remove_item(job.text, plugins, item)
-    edits = (*removal, insert_entry(job.text, extras, "\n".join(lines)))
+    edits = (*removal, insert_values(job.text, extras, {"storages": storages}))
     return (Fix("Write 'extras.storages'", edits),) if removal else ()
 
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 from pai_lsp.content import mapped
 from pai_lsp.definition import Definition, Origin, TemplateVariable, key_name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
-from pai_lsp.edits import append_item, insert_entry, remove_entry, remove_item
-from pai_lsp.expand.yaml_text import entry_lines, flow_value, scalar_line
+from pai_lsp.edits import remove_entry, remove_item
+from pai_lsp.expand.yaml_text import flow_value
 from pai_lsp.fixes import fix_of, near_name_fixes
 from pai_lsp.nodes import Mapping, Scalar, Sequence, walk
 from pai_lsp.requirement_words import needs_values, requires_without_value, undeclared_variable
+from pai_lsp.rules.value_edits import append_value, insert_values
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.template import variables
 from pai_lsp.text import TextEdit
@@ -94,14 +95,11 @@ def _fill(job: Job, link: Link, names: list[str]) -> tuple[Fix, ...]:
         return (Fix(title, (TextEdit(requirement.node.span, flow_value(whole)),)),)
     if not isinstance(requirement.node, Mapping):
         return ()
-    holder, lines = requirement.node, entry_lines("template_variables", values)
     if requirement.bindings is not None:
-        holder, lines = requirement.bindings, [f"{name}: ''" for name in names]
-    elif requirement.node.entry("template_variables"):
+        return (Fix(title, (insert_values(job.text, requirement.bindings, values),)),)
+    if requirement.node.entry("template_variables"):
         return ()
-    if holder.is_flow and requirement.bindings is None:
-        lines = [f"template_variables: {flow_value(values)}"]
-    return (Fix(title, (insert_entry(job.text, holder, "\n".join(lines)),)),)
+    return (Fix(title, (insert_values(job.text, requirement.node, {"template_variables": values}),)),)
 
 
 @rule(Severity.WARNING)
@@ -212,13 +210,10 @@ def _declare(job: Job, definition: Definition, name: str) -> tuple[Fix, ...]:
     title = f"Declare '{name}'"
     entry = definition.node.entry("template_variables")
     if entry is None:
-        flow = f"template_variables: {flow_value([{'name': name}])}"
-        lines = flow if definition.node.is_flow else "\n".join(entry_lines("template_variables", [{"name": name}]))
-        return (Fix(title, (insert_entry(job.text, definition.node, lines),)),)
+        return (Fix(title, (insert_values(job.text, definition.node, {"template_variables": [{"name": name}]}),)),)
     if not isinstance(entry.value, Sequence):
         return ()
-    item = flow_value({"name": name}) if entry.value.is_flow else f"name: {scalar_line(name)}"
-    return (Fix(title, (append_item(job.text, entry.value, item),)),)
+    return (Fix(title, (append_value(job.text, entry.value, {"name": name}),)),)
 
 
 @rule(Severity.HINT)
