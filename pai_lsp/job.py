@@ -124,14 +124,11 @@ class Job:
         return found
 
     @property
-    def chosen_images(self) -> Iterator[Definition]:
+    def chosen_images(self) -> tuple[Definition, ...]:
         """The docker images that task roles run in."""
-        chosen = {
-            role.typed_references["dockerImage"].name
-            for role in self.task_roles
-            if "dockerImage" in role.typed_references
-        }
-        return (one for one in self.prerequisites if one.type == "dockerimage" and one.name in chosen)
+        references = (role.typed_references.get("dockerImage") for role in self.task_roles)
+        chosen = {reference.name for reference in references if reference}
+        return tuple(one for one in self.prerequisites if one.type == "dockerimage" and one.name in chosen)
 
     def find_typed(self, kind: str, name: str) -> Definition | None:
         """The prerequisite of that type and name; the first of several, with which the rest-server refuses the job."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import pairwise
 
 from pai_lsp.frozen import dataclass, field
+from pai_lsp.shell_builtins import set_by, tested_by
 from pai_lsp.shell_script import Assignment, Script, SimpleCommand, VariableUse, Word
 from pai_lsp.text import Span
 
@@ -46,8 +46,6 @@ _RESERVED = frozenset(
 )
 _BEFORE_COMMAND = _RESERVED | {"for"}
 _CASES = {"case": 1, "esac": -1}
-_DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
-_READING = frozenset({"read", "mapfile", "readarray", "getopts"})
 
 
 @lru_cache(maxsize=1024)
@@ -174,37 +172,12 @@ class _Reader:
                 break
             first += 1
         if first < len(words):
-            self._take_down(words[first:], sets[first:])
+            self._assignments += set_by(words[first:], sets[first:])
+            self._tested.update(tested_by(words[first:]))
             self._commands.append(
                 SimpleCommand(tuple(words[first:]), keyword, command.operator, operator == "&", self._depth > 0),
             )
         return _Command(operator=operator)
-
-    def _take_down(self, words: list[Word], sets: list[Assignment | None]) -> None:
-        """Note the variables that a command sets."""
-        name = words[0].text
-        if name in _DECLARING:
-            is_exported = name == "export" or any(word.text.startswith("-") and "x" in word.text for word in words[1:])
-            for word, assignment in zip(words[1:], sets[1:], strict=True):
-                if assignment is not None:
-                    self._assignments.append(Assignment(assignment.name, assignment.span, is_exported))
-                elif match := _NAME.match(word.text):
-                    # `export X`, or `export "X=1"`.
-                    self._assignments.append(Assignment(match[0], word.span, is_exported))
-        elif name in _READING:
-            named = [word for word in words[1:] if word.is_literal and _NAME.fullmatch(word.text)]
-            self._assignments += (Assignment(word.text, word.span) for word in named)
-            if name == "read" and not named:
-                self._assignments.append(Assignment("REPLY", words[0].span))
-        elif name in {"for", "select"} and len(words) > 1 and _NAME.fullmatch(words[1].text):
-            self._assignments.append(Assignment(words[1].text, words[1].span))
-        elif name == "printf" and len(words) > 2 and words[1].text == "-v" and _NAME.fullmatch(words[2].text):
-            self._assignments.append(Assignment(words[2].text, words[2].span))
-        elif name == "let":
-            self._assignments += (assignment for assignment in sets[1:] if assignment is not None)
-        elif name in {"[", "[[", "test"}:
-            tested = pairwise(words)
-            self._tested.update(word.text for option, word in tested if option.text == "-v")
 
     def _redirection(self) -> bool:
         """Read a redirection's operator, if there is one here; its target is read as a word of its own."""

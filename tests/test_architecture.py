@@ -21,7 +21,7 @@ FLOORS = (
     ("pieces",),
     ("syntax",),
     ("diagnostic", "files", "settings", "marketplace_settings", "content", "template", "template_variables",
-     "shell", "shell_script", "schema", "platform", "_job_validator", "structure", "shipped_schemas"),
+     "shell", "shell_builtins", "shell_script", "schema", "platform", "_job_validator", "structure", "shipped_schemas"),
     ("job", "job_parts", "definition", "addresses", "lookup", "template_uses", "template_lookup", "template_answers",
      "requirements", "requirement_words", "plugin_parameters", "plugin_uses", "prerequisite_uses", "comments",
      "edits", "section_edits", "fixes", "role_renaming", "prerequisite_renaming", "masking", "symbols"),

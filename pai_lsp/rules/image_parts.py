@@ -11,22 +11,19 @@ from typing import TYPE_CHECKING
 from pai_lsp.nodes import Scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
 
     from pai_lsp.definition import Definition
     from pai_lsp.job import Job
 
 
-def images(job: Job) -> Iterator[Definition]:
+def images(job: Job) -> tuple[Definition, ...]:
     """The definitions of docker images."""
-    return (definition for definition in job.definitions if definition.type == "dockerimage")
+    return tuple(definition for definition in job.definitions if definition.type == "dockerimage")
 
 
-def checked_images(job: Job) -> Iterator[Definition]:
+def checked_images(job: Job) -> tuple[Definition, ...]:
     """The images that are surely looked up: those that a role runs in, and all of a catalogue."""
-    if job.is_catalogue:
-        return images(job)
-    return job.chosen_images
+    return images(job) if job.is_catalogue else job.chosen_images
 
 
 def text_of(definition: Definition, key: str) -> Scalar | None:
