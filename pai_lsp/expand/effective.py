@@ -9,35 +9,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.addresses import AddressFault, looks_like_address, read_address
 from pai_lsp.definition import CMD_PLUGIN, Definition
 from pai_lsp.diagnostic import Diagnostic, Related
 from pai_lsp.expand.callbacks import CommandItem, Commands, Moment, ignores_failure, items_at, read_commands
 from pai_lsp.expand.filling import this_parameter, unfilled
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.storages import Storage, is_storage, needed_storages
+from pai_lsp.expand.unmet import entries_beyond, unmet
 from pai_lsp.frozen import dataclass
-from pai_lsp.lookup import LookupState
 from pai_lsp.nodes import Mapping, Scalar, walk
-from pai_lsp.requirement_words import (
-    circle,
-    needs_missing,
-    needs_values,
-    no_parameter,
-    no_prerequisite,
-    not_looked_up,
-    nothing_at,
-    requires_without_value,
-    undeclared_variable,
-)
+from pai_lsp.requirement_words import no_parameter, undeclared_variable
 from pai_lsp.requirements import MAX_STEPS, expansion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from pai_lsp.job import Job
     from pai_lsp.job_parts import PluginEntry, TaskRole
-    from pai_lsp.requirements import Cycle, Link, Step, UnfilledVariable
+    from pai_lsp.requirements import Link, Step
     from pai_lsp.text import Span
 
 
@@ -151,13 +140,9 @@ class _Reader:
 
     def _role(self, role: TaskRole) -> EffectiveRole:
         found = expansion(self._job.require_graph, role.prerequisites)
-        entries = _entries(self._job, role)
-        for link in found.unresolved:
-            self._unresolved(link, entries)
-        for cycle in found.cycles:
-            self._cycle(cycle, entries)
-        for link, names in _unfilled_names(found.unfilled):
-            self._unfilled_link(link, names, entries)
+        entries = entries_beyond(self._job, role)
+        for code, link, message in unmet(self._job, found, entries):
+            self._report(code, link, entries, message)
         if not found.is_complete and role.prerequisites:
             message = f"more than {MAX_STEPS:,} prerequisites once all that they require is followed"
             self._problem(CANNOT_BE_EXPANDED, role.prerequisites[0].span, message)
@@ -198,42 +183,6 @@ class _Reader:
                 code, message = "unresolved-this", no_parameter(this_parameter(written), definition.name, ())
             self._problem(code, where or scalar.span, message)
 
-    def _unresolved(self, link: Link, entries: dict[int, Link]) -> None:
-        name = link.reference.name
-        if isinstance(read_address(name), AddressFault) and looks_like_address(name):
-            self._report("malformed-reference", link, entries, nothing_at(name, ()))
-            return
-        if link.answer.state is LookupState.UNKNOWN:
-            self._report(CANNOT_BE_EXPANDED, link, entries, not_looked_up(name, link.answer.note))
-            return
-        required = "unknown-required-prerequisite" if link.requirement else "unknown-prerequisite"
-        code = "unknown-marketplace-item" if looks_like_address(name) else required
-        entry = entries.get(id(link))
-        if entry is not None:
-            message = needs_missing(entry.reference.name, name)
-        elif looks_like_address(name):
-            message = nothing_at(name, self._job.lookup.names())
-        else:
-            message = no_prerequisite(name, self._meant(link))
-        self._report(code, link, entries, message)
-
-    def _meant(self, link: Link) -> list[str]:
-        """The names that a reference in the job may mean: all but that of the definition in which it stands."""
-        graph = self._job.require_graph
-        holder = next((one for one in graph.definitions if any(other is link for other in graph.links(one))), None)
-        return [name for name in self._job.definitions_by_name if holder is None or name != holder.name]
-
-    def _unfilled_link(self, link: Link, names: list[str], entries: dict[int, Link]) -> None:
-        entry = entries.get(id(link))
-        if entry is None:
-            message = needs_values(link.reference.name, names, is_listed=link.requirement is None)
-        else:
-            message = requires_without_value(entry.reference.name, link.reference.name, names[0])
-        self._report("unfilled-template-variable", link, entries, message)
-
-    def _cycle(self, cycle: Cycle, entries: dict[int, Link]) -> None:
-        self._report("prerequisite-cycle", cycle.closing, entries, circle(cycle))
-
     def _report(self, code: str, link: Link, entries: dict[int, Link], message: str) -> None:
         """Report on a reference; for one in another file, on the reference in the job that leads there."""
         entry = entries.get(id(link))
@@ -249,34 +198,9 @@ class _Reader:
         self._problems.setdefault((code, span), problem(code, span, message, *related))
 
 
-def _unfilled_names(unfilled: Iterable[UnfilledVariable]) -> list[tuple[Link, list[str]]]:
-    """By reference, the names of the template variables that it leaves open."""
-    found: dict[int, tuple[Link, list[str]]] = {}
-    for one in unfilled:
-        found.setdefault(id(one.link), (one.link, []))[1].append(one.variable.name)
-    return list(found.values())
-
-
 def _is_for(plugin: CmdPluginEntry | PluginEntry, role: TaskRole) -> bool:
     names = (plugin.entry if isinstance(plugin, CmdPluginEntry) else plugin).task_roles
     return names is None or any(name.text == role.name for name in names)
-
-
-def _entries(job: Job, role: TaskRole) -> dict[int, Link]:
-    """For references outside the file (by identity) that the role's lead to, the one in the file that leads there."""
-    graph = job.require_graph
-    found: dict[int, Link] = {}
-    seen: set[int] = set()
-    waiting = [graph.link(reference) for reference in role.prerequisites]
-    for link in waiting:  # grows while it is read
-        for target in link.targets:
-            if id(target.node) not in seen:
-                seen.add(id(target.node))
-                waiting += graph.links(target)
-                if graph.is_outside(target):
-                    entry = found.get(id(link), link)
-                    found.update((id(further), entry) for further in graph.links(target))
-    return found
 
 
 def _filled_scalars(node: Mapping) -> Iterator[Scalar]:
