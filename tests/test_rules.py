@@ -13,6 +13,7 @@ from marks import as_marks, read_marks
 from pai_lsp.document import Document
 from pai_lsp.rules import BY_CODE, RULES
 from pai_lsp.text import apply_edits
+from pai_lsp.written_comments import written_comments
 
 if TYPE_CHECKING:
     from pai_lsp.diagnostic import Rule
@@ -107,6 +108,34 @@ def test_messages_and_fixes(path: Path) -> None:
             after_count = sum(d.code == diagnostic.code for d in after.diagnostics)
             assert after_count < before_count, f"'{fix.title}' leaves '{diagnostic.message}' in\n{after.text}"
             assert len(after.syntax.problems) <= len(document.syntax.problems), after.text
+
+
+def with_comments(text: str) -> str:
+    """The text with a comment behind every line that ends outside a scalar and has none yet."""
+    syntax = Document(text).syntax
+    lines: list[str] = []
+    end = 0
+    for number, line in enumerate(text.split("\n")):
+        start, end = end, end + len(line) + 1
+        inside = any(
+            one.span.start < end - 1 < one.span.end or one.span.start < start < one.span.end for one in syntax.scalars
+        )
+        is_free = line.strip() and "#" not in line and not inside and not line.endswith(("|", ">", "-", "\r"))
+        lines.append(f"{line}  # comment {number}" if is_free else line)
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("path", fixtures(), ids=lambda path: path.stem)
+def test_no_fix_loses_a_comment(path: Path) -> None:
+    bare, _ = read_marks(path.read_bytes().decode())
+    text = with_comments(bare)
+    document = Document(text, is_catalogue=is_catalogue(text))
+    if document.syntax.problems:
+        return  # where one reader stops, the other knows no comments
+    before = written_comments(text)
+    for diagnostic in document.diagnostics:
+        for fix in diagnostic.fixes if diagnostic.code not in {"unused-ignore", "unicode-line-end"} else ():
+            assert not before - written_comments(apply_edits(text, fix.edits)), f"'{fix.title}'"
 
 
 @pytest.mark.parametrize("path", sorted(FIXES.glob("*.yaml")), ids=lambda path: path.stem)

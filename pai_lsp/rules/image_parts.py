@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from pai_lsp.nodes import Scalar
 
 if TYPE_CHECKING:
-
     from pai_lsp.definition import Definition
     from pai_lsp.job import Job
 
