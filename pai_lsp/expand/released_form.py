@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import LEGACY_TYPES, Origin
 from pai_lsp.expand.callbacks import Moment
 from pai_lsp.expand.effective import CmdPluginEntry
+from pai_lsp.expand.yaml_text import scalar_line
 from pai_lsp.frozen import dataclass
 from pai_lsp.platform import events
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+    from typing import Any
 
     from pai_lsp.definition import Definition
     from pai_lsp.expand.effective import EffectiveJob, EffectiveRole, Prerequisite
@@ -131,3 +133,17 @@ def free_name(wanted: str, taken: Collection[str]) -> str:
 def cmd_plugins(role: EffectiveRole) -> tuple[CmdPluginEntry, ...]:
     """The `cmd` plugins of `extras` that are for a task role."""
     return tuple(plugin for plugin in role.plugins if isinstance(plugin, CmdPluginEntry))
+
+
+def origin_comment(prerequisite: Prerequisite) -> str:
+    """Where a definition that comes in stood, and what its variables are."""
+    step = prerequisite.step
+    origin = step.link.reference.name
+    if prerequisite.is_own:
+        origin = f"{prerequisite.definition.name} of {prerequisite.definition.origin.value}"
+    with_values = ", ".join(f"{key}: {scalar_line(value)}" for key, value in step.values.items() if _is_short(value))
+    return f"from {origin}" + (f" with {with_values}" if with_values else "")
+
+
+def _is_short(value: Any) -> bool:
+    return not isinstance(value, (dict, list)) and len(str(value)) <= 60 and str(value).isprintable()

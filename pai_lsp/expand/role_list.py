@@ -13,7 +13,27 @@ from pai_lsp.text import Span, TextEdit
 if TYPE_CHECKING:
     from collections.abc import Mapping as MappingOf
 
+    from pai_lsp.expand.effective import EffectiveRole
+    from pai_lsp.job import Job
     from pai_lsp.job_parts import TaskRole
+
+
+def released_references(job: Job, role: EffectiveRole, listed: MappingOf[int, str]) -> dict[int, str]:
+    """Which name each reference that the role lists has in the released job, by identity of its scalar.
+
+    listed: by identity of its step, the name of every prerequisite that the role is to list.
+    """
+    steps = {id(one.definition.node): one.step for one in role.prerequisites}
+    released: dict[int, str] = {}
+    for reference in role.role.prerequisites:
+        for target in job.require_graph.link(reference).targets:
+            step = steps.get(id(target.node))
+            # What is not listed itself gives its line to the last of what it requires.
+            while step is not None and id(step) not in listed:
+                step = step.required[-1] if step.required else None
+            if step is not None:
+                released[id(reference.scalar)] = listed[id(step)]
+    return released
 
 
 def role_list_edits(
@@ -21,7 +41,7 @@ def role_list_edits(
 ) -> tuple[TextEdit, ...]:
     """Edits that make the role list these names in this order, lines that stay being left alone.
 
-    released: the name that a written reference (by identity of its scalar) has in the released job, if it is listed.
+    released: see `released_references`.
     """
     entry = role.field("prerequisites")
     if entry is None or role.node is None or not isinstance(entry.value, Sequence):

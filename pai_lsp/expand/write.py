@@ -18,12 +18,12 @@ from pai_lsp.expand.extras_edits import extras_edits
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, problem
 from pai_lsp.expand.proof import proven
 from pai_lsp.expand.released_commands import CanNotExpressError, callback_items, role_values
-from pai_lsp.expand.released_form import CALLBACK_MOMENTS, cmd_plugins, is_extended, released_form
+from pai_lsp.expand.released_form import CALLBACK_MOMENTS, cmd_plugins, is_extended, origin_comment, released_form
 from pai_lsp.expand.role_commands import AddedCommands, added_commands, place_of
-from pai_lsp.expand.role_list import role_list_edits
+from pai_lsp.expand.role_list import released_references, role_list_edits
 from pai_lsp.expand.storages import merged_storages
 from pai_lsp.expand.tree_edits import items_behind, items_in_front, without_items
-from pai_lsp.expand.yaml_text import indented, item_lines, scalar_line
+from pai_lsp.expand.yaml_text import indented, item_lines
 from pai_lsp.frozen import dataclass
 from pai_lsp.nodes import Mapping, Sequence
 from pai_lsp.platform import RUNTIME_PLUGIN
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.diagnostic import Diagnostic
     from pai_lsp.expand.as_is import ReleasedRun
-    from pai_lsp.expand.effective import EffectiveJob, EffectiveRole, Prerequisite
+    from pai_lsp.expand.effective import EffectiveJob, EffectiveRole
     from pai_lsp.expand.role_commands import Source
     from pai_lsp.job import Job
     from pai_lsp.job_parts import TaskRole
@@ -193,16 +193,7 @@ class _Writer:
         if entry is None or not self._agree(entry.value, "prerequisites", names, role.role):
             return
         listed = {id(one.step): self.form.name(one) for one in self.form.listed[role.role.name]}
-        steps = {id(one.definition.node): one.step for one in role.prerequisites}
-        released: dict[int, str] = {}
-        for reference in role.role.prerequisites:
-            for target in self._job.require_graph.link(reference).targets:
-                step = steps.get(id(target.node))
-                # What is not listed itself gives its line to the last of what it requires.
-                while step is not None and id(step) not in listed:
-                    step = step.required[-1] if step.required else None
-                if step is not None:
-                    released[id(reference.scalar)] = listed[id(step)]
+        released = released_references(self._job, role, listed)
         self._edit(role_list_edits(self._text, role.role, names, released))
 
     def _definitions(self) -> None:
@@ -230,7 +221,7 @@ class _Writer:
         homes = {id(one) for one in self.form.homes.values()}
         new = [one for one in self.form.listed_anywhere if id(one) not in homes]
         values = [new_definition(one, self.form.name(one), self.items) for one in new]
-        comments = [_comment(one) for one in new]
+        comments = [origin_comment(one) for one in new]
         if sequence is not None:
             self._edit(items_behind(self._text, sequence, values, comments=comments))
         elif values:
@@ -260,17 +251,3 @@ class _Writer:
             gone = {id(one.entry.node) for one in self._inlined_plugins.values()}
             removed = (entry, [number for number, item in enumerate(entry.value.items) if id(item) in gone])
         self._edit(extras_edits(self._job, storages, ("reference_prerequisites",), removed))
-
-
-def _comment(prerequisite: Prerequisite) -> str:
-    """Where a definition that comes in stood, and what its variables are."""
-    step = prerequisite.step
-    origin = step.link.reference.name
-    if prerequisite.is_own:
-        origin = f"{prerequisite.definition.name} of {prerequisite.definition.origin.value}"
-    with_values = ", ".join(f"{key}: {scalar_line(value)}" for key, value in step.values.items() if _is_short(value))
-    return f"from {origin}" + (f" with {with_values}" if with_values else "")
-
-
-def _is_short(value: Any) -> bool:
-    return not isinstance(value, (dict, list)) and len(str(value)) <= 60 and str(value).isprintable()

@@ -17,12 +17,11 @@ from pai_lsp.catalog.setup import LOCK_NAME, catalog_setup
 from pai_lsp.lsp.background import in_thread
 from pai_lsp.lsp.marketplace_project import Project
 from pai_lsp.lsp.marketplace_status import Status, status_of, tell_status
-from pai_lsp.lsp.open_document import Kind
 from pai_lsp.lsp.progress import progress
 from pai_lsp.lsp.workspace_settings import known, watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from lsprotocol import types as lsp
 
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.setup import CatalogSetup
     from pai_lsp.catalog.sources import Surroundings
     from pai_lsp.lookup import Lookup
-    from pai_lsp.lsp.open_document import OpenDocument
     from pai_lsp.lsp.session import Session
     from pai_lsp.lsp.workspace_settings import Effective
 
@@ -197,7 +195,7 @@ class Marketplaces:
             before = project.latest
             if before is None:
                 return
-            surroundings, addresses = self._surroundings(), self._addresses(project)
+            surroundings, addresses = self._surroundings(), project.addresses(self._session.documents.values())
             await self._take(project, lambda: refreshed_catalog(before, surroundings, addresses, report))
 
     async def _take(self, project: Project, work: Callable[[], Catalog]) -> None:
@@ -232,19 +230,6 @@ class Marketplaces:
                 project.catalog = catalog
                 self._session.reconfigure()
         self._tell()
-
-    def _addresses(self, project: Project) -> Callable[[Catalog], Iterable[str]]:
-        from pai_lsp.catalog.uses import uses_of  # noqa: PLC0415 - as above
-
-        documents: list[OpenDocument] = [
-            one for one in self._session.documents.values() if one.lookup is project.catalog and not one.is_excluded
-        ]
-
-        def addresses(catalog: Catalog) -> Iterable[str]:
-            uses = uses_of((one.document.job for one in documents if one.kind is Kind.JOB), catalog)
-            return [one for one in (*uses.found, *uses.missing) if one.startswith(("http://", "https://"))]
-
-        return addresses
 
     def _is_shown(self, project: Project) -> bool:
         return self._shows_progress and self.is_trusted and bool(project.setup.servers or project.setup.allowed_hosts)

@@ -6,10 +6,14 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from pai_lsp.lookup import Lookup, LookupAnswer, LookupState, NoLookup
+from pai_lsp.lsp.open_document import Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from pai_lsp.catalog.catalog import Catalog
     from pai_lsp.catalog.setup import CatalogSetup
+    from pai_lsp.lsp.open_document import OpenDocument
 
 
 class _NotReadYet(NoLookup):
@@ -45,3 +49,15 @@ class Project:
     def lookup(self) -> Lookup:
         """What the project's documents ask."""
         return self.catalog or _NotReadYet()
+
+    def addresses(self, documents: Iterable[OpenDocument]) -> Callable[[Catalog], Iterable[str]]:
+        """Gives the web addresses that the project's open jobs lead to, by a catalogue."""
+        from pai_lsp.catalog.uses import uses_of  # noqa: PLC0415 - loaded when the client is connected
+
+        ours = [one for one in documents if one.lookup is self.catalog and not one.is_excluded]
+
+        def named(catalog: Catalog) -> Iterable[str]:
+            uses = uses_of((one.document.job for one in ours if one.kind is Kind.JOB), catalog)
+            return [one for one in (*uses.found, *uses.missing) if one.startswith(("http://", "https://"))]
+
+        return named
