@@ -26,6 +26,7 @@ from pai_lsp.nodes import (
     plain_value,
 )
 from pai_lsp.scalar import server_text
+from pai_lsp.stand_ins import has_stand_ins, put_back, with_stand_ins
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
@@ -43,12 +44,6 @@ try:
 except ImportError:  # a PyYAML built without libyaml: slower, and the same events
     _Parser = yaml.SafeLoader
 
-# Characters that js-yaml takes as any other and libyaml does not: it ends lines at three of them, and refuses a byte
-# order mark inside the text. They are read as stand-ins and put back; so is a tab that recovery.py must hide.
-_OTHERWISE_READ = re.compile("[\x85\u2028\u2029\ufeff]")
-TAB_STAND_IN = "\ue289"
-_STAND_INS = {"\x85": "\ue285", "\u2028": "\ue286", "\u2029": "\ue287", "\ufeff": "\ue288", "\t": TAB_STAND_IN}
-_PUT_BACK = {ord(stand_in): original for original, stand_in in _STAND_INS.items()}
 # js-yaml reads any 1.x, libyaml 1.1 and 1.2.
 _VERSION = re.compile(r"\A(%YAML 1\.)\d(?=\s)")
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -66,7 +61,7 @@ def readable(text: str) -> str:
         text = _VERSION.sub(r"\g<1>2", text)
     if not text.isascii():
         text = SURROGATE.sub("\ufffd", text)
-        text = _OTHERWISE_READ.sub(lambda match: _STAND_INS[match[0]], text)
+        text = with_stand_ins(text)
     return text
 
 
@@ -128,11 +123,22 @@ class _Open:
 
 
 class _Builder:
-    __slots__ = ("_aliased", "_max_open", "_named", "_open", "_text", "_too_large", "_tree", "_weights")
+    __slots__ = (
+        "_aliased",
+        "_has_stand_ins",
+        "_max_open",
+        "_named",
+        "_open",
+        "_text",
+        "_too_large",
+        "_tree",
+        "_weights",
+    )
 
     def __init__(self, text: str, tree: Tree, depth: int) -> None:
         self._text = text
         self._tree = tree
+        self._has_stand_ins = has_stand_ins(text)
         self._max_open = MAX_DEPTH - depth
         self._open: list[_Open] = []
         self._named: dict[str, Anchor | None] = {}
@@ -214,8 +220,8 @@ class _Builder:
             end = _BLANKS.match(self._text, start + len(self._text[start:end].rstrip(" \t\r\n"))).end()
         elif style is Style.PLAIN and not value:
             end = start = min(start, end)
-        if not value.isascii():
-            value = value.translate(_PUT_BACK)
+        if self._has_stand_ins and not value.isascii():
+            value = put_back(value)
         tag = event.tag
         if tag == "!":
             tag = YAML_TAG + "str"

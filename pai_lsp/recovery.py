@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from pai_lsp.building import TAB_STAND_IN, build
+from pai_lsp.building import build
 from pai_lsp.frozen import dataclass
 from pai_lsp.nodes import ProblemKind, SyntaxProblem, Tree
 from pai_lsp.relocation import relocated
+from pai_lsp.stand_ins import TAB_STAND_IN
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:

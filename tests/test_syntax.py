@@ -290,3 +290,14 @@ def test_every_character_of_a_scalar_has_a_place(content: str, style: str) -> No
         for character, start in zip(place.text, place.starts, strict=True):
             if character in "ab😀é" and text[start] != "\\":
                 assert text[start] == character
+
+
+@pytest.mark.parametrize(
+    "written", ["\ue285", "\ue289 \x85", "\uf8ff\u2028", "\uf8fb\ufeff", "\U000f0000\u2029", "\U0010fffa"]
+)
+def test_characters_for_private_use_are_read_as_they_are(written: str) -> None:
+    assert plain_value(parse(f'k: "a{written}b"').root) == {"k": f"a{written}b"}
+
+
+def test_an_escaped_character_for_private_use_is_read_as_it_is() -> None:
+    assert plain_value(parse('k: "\\ue285\\U000F0000"').root) == {"k": "\ue285\U000f0000"}

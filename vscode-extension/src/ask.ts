@@ -7,6 +7,7 @@
 import * as vscode from "vscode";
 import { ExecuteCommandRequest, type LanguageClient } from "vscode-languageclient/node";
 import type { Controller } from "./server/controller";
+import { sentence } from "./sentence";
 
 /** The commands of the server that this extension uses, and what they do in words for the user. */
 export const SERVER_COMMANDS = {
@@ -75,6 +76,6 @@ export async function telling(work: () => unknown): Promise<void> {
     if (!(error instanceof NoAnswer)) {
       throw error;
     }
-    void vscode.window.showErrorMessage(`OpenPAI: ${error.message}.`);
+    void vscode.window.showErrorMessage(sentence(error.message));
   }
 }

@@ -22,12 +22,7 @@ export async function statusSays(page, text, timeout = 60_000) {
 /** Run a command by its title, as a person finds it. */
 export async function run(page, title) {
   const box = page.locator(".quick-input-widget input");
-  // What had the focus may have gone a moment ago, and taken the first key with it.
-  for (let tries = 0; tries < 5 && !(await box.isVisible()); tries++) {
-    await page.keyboard.press("F1");
-    await box.waitFor({ timeout: 3000 }).catch(() => undefined);
-  }
-  await box.waitFor();
+  await untilDone(page, "F1", () => box.isVisible());
   await box.fill(`>${title}`);
   await chosen(page, title).waitFor();
   await page.keyboard.press("Enter");
@@ -35,9 +30,8 @@ export async function run(page, title) {
 
 /** Open a file of the folder by its name. */
 export async function open(page, name) {
-  await page.keyboard.press("Control+P");
   const box = page.locator(".quick-input-widget input");
-  await box.waitFor();
+  await untilDone(page, "Control+P", () => box.isVisible());
   await box.fill(name);
   await chosen(page, name).waitFor();
   await page.keyboard.press("Enter");
@@ -130,7 +124,7 @@ export async function cursorBehind(page, text) {
   await untilDone(page, "ArrowRight", async () => !(await selected.isVisible()));
 }
 
-/** Press a key until its effect is seen: a key that is pressed while the editor is at something else is lost. */
+/** Press a key until its effect is seen: one that is pressed while the editor is at something else may be lost. */
 async function untilDone(page, key, isDone) {
   for (let pressed = 0; pressed < 10; pressed++) {
     await page.keyboard.press(key);

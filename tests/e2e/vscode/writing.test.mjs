@@ -87,6 +87,7 @@ scene("completion offers the prerequisites and inserts one", async () => {
 scene("completion offers the keys that are still free, with their documentation", async () => {
   await workbench.cursorBehind(page, "gpu: 1}");
   await page.keyboard.press("Enter");
+  await page.locator(".statusbar-item", { hasText: "Ln 28, Col 5" }).waitFor();
   const offered = page.locator(".suggest-widget.visible .monaco-list-row");
   const wanted = offered.filter({ hasText: "completion" }).first();
   // A question that the new line overtakes is dropped by the editor; a person would ask again.

@@ -6,6 +6,7 @@ import { expansion } from "../answers";
 import { ask, clientFor, NoAnswer } from "../ask";
 import { JOB_LANGUAGE } from "../documents";
 import type { Controller } from "../server/controller";
+import { sentence } from "../sentence";
 
 const SHOW_PROBLEMS = "Show Problems";
 
@@ -25,7 +26,7 @@ export async function expandJob(controller: Controller, named?: unknown): Promis
   const [first = "it has mistakes", ...others] = answer.findings;
   const more = others.length > 0 ? ` (and ${others.length} more)` : "";
   const shown = await vscode.window.showErrorMessage(
-    `OpenPAI: the job can not be expanded: ${first}${more}.`,
+    sentence(`the job can not be expanded: ${first}${more}`),
     SHOW_PROBLEMS,
   );
   if (shown === SHOW_PROBLEMS) {

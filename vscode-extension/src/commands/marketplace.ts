@@ -9,6 +9,7 @@ import { type Item, listing, marketplaceStatus, type Variable } from "../answers
 import { ask, clientFor, NoAnswer } from "../ask";
 import type { Controller } from "../server/controller";
 import type { MarketplaceStatus } from "../server/state";
+import { sentence } from "../sentence";
 
 interface PickedItem extends vscode.QuickPickItem {
   readonly item?: Item;
@@ -54,7 +55,9 @@ export async function refreshMarketplace(controller: Controller): Promise<void> 
   if (status === undefined) {
     throw new NoAnswer("the server did not say how the marketplace is");
   }
-  const said = `OpenPAI: the marketplace is ${WORDS[status.state] ?? status.state}${status.note ? `: ${status.note}` : ""}.`;
+  const said = sentence(
+    `the marketplace is ${WORDS[status.state] ?? status.state}${status.note ? `: ${status.note}` : ""}`,
+  );
   void (DOUBTS.has(status.state) ? vscode.window.showWarningMessage(said) : vscode.window.showInformationMessage(said));
 }
 

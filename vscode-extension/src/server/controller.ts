@@ -13,6 +13,7 @@ import { restartsAfterCrash } from "./restartBudget";
 import { Unusable } from "./selection";
 import { SetupFailure } from "./setupFailure";
 import { type MarketplaceStatus, NO_MARKETPLACE, type State } from "./state";
+import { sentence } from "../sentence";
 
 export type ExecuteCommand = (command: string, words: unknown[], next: ExecuteCommandSignature) => unknown;
 
@@ -169,16 +170,14 @@ export class Controller implements vscode.Disposable {
     if (error instanceof SetupFailure && error.kind === "not-allowed") {
       this.output.info(message);
       this.become({ kind: "restricted", message });
-      void this.offer(vscode.window.showWarningMessage(`OpenPAI: ${message}.`, MANAGE_TRUST));
+      void this.offer(vscode.window.showWarningMessage(sentence(message), MANAGE_TRUST));
       return;
     }
     this.output.error(message);
     this.become({ kind: "failed", message });
     const isExpected = error instanceof SetupFailure || error instanceof Unusable || error instanceof WrongSetting;
     const shown = isExpected ? message : `the server does not run: ${message}`;
-    void this.offer(
-      vscode.window.showErrorMessage(`OpenPAI: ${shown.replace(/\.$/, "")}.`, RETRY, SHOW_OUTPUT, OPEN_SETTINGS),
-    );
+    void this.offer(vscode.window.showErrorMessage(sentence(shown), RETRY, SHOW_OUTPUT, OPEN_SETTINGS));
   }
 
   private async offer(shown: Thenable<string | undefined>): Promise<void> {
