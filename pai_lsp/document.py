@@ -12,6 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Diagnostic
+from pai_lsp.fixes import takes_what_is_repeated
 from pai_lsp.frozen import dataclass, field
 from pai_lsp.job import Job
 from pai_lsp.lookup import Lookup, NoLookup
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import TypeAlias
 
-    from pai_lsp.diagnostic import Finding, Rule
+    from pai_lsp.diagnostic import Finding, Fix, Rule
     from pai_lsp.symbols import Occurrence
     from pai_lsp.text import Span
 
@@ -174,9 +175,23 @@ def _report(rule: Rule, findings: Iterable[Finding], document: Document) -> list
     if severity is None:
         return []
     return [
-        Diagnostic(rule.code, severity, found.span, _sentence(found.message), found.fixes, found.related, found.tags)
+        Diagnostic(
+            rule.code,
+            severity,
+            found.span,
+            _sentence(found.message),
+            _harmless(found.fixes, document),
+            found.related,
+            found.tags,
+        )
         for found in findings
     ]
+
+
+def _harmless(fixes: tuple[Fix, ...], document: Document) -> tuple[Fix, ...]:
+    if not document.syntax.aliases:
+        return fixes
+    return tuple(fix for fix in fixes if not takes_what_is_repeated(document.syntax, fix))
 
 
 def _sentence(message: str) -> str:

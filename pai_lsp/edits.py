@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as SequenceOf
 
     from pai_lsp.comments import Comment
-    from pai_lsp.nodes import Entry, Mapping, Node, Syntax
+    from pai_lsp.nodes import Entry, Mapping, Node
 
 _ALIAS = re.compile(r"\s*:\s*\*[^\s,\[\]{}]+")
 _LINE_OF_CONTENT = re.compile(r"(?P<pad> *)(?!#)(?P<content>\S(?:[^\r\n]*\S)?)[ \t]*(?:\r?\n|\Z)")
@@ -120,14 +120,6 @@ def _block_end(text: str, at: int, depth: int, *, is_list: bool) -> int:
             break
         at, following = line.end("content"), line.end()
     return at
-
-
-def is_needed_elsewhere(syntax: Syntax, span: Span) -> bool:
-    """Whether an alias outside a part of the text repeats something that stands in it."""
-    return any(
-        alias.anchor is not None and alias.anchor.span.start in span and alias.span.start not in span
-        for alias in syntax.aliases
-    )
 
 
 def remove_item(text: str, sequence: Sequence, item: Node) -> tuple[TextEdit, ...]:

@@ -14,7 +14,7 @@ from pai_lsp.text import Span, TextEdit
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pai_lsp.nodes import Node
+    from pai_lsp.nodes import Node, Syntax
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./][\w./+-]*")
 
@@ -22,6 +22,18 @@ _PLAIN = re.compile(r"[A-Za-z0-9_./][\w./+-]*")
 def fix_of(title: str, edits: tuple[TextEdit, ...], *, safe: bool = False) -> tuple[Fix, ...]:
     """The edits as a fix; none where there are no edits."""
     return (Fix(title, edits, safe),) if edits else ()
+
+
+def takes_what_is_repeated(syntax: Syntax, fix: Fix) -> bool:
+    """Whether a fix takes an anchor out of the file and leaves an alias of it there."""
+    for alias in syntax.aliases:
+        anchor = alias.anchor
+        if anchor is None or any(alias.span.start in edit.span for edit in fix.edits):
+            continue
+        is_taken = any(anchor.span.start in edit.span for edit in fix.edits)
+        if is_taken and not any(f"&{anchor.name}" in edit.new_text for edit in fix.edits):
+            return True
+    return False
 
 
 def change_fix(span: Span, new_text: str, *, safe: bool = False) -> Fix:

@@ -138,6 +138,14 @@ def test_no_fix_loses_a_comment(path: Path) -> None:
             assert not before - written_comments(apply_edits(text, fix.edits)), f"'{fix.title}'"
 
 
+def test_no_fix_takes_away_what_an_alias_repeats() -> None:
+    parameters = "parameters:\n  lr: &rate 0.1\n  used: *rate\n"
+    text = f"{parameters}taskRoles:\n  worker:\n    commands: [echo <% $parameters.used %>]\n"
+    for written, titles in ((text, []), (text.replace("*rate", "0.1"), ["Remove 'lr'"])):
+        (found,) = [one for one in Document(written).diagnostics if one.code == "unused-parameter"]
+        assert [fix.title for fix in found.fixes] == titles
+
+
 @pytest.mark.parametrize("path", sorted(FIXES.glob("*.yaml")), ids=lambda path: path.stem)
 def test_fix_gives_exactly(path: Path) -> None:
     """`CODE.yaml` or `CODE.WHICH.yaml`: before, a line `=====`, after the first fix of the first finding of CODE."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import key_name_span
 from pai_lsp.diagnostic import Finding, Fix, Tag
-from pai_lsp.edits import entry_end, is_needed_elsewhere, remove_entry
+from pai_lsp.edits import remove_entry
 from pai_lsp.fixes import fix_of
 from pai_lsp.nodes import Scalar, Sequence
 from pai_lsp.rules.template_fixes import may_hold_brackets
@@ -81,11 +81,10 @@ def _is_written(text: str, path: str) -> bool:
 
 
 def removable(job: Job, mapping: Mapping, entry: Entry, section: str) -> tuple[Mapping, Entry] | None:
-    """What goes with a parameter or secret: it alone, or its section with the last one; None if an alias needs it."""
+    """What goes with a parameter or secret: it alone, or its section with the last one."""
     if len(mapping.entries) == 1:
         whole = job.root.own(section) if job.root else None
         if job.root is None or whole is None:
             return None
         mapping, entry = job.root, whole
-    gone = Span(entry.key.span.start, entry_end(job.text, entry))
-    return None if is_needed_elsewhere(job.syntax, gone) else (mapping, entry)
+    return mapping, entry

@@ -16,7 +16,6 @@ from pai_lsp.edits import (
     cut_entry,
     entry_end,
     insert_entry,
-    is_needed_elsewhere,
     line_end,
     line_span,
     remove_entry,
@@ -54,11 +53,8 @@ def rename_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
 
 
 def remove_fixes(job: Job, mapping: Mapping, entry: Entry, *, safe: bool = False) -> tuple[Fix, ...]:
-    """Take a key with its value out, unless something else in the file refers to what is in it."""
-    edits = remove_entry(job.text, mapping, entry)
-    if not edits or is_needed_elsewhere(job.syntax, edits[0].span):
-        return ()
-    return (Fix(f"Remove '{entry.name}'", edits, safe=safe),)
+    """Take a key with its value out."""
+    return fix_of(f"Remove '{entry.name}'", remove_entry(job.text, mapping, entry), safe=safe)
 
 
 def move_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
