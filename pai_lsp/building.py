@@ -111,14 +111,18 @@ def duplicate_keys(entries: Iterable[Entry]) -> Iterator[SyntaxProblem]:
 
 
 class _Open:
-    """A collection that is still being read: its children so far (keys and values in turn for a mapping)."""
+    """A collection that is still being read: its children so far (keys and values in turn for a mapping).
 
-    __slots__ = ("anchor", "children", "event", "weight")
+    What an alias stands for is written elsewhere; `aliases_end` is where the last alias itself ends.
+    """
+
+    __slots__ = ("aliases_end", "anchor", "children", "event", "weight")
 
     def __init__(self, event: Any, anchor: tuple[str, Span] | None) -> None:
         self.event = event
         self.anchor = anchor
         self.children: list[Node] = []
+        self.aliases_end = 0
         self.weight = 1
 
 
@@ -253,8 +257,9 @@ class _Builder:
             span = Span(start, max(end if end is not None else last, start))
         else:
             if type(event) is yaml.MappingStartEvent and children:
-                start = children[0].span.start
+                start = max(start, children[0].span.start)
             last = max((child.span.end for child in children[-2:]), default=start)
+            last = max(last, opened.aliases_end)
             span = Span(min(start, last), max(start, last))
         node: Node
         if is_flow and self._is_unquoted_template(span):
@@ -337,6 +342,8 @@ class _Builder:
             self._problem(kind, Span(span.start - 1, span.end), message)
             node, weight = Scalar(Span(span.start - 1, span.end), ""), 1
         self._add(node, weight, None)
+        if self._open:
+            self._open[-1].aliases_end = span.end
 
     def _add(self, node: Node, weight: int, anchor: tuple[str, Span] | None) -> None:
         if anchor is not None:

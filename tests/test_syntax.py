@@ -301,3 +301,11 @@ def test_characters_for_private_use_are_read_as_they_are(written: str) -> None:
 
 def test_an_escaped_character_for_private_use_is_read_as_it_is() -> None:
     assert plain_value(parse('k: "\\ue285\\U000F0000"').root) == {"k": "\ue285\U000f0000"}
+
+
+def test_a_collection_of_aliases_stands_where_they_are_written() -> None:
+    text = "a: &x foo\nlist:\n- *x\n- *x\nmap:\n  k: *x\n"
+    root = parse(text).root
+    assert isinstance(root, Mapping)
+    written = {entry.name: text[entry.value.span.start : entry.value.span.end] for entry in root.entries}
+    assert written == {"a": "foo", "list": "- *x\n- *x", "map": "k: *x"}
