@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# docs/editors.md in real editors: Neovim, an older and a newer one, Emacs, Vim and Helix.
+# docs/editors.md in real editors: Neovim, an older and a newer one, Emacs, Vim, Helix and Kate.
 #
 # The editors come from Debian's packages; the newer Neovim comes as a wheel, pinned in requirements/e2e.txt. Which of them
 # are run is said first, and of the others what is missing.
@@ -54,7 +54,17 @@ fi
 
 if program=$(scripts/helix.sh "$PWD/.venvs/helix"); then with helix "$program"; else without helix; fi
 
+kate=''
+if scripts/apt_packages.sh Kate kate=kate Xvfb=xvfb xdotool=xdotool; then
+  kate=$(command -v kate)
+  # Kate tells even its version only where it could show a window.
+  echo "-- kate: $(QT_QPA_PLATFORM=offscreen "$kate" --version 2>/dev/null)"
+else
+  without kate
+fi
+
 status=0
-E2E_EDITORS=$found timeout 250 .venv/bin/python -m pytest -q tests/e2e/editors/e2e_editors.py || status=$?
+E2E_EDITORS=$found E2E_KATE=$kate timeout 250 \
+  .venv/bin/python -m pytest -q tests/e2e/editors/e2e_editors.py tests/e2e/editors/e2e_kate.py || status=$?
 [ $status -ne 0 ] || [ -z "$missing" ] || { echo "not run:$missing" >&2; status=77; }
 exit $status
