@@ -150,7 +150,8 @@ class _Reader:
             try:
                 build(text, tree, depth)
             except yaml.YAMLError as error:
-                return tree, error
+                # With its traceback it would hold on to its callers, and to all that they have read.
+                return tree, error.with_traceback(None)
             _demand_collection(tree)
             known = Piece(0, text, tree)
         if known.start != start:

@@ -89,7 +89,7 @@ def _built(text: str) -> tuple[Tree, yaml.YAMLError | None]:
     try:
         build(text, tree)
     except yaml.YAMLError as error:
-        return tree, error
+        return tree, error.with_traceback(None)
     return tree, None
 
 
