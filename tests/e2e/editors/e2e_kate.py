@@ -155,20 +155,19 @@ def test_the_page_in_kate(kate: Screen, workspace: Path, recorded: Recorded) -> 
         kate.keys(job.name, "Return")
 
     def open_file(name: str, shown: str) -> None:
-        kate.keys(shown, "ctrl+o")
+        kate.keys_until(lambda: kate.shows("Open File"), "a file is asked for", shown, "ctrl+o")
         kate.type("Open File", str(workspace / name))
         kate.keys("Open File", "Return")
         kate.until_shown(name)
 
     # Kate asks whether the server may be started.
-    kate.keys(QUESTION, "Return")
-    kate.until_gone(QUESTION)
+    kate.until_shown(QUESTION)
+    kate.keys_until(lambda: not kate.shows(QUESTION), "the question is answered", QUESTION, "Return")
     kate.until(lambda: recorded.findings(job.name) is not None, "there are findings")
     assert WRONG in (recorded.findings(job.name) or ())
     assert [request["rootUri"] for request in recorded.requests("initialize")] == [workspace.as_uri()]
 
-    kate.keys(job.name, "alt+Return")
-    kate.until_list(SEVERAL_ENTRIES)
+    kate.keys_until(lambda: kate.shows_list(SEVERAL_ENTRIES), "fixes are offered", job.name, "alt+Return")
     kate.keys(job.name, "Down", "Return")
     saved(GOOD)
     kate.until(lambda: recorded.findings(job.name) == [], "nothing is wrong any more")
@@ -179,13 +178,13 @@ def test_the_page_in_kate(kate: Screen, workspace: Path, recorded: Recorded) -> 
     kate.type(job.name, "po")
     kate.keys(job.name, "ctrl+space")
     kate.until(lambda: "ports" in str(recorded.answers("textDocument/completion")), "the server offers it")
-    kate.until_list(AN_ENTRY)
+    kate.until(lambda: kate.shows_list(AN_ENTRY), "it is listed")
     kate.keys(job.name, "Return")
     saved(COMPLETED)
 
     go_to(_place(COMPLETED, "[install-tools")[0])
     kate.keys(job.name, "End", "Left", "Left")
-    kate.keys(job.name, "F2")
+    kate.keys_until(lambda: kate.shows("Rename"), "a new name is asked for", job.name, "F2")
     kate.keys("Rename", "ctrl+a")
     kate.type("Rename", "digits")
     kate.keys("Rename", "Return")

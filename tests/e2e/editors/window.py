@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 PATIENCE = 60.0
 _PAUSE = 0.05
+# After so many seconds without an effect, a key is pressed again.
+_AGAIN = 4.0
 
 
 class Screen:
@@ -53,6 +55,21 @@ class Screen:
         """Press keys, by X's names for them such as `Return` and `ctrl+s`, in the window whose title starts so."""
         self._xdotool("windowfocus", "--sync", self._until_window(title), "key", *names)
 
+    def keys_until(self, holds: Callable[[], bool], what: str, title: str, *names: str) -> None:
+        """Press keys in a window until they have had an effect: one that is not ready yet takes no notice."""
+        tried = 0.0
+
+        def has_come() -> bool:
+            nonlocal tried
+            if holds():
+                return True
+            if time.monotonic() - tried > _AGAIN and (windows := self._windows(title)):
+                self._xdotool("windowfocus", "--sync", windows[0], "key", *names)
+                tried = time.monotonic()
+            return False
+
+        self.until(has_come, what)
+
     def type(self, title: str, text: str) -> None:
         """Type characters into the window whose title starts so."""
         self._xdotool("windowfocus", "--sync", self._until_window(title), "type", text)
@@ -61,15 +78,13 @@ class Screen:
         """Wait until there is a window whose title starts so."""
         self._until_window(title)
 
-    def until_gone(self, title: str) -> None:
-        """Wait until there is no window whose title starts so."""
-        self.until(lambda: not self._windows(title), f"the window '{title}' is gone")
+    def shows(self, title: str) -> bool:
+        """Whether there is a window whose title starts so."""
+        return bool(self._windows(title))
 
-    def until_list(self, least: int) -> None:
-        """Wait until a window without a document's title, such as a menu, is at least so many pixels high."""
-        self.until(
-            lambda: any(" — " not in title and height >= least for _, title, height in self._shown()), "a list is shown"
-        )
+    def shows_list(self, least: int) -> bool:
+        """Whether a window without a document's title, such as a menu, is at least so many pixels high."""
+        return any(" — " not in title and height >= least for _, title, height in self._shown())
 
     def until(self, holds: Callable[[], bool], what: str) -> None:
         """Wait until something holds; the titles and what the program has written then tell why it does not."""
