@@ -65,16 +65,18 @@ def readable(text: str) -> str:
     return text
 
 
-def build(text: str, tree: Tree, depth: int = 0) -> Tree:
-    """Read a text into a tree.
+def build(text: str, depth: int = 0) -> tuple[Tree, yaml.YAMLError | None]:
+    """The tree of a text as far as it can be read, and why not all of it where it is no YAML.
 
-    `tree` is filled as far as the text can be read, so that the caller has that part when this raises. `depth` is in
-    how many collections the text stands that are not part of it.
-
-    Raises:
-        yaml.YAMLError: where the text is no YAML.
+    `depth` is in how many collections the text stands that are not part of it.
     """
-    return _Builder(text, tree, depth).build()
+    tree = Tree()
+    try:
+        _Builder(text, tree, depth).build()
+    except yaml.YAMLError as error:
+        # With its traceback it would hold on to its callers, and to all that they have read.
+        return tree, error.with_traceback(None)
+    return tree, None
 
 
 def first_fault(text: str) -> int | None:
@@ -150,7 +152,7 @@ class _Builder:
         self._aliased = 0
         self._too_large = False
 
-    def build(self) -> Tree:
+    def build(self) -> None:
         parser = _Parser(self._text)
         tree = self._tree
         try:
@@ -175,7 +177,6 @@ class _Builder:
         finally:
             while self._open:
                 self._close(None)
-        return tree
 
     def _several_documents(self, event: Any) -> None:
         start = event.start_mark.index

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Diagnostic
 from pai_lsp.fixes import takes_what_is_repeated
-from pai_lsp.frozen import dataclass, field
+from pai_lsp.frozen import dataclass, field, replace
 from pai_lsp.job import Job
 from pai_lsp.lookup import Lookup, NoLookup
 from pai_lsp.nodes import Mapping, ProblemKind, Scalar, Syntax
@@ -103,6 +103,14 @@ class Document:
         is_version_2 = isinstance(version, Scalar) and version.value in {2, "2"}
         is_typed_job = isinstance(kind, Scalar) and kind.text == "job"
         return is_version_2 and (root.entry("taskRoles") is not None or is_typed_job)
+
+    def as_definitions(self, *, is_wanted: bool) -> Document:
+        """The same text as a file of definitions, where it reads as one; `is_wanted` where somebody said that it is."""
+        from pai_lsp.catalog.definition_text import reads_as_definitions  # noqa: PLC0415 - most files are jobs
+
+        if not reads_as_definitions(self.syntax, is_wanted=is_wanted):
+            return self
+        return replace(self, is_catalogue=True, former=self.syntax)
 
     @cached_property
     def occurrences(self) -> tuple[Occurrence, ...]:

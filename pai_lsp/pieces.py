@@ -13,8 +13,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeVar
 
-import yaml
-
 from pai_lsp.building import build, duplicate_keys, first_fault
 from pai_lsp.nodes import Entry, Mapping, Piece, ProblemKind, Sequence, SyntaxProblem, Tree
 from pai_lsp.recovery import build_mended
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Sequence as SequenceOf
     from typing import TypeAlias
+
+    import yaml
 
     from pai_lsp.nodes import Node
 
@@ -86,18 +86,17 @@ class _Reader:
 
     def read(self, starts: SequenceOf[int]) -> tuple[Tree, tuple[Piece, ...]]:
         """The tree of a text whose sections begin at `starts`."""
+        return self._collection([*starts, len(self._text)], 0), tuple(self.pieces)
+
+    def _collection(self, places: SequenceOf[int], depth: int) -> Tree:
+        """The collection whose pieces begin at the `places`, the last of which is its end."""
         parts: list[Tree] = []
-        places = [*starts, len(self._text)]
         index = 0
-        while index < len(starts):
-            section = self._long_section(places[index], places[index + 1])
-            if section is not None:
-                parts.append(section)
-                index += 1
-            else:
-                part, index = self._piece(places, index, 0)
-                parts.append(part)
-        return _joined(parts), tuple(self.pieces)
+        while index < len(places) - 1:
+            section = self._long_section(places[index], places[index + 1]) if depth == 0 else None
+            part, index = (section, index + 1) if section else self._piece(places, index, depth)
+            parts.append(part)
+        return _joined(parts)
 
     def _long_section(self, start: int, end: int) -> Tree | None:
         """A section read child by child; None where it is to be read as one piece."""
@@ -111,14 +110,9 @@ class _Reader:
         starts = [match.start() for match in child.finditer(self._text, first.start(), end)]
         if not starts or starts[0] != first.start() or (depth and _is_shallower(self._text, first.start(), end, depth)):
             return None
-        places = [*starts, end]
-        parts: list[Tree] = []
-        index = 0
-        while index < len(starts):
-            part, index = self._piece(places, index, 1)
-            parts.append(part)
+        children = self._collection([*starts, end], 1)
         opening, _ = self._piece([start, starts[0]], 0, 0)
-        return _with_value(opening, _joined(parts))
+        return _with_value(opening, children)
 
     def _piece(self, places: SequenceOf[int], index: int, depth: int) -> tuple[Tree, int]:
         """The tree of the piece that begins at `places[index]`, and the index of the next one."""
@@ -146,12 +140,9 @@ class _Reader:
         text = self._text[start:end]
         known = self._known.get(text)
         if known is None:
-            tree = Tree()
-            try:
-                build(text, tree, depth)
-            except yaml.YAMLError as error:
-                # With its traceback it would hold on to its callers, and to all that they have read.
-                return tree, error.with_traceback(None)
+            tree, error = build(text, depth)
+            if error is not None:
+                return tree, error
             _demand_collection(tree)
             known = Piece(0, text, tree)
         if known.start != start:

@@ -60,7 +60,7 @@ def build_mended(text: str, broken_off: Tree, error: yaml.YAMLError) -> Tree:
     problems += markers
     budget = MAX_CHARACTERS_READ
     first_moved = len(text)
-    tree, fault = (broken_off, error) if mended == text else _built(mended)
+    tree, fault = (broken_off, error) if mended == text else build(mended)
     for _ in range(MAX_STEPS):
         if fault is None:
             break
@@ -76,21 +76,11 @@ def build_mended(text: str, broken_off: Tree, error: yaml.YAMLError) -> Tree:
             if len(new_text) != end - start:
                 places[start:end] = [places[start]] * len(new_text)
                 first_moved = min(first_moved, start)
-        tree, fault = _built(mended)
+        tree, fault = build(mended)
     if len(mended) != len(text):
         tree = relocated(tree, lambda span: _original(span, places), first_moved)
     tree.problems[:0] = _once_a_line(problems, text)
     return tree
-
-
-def _built(text: str) -> tuple[Tree, yaml.YAMLError | None]:
-    """What of a text can be read, and why not all of it."""
-    tree = Tree()
-    try:
-        build(text, tree)
-    except yaml.YAMLError as error:
-        return tree, error.with_traceback(None)
-    return tree, None
 
 
 def _mend(step: _Step, places: SequenceOf[int]) -> tuple[str, TextEdit] | None:

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import yaml
-
 from pai_lsp.building import SURROGATE, build, readable
-from pai_lsp.nodes import ProblemKind, Syntax, SyntaxProblem, Tree
+from pai_lsp.nodes import ProblemKind, Syntax, SyntaxProblem
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
-    from pai_lsp.nodes import Piece
+    from pai_lsp.nodes import Piece, Tree
 
 MAX_CHARACTERS = 5_000_000
 
@@ -27,6 +25,8 @@ def parse(text: str, former: Syntax | None = None) -> Syntax:
     `former` is what an earlier state of the text says: what has not changed since is then not read again. The answer
     is the same without it.
     """
+    if former is not None and former.text == text:
+        return former
     if len(text) > MAX_CHARACTERS:
         limit = f"the file has {len(text):,} characters; more than {MAX_CHARACTERS:,} are not read"
         return Syntax(text, (), (SyntaxProblem(ProblemKind.TOO_LARGE, Span(0, 0), limit),))
@@ -52,20 +52,17 @@ def parse(text: str, former: Syntax | None = None) -> Syntax:
 
 def _read(text: str, former: Syntax | None) -> tuple[Tree, tuple[Piece, ...]]:
     """The tree of a text, and the pieces that need not be read again when something else changes."""
-    from_pieces = None
     if former is not None:
         from pai_lsp.pieces import build_in_pieces  # noqa: PLC0415 - editors only
 
         from_pieces = build_in_pieces(text, former.pieces)
         if from_pieces is not None:
             return from_pieces
-    tree = Tree()
-    try:
-        return build(text, tree), ()
-    except yaml.YAMLError as error:
-        from pai_lsp.pieces import build_in_pieces  # noqa: PLC0415 - broken texts only
-        from pai_lsp.recovery import build_mended  # noqa: PLC0415 - as above
+    tree, error = build(text)
+    if error is None:
+        return tree, ()
+    from pai_lsp.pieces import build_in_pieces  # noqa: PLC0415 - broken texts only
+    from pai_lsp.recovery import build_mended  # noqa: PLC0415 - as above
 
-        if former is None:
-            from_pieces = build_in_pieces(text, ())
-        return from_pieces or (build_mended(text, tree, error), ())
+    from_pieces = build_in_pieces(text, ()) if former is None else None
+    return from_pieces or (build_mended(text, tree, error), ())

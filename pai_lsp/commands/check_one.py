@@ -116,10 +116,7 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
     settings = _settings(target.configuration.settings, options)
     document = Document(source.text, settings, target.path, target.lookup)
     if target.in_catalogue is not None and not document.is_job:
-        from pai_lsp.catalog.definition_text import reads_as_definitions  # noqa: PLC0415 - most files are jobs
-
-        is_wanted = target.in_catalogue.is_configured
-        document = replace(document, is_catalogue=reads_as_definitions(document.syntax, is_wanted=is_wanted))
+        document = document.as_definitions(is_wanted=target.in_catalogue.is_configured)
     if not (target.candidate.is_named or document.is_job or document.is_catalogue):
         return Outcome()
     if options.mends:

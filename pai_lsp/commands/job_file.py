@@ -10,7 +10,6 @@ from pai_lsp.commands.targets import STANDARD_INPUT, Configurations
 from pai_lsp.diagnostic import Diagnostic, Severity
 from pai_lsp.document import Document
 from pai_lsp.files import UnreadableFile, decoded, read_bytes
-from pai_lsp.frozen import replace
 from pai_lsp.report.results import CheckedFile
 from pai_lsp.rules.files import unreadable_file
 
@@ -32,7 +31,4 @@ def job_file(path: str) -> Document | CheckedFile:
     in_catalogue = None if is_input or document.is_job else configurations.in_catalogue(path)
     if in_catalogue is None:
         return document
-    from pai_lsp.catalog.definition_text import reads_as_definitions  # noqa: PLC0415 - most files are jobs
-
-    is_catalogue = reads_as_definitions(document.syntax, is_wanted=in_catalogue.is_configured)
-    return replace(document, is_catalogue=is_catalogue)
+    return document.as_definitions(is_wanted=in_catalogue.is_configured)

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from pai_lsp.config import FILE_NAME
-from pai_lsp.frozen import dataclass, field, replace
+from pai_lsp.frozen import dataclass, field
 from pai_lsp.lookup import Lookup, NoLookup
 from pai_lsp.lsp.convert import Places
 from pai_lsp.settings import Settings
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pai_lsp.diagnostic import Diagnostic
     from pai_lsp.document import Document
     from pai_lsp.lsp.client import Client
+    from pai_lsp.lsp.versions import Change
     from pai_lsp.nodes import Syntax
 
 JOB_LANGUAGE = "openpai-job"
@@ -44,6 +45,7 @@ class OpenDocument:
     hidden_hints: the names of the inlay hints that are switched off.
     folder: the workspace folder that it is in, from which on people are told of other files; empty for none.
     former: what an earlier version says, where that is known.
+    changes: the last ones that led to this version.
     """
 
     uri: str
@@ -60,6 +62,7 @@ class OpenDocument:
     hidden_hints: frozenset[str] = frozenset()
     folder: str = ""
     former: Syntax | None = field(default=None, repr=False)
+    changes: tuple[Change, ...] = field(default=(), repr=False)
 
     def is_checked_like(self, other: OpenDocument) -> bool:
         """Whether the same settings hold for both, and the same definitions outside of them."""
@@ -79,9 +82,7 @@ class OpenDocument:
         document = Document(self.text, self.settings, self.path, self.lookup, former=self.former)
         if not self.is_in_catalogue or self.language == JOB_LANGUAGE or document.is_job:
             return document
-        from pai_lsp.catalog.definition_text import reads_as_definitions  # noqa: PLC0415 - most files are jobs
-
-        return replace(document, is_catalogue=reads_as_definitions(document.syntax, is_wanted=self.is_wanted))
+        return document.as_definitions(is_wanted=self.is_wanted)
 
     @property
     def known_syntax(self) -> Syntax | None:

@@ -56,7 +56,6 @@ class Session:
         self.lane = Lane()
         self.settings = WorkspaceSettings()
         self.documents: Mapping[str, OpenDocument] = {}
-        self._versions: dict[str, Versions] = {}
         self.settings_known = asyncio.Event()
         self.marketplaces = Marketplaces(self)
         self._job_files = JobFiles()
@@ -105,8 +104,7 @@ class Session:
         """A document is open from now on."""
         self.settings.forget_files()
         self.marketplaces.look_again()
-        self._versions[item.uri] = Versions(item.version, item.text)
-        self._put(self._document(item.uri, item.version, item.language_id, item.text))
+        self._put(self._document(item.uri, item.language_id, Versions(item.version, item.text)))
 
     def change(
         self, identifier: lsp.VersionedTextDocumentIdentifier, changes: Sequence[lsp.TextDocumentContentChangeEvent]
@@ -114,9 +112,9 @@ class Session:
         """An open document has a new version; changes of any other are passed over."""
         before = self.documents.get(identifier.uri)
         if before is not None:
-            versions = self._versions[before.uri].changed(identifier.version, changes, self.client.unit)
-            self._versions[before.uri] = versions
-            self._put(self._document(before.uri, versions.version, before.language, versions.text))
+            known = Versions(before.version, before.text, before.changes)
+            versions = known.changed(identifier.version, changes, self.client.unit)
+            self._put(self._document(before.uri, before.language, versions))
             if before.is_in_catalogue:
                 self.marketplaces.edited(before.path)
 
@@ -142,7 +140,6 @@ class Session:
     def close(self, uri: str) -> None:
         """A document is not open any more."""
         self.documents = {other: document for other, document in self.documents.items() if other != uri}
-        self._versions.pop(uri, None)
         self._publisher.clear(uri)
         self.marketplaces.edited(path_of(uri))
 
@@ -151,7 +148,10 @@ class Session:
         if look_at_files:
             self.settings.forget_files()
             self.marketplaces.look_again()
-        again = [self._document(one.uri, one.version, one.language, one.text) for one in self.documents.values()]
+        again = [
+            self._document(one.uri, one.language, Versions(one.version, one.text, one.changes))
+            for one in self.documents.values()
+        ]
         changed = [one for one in again if not one.is_checked_like(self.documents[one.uri])]
         for document in changed:
             self._put(document)
@@ -180,7 +180,7 @@ class Session:
         self.documents = {**self.documents, document.uri: document}
         self._publisher.check_soon(document.uri)
 
-    def _document(self, uri: str, version: int, language: str, text: str) -> OpenDocument:
+    def _document(self, uri: str, language: str, versions: Versions) -> OpenDocument:
         path = path_of(uri)
         effective = self.settings.effective(path)
         project = self.marketplaces.project(path, effective)
@@ -188,9 +188,9 @@ class Session:
         before = self.documents.get(uri)
         return OpenDocument(
             uri,
-            version,
+            versions.version,
             language,
-            text,
+            versions.text,
             path,
             self.client,
             effective.settings,
@@ -201,6 +201,7 @@ class Session:
             hidden_hints=effective.hidden_hints,
             folder=self.folder_of(path),
             former=before.known_syntax if before else None,
+            changes=versions.changes,
         )
 
 
