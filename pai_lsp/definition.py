@@ -43,6 +43,12 @@ def name_span(scalar: Scalar) -> Span:
     return Span(scalar.span.start + 1, scalar.span.end - is_closed)
 
 
+def written_name(node: Mapping) -> Scalar | None:
+    """The value of a mapping's `name`; None where it is missing, empty or no scalar."""
+    name = node.get("name")
+    return name if isinstance(name, Scalar) and name.text else None
+
+
 def key_name_span(entry: Entry) -> Span:
     """The characters of a key without its quotes."""
     return name_span(entry.key) if isinstance(entry.key, Scalar) else entry.key.span
@@ -125,8 +131,7 @@ class Definition:
     @cached_property
     def name_scalar(self) -> Scalar | None:
         """The name where one is written."""
-        node = self.node.get("name")
-        return node if isinstance(node, Scalar) and node.text else None
+        return written_name(self.node)
 
     @property
     def name(self) -> str:

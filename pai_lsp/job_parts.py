@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import TYPED_FIELDS, Callback, Reference, key_name_span, read_callbacks, scalars
+from pai_lsp.definition import TYPED_FIELDS, Callback, Reference, key_name_span, read_callbacks, scalars, written_name
 from pai_lsp.frozen import dataclass
 from pai_lsp.nodes import Mapping, Scalar
 
@@ -99,9 +99,8 @@ class Deployment:
 
     @cached_property
     def name_scalar(self) -> Scalar | None:
-        """The name as written."""
-        node = self.node.get("name")
-        return node if isinstance(node, Scalar) and node.text else None
+        """The name where one is written."""
+        return written_name(self.node)
 
     @property
     def name(self) -> str:

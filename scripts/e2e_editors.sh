@@ -63,13 +63,8 @@ else
   without kate
 fi
 
-run_tests() {
-  E2E_EDITORS=$found E2E_KATE=$kate timeout 250 \
-    .venv/bin/python -m pytest -q tests/e2e/editors/e2e_editors.py tests/e2e/editors/e2e_kate.py
-}
-# An editor on a busy machine loses a key now and then: a failed run is said, and done once more from the start.
-once_more() { echo "-- a test in an editor has failed; all once more" && run_tests; }
 status=0
-run_tests || once_more || status=$?
+E2E_EDITORS=$found E2E_KATE=$kate scripts/once_more.sh "a test in an editor" timeout 250 \
+  .venv/bin/python -m pytest -q tests/e2e/editors/e2e_editors.py tests/e2e/editors/e2e_kate.py || status=$?
 [ $status -ne 0 ] || [ -z "$missing" ] || { echo "not run:$missing" >&2; status=77; }
 exit $status

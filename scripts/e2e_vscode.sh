@@ -60,9 +60,7 @@ status=0
 echo "-- the extension in VS Code"
 run=(timeout 900 node --test --test-concurrency=1 --test-reporter=spec)
 [ ${#others[@]} -eq 0 ] || "${run[@]}" "${others[@]}" >build/e2e-package.log 2>&1 &
-# A browser on a busy machine loses a key now and then: a failed run is said, and done once more from the start.
-once_more() { echo "-- a test in VS Code has failed; all once more" && "${run[@]}" "${editors[@]}"; }
-[ ${#editors[@]} -eq 0 ] || "${run[@]}" "${editors[@]}" || once_more || status=$?
+[ ${#editors[@]} -eq 0 ] || scripts/once_more.sh "a test in VS Code" "${run[@]}" "${editors[@]}" || status=$?
 wait $! || status=$?
 [ ${#others[@]} -eq 0 ] || { echo "-- the package"; cat build/e2e-package.log; }
 [ $status -eq 0 ] || exit $status

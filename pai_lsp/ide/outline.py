@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _NO_NAME = "(no name)"
 # What every job has to say, and nobody looks for.
 _UNTOLD = frozenset({"protocolVersion", "type"})
-_PLUGINS = RUNTIME_PLUGIN
 
 
 class OutlineKind(Enum):
@@ -138,7 +137,7 @@ def _around(deployment: Deployment, role: str) -> str:
 
 def _extras(job: Job, node: Node) -> Iterator[OutlineItem]:
     for entry in node.entries if isinstance(node, Mapping) else ():
-        if entry.name == _PLUGINS:
+        if entry.name == RUNTIME_PLUGIN:
             yield _item(entry, OutlineKind.SECTION, _count(job.plugins), map(_plugin, job.plugins))
         elif entry.name == "reference_prerequisites":
             found = job.reference_prerequisites
