@@ -1,10 +1,11 @@
 """Finds `.pai-lsp.yaml`: which rules apply with which severity, what a site has added, what is left out.
 
-The nearest file upwards from a job counts, and it alone.
+The nearest file upwards from a job counts, and it alone. How far up it is searched is for the caller to say.
 """
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,10 +51,15 @@ class Configuration:
         return bool(below.parts) and self.exclusion.excludes(below.as_posix(), is_folder=is_folder)
 
 
-def find_configuration(folder: str) -> str | None:
-    """The path of the nearest configuration file in `folder`, an absolute path, or above it."""
+def find_configuration(folder: str, top: str | None) -> str | None:
+    """The path of the nearest configuration file in `folder`, an absolute path, or above it.
+
+    `top` is the last folder that is looked into; None for the root of the file system.
+    """
     here = Path(folder)
     for candidate in (here, *here.parents):
+        if top is not None and not candidate.is_relative_to(top):
+            break
         file = candidate / FILE_NAME
         try:
             if file.is_file():
@@ -61,6 +67,30 @@ def find_configuration(folder: str) -> str | None:
         except OSError:  # a folder that may not be looked into
             continue
     return None
+
+
+def project_folder(folder: str) -> str | None:
+    """The nearest of `folder` and those above it that is a repository's root or the user's home; None for neither."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - Path.home() raises without one
+    here = Path(folder)
+    for candidate in (here, *here.parents):
+        if str(candidate) in {home, os.path.realpath(home)} or os.path.lexists(candidate / ".git"):
+            return str(candidate)
+    return None
+
+
+def is_of_another_user(path: str) -> bool:
+    """Whether a file belongs neither to the current user nor to root; always false on Windows.
+
+    As in git, which reads no configuration of others since CVE-2022-24765 (git-config, "safe.directory").
+    """
+    if not hasattr(os, "geteuid"):
+        return False
+    try:
+        owners = {os.stat(path).st_uid, os.lstat(path).st_uid}  # noqa: PTH116 - Path.lstat() reads no better
+    except OSError:  # whoever reads it reports this
+        return False
+    return not owners <= {0, os.geteuid()}
 
 
 def load_configuration(path: str, codes: Collection[str]) -> Configuration:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from pai_lsp.config_values import items, mapping, string, strings, unknown_keys, wrong
@@ -49,6 +50,10 @@ def _directory(node: Mapping, entry: Entry, found: list[Diagnostic]) -> Iterator
         wrong(token.key, f"'{token.name}' is for a source with 'url'; a folder needs no token") for token in tokens
     )
     if directory := string(entry, found):
+        if os.path.expanduser(directory).startswith("~"):  # noqa: PTH111 - Path.expanduser() raises then
+            user = directory.partition("/")[0]
+            reason = f"'{user}' is not a home folder on this machine, so nothing is read from this 'directory'"
+            found.append(wrong(entry.value, f"{reason}; write a path from the folder of this file"))
         yield DirectorySource(directory)
 
 

@@ -28,6 +28,7 @@ class LookupAnswer:
     note: more about it, in words: the age of what is known, or why nobody could be asked.
     path: the file or address in which the definitions stand.
     changed: how they differ from what the project has locked, in words; empty when they do not.
+    lock_fault: why the project's lock file does not say what they should be, in words; empty when it can be used.
     """
 
     state: LookupState
@@ -35,6 +36,7 @@ class LookupAnswer:
     note: str = ""
     path: str | None = None
     changed: str = ""
+    lock_fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +64,15 @@ class Lookup(Protocol):
 
 
 class NoLookup:
-    """The lookup of a workspace without any catalogue: it could not ask."""
+    """The lookup of a workspace without any catalogue: it could not ask, for the reason in `note`."""
+
+    def __init__(self, note: str = "no marketplace is configured") -> None:
+        self.note = note
 
     def find(self, reference: str) -> LookupAnswer:
         """Never knows."""
         del reference
-        return LookupAnswer(LookupState.UNKNOWN, note="no marketplace is configured")
+        return LookupAnswer(LookupState.UNKNOWN, note=self.note)
 
     def names(self) -> tuple[str, ...]:
         """Nothing is found."""

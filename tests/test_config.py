@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
-from pai_lsp.config import FILE_NAME, Configuration, find_configuration, load_configuration
+from pai_lsp.config import (
+    FILE_NAME,
+    Configuration,
+    find_configuration,
+    is_of_another_user,
+    load_configuration,
+    project_folder,
+)
 from pai_lsp.config_reader import KEYS, SEVERITIES, parse_configuration
 from pai_lsp.diagnostic import Severity
 from pai_lsp.exclusion import exclusion_of
@@ -158,6 +165,13 @@ def test_what_is_wrong_is_said_on_the_very_words(text: str, expected: list[tuple
     assert {d.code for d in read(text).diagnostics} == {"invalid-configuration"}
 
 
+def test_a_home_folder_that_this_machine_does_not_have() -> None:
+    text = "marketplace: {sources: [{directory: ~no-such-user/marketplace}, {directory: ~/mine}]}\n"
+    reason = "'~no-such-user' is not a home folder on this machine, so nothing is read from this 'directory'"
+    assert faults(text) == [("~no-such-user/marketplace", f"{reason}; write a path from the folder of this file")]
+    assert len(read(text).marketplace.sources) == 2  # type: ignore[union-attr]  # there is one
+
+
 def test_the_rest_of_a_faulty_one_applies() -> None:
     configuration = read(
         "rules:\n  image-latest-tag: off\n  unused-prerequisite: loud\nexclude: [[a], b]\nplugins: 1\n"
@@ -228,11 +242,51 @@ def test_the_nearest_one_upwards_counts(tmp_path: Path) -> None:
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
     (tmp_path / FILE_NAME).write_text("rules: {}\n")
-    assert find_configuration(str(inner)) == str(tmp_path / FILE_NAME)
+    assert find_configuration(str(inner), None) == str(tmp_path / FILE_NAME)
     (inner / FILE_NAME).mkdir()
-    assert find_configuration(str(inner)) == str(tmp_path / FILE_NAME)
+    assert find_configuration(str(inner), None) == str(tmp_path / FILE_NAME)
     (tmp_path / "a" / FILE_NAME).write_text("")
-    assert find_configuration(str(inner)) == str(tmp_path / "a" / FILE_NAME)
+    assert find_configuration(str(inner), None) == str(tmp_path / "a" / FILE_NAME)
+
+
+def test_above_the_given_folder_nothing_is_searched(tmp_path: Path) -> None:
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / FILE_NAME).write_text("rules: {}\n")
+    assert find_configuration(str(inner), str(tmp_path)) == str(tmp_path / FILE_NAME)
+    assert find_configuration(str(inner), str(tmp_path / "a")) is None
+    assert find_configuration(str(inner), str(tmp_path / "elsewhere")) is None
+
+
+@pytest.mark.parametrize("mark", [".git/", ".git"], ids=["a clone", "a worktree"])
+def test_a_project_ends_at_its_repository_or_at_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path / "home"))
+    repository, other = tmp_path / "home" / "me" / "repository", tmp_path / "home" / "me" / "other"
+    for folder in (repository / "jobs", other, tmp_path / "elsewhere"):
+        folder.mkdir(parents=True)
+    if mark.endswith("/"):
+        (repository / mark).mkdir()
+    else:
+        (repository / mark).write_text("gitdir: elsewhere\n")
+    assert project_folder(str(repository / "jobs")) == project_folder(str(repository)) == str(repository)
+    assert project_folder(str(other)) == project_folder(str(tmp_path / "home")) == str(tmp_path / "home")
+    assert project_folder(str(tmp_path / "elsewhere")) is None
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="Windows has no such owners")
+@pytest.mark.parametrize(("owner", "user", "is_of_another"), [(1, 1, False), (0, 1, False), (2, 1, True), (2, 0, True)])
+def test_whose_a_file_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: int, user: int, is_of_another: bool
+) -> None:
+    status = list((tmp_path).stat())
+    status[4] = owner
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setattr(os, "stat", lambda _: os.stat_result(status))
+    monkeypatch.setattr(os, "lstat", lambda _: os.stat_result(status))
+    assert is_of_another_user("file") is is_of_another
 
 
 def test_one_that_can_not_be_read_is_reported(tmp_path: Path) -> None:

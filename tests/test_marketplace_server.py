@@ -56,7 +56,9 @@ def server(workspace: Path) -> Iterator[Marketplace]:
 
 
 def in_workspace(folder: Path, **more: Any) -> dict[str, Any]:
-    return {"workspaceFolders": [{"uri": folder.as_uri(), "name": "work"}], **more}
+    """A client that has opened a folder, and trusts it."""
+    workspace = [{"uri": folder.as_uri(), "name": "work"}]
+    return {"workspaceFolders": workspace, "initializationOptions": {"trusted": True}, **more}
 
 
 async def status(client: Client, state: str) -> str:

@@ -127,7 +127,8 @@ async def test_a_configuration_file_that_changes(tmp_path: Path) -> None:
     file = tmp_path / ".pai-lsp.yaml"
     folder = tmp_path / "jobs"
     folder.mkdir()
-    async with connected(answers=telling(OFF)) as client:
+    workspace = [{"uri": tmp_path.as_uri(), "name": "work"}]
+    async with connected(answers=telling(OFF), workspaceFolders=workspace) as client:
         file.write_text("rules: {unknown-prerequisite: warning}\n")
         uri = await open_in(client, folder)
         assert severity(await client.published(uri)) == Severity.WARNING, "the file has the last word"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.store import Store
     from pai_lsp.marketplace_settings import ServerSource
 
-_UNTRUSTED = "this workspace is not trusted, so nobody is asked"
+UNTRUSTED_NOTE = "it is not asked, because the folder is not trusted"
 
 
 def load_server(source: ServerSource, store: Store, before: Shelf | None = None, *, is_trusted: bool = True) -> Shelf:
@@ -30,13 +30,13 @@ def load_server(source: ServerSource, store: Store, before: Shelf | None = None,
         return before
     stored = store.load(server_key(source))
     if stored is None:
-        note = "it was not asked yet; see 'pai-lsp marketplace refresh'" if is_trusted else _UNTRUSTED
+        note = "it was not asked yet; see 'pai-lsp marketplace refresh'" if is_trusted else UNTRUSTED_NOTE
         return Shelf(source.url, state=SourceState.UNREACHABLE if is_trusted else SourceState.UNTRUSTED, note=note)
     seconds = time.time() - stored.asked
     state = SourceState.STALE if seconds > FRESH else SourceState.READY
     note = f"asked {age(seconds)}"
     if not is_trusted:
-        state, note = SourceState.UNTRUSTED, f"{_UNTRUSTED}; it was last asked {age(seconds)}"
+        state, note = SourceState.UNTRUSTED, f"{UNTRUSTED_NOTE}; it was last asked {age(seconds)}"
     return Shelf(source.url, stored.texts, state, note, stored.skipped, asked=asked)
 
 

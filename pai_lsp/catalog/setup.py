@@ -80,7 +80,8 @@ def catalog_setup(marketplace: Marketplace | None, base: str, folder: str, top: 
 def _absolute(source: DirectorySource | ServerSource, base: str) -> DirectorySource | ServerSource:
     if isinstance(source, ServerSource):
         return source
-    return DirectorySource(os.path.normpath(Path(base) / Path(source.directory).expanduser()))
+    home = os.path.expanduser(source.directory)  # noqa: PTH111 - it keeps '~name' where there is no such user
+    return DirectorySource(os.path.normpath(Path(base) / home))
 
 
 def _upwards(folder: str, top: str) -> Iterator[str]:

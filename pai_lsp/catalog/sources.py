@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.catalog.catalog import Catalog
 from pai_lsp.catalog.directory_source import read_directory, with_open_texts
 from pai_lsp.catalog.lock import Lock, read_lock
-from pai_lsp.catalog.server_source import load_server, refresh_server, server_asked
+from pai_lsp.catalog.server_source import UNTRUSTED_NOTE, load_server, refresh_server, server_asked
 from pai_lsp.catalog.shelf import Shelf, SourceState
 from pai_lsp.catalog.store import Store, user_cache_folder
 from pai_lsp.catalog.web_source import load_pages, pages_asked, refresh_pages
@@ -63,7 +63,7 @@ def load_catalog(setup: CatalogSetup, surroundings: Surroundings, before: Catalo
     store = surroundings.store
     known = {shelf.label: shelf for shelf in before.shelves} if before else {}
     shelves = tuple(
-        read_directory(source.directory, store, known.get(source.directory), surroundings.pause)
+        _read_directory(source.directory, surroundings, known.get(source.directory))
         if isinstance(source, DirectorySource)
         else load_server(source, store, known.get(source.url), is_trusted=surroundings.is_trusted)
         for source in setup.sources
@@ -169,6 +169,13 @@ def load_lock(path: str) -> Lock | None:
     if isinstance(source, UnreadableFile):
         return Lock(path, {}, f"'{Path(path).name}' can not be used: {source.message}")
     return read_lock(path, source.text)
+
+
+def _read_directory(directory: str, surroundings: Surroundings, before: Shelf | None) -> Shelf:
+    # To look at a folder of another machine (\\host\share) is to ask that machine, and Windows logs in there.
+    if directory.startswith(("\\\\", "//")) and not surroundings.is_trusted:
+        return Shelf(directory, state=SourceState.UNTRUSTED, note=UNTRUSTED_NOTE)
+    return read_directory(directory, surroundings.store, before, surroundings.pause)
 
 
 def _worth(setup: CatalogSetup, shelves: tuple[Shelf, ...]) -> tuple[Shelf, ...]:

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.lazy import LazyLookup
-from pai_lsp.config import FILE_NAME, Configuration, find_configuration, load_configuration
+from pai_lsp.config import (
+    FILE_NAME,
+    Configuration,
+    find_configuration,
+    is_of_another_user,
+    load_configuration,
+    project_folder,
+)
 from pai_lsp.files import Candidate, candidates
 from pai_lsp.frozen import dataclass, field, replace
 from pai_lsp.lookup import Lookup, NoLookup
+from pai_lsp.report.terminal import visible
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -64,16 +74,26 @@ class Configurations:
         self._of_file: dict[str | None, Configuration] = {None: Configuration()}
         self._setups: dict[str, CatalogSetup] = {}
         self._lookups: dict[CatalogSetup, Lookup] = {}
+        self._failures: set[str] = set()
 
     def of_folder(self, folder: str) -> Configuration:
         """What applies to the files in a folder, which is a path from the working directory."""
         found = self._of_folder.get(folder)
         if found is None:
-            file = find_configuration(str(Path(folder).absolute()))
-            if file not in self._of_file:
-                self._of_file[file] = load_configuration(_as_written(file), self._codes)
+            here = _absolute(folder)
+            file = find_configuration(here, project_folder(here))
+            if file is not None and file not in self._of_file:
+                self._of_file[file] = self._loaded(file)
             found = self._of_folder[folder] = self._of_file[file]
         return found
+
+    def _loaded(self, file: str) -> Configuration:
+        """What a file says; nothing, and a message, for one of another user."""
+        if is_of_another_user(file):
+            step = "copy it to a file of your own, or have its owner changed"
+            sys.stderr.write(f"pai-lsp: '{visible(file)}' is not read, because it belongs to another user; {step}\n")
+            return Configuration()
+        return load_configuration(_as_written(file), self._codes)
 
     def lookup_of(self, folder: str) -> Lookup:
         """What finds definitions for the files in a folder; nothing is read before it is asked."""
@@ -81,22 +101,26 @@ class Configurations:
 
     def in_catalogue(self, path: str) -> InCatalogue | None:
         """Whether a file lies in a folder of definitions."""
-        file = Path(path).absolute()
+        file = _absolute(path)
         marketplace = self.of_folder(str(Path(path).parent)).marketplace
-        if _CATALOGUE_FOLDER not in file.parent.parts and (marketplace is None or not marketplace.sources):
+        if _CATALOGUE_FOLDER not in Path(file).parent.parts and (marketplace is None or not marketplace.sources):
             return None
         setup = self.setup_of(str(Path(path).parent))
-        directory = setup.directory_of(str(file))
+        directory = setup.directory_of(file)
         return None if directory is None else InCatalogue(is_configured=directory != setup.found)
 
     def setup_of(self, folder: str) -> CatalogSetup:
         """Where the definitions come from that files in a folder name."""
-        from pai_lsp.catalog.setup import catalog_setup  # noqa: PLC0415 - as above
+        from pai_lsp.catalog.setup import CatalogSetup, catalog_setup  # noqa: PLC0415 - most runs do not need it
 
         if folder not in self._setups:
             found = self.of_folder(folder)
-            here = str(Path(folder).absolute())
-            self._setups[folder] = catalog_setup(found.marketplace, found.folder, here, str(Path.cwd()))
+            here = _absolute(folder)
+            try:
+                self._setups[folder] = catalog_setup(found.marketplace, found.folder, here, str(Path.cwd()))
+            except Exception as error:  # noqa: BLE001 - the files are checked without a marketplace
+                self._tell_failure(error)
+                self._setups[folder] = CatalogSetup()
         return self._setups[folder]
 
     def _lookup(self, folder: str) -> Lookup:
@@ -104,8 +128,21 @@ class Configurations:
 
         setup = self.setup_of(folder)
         if setup not in self._lookups:
-            self._lookups[setup] = load_catalog(setup, Surroundings(base=str(Path.cwd())))
+            try:
+                self._lookups[setup] = load_catalog(setup, Surroundings(base=str(Path.cwd())))
+            except Exception as error:  # noqa: BLE001 - as above
+                self._lookups[setup] = NoLookup(self._tell_failure(error))
         return self._lookups[setup]
+
+    def _tell_failure(self, error: Exception) -> str:
+        """Say once that the marketplace cannot be read, and why."""
+        from pai_lsp.lsp.failures import told  # noqa: PLC0415 - hardly ever
+
+        message = f"the marketplace cannot be read: {told(error)}"
+        if message not in self._failures:
+            self._failures.add(message)
+            sys.stderr.write(f"pai-lsp: {message}; jobs are checked without it. This is a fault of pai-lsp\n")
+        return message
 
     def excludes(self, path: str, is_folder: bool) -> bool:
         """Whether the configuration of the folder that something is in leaves it out."""
@@ -170,9 +207,14 @@ def _target(candidate: Candidate, configurations: Configurations, given: bytes |
     )
 
 
-def _as_written(path: str | None) -> str:
+def _absolute(path: str) -> str:
+    """An absolute path without '..': only then the folders that it names are those above it."""
+    return os.path.abspath(path)  # noqa: PTH100 - Path.absolute() keeps '..'
+
+
+def _as_written(path: str) -> str:
     """A path below the working directory without the part up to there."""
     try:
-        return str(Path(path or "").relative_to(Path.cwd()))
+        return str(Path(path).relative_to(Path.cwd()))
     except (ValueError, OSError):
-        return path or ""
+        return path

@@ -89,7 +89,7 @@ def _workspace_answer(method: str, workspace: Workspace, params: Any) -> Any:
 
 def _about_trust(session: Session) -> Handler:
     async def handle(params: Any) -> None:
-        session.marketplaces.trust(is_trusted=getattr(params, "trusted", None) is True)
+        session.grant_trust(getattr(params, "trusted", None))
 
     return handle
 

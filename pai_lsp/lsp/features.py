@@ -34,7 +34,7 @@ GRAPH = "pai-lsp.graph"
 EXPAND = "pai-lsp.expand"
 TEMPLATES = "pai-lsp.templates"
 
-# A notification of ours, `{"trusted": bool}`: the user has decided about the workspace.
+# A notification of ours, `{"trusted": true, false or a list of folders}`: the user has decided what is trusted.
 WORKSPACE_TRUST = "pai-lsp/workspaceTrust"
 
 MARKETPLACE_LIST = "pai-lsp.marketplace.list"

@@ -2,7 +2,7 @@
 
 Documents get a `Catalog` as it was last known, and never wait for another. When there are news, they get the new one
 and are checked again. Servers are asked when a project is first met, when what is known of them is old, and when the
-user wants it; never because of what stands in a file, and never in a workspace that is not trusted.
+user wants it; never because of what stands in a file, and never for a folder that is not trusted.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.catalog.setup import LOCK_NAME, catalog_setup
+from lsprotocol import types as lsp
+
+from pai_lsp.catalog.setup import LOCK_NAME, CatalogSetup, catalog_setup
 from pai_lsp.lsp.background import in_thread
+from pai_lsp.lsp.failures import told
 from pai_lsp.lsp.marketplace_project import Project
 from pai_lsp.lsp.marketplace_status import Status, status_of, tell_status
 from pai_lsp.lsp.progress import progress
@@ -23,10 +26,7 @@ from pai_lsp.lsp.workspace_settings import known, watch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lsprotocol import types as lsp
-
     from pai_lsp.catalog.catalog import Catalog
-    from pai_lsp.catalog.setup import CatalogSetup
     from pai_lsp.catalog.sources import Surroundings
     from pai_lsp.lookup import Lookup
     from pai_lsp.lsp.session import Session
@@ -41,6 +41,7 @@ PATIENCE = 0.5
 _BREATH = 0.1
 # Between two texts, so that whoever types gets the interpreter.
 _PAUSE = 0.0002
+_HOW_TO_TRUST = "https://pai-lsp.readthedocs.io/editors/#trust"
 
 _log = logging.getLogger(__name__)
 
@@ -49,24 +50,17 @@ class Marketplaces:
     """The projects that were met, by setup."""
 
     def __init__(self, session: Session) -> None:
-        self._is_trusted = True
-        self._is_distrusted = False
         self._shows_progress = False
         self._session = session
         self._projects: dict[CatalogSetup, Project] = {}
         self._setups: dict[str, CatalogSetup] = {}
         self._status: Status | None = None
+        self._messages: set[str] = set()
 
     def begin(self, params: lsp.InitializeParams) -> None:
-        """Take what an `initialize` request says: initialization option `trusted`, and whether progress is shown."""
-        options, window = params.initialization_options, params.capabilities.window
-        self._is_trusted = not (isinstance(options, dict) and options.get("trusted") is False)
+        """Take from an `initialize` request whether progress is shown."""
+        window = params.capabilities.window
         self._shows_progress = window is not None and bool(window.work_done_progress)
-
-    @property
-    def is_trusted(self) -> bool:
-        """Whether somebody may be asked, and commands may be run."""
-        return self._is_trusted and not self._is_distrusted
 
     def project(self, path: str, effective: Effective) -> Project | None:
         """The project of a file; None without any marketplace. `effective` is what is configured for the file."""
@@ -75,10 +69,7 @@ class Marketplaces:
             return None
         setup = self._setups.get(folder)
         if setup is None:
-            setup = catalog_setup(
-                effective.marketplace, effective.base, folder, self._session.folder_of(folder) or folder
-            )
-            self._setups[folder] = setup
+            setup = self._setups[folder] = self._setup(folder, effective)
         if not setup.sources and not setup.allowed_hosts:
             return None
         if setup not in self._projects:
@@ -105,20 +96,10 @@ class Marketplaces:
         """Whether a file is part of a marketplace folder, or a lock file."""
         return any(path == setup.lock or setup.directory_of(path) is not None for setup in self._projects)
 
-    def trust(self, *, is_trusted: bool) -> None:
-        """The user has decided whether the workspace is trusted."""
-        self._decide(is_trusted=is_trusted, is_distrusted=self._is_distrusted)
-
-    def distrust(self, *, is_distrusted: bool) -> None:
-        """The settings say, or say no more, that the workspace is not trusted."""
-        self._decide(is_trusted=self._is_trusted, is_distrusted=is_distrusted)
-
-    def _decide(self, *, is_trusted: bool, is_distrusted: bool) -> None:
-        before = self.is_trusted
-        self._is_trusted, self._is_distrusted = is_trusted, is_distrusted
-        if before != self.is_trusted:
-            for project in self._projects.values():
-                project.is_wanted.set()
+    def trust_changed(self) -> None:
+        """Other folders are trusted than before."""
+        for project in self._projects.values():
+            project.is_wanted.set()
 
     def lookups(self) -> list[Lookup]:
         """What the documents of all projects ask."""
@@ -144,7 +125,7 @@ class Marketplaces:
         """Keep a project as well known as it should be."""
         await self._read(project)
         self._session.in_background(self._watch(project.setup))
-        await known(self._session.settings_known)  # they may say that the workspace is not trusted
+        await known(self._session.settings_known)  # they may say that nothing is trusted
         while True:
             wait = await self._ask_if_due(project)
             try:
@@ -161,7 +142,7 @@ class Marketplaces:
         try:
             async with project.at_work:
                 project.is_to_be_read = False
-                before, surroundings = project.latest, self._surroundings()
+                before, surroundings = project.latest, self._surroundings(project)
                 await self._take(project, lambda: load_catalog(project.setup, surroundings, before))
         finally:
             project.is_read.set()
@@ -178,9 +159,13 @@ class Marketplaces:
         from pai_lsp.catalog.shelf import SourceState  # noqa: PLC0415 - as above
         from pai_lsp.catalog.sources import seconds_since_asked  # noqa: PLC0415 - as above
 
-        if not self.is_trusted or not (project.setup.servers or project.setup.allowed_hosts):
+        if not project.has_servers:
             return ASK_AGAIN
-        since = seconds_since_asked(project.setup, self._surroundings())
+        surroundings = self._surroundings(project)
+        if not surroundings.is_trusted:
+            self._tell_not_trusted(project)
+            return ASK_AGAIN
+        since = seconds_since_asked(project.setup, surroundings)
         if since is not None and since < ASK_AGAIN:
             return ASK_AGAIN - since
         await self._ask(project)
@@ -195,13 +180,18 @@ class Marketplaces:
             before = project.latest
             if before is None:
                 return
-            surroundings, addresses = self._surroundings(), project.addresses(self._session.documents.values())
+            surroundings, addresses = self._surroundings(project), project.addresses(self._session.documents.values())
             await self._take(project, lambda: refreshed_catalog(before, surroundings, addresses, report))
 
     async def _take(self, project: Project, work: Callable[[], Catalog]) -> None:
-        """Let a project's documents have what is known after some work."""
-        project.latest = await in_thread(work)
-        await self._show(project)
+        """Let a project's documents have what is known after some work; when that fails, they go on without."""
+        try:
+            project.latest = await in_thread(work)
+            await self._show(project)
+        except Exception as error:  # noqa: BLE001 - the documents are checked without a marketplace
+            project.state = f"the marketplace cannot be read: {told(error)}"
+            self._tell_failure(error)
+            self._session.reconfigure()
 
     async def _show_soon(self, project: Project) -> None:
         """Let a project's documents have what is written in others; not all the time where that takes long."""
@@ -232,12 +222,44 @@ class Marketplaces:
         self._tell()
 
     def _is_shown(self, project: Project) -> bool:
-        return self._shows_progress and self.is_trusted and bool(project.setup.servers or project.setup.allowed_hosts)
+        return self._shows_progress and project.has_servers and self._session.trusts(project.setup.folder)
 
-    def _surroundings(self) -> Surroundings:
+    def _surroundings(self, project: Project) -> Surroundings:
         from pai_lsp.catalog.sources import Surroundings  # noqa: PLC0415 - as above
 
-        return Surroundings(is_trusted=self.is_trusted, pause=lambda: time.sleep(_PAUSE))
+        is_trusted = self._session.trusts(project.setup.folder)
+        return Surroundings(is_trusted=is_trusted, pause=lambda: time.sleep(_PAUSE))
+
+    def _setup(self, folder: str, effective: Effective) -> CatalogSetup:
+        """Where definitions come from for the files of a folder; nowhere when that cannot be found out."""
+        top = self._session.folder_of(folder) or folder
+        try:
+            return catalog_setup(effective.marketplace, effective.base, folder, top)
+        except Exception as error:  # noqa: BLE001 - the documents are checked without a marketplace
+            self._tell_failure(error)
+            return CatalogSetup()
+
+    def _tell_not_trusted(self, project: Project) -> None:
+        """Tell the user that servers are not asked; in the log where the client shows this itself."""
+        whose = f"of '{project.setup.folder}'" if project.setup.folder else "in the editor's settings"
+        message = f"the marketplace {whose} is not asked, because the folder is not trusted; see {_HOW_TO_TRUST}"
+        self._tell_once(message, lsp.MessageType.Info, is_shown=not self._session.trust.is_refused)
+
+    def _tell_failure(self, error: Exception) -> None:
+        rest = "jobs are checked without it; please report this fault of pai-lsp"
+        message = f"the marketplace cannot be read: {told(error)}; {rest}"
+        if message not in self._messages:
+            _log.error("the marketplace cannot be read", exc_info=error)
+        self._tell_once(message, lsp.MessageType.Error, is_shown=True)
+
+    def _tell_once(self, message: str, kind: lsp.MessageType, *, is_shown: bool) -> None:
+        if message in self._messages:
+            return
+        self._messages.add(message)
+        if is_shown:
+            self._session.server.window_show_message(lsp.ShowMessageParams(kind, message))
+        else:
+            self._session.server.window_log_message(lsp.LogMessageParams(kind, message))
 
     def _tell(self) -> Status:
         """Tell the client how the marketplaces are, if that has changed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from pai_lsp.lookup import Lookup, LookupAnswer, LookupState, NoLookup
+from pai_lsp.lookup import Lookup, NoLookup
 from pai_lsp.lsp.open_document import Kind
 
 if TYPE_CHECKING:
@@ -16,18 +16,11 @@ if TYPE_CHECKING:
     from pai_lsp.lsp.open_document import OpenDocument
 
 
-class _NotReadYet(NoLookup):
-    """The catalogue of a project that was met a moment ago."""
-
-    def find(self, reference: str) -> LookupAnswer:
-        del reference
-        return LookupAnswer(LookupState.UNKNOWN, note="the marketplace is being read")
-
-
 class Project:
     """One setup and what is known of it.
 
     catalog: what the project's documents have; None until it was read from the disk.
+    state: why there is no catalog, in words.
     latest: what is known without the files that are being written, which count in `catalog`.
     is_to_be_read, is_to_be_shown: whether a reading, or taking over what is written, is planned and has not begun.
     effort: how long it took last time to take over what is written, in seconds.
@@ -36,6 +29,7 @@ class Project:
     def __init__(self, setup: CatalogSetup) -> None:
         self.setup = setup
         self.catalog: Catalog | None = None
+        self.state = "the marketplace is being read"
         self.latest: Catalog | None = None
         self.is_to_be_read = False
         self.is_to_be_shown = False
@@ -48,7 +42,12 @@ class Project:
     @property
     def lookup(self) -> Lookup:
         """What the project's documents ask."""
-        return self.catalog or _NotReadYet()
+        return self.catalog or NoLookup(self.state)
+
+    @property
+    def has_servers(self) -> bool:
+        """Whether there is anybody to ask over the network."""
+        return bool(self.setup.servers or self.setup.allowed_hosts)
 
     def addresses(self, documents: Iterable[OpenDocument]) -> Callable[[Catalog], Iterable[str]]:
         """Gives the web addresses that the project's open jobs lead to, by a catalogue."""

@@ -66,8 +66,10 @@ class OpenDocument:
 
     def is_checked_like(self, other: OpenDocument) -> bool:
         """Whether the same settings hold for both, and the same definitions outside of them."""
-        if self.lookup is not other.lookup and not (type(self.lookup) is type(other.lookup) is NoLookup):
-            return False
+        if self.lookup is not other.lookup:
+            notes = [one.note for one in (self.lookup, other.lookup) if isinstance(one, NoLookup)]
+            if len(notes) < 2 or notes[0] != notes[1]:
+                return False
         ours, others = (
             (one.settings, one.is_excluded, one.is_in_catalogue, one.is_wanted, one.hidden_hints)
             for one in (self, other)

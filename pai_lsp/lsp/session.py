@@ -22,12 +22,12 @@ from pai_lsp.lsp.marketplace import Marketplaces
 from pai_lsp.lsp.open_document import OpenDocument
 from pai_lsp.lsp.publishing import Publisher
 from pai_lsp.lsp.scheduling import Lane
+from pai_lsp.lsp.trust import Trust, refuses, trust_in
 from pai_lsp.lsp.versions import Versions
 from pai_lsp.lsp.workspace import JobFiles, Workspace
 from pai_lsp.lsp.workspace_settings import (
     WorkspaceSettings,
     asked_sections,
-    distrusts,
     hidden_hints,
     refresh_hints,
     register_watches,
@@ -58,6 +58,8 @@ class Session:
         self.documents: Mapping[str, OpenDocument] = {}
         self.settings_known = asyncio.Event()
         self.marketplaces = Marketplaces(self)
+        self._granted = Trust()
+        self._is_trust_withdrawn = False
         self._job_files = JobFiles()
         self._publisher = Publisher(self)
         self._background: set[asyncio.Task[None]] = set()
@@ -68,6 +70,8 @@ class Session:
         if not params.workspace_folders and (root := _root(params)):
             self.server.workspace.add_folder(lsp.WorkspaceFolder(root, PurePath(path_of(root)).name))
         self.marketplaces.begin(params)
+        options = params.initialization_options
+        self.grant_trust(options.get("trusted") if isinstance(options, dict) else None)
         self._take_sections({"": section_in(params.initialization_options)})
         if not client.configuration:
             self.settings_known.set()
@@ -91,12 +95,34 @@ class Session:
         if isinstance(settings, dict):
             self._take_sections({"": section_in(settings)})
 
+    @property
+    def trust(self) -> Trust:
+        """What the user trusts."""
+        return Trust(is_refused=True) if self._is_trust_withdrawn else self._granted
+
+    def trusts(self, folder: str) -> bool:
+        """Whether what is configured in a folder may run commands and ask servers.
+
+        What the editor's settings name for no folder is empty: then every folder of the workspace must be trusted.
+        """
+        return self.trust.covers([folder] if folder else self.folders)
+
+    def grant_trust(self, value: Any) -> None:
+        """Take what the client says is trusted, in place of what it said before."""
+        self._take_trust(trust_in(value), is_withdrawn=self._is_trust_withdrawn)
+
+    def _take_trust(self, granted: Trust, *, is_withdrawn: bool) -> None:
+        before = self.trust
+        self._granted, self._is_trust_withdrawn = granted, is_withdrawn
+        if self.trust != before:
+            self.marketplaces.trust_changed()
+
     def _take_sections(self, sections: Mapping[str, Any]) -> None:
         read = {path: section_configuration(section, path) for path, section in sections.items()}
         self.settings.sections = {"": self.settings.sections[""], **read}
         self.settings.hidden_hints |= {path: hidden_hints(section) for path, section in sections.items()}
         tell_faults(self.server, read)
-        self.marketplaces.distrust(is_distrusted=any(map(distrusts, sections.values())))
+        self._take_trust(self._granted, is_withdrawn=any(map(refuses, sections.values())))
         self.marketplaces.look_again()
         self.reconfigure()
 
@@ -182,7 +208,7 @@ class Session:
 
     def _document(self, uri: str, language: str, versions: Versions) -> OpenDocument:
         path = path_of(uri)
-        effective = self.settings.effective(path)
+        effective = self.settings.effective(path, self.folder_of(path))
         project = self.marketplaces.project(path, effective)
         directory = project.setup.directory_of(path) if project else None
         before = self.documents.get(uri)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from pai_lsp.config import FILE_NAME, Configuration, find_configuration, load_configuration
+from pai_lsp.config import FILE_NAME, Configuration, find_configuration, load_configuration, project_folder
 from pai_lsp.frozen import dataclass, replace
 from pai_lsp.lsp.convert import path_of
 from pai_lsp.settings import Settings
@@ -60,28 +60,32 @@ class WorkspaceSettings:
     def __init__(self) -> None:
         self.sections: Mapping[str, Configuration] = {"": Configuration()}
         self.hidden_hints: dict[str, frozenset[str]] = {}
-        self._files: dict[str, Configuration | None] = {}
+        self._files: dict[tuple[str, str], Configuration | None] = {}
 
-    def effective(self, path: str) -> Effective:
-        """What holds for the file `path`; for a document that is no file only the editor's settings do."""
+    def effective(self, path: str, workspace_folder: str = "") -> Effective:
+        """What holds for the file `path`; for a document that is no file only the editor's settings do.
+
+        `workspace_folder` is the one that the file is in; empty for a file outside of all.
+        """
         folders = [folder for folder in self.sections if not folder or Path(path).is_relative_to(folder)]
         folder = max(folders, key=len)
-        file = self._file(str(Path(path).parent)) if Path(path).is_absolute() else None
+        file = self._file(str(Path(path).parent), workspace_folder) if Path(path).is_absolute() else None
         found = merged(self.sections[folder], file or Configuration(), path)
         return replace(found, hidden_hints=self.hidden_hints.get(folder, frozenset()))
 
-    def _file(self, folder: str) -> Configuration | None:
-        if folder not in self._files:
-            self._files[folder] = _nearest_file(folder)
-        return self._files[folder]
+    def _file(self, folder: str, workspace_folder: str) -> Configuration | None:
+        key = (folder, workspace_folder)
+        if key not in self._files:
+            self._files[key] = _nearest_file(folder, workspace_folder or project_folder(folder) or folder)
+        return self._files[key]
 
     def forget_files(self) -> None:
         """Look at the files again when they are next asked for."""
         self._files.clear()
 
 
-def _nearest_file(folder: str) -> Configuration | None:
-    path = find_configuration(folder)
+def _nearest_file(folder: str, top: str) -> Configuration | None:
+    path = find_configuration(folder, top)
     if path is None:
         return None
     from pai_lsp.commands.known_rules import BY_CODE  # noqa: PLC0415 - loaded when the client is connected
@@ -122,14 +126,6 @@ def hidden_hints(section: Any) -> frozenset[str]:
 def section_in(settings: Any) -> Any:
     """The section in what a client sends unasked: some send it bare, some under its name."""
     return settings[SECTION] if isinstance(settings, dict) and SECTION in settings else settings
-
-
-def distrusts(section: Any) -> bool:
-    """Whether a section says that the workspace is not trusted. That it is trusted, a section can not say.
-
-    Editors read sections from files of the workspace too, which must not vouch for themselves.
-    """
-    return isinstance(section, dict) and section.get("trusted") is False
 
 
 async def asked_sections(server: LanguageServer, folders: Sequence[lsp.WorkspaceFolder]) -> dict[str, Any] | None:
