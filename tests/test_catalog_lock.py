@@ -203,16 +203,13 @@ def test_what_can_not_be_asked_stays_locked(project: Path) -> None:
             json.dumps({"version": 1, "definitions": {MNIST: [FORGED]}}),
             f"what '.pai-lsp.lock' says of '{MNIST}' was changed by hand",
         ),
-        ('{"version": 1, "definitions": {"a": [', "what '.pai-lsp.lock' says of 'a' was changed by hand"),
     ],
 )
 def test_a_damaged_lock(project: Path, text: str, fault: str) -> None:
     (project / LOCK_NAME).write_text(text)
     catalogue = catalog(project)
     assert catalogue.find(MNIST).state is LookupState.FOUND
-    messages = found(catalogue)
-    assert f"'{MNIST}': {fault}" in messages
-    assert all(message.endswith(fault) for message in messages)
+    assert found(catalogue) == [fault], "once in a job"
 
 
 def test_a_lock_that_is_no_text(project: Path) -> None:

@@ -17,7 +17,7 @@ from pai_lsp.catalog.setup import LOCK_NAME
 from pai_lsp.cli import main
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 TOKEN = "s3cr3t-t0ken"  # noqa: S105 - nobody's
@@ -235,6 +235,155 @@ def test_lock_check(capsys: pytest.CaptureFixture[str], project: Path) -> None:
     assert run(capsys, "marketplace", "lock", "--check")[0] == 1
     assert "locked-definition-changed" not in codes(capsys, "job.pai.yaml")
     assert "unknown-marketplace-item" in codes(capsys, "job.pai.yaml")
+
+
+def with_team(root: Path) -> Path:
+    """A project whose definitions lie beside it, locked."""
+    team, project = root / "team" / "marketplace", root / "work" / "project"
+    team.mkdir(parents=True)
+    project.mkdir(parents=True)
+    (team / "mnist.yaml").write_text("{name: mnist, type: data, template_variables: [{name: dataPath}]}\n")
+    (project / ".pai-lsp.yaml").write_text(
+        "marketplace: {sources: [{directory: ../../team/marketplace}]}\n"
+        "rules: {needs-expansion: off, refused-until-expanded: off}\n"
+    )
+    (project / "job.pai.yaml").write_text(JOB)
+    return project
+
+
+def test_a_lock_holds_after_the_tree_was_copied(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    project = with_team(tmp_path / "one")
+    monkeypatch.chdir(project)
+    assert run(capsys, "marketplace", "lock")[0] == 0
+    text = (project / LOCK_NAME).read_text(encoding="utf-8")
+    assert '"source": "../../team/marketplace/mnist.yaml"' in text
+    assert str(tmp_path) not in text
+    shutil.copytree(tmp_path / "one", tmp_path / "deep" / "er" / "two")
+    copied = tmp_path / "deep" / "er" / "two" / "work" / "project"
+    for folder, there in ((copied, "."), (copied.parent, "project"), (tmp_path, str(copied))):
+        monkeypatch.chdir(folder)
+        assert run(capsys, "marketplace", "lock", "--folder", there, "--check") == (
+            0,
+            f"{LOCK_NAME} is what it should be\n",
+            "",
+        )
+
+
+def test_a_lock_of_the_former_version_has_absolute_paths(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    project = with_team(tmp_path)
+    monkeypatch.chdir(project)
+    run(capsys, "marketplace", "lock")
+    lock = project / LOCK_NAME
+    now = lock.read_text(encoding="utf-8")
+    assert "../../team" in now
+    lock.write_text(now.replace("../../team", (tmp_path / "team").as_posix()), encoding="utf-8")
+    (tmp_path / "team" / "marketplace" / "mnist.yaml").rename(tmp_path / "mnist.yaml")
+    assert codes(capsys) == [], "it is read"
+    (tmp_path / "team" / "marketplace").rmdir()
+    assert run(capsys, "marketplace", "lock")[0] == 1, "what cannot be asked stays as it was locked"
+    assert lock.read_text(encoding="utf-8") == now
+
+
+@pytest.mark.parametrize(
+    ("damage", "line"),
+    [
+        (lambda text: f"<<<<<<< HEAD\n{text}=======\n{text}>>>>>>> theirs\n", "line 1: a merge conflict is left in"),
+        (lambda text: text.replace('"sha256"', '\n<<<<<<< HEAD\n=======\n>>>>>>> x\n"sha256"'), "line 9: a merge"),
+        (lambda text: text.rstrip("}\n"), "is never closed"),
+        (lambda text: text.replace('"version"', '"definitions": {}, "version"'), "'definitions' is written twice"),
+    ],
+    ids=["conflict", "conflict inside", "cut off", "key twice"],
+)
+def test_a_broken_lock_is_refused(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    damage: Callable[[str], str],
+    line: str,
+) -> None:
+    project = with_team(tmp_path)
+    monkeypatch.chdir(project)
+    run(capsys, "marketplace", "lock")
+    lock, job = project / LOCK_NAME, project / "job.pai.yaml"
+    lock.write_text(damage(lock.read_text(encoding="utf-8")), encoding="utf-8")
+    # The definition is another one now: it counts, and what the lock holds does not.
+    (tmp_path / "team" / "marketplace" / "mnist.yaml").write_text("{name: mnist, type: script}\n")
+    job.write_text(JOB + '    - {name: other, require: ["marketplace://name/mnist"]}\n')
+    message = (
+        f"nothing in '{LOCK_NAME}' is used, because it is broken; "
+        "resolve the conflict or repair it, or run 'pai-lsp marketplace lock' again ("
+    )
+    report = json.loads(run(capsys, "check", "--format", "json")[1])
+    (finding,) = (one for one in report["diagnostics"] if one["code"] == "locked-definition-changed")
+    assert finding["message"].startswith(message)
+    assert line in finding["message"]
+    for command in (["expand", "job.pai.yaml"], ["marketplace", "list"], ["marketplace", "lock", "--check"]):
+        status, printed, errors = run(capsys, *command)
+        assert errors.count(message) == 1, command
+        assert message not in printed
+    assert status == 1
+    assert "type:     script\n" in run(capsys, "marketplace", "show", "mnist")[1]
+    assert run(capsys, "marketplace", "lock") == (0, f"{LOCK_NAME} holds 1 definition\n", "")
+    assert run(capsys, "marketplace", "lock", "--check")[0] == 0
+
+
+def test_a_folder_of_a_user_that_there_is_not(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+    (project / "job.pai.yaml").write_text(JOB)
+    (project / ".pai-lsp.yaml").write_text("marketplace: {sources: [{directory: ~no-such-user/marketplace}]}\n")
+    status, printed, errors = run(capsys, "check", "--format", "concise")
+    assert (status, errors) == (1, "")
+    assert ".pai-lsp.yaml:1:37: error[invalid-configuration] '~no-such-user' is not a home folder" in printed
+    assert "job.pai.yaml:" in printed
+    for command in ("list", "refresh", "lock"):
+        assert "Traceback" not in run(capsys, "marketplace", command)[2]
+
+
+@pytest.mark.parametrize("part", ["setup.catalog_setup", "sources.load_catalog"])
+def test_a_marketplace_that_fails_takes_nothing_else_along(
+    capsys: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    def fail(*_: Any) -> None:
+        raise RuntimeError("a text that may quote a file")
+
+    with_examples(project)
+    for number in range(3):
+        (project / f"{number}.pai.yaml").write_text(JOB.replace("[data]", "[data, nothing]"))
+    monkeypatch.setattr(f"pai_lsp.catalog.{part}", fail)
+    assert codes(capsys, *(f"{number}.pai.yaml" for number in range(3))).count("unknown-prerequisite") == 3
+    _, _, errors = run(capsys, "check")
+    assert errors.count("\n") == 1
+    assert errors.startswith("pai-lsp: the marketplace cannot be read: RuntimeError in ")
+    assert "quote" not in errors
+
+
+def test_a_configuration_of_another_user_is_not_read(
+    capsys: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / ".pai-lsp.yaml").write_text("rules: {unknown-prerequisite: off}\n")
+    for folder in ("jobs", "more"):
+        (project / folder).mkdir()
+        (project / folder / "job.pai.yaml").write_text(JOB.replace("[data]", "[nothing]"))
+    assert "unknown-prerequisite" not in codes(capsys)
+    monkeypatch.setattr("pai_lsp.commands.targets.is_of_another_user", lambda _: True)
+    assert codes(capsys).count("unknown-prerequisite") == 2
+    _, _, errors = run(capsys, "check")
+    assert errors == (
+        f"pai-lsp: '{project / '.pai-lsp.yaml'}' is not read, because it belongs to another user; "
+        "copy it to a file of your own, or have its owner changed\n"
+    )
+
+
+def test_a_configuration_above_the_repository_is_not_read(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+    (project / ".pai-lsp.yaml").write_text("rules: {unknown-prerequisite: off}\n")
+    (project / "inner" / "jobs").mkdir(parents=True)
+    (project / "inner" / "jobs" / "job.pai.yaml").write_text(JOB.replace("[data]", "[nothing]"))
+    assert "unknown-prerequisite" not in codes(capsys)
+    (project / "inner" / ".git").mkdir()
+    assert "unknown-prerequisite" in codes(capsys)
 
 
 def test_what_can_not_be_locked_is_told(capsys: pytest.CaptureFixture[str], project: Path) -> None:

@@ -215,6 +215,21 @@ async def test_definitions_of_one_file_find_each_other_before_it_is_saved(worksp
 
 
 @in_a_loop
+async def test_a_lock_in_a_merge_conflict(workspace: Path) -> None:
+    shutil.copytree(EXAMPLES / "marketplace", workspace / "marketplace")
+    lock = workspace / ".pai-lsp.lock"
+    lock.write_text('{\n "version": 1,\n<<<<<<< HEAD\n "definitions": {}\n=======\n "definitions": {}\n>>>>>>> x\n}\n')
+    async with connected(**in_workspace(workspace)) as client:
+        uri = open_job(client, workspace)
+        changed = [one for one in await client.published(uri) if one["code"] == "locked-definition-changed"]
+        assert [one["message"].partition(",")[0] for one in changed] == ["nothing in '.pai-lsp.lock' is used"]
+        lock.unlink()
+        event = {"uri": lock.as_uri(), "type": 3}
+        client.send(client.notification("workspace/didChangeWatchedFiles", changes=[event]))
+        await until_code(client, uri, "locked-definition-changed", is_there=False)
+
+
+@in_a_loop
 async def test_a_definition_file_has_the_full_treatment(workspace: Path) -> None:
     shutil.copytree(EXAMPLES / "marketplace", workspace / "marketplace")
     file = workspace / "marketplace" / "mnist.yaml"

@@ -54,7 +54,7 @@ class Catalog:
         if locked := self.lock.entries.get(reference):
             return self._locked(reference, locked)
         answer = self._known(reference, is_page=is_page)
-        return replace(answer, changed=self.lock.fault) if self.lock.fault else answer
+        return replace(answer, lock_fault=self.lock.fault) if self.lock.fault else answer
 
     def names(self) -> tuple[str, ...]:
         """Every address that `find` would find, by name first."""

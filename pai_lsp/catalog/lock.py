@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from pathlib import PurePath
+import os
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.definition import Definition, Origin
@@ -16,12 +17,14 @@ from pai_lsp.frozen import dataclass
 from pai_lsp.nodes import Mapping, Scalar, Sequence, plain_value
 from pai_lsp.scalar import server_text
 from pai_lsp.syntax import parse
+from pai_lsp.text import LineIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Mapping as MappingOf
 
 VERSION = 1
+_NEXT_STEP = "resolve the conflict or repair it, or run 'pai-lsp marketplace lock' again"
 # Line ends to YAML 1.1, of which JSON knows nothing.
 _LINE_ENDS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -30,7 +33,7 @@ _LINE_ENDS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 class LockedDefinition:
     """One definition of an entry.
 
-    source: where it came from: a path from the project's folder, or an address.
+    source: where it came from: a path from the lock file's folder, or an address.
     definition: None for one that lies in the project.
     """
 
@@ -56,8 +59,13 @@ def definition_hash(definition: Definition) -> str:
 
 
 def read_lock(path: str, text: str) -> Lock:
-    """What a lock file's text says; entries that were changed by hand are left out, and told in `fault`."""
-    root = parse(text).root
+    """What a lock file's text says; nothing of one that is broken, and no entries that were changed by hand."""
+    syntax = parse(text)
+    if syntax.problems:
+        problem = syntax.problems[0]
+        reason = f"line {LineIndex(text).line_of(problem.span.start) + 1}: {problem.message}"
+        return Lock(path, {}, f"nothing in '{_name(path)}' is used, because it is broken; {_NEXT_STEP} ({reason})")
+    root = syntax.root
     node = root.get("definitions") if isinstance(root, Mapping) else None
     version = root.get("version") if isinstance(root, Mapping) else None
     if not isinstance(node, Mapping) or not isinstance(version, Scalar) or version.value != VERSION:
@@ -75,6 +83,16 @@ def read_lock(path: str, text: str) -> Lock:
     more = f" and {len(faults) - 1} more" if faults[1:] else ""
     fault = f"what '{_name(path)}' says of '{faults[0]}'{more} was changed by hand" if faults else ""
     return Lock(path, entries, fault)
+
+
+def locked_source(path: str, folder: str) -> str:
+    """How a lock file in `folder` names what a definition came from: addresses as they are, files from its folder."""
+    if "://" in path or not Path(path).is_absolute():
+        return path
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # on another drive of Windows
+        return path
 
 
 def lock_text(entries: MappingOf[str, Iterable[LockedDefinition]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.catalog.lock import LockedDefinition, definition_hash
+from pai_lsp.catalog.lock import LockedDefinition, definition_hash, locked_source
 from pai_lsp.frozen import dataclass, field, replace
 from pai_lsp.lookup import LookupState
 
@@ -72,7 +72,10 @@ def locked_entries(catalog: Catalog, uses: Uses) -> dict[str, tuple[LockedDefini
     }
     before = catalog.lock.entries if catalog.lock else {}
     unknown = (name for name, answer in uses.missing.items() if answer.state is LookupState.UNKNOWN)
-    return entries | {name: before[name] for name in unknown if name in before}
+    kept = {name: before[name] for name in unknown if name in before}
+    for name, locked in kept.items():
+        entries[name] = tuple(replace(one, source=locked_source(one.source, catalog.setup.folder)) for one in locked)
+    return entries
 
 
 def _locked(catalog: Catalog, answer: LookupAnswer, definition: Definition) -> LockedDefinition:
@@ -80,5 +83,5 @@ def _locked(catalog: Catalog, answer: LookupAnswer, definition: Definition) -> L
     project = Path(catalog.setup.folder)
     file = Path(catalog.base) / path
     is_own = "://" not in path and file.is_relative_to(project)
-    source = file.relative_to(project).as_posix() if is_own else path
+    source = locked_source(path if "://" in path else str(file), catalog.setup.folder)
     return LockedDefinition(definition.name, source, definition_hash(definition), None if is_own else definition)

@@ -13,7 +13,7 @@ from pai_lsp.catalog.lock import definition_hash
 from pai_lsp.catalog.sources import Surroundings, load_catalog
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.commands.known_rules import BY_CODE
-from pai_lsp.commands.marketplace_sources import print_sources, sources_as_json
+from pai_lsp.commands.marketplace_sources import print_sources, sources_as_json, tell_lock_fault
 from pai_lsp.commands.output import said
 from pai_lsp.commands.targets import Configurations
 from pai_lsp.edits import column
@@ -88,6 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         return marketplace_project.run(arguments)
     setup = Configurations(BY_CODE).setup_of(arguments.folder)
     catalog = load_catalog(setup, Surroundings(base=str(Path.cwd())))
+    tell_lock_fault(catalog)
     return _show(catalog, arguments) if arguments.action == "show" else _list(catalog, arguments)
 
 

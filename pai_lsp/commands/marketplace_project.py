@@ -13,7 +13,7 @@ from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalo
 from pai_lsp.catalog.uses import locked_entries, uses_of
 from pai_lsp.cli import FINDINGS, OWN_FAILURE, WRONG_USAGE
 from pai_lsp.commands.known_rules import BY_CODE
-from pai_lsp.commands.marketplace_sources import print_sources
+from pai_lsp.commands.marketplace_sources import print_sources, tell_lock_fault
 from pai_lsp.commands.output import said, why
 from pai_lsp.commands.targets import Configurations, missing, targets
 from pai_lsp.document import Document
@@ -35,6 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
     setup = configurations.setup_of(arguments.folder)
     surroundings = Surroundings(base=str(Path.cwd()))
     catalog = load_catalog(setup, surroundings)
+    if arguments.action == "refresh" or arguments.check:
+        tell_lock_fault(catalog)
     if arguments.action == "refresh":
         return _refresh(catalog, surroundings, configurations, arguments.folder)
     if absent := list(missing(arguments.paths)):

@@ -26,6 +26,12 @@ def print_sources(catalog: Catalog) -> None:
             sys.stdout.write(visible(f"{page.text.path}: {page.note}") + "\n")
 
 
+def tell_lock_fault(catalog: Catalog) -> None:
+    """Say on standard error why the lock file is not used, where it is not."""
+    if catalog.lock is not None and catalog.lock.fault:
+        sys.stderr.write(f"pai-lsp: {visible(catalog.lock.fault)}\n")
+
+
 def sources_as_json(catalog: Catalog) -> list[dict[str, Any]]:
     """The sources, for programs."""
     return [
