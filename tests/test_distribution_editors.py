@@ -15,6 +15,7 @@ from documentation_blocks import DOCUMENTATION, marked_blocks
 
 from pai_lsp.config import FILE_NAME
 from pai_lsp.files import JOB_ENDINGS
+from pai_lsp.lsp.marketplace import HOW_TO_TRUST
 from pai_lsp.lsp.open_document import JOB_LANGUAGE
 
 BLOCKS = marked_blocks("editors.md")
@@ -84,6 +85,21 @@ def test_helix_can_read_its_languages() -> None:
     languages = import_module("tomllib").loads(BLOCKS["helix"])
     assert languages["language"][0]["name"] == "yaml"
     assert set(languages["language-server"]) < set(languages["language"][0]["language-servers"])
+
+
+def test_every_editor_has_its_way_to_trust_a_folder() -> None:
+    page = (DOCUMENTATION / "editors.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| (\S+)(?: [^|]*)? \| [^|]+ \| `(.*)` \|$", page, re.MULTILINE))
+    names = [name.split("-")[0].capitalize() for name in BLOCKS]
+    assert {row.casefold() for row in rows} == {name.casefold() for name in names}
+    assert all("trusted" in row and "~/jobs" in row for row in rows.values())
+    expected = {"trusted": ["~/jobs"]}
+    assert json.loads(rows["JetBrains"]) == expected
+    for editor in ("Kate", "Sublime"):
+        assert json.loads(f"{{{rows[editor]}}}") == {"initializationOptions": expected}
+    assert json.loads(f"{{{rows['Zed']}}}") == {"initialization_options": expected}
+    assert HOW_TO_TRUST.endswith("/editors/#trust")
+    assert "\n## Trust\n" in page
 
 
 def test_every_editor_of_the_first_page_has_a_section() -> None:

@@ -41,7 +41,7 @@ PATIENCE = 0.5
 _BREATH = 0.1
 # Between two texts, so that whoever types gets the interpreter.
 _PAUSE = 0.0002
-_HOW_TO_TRUST = "https://pai-lsp.readthedocs.io/editors/#trust"
+HOW_TO_TRUST = "https://pai-lsp.readthedocs.io/editors/#trust"
 
 _log = logging.getLogger(__name__)
 
@@ -242,7 +242,7 @@ class Marketplaces:
     def _tell_not_trusted(self, project: Project) -> None:
         """Tell the user that servers are not asked; in the log where the client shows this itself."""
         whose = f"of '{project.setup.folder}'" if project.setup.folder else "in the editor's settings"
-        message = f"the marketplace {whose} is not asked, because the folder is not trusted; see {_HOW_TO_TRUST}"
+        message = f"the marketplace {whose} is not asked, because the folder is not trusted; see {HOW_TO_TRUST}"
         self._tell_once(message, lsp.MessageType.Info, is_shown=not self._session.trust.is_refused)
 
     def _tell_failure(self, error: Exception) -> None:

@@ -104,7 +104,8 @@ def marketplace_not_asked(job: Job) -> Iterator[Finding]:
     """The definition at an address could not be looked up.
 
     So nothing is known about it, and what it requires and which template variables it wants is not checked. Configure
-    a marketplace in `.pai-lsp.yaml`, or refresh it. Said once for each reason.
+    a marketplace in `.pai-lsp.yaml`, or refresh it; in an editor, trust the folder (docs/editors.md, "Trust"). Reported
+    once for each reason.
     Source: docs/protocol.md, "References".
 
         taskRoles:
