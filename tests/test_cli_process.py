@@ -136,7 +136,8 @@ def slow(number: int) -> int:
 def in_a_new_process(code: str) -> str:
     """Run code away from the threads of the test runner, which a fork must not meet."""
     preface = (
-        "import os\nfrom pai_lsp.processes import mapped\nfrom test_cli_process import doubled, doubled_or_dead, slow\n"
+        # A shell starts its background jobs, a test run among them, with SIGINT ignored, and that is inherited.
+        "import os, signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\nfrom pai_lsp.processes import mapped\nfrom test_cli_process import doubled, doubled_or_dead, slow\n"
     )
     folders = os.pathsep.join((str(Path(__file__).parent), str(Path(__file__).parent.parent)))
     ended = subprocess.run(
