@@ -138,7 +138,7 @@ def _without_subcommand(arguments: list[str]) -> int:
         formatter_class=_Help,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"pai-lsp {__version__}")
+    parser.add_argument("-V", "--version", action="version", version=f"pai-lsp {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     for one in SUBCOMMANDS:
         commands.add_parser(one.name, help=one.summary)
