@@ -160,11 +160,11 @@ def _replace_closed_streams() -> None:
     Standard input and output fail when they are used. Messages are dropped: `2>&-` asks for that.
     """
     if sys.stdin is None:
-        sys.stdin = io.TextIOWrapper(_Closed("standard input"))
+        sys.stdin = io.TextIOWrapper(_Closed("standard input"), encoding="utf-8")
     if sys.stdout is None:
-        sys.stdout = io.TextIOWrapper(_Closed("standard output"))
+        sys.stdout = io.TextIOWrapper(_Closed("standard output"), encoding="utf-8")
     if sys.stderr is None:
-        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
 
 
 class _Closed(io.RawIOBase):
@@ -198,6 +198,8 @@ def _failed(error: Exception) -> int:
 
     if isinstance(error, MemoryError):
         message = "out of memory"
+    elif isinstance(error, ImportError):
+        message = f"the installation is incomplete: {error}"
     elif not isinstance(error, OSError):
         message = f"{kind_and_place(error)}; {PLEASE_REPORT}"
     elif isinstance(error, FileNotFoundError) and not _has_current_directory():

@@ -126,6 +126,7 @@ def test_a_current_directory_that_was_deleted(call: str, folder: Path) -> None:
     ("error", "message"),
     [
         (MemoryError(), "out of memory"),
+        (ModuleNotFoundError("No module named 'pygls'"), "the installation is incomplete: No module named 'pygls'"),
         (PermissionError(13, "Permission denied", "/etc/x\x1b.yaml"), r"'/etc/x\x1b.yaml': permission denied"),
         (BlockingIOError(11, "Resource temporarily unavailable"), "resource temporarily unavailable"),
     ],
