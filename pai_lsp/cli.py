@@ -7,9 +7,12 @@ so that `check` does not wait for what `server` needs.
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
+import io
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, cast
 
 from pai_lsp import __version__
@@ -57,7 +60,7 @@ examples:
   pai-lsp check --help                all options of a command
 
 exit status:
-  0  nothing found      1  findings      2  wrong usage      3  a failure of pai-lsp itself
+  0  nothing found      1  findings      2  wrong usage      3  pai-lsp failed
 
 documentation: https://pai-lsp.readthedocs.io/
 """
@@ -79,13 +82,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         status = _run(arguments)
         sys.stdout.flush()
-    except SystemExit as ended:  # argparse has said what it had to say
-        return ended.code if isinstance(ended.code, int) else WRONG_USAGE
+        sys.stderr.flush()
     except BrokenPipeError:
-        _forget_output()
+        _give_up_output()
         return _BROKEN_PIPE
     except KeyboardInterrupt:
         return _INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - a traceback would end with the status of findings
+        return _failed(error)
     return status
 
 
@@ -108,13 +112,17 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 def _run(arguments: list[str]) -> int:
+    _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # names of files and texts of jobs may hold what an output can not
             stream.reconfigure(errors="backslashreplace")
     subcommand = next((one for one in SUBCOMMANDS if arguments and one.name == arguments[0]), None)
-    if subcommand is None:
-        return _without_subcommand(arguments)
-    return _command(subcommand).run(parser_of(subcommand).parse_args(arguments[1:]))
+    try:
+        if subcommand is None:
+            return _without_subcommand(arguments)
+        return _command(subcommand).run(parser_of(subcommand).parse_args(arguments[1:]))
+    except SystemExit as ended:  # argparse has printed its message
+        return ended.code if isinstance(ended.code, int) else WRONG_USAGE
 
 
 def _command(subcommand: Subcommand) -> Command:
@@ -130,7 +138,7 @@ def _without_subcommand(arguments: list[str]) -> int:
         formatter_class=_Help,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"pai-lsp {__version__}")
+    parser.add_argument("-V", "--version", action="version", version=f"pai-lsp {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     for one in SUBCOMMANDS:
         commands.add_parser(one.name, help=one.summary)
@@ -146,12 +154,80 @@ def _without_subcommand(arguments: list[str]) -> int:
     return WRONG_USAGE
 
 
-def _forget_output() -> None:
-    """Let the interpreter's last flush go nowhere: who read our output has gone."""
+def _replace_closed_streams() -> None:
+    """Put something in the place of standard streams that were closed by `<&-` or `>&-`, where Python has None.
+
+    Standard input and output fail when they are used. Messages are dropped: `2>&-` asks for that.
+    """
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(_Closed("standard input"), encoding="utf-8")
+    if sys.stdout is None:
+        sys.stdout = io.TextIOWrapper(_Closed("standard output"), encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+
+
+class _Closed(io.RawIOBase):
+    """A stream that cannot be used."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def readable(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def readinto(self, _buffer: object) -> int:
+        raise self._error()
+
+    def write(self, _data: object) -> int:
+        raise self._error()
+
+    def fileno(self) -> int:
+        raise self._error()
+
+    def _error(self) -> OSError:
+        return OSError(errno.EBADF, f"{self._name} is closed")
+
+
+def _failed(error: Exception) -> int:
+    """Report in one line what nobody else has caught."""
+    from pai_lsp.failures import PLEASE_REPORT, kind_and_place, why  # noqa: PLC0415 - most runs do not fail
+
+    if isinstance(error, MemoryError):
+        message = "out of memory"
+    elif isinstance(error, ImportError):
+        message = f"the installation is incomplete: {error}"
+    elif not isinstance(error, OSError):
+        message = f"{kind_and_place(error)}; {PLEASE_REPORT}"
+    elif isinstance(error, FileNotFoundError) and not _has_current_directory():
+        message = "the current directory does not exist"
+    else:
+        message = f"{error.filename!r}: {why(error)}" if error.filename else why(error)
+    with suppress(OSError):
+        sys.stderr.write(f"pai-lsp: {message}\n")
+    _give_up_output()
+    return OWN_FAILURE
+
+
+def _has_current_directory() -> bool:
+    from pathlib import Path  # noqa: PLC0415 - as above
+
     try:
-        output = sys.stdout.fileno()
-    except OSError:
-        return
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, output)
-    os.close(nowhere)
+        Path.cwd()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _give_up_output() -> None:
+    """Let the interpreter's last flush go nowhere where an output takes no more: it would change the exit status."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, stream.fileno())
+            os.close(nowhere)

@@ -12,6 +12,7 @@ from pathlib import Path
 from stat import S_IMODE, S_ISREG
 from typing import TYPE_CHECKING
 
+from pai_lsp.failures import why
 from pai_lsp.frozen import dataclass, field
 from pai_lsp.text import Span
 
@@ -80,7 +81,7 @@ def candidates(path: str, is_excluded: Callable[[str, bool], bool]) -> Iterator[
             with os.scandir(folder or os.curdir) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
-            yield Candidate(folder or path, is_named=False, problem=f"this folder can not be listed: {_why(error)}")
+            yield Candidate(folder or path, is_named=False, problem=f"this folder can not be listed: {why(error)}")
             continue
         inner: list[str] = []
         for entry in entries:
@@ -104,7 +105,7 @@ def read_bytes(path: str) -> bytes | UnreadableFile:
         with Path(path).open("rb") as file:
             return file.read(MAX_BYTES + 1)
     except OSError as error:
-        return UnreadableFile(path, f"this file can not be read: {_why(error)}")
+        return UnreadableFile(path, f"this file can not be read: {why(error)}")
 
 
 def decoded(path: str, data: bytes) -> SourceFile | UnreadableFile:
@@ -171,7 +172,3 @@ def _keep_owner(path: Path, status: os.stat_result) -> None:
 
 def _is_skipped(folder: str) -> bool:
     return folder.startswith(".") or folder in _SKIPPED_FOLDERS
-
-
-def _why(error: OSError) -> str:
-    return (error.strerror or type(error).__name__).lower()

@@ -13,8 +13,7 @@ done
 [ ${#packages[@]} -gt 0 ] || exit 0
 
 lacking() {
-  echo "$what: this machine lacks ${commands[*]}; $1" >&2
-  exit 77
+  exec "$(dirname "$0")/not_run.sh" "$what: this machine lacks ${commands[*]}; $1"
 }
 command -v apt-get >/dev/null || lacking "install it by hand, there is no apt-get here (Debian calls it ${packages[*]})"
 [ "$(id -u)" = 0 ] || lacking "install it with 'sudo apt-get install ${packages[*]}'"

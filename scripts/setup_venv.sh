@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # setup_venv.sh DIR PYTHON GROUP...: a virtual environment with the pinned requirements of the groups and pai-lsp itself.
+# An empty PYTHON means that pythons.sh has found none, and has said why.
 set -euo pipefail
 dir=$1 python=$2
 shift 2
-[ -n "$python" ] || { echo "pai-lsp needs Python 3.10 to 3.13 (with venv), and none was found" >&2; exit 1; }
+[ -n "$python" ] || exit 1
 [ -x "$dir/bin/python" ] || "$python" -m venv "$dir"
 for group in "$@"; do
   "$dir/bin/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r "requirements/$group.txt"

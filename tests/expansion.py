@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from programs import harmless_programs
+
 from pai_lsp.definition import Definition, Origin, read_definitions
 from pai_lsp.expand.as_is import released_run
 from pai_lsp.job import Job
@@ -81,7 +83,7 @@ def run_task(run: RoleRun, folder: Path, secrets: dict[str, str] | None = None) 
             filled = filled.replace(f"<% $secrets.{name} %>", value)
         one = subprocess.run(
             ["/bin/bash", "-c", filled], cwd=folder, capture_output=True, text=True, timeout=20, check=False,
-            env={"PATH": "/usr/bin:/bin"},
+            env={"PATH": harmless_programs()},
         )  # fmt: skip
         printed.append(one.stdout)
         if one.returncode:

@@ -10,6 +10,8 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from programs import harmless_programs
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
@@ -33,7 +35,10 @@ class TaskEnd:
 
 
 class Container:
-    """One container: `home` is where its scripts run, `tools` are programs found before the machine's own."""
+    """One container: `home` is where its scripts run.
+
+    Of the machine's programs only harmless ones are found; what a test needs besides, it adds as a `tool`.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.home = folder / "home"
@@ -74,7 +79,7 @@ class Container:
         return path
 
     def _bash(self, script: Path, log: list[str]) -> int:
-        path = os.pathsep.join([str(self._tools), "/usr/bin", "/bin"])
+        path = os.pathsep.join([str(self._tools), harmless_programs()])
         one = subprocess.run(
             ["/bin/bash", str(script)], cwd=self.home, env={"PATH": path}, capture_output=True, text=True, timeout=30,
             check=False,

@@ -401,7 +401,10 @@ def test_a_faulty_rule_does_not_silence_the_others(
 def test_wrong_usage_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "--no-such-option")[0] == 2
     assert run(capsys, "--format", "xml")[0] == 2
-    assert run(capsys, "--jobs", "0")[0] == 2
+    for number in ("0", "-1", "abc", "²", ""):
+        status, _, errors = run(capsys, f"--jobs={number}")
+        assert status == 2
+        assert errors.endswith(f"argument --jobs: '{number}' is not a number of processes, such as 4\n")
     assert run(capsys, "--fix", "--diff")[0] == 2
     status, output, _ = run(capsys, "--help")
     assert status == 0

@@ -25,8 +25,9 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return status, output, errors
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, "--version") == (0, f"pai-lsp {__version__}\n", "")
+@pytest.mark.parametrize("option", ["-V", "--version"])
+def test_version(capsys: pytest.CaptureFixture[str], option: str) -> None:
+    assert run(capsys, option) == (0, f"pai-lsp {__version__}\n", "")
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -136,7 +137,9 @@ def slow(number: int) -> int:
 def in_a_new_process(code: str) -> str:
     """Run code away from the threads of the test runner, which a fork must not meet."""
     preface = (
-        "import os\nfrom pai_lsp.processes import mapped\nfrom test_cli_process import doubled, doubled_or_dead, slow\n"
+        # A script starts its background jobs with SIGINT ignored, and a test run that is one passes that on.
+        "import os, signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "from pai_lsp.processes import mapped\nfrom test_cli_process import doubled, doubled_or_dead, slow\n"
     )
     folders = os.pathsep.join((str(Path(__file__).parent), str(Path(__file__).parent.parent)))
     ended = subprocess.run(
@@ -178,9 +181,14 @@ def test_a_process_that_dies_loses_only_its_item() -> None:
 
 
 @forks
-def test_who_stops_asking_ends_the_processes() -> None:
+@pytest.mark.parametrize("inherited", [signal.default_int_handler, signal.SIG_IGN], ids=["foreground", "background"])
+def test_who_stops_asking_ends_the_processes(inherited: signal._HANDLER) -> None:
     code = "answers = mapped(slow, range(4), 2)\nimport threading\n"
     code += "threading.Timer(0.2, lambda: os.kill(os.getpid(), 2)).start()\n"
     code += "try:\n    next(answers)\nexcept KeyboardInterrupt:\n    print('stopped')\n"
     code += "try:\n    os.waitpid(-1, 0)\nexcept ChildProcessError:\n    print('nobody left')\n"
-    assert in_a_new_process(code) == "stopped\nnobody left\n"
+    before = signal.signal(signal.SIGINT, inherited)
+    try:
+        assert in_a_new_process(code) == "stopped\nnobody left\n"
+    finally:
+        signal.signal(signal.SIGINT, before)

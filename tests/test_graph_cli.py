@@ -113,7 +113,7 @@ def test_a_file_with_nothing_to_draw(capsys: pytest.CaptureFixture[str], project
 
 
 def test_what_can_not_be_read_or_written(capsys: pytest.CaptureFixture[str]) -> None:
-    status, output, errors = run(capsys, "nothing.pai.yaml")
+    status, output, errors = run(capsys, ".")
     assert (status, output) == (1, "")
     assert errors.startswith("error[unreadable-file]")
     status, output, errors = run(capsys, "train.pai.yaml", "--output", "no/such/folder.svg")

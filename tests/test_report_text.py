@@ -230,6 +230,8 @@ def test_colours_and_links() -> None:
         ("auto", {"NO_COLOR": "1"}, True, (False, False)),
         ("auto", {"NO_COLOR": ""}, True, (True, True)),
         ("auto", {"FORCE_COLOR": "1"}, False, (True, False)),
+        ("auto", {"FORCE_COLOR": "0"}, False, (False, False)),
+        ("auto", {"FORCE_COLOR": "0"}, True, (True, True)),
         ("auto", {"NO_COLOR": "1", "FORCE_COLOR": "1"}, True, (False, False)),
         ("auto", {"TERM": "dumb"}, True, (False, False)),
         ("always", {"NO_COLOR": "1"}, False, (True, False)),

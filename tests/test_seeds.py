@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from programs import harmless_programs
 from runtime_container import FINISHED, STARTING, USER_END, USER_START, Container, TaskEnd
 
 from pai_lsp.cli import main
@@ -401,6 +402,16 @@ def test_references_by_type_and_superseded_events(project: Project) -> None:
 """,
         '    prerequisites: [copy_data, "marketplace://script/install_wget"]\n' + SLEEPS,
     )
+    project.container.tool("wget")
     end = project.run(text)
     assert end.log[1:3] == ["install pai_copy", "pai_copy data"]
     assert end.status == 0
+
+
+@pytest.mark.parametrize("program", ["apt-get", "apt", "sudo", "curl", "wget", "pip", "git", "make"])
+def test_a_container_finds_no_program_that_could_change_the_machine(program: str, project: Project) -> None:
+    text = job("", f"    commands: ['command -v bash {program}', {program} --version]\n")
+    bash = f"{harmless_programs()}/bash"
+    assert project.run(text) == TaskEnd([STARTING, FINISHED, USER_START, bash], 127)
+    project.container.tool(program)
+    assert project.run(text).log[-2:] == [f"{program} --version", USER_END]

@@ -13,7 +13,7 @@ from pai_lsp.cli import FINDINGS, OWN_FAILURE, WRONG_USAGE
 from pai_lsp.commands.check_one import Options, Outcome, check_configuration, check_one
 from pai_lsp.commands.known_rules import BY_CODE, KNOWN_RULES, UnknownCodeError, codes_in
 from pai_lsp.commands.progress import with_progress
-from pai_lsp.commands.targets import STANDARD_INPUT, Configurations, missing, targets
+from pai_lsp.commands.targets import STANDARD_INPUT, Configurations, missing, path_argument, targets
 from pai_lsp.diagnostic import Severity
 from pai_lsp.report import FORMATS, render
 from pai_lsp.report.results import Failure, Results
@@ -49,7 +49,7 @@ severities, and what becomes of them:
 
 exit status:
   0  nothing at or above --severity     1  findings, or with --diff something to mend
-  2  wrong usage                        3  pai-lsp itself failed on a file; the others were checked
+  2  wrong usage                        3  pai-lsp failed and says why; if on one file, the others were checked
 
 environment: NO_COLOR and FORCE_COLOR are honoured.
 values of secrets are shown as asterisks everywhere, also in --diff.
@@ -70,7 +70,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
     add = parser.add_argument
-    add("paths", nargs="*", metavar="PATH", help="files, folders, or - for standard input (default: this folder)")
+    add(
+        "paths",
+        nargs="*",
+        type=path_argument,
+        metavar="PATH",
+        help="files, folders, or - for standard input (default: this folder)",
+    )
     add("--format", choices=FORMATS, default="text", help="form of the report (default: text)")
     add("--select", action="append", default=[], metavar="CODES", help="only these rules: codes with commas between")
     add("--ignore", action="append", default=[], metavar="CODES", help="all rules but these")
@@ -80,7 +86,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fix", action="store_true", help="apply safe fixes; with - the mended text goes to the output"
     )
     mending.add_argument("--diff", action="store_true", help="show what --fix would change, and write nothing")
-    add("--stdin-filename", metavar="NAME", help="what reports call standard input; also finds its .pai-lsp.yaml")
+    add(
+        "--stdin-filename",
+        type=path_argument,
+        metavar="NAME",
+        help="what reports call standard input; also finds its .pai-lsp.yaml",
+    )
     add("--force-exclude", action="store_true", help="leave out excluded files even when they are named here")
     add("--only-jobs", action="store_true", help="leave out files that are no jobs even when they are named here")
     add("--jobs", type=_count, metavar="N", help="processes for many files (default: one a processor when it pays)")
@@ -95,8 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
         options = _options(arguments)
     except UnknownCodeError as error:
         return _refused(f"{error} (pai-lsp rules lists all)")
-    if absent := list(missing(paths)):
-        return _refused(f"no such file or folder: {', '.join(map(visible, absent))}")
+    if message := missing(paths):
+        return _refused(message)
     if paths.count(STANDARD_INPUT) > 1:
         return _refused("standard input can be checked only once")
     configurations = Configurations(BY_CODE)
@@ -225,10 +236,9 @@ def _terminal(output: TextIO, choice: str) -> Terminal:
 
 def _count(text: str) -> int:
     """A number of processes, at least one."""
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError("at least one process is needed")
-    return number
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of processes, such as 4")
+    return int(text)
 
 
 def _refused(message: str) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.commands.output import put, said, show_findings
-from pai_lsp.commands.targets import STANDARD_INPUT
+from pai_lsp.commands.targets import STANDARD_INPUT, missing, path_argument
 from pai_lsp.diagnostic import Diagnostic, Severity
 from pai_lsp.document import Document
 from pai_lsp.files import UnreadableFile, decoded, read_bytes
@@ -33,8 +33,8 @@ _EPILOG = """\
 findings in the new job go to standard error.
 
 exit status:
-  0  done      1  this is no job of protocol version 1, or can not be read      2  wrong usage
-  3  the output could not be written
+  0  done      1  this is no job of protocol version 1, or cannot be read      2  wrong usage
+  3  pai-lsp failed, or the output could not be written
 
 examples:
   pai-lsp convert train.json > train.pai.yaml
@@ -46,14 +46,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe `pai-lsp convert`."""
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
-    parser.add_argument("job", metavar="JOB", help="a job file, or - for standard input")
-    parser.add_argument("--output", metavar="FILE", help="write to this file; it must not be there yet")
+    parser.add_argument("job", type=path_argument, metavar="JOB", help="a job file, or - for standard input")
+    parser.add_argument(
+        "--output", type=path_argument, metavar="FILE", help="write to this file; it must not be there yet"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Convert the job and print it."""
     if arguments.output is not None and Path(arguments.output).exists():
         return said("convert", f"{visible(arguments.output)} is there already", WRONG_USAGE)
+    if message := missing([arguments.job]):
+        return said("convert", message, WRONG_USAGE)
     is_input = arguments.job == STANDARD_INPUT
     name = "<stdin>" if is_input else arguments.job
     data = sys.stdin.buffer.read() if is_input else read_bytes(name)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.commands.job_file import job_file
-from pai_lsp.commands.output import names_input, put, said, show_findings, why
+from pai_lsp.commands.output import names_input, put, said, show_findings
+from pai_lsp.commands.targets import missing, path_argument
 from pai_lsp.diagnostic import Diagnostic, Severity
 from pai_lsp.document import check
 from pai_lsp.expand.as_is import released_run
@@ -16,6 +17,7 @@ from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.script import released_script, scripts, together
 from pai_lsp.expand.write import expanded
+from pai_lsp.failures import why
 from pai_lsp.frozen import dataclass, replace
 from pai_lsp.hidden_values import hidden_spans, without_hidden_words
 from pai_lsp.nodes import ProblemKind
@@ -55,7 +57,7 @@ findings go to standard error. What can not be expanded gives no output.
 
 exit status:
   0  done      1  the job can not be expanded, or with --check the file differs      2  wrong usage
-  3  the output could not be written
+  3  pai-lsp failed, or the output could not be written
 
 examples:
   pai-lsp expand train.pai.yaml > released.yaml
@@ -71,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
     add = parser.add_argument
-    add("job", metavar="JOB", help="a job file, or - for standard input")
+    add("job", type=path_argument, metavar="JOB", help="a job file, or - for standard input")
     add("--as-is", action="store_true", help="show what a released cluster runs when the file is submitted unexpanded")
     add(
         "--show-secrets",
@@ -82,7 +84,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--inline", action="store_true", help="put commands of callbacks into the task roles' own commands")
     add("--format", choices=("yaml", "json", "script"), help="form of the output (default: yaml; with --as-is json)")
     add("--task-role", metavar="ROLE", help="only this task role; with yaml, the only one that --inline is for")
-    add("--output", metavar="FILE", help="write to this file")
+    add("--output", type=path_argument, metavar="FILE", help="write to this file")
     add("--check", action="store_true", help="write nothing; status 1 when the file of --output is not up to date")
 
 
@@ -91,6 +93,8 @@ def run(arguments: argparse.Namespace) -> int:
     form = arguments.format or ("json" if arguments.as_is else "yaml")
     if problem := _wrong_usage(arguments, form):
         return said("expand", problem, WRONG_USAGE)
+    if message := missing([arguments.job]):
+        return said("expand", message, WRONG_USAGE)
     document = job_file(arguments.job)
     if isinstance(document, CheckedFile):
         show_findings(document)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.commands.job_file import job_file
 from pai_lsp.commands.output import names_input, put, said, show_findings
+from pai_lsp.commands.targets import missing, path_argument
 from pai_lsp.document import Document, check
 from pai_lsp.graph.dot import dot
 from pai_lsp.graph.mermaid import mermaid
@@ -38,7 +39,7 @@ formats:
 
 exit status:
   0  done      1  the file can not be read to its end, or there is nothing to draw in it      2  wrong usage
-  3  the output could not be written
+  3  pai-lsp failed, or the output could not be written
 
 examples:
   pai-lsp graph train.pai.yaml
@@ -52,9 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
     add = parser.add_argument
-    add("job", metavar="JOB", help="a job file, a marketplace's file of definitions, or - for standard input")
+    add(
+        "job",
+        type=path_argument,
+        metavar="JOB",
+        help="a job file, a marketplace's file of definitions, or - for standard input",
+    )
     add("--format", choices=tuple(_WRITERS), help="form of the output (default: by the ending of FILE, else mermaid)")
-    add("--output", metavar="FILE", help="write to this file")
+    add("--output", type=path_argument, metavar="FILE", help="write to this file")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -62,6 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output
     if names_input(output, arguments.job):
         return said("graph", "--output names the job itself", WRONG_USAGE)
+    if message := missing([arguments.job]):
+        return said("graph", message, WRONG_USAGE)
     document = job_file(arguments.job)
     if isinstance(document, CheckedFile):
         show_findings(document)

@@ -15,7 +15,7 @@ from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.commands.known_rules import BY_CODE
 from pai_lsp.commands.marketplace_sources import print_sources, sources_as_json, tell_lock_fault
 from pai_lsp.commands.output import said
-from pai_lsp.commands.targets import Configurations
+from pai_lsp.commands.targets import Configurations, path_argument
 from pai_lsp.edits import column
 from pai_lsp.lookup import LookupState
 from pai_lsp.nodes import plain_value
@@ -45,7 +45,7 @@ Only 'refresh' asks over the network. All else, 'check' and 'expand' too, goes b
 _EPILOG = """\
 exit status:
   0  done      1  not found, not answered, or not locked      2  wrong usage
-  3  the lock file could not be written
+  3  pai-lsp failed, or the lock file could not be written
 
 examples:
   pai-lsp marketplace list mnist
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     def part(name: str, summary: str) -> argparse.ArgumentParser:
         added = parts.add_parser(name, help=summary, description=summary, allow_abbrev=False)
-        added.add_argument("--folder", default=os.curdir, help="the project (default: this folder)")
+        added.add_argument("--folder", type=path_argument, default=os.curdir, help="the project (default: this folder)")
         return added
 
     listing = part("list", "list the definitions, those that hold a text in their name, type or summary")
@@ -74,7 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         one.add_argument("--format", choices=("text", "json"), default="text", help="form of the output")
     part("refresh", "ask the servers, and the web addresses that jobs name, for news")
     locking = part("lock", "write which definitions the jobs use into .pai-lsp.lock")
-    locking.add_argument("paths", nargs="*", metavar="PATH", help="job files or folders (default: the project)")
+    locking.add_argument(
+        "paths", nargs="*", type=path_argument, metavar="PATH", help="job files or folders (default: the project)"
+    )
     locking.add_argument("--check", action="store_true", help="write nothing; status 1 when the lock file would change")
 
 

@@ -14,9 +14,10 @@ from pai_lsp.catalog.uses import locked_entries, uses_of
 from pai_lsp.cli import FINDINGS, OWN_FAILURE, WRONG_USAGE
 from pai_lsp.commands.known_rules import BY_CODE
 from pai_lsp.commands.marketplace_sources import print_sources, tell_lock_fault
-from pai_lsp.commands.output import said, why
+from pai_lsp.commands.output import said
 from pai_lsp.commands.targets import Configurations, missing, targets
 from pai_lsp.document import Document
+from pai_lsp.failures import why
 from pai_lsp.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes
 from pai_lsp.frozen import replace
 from pai_lsp.report.terminal import visible
@@ -39,9 +40,8 @@ def run(arguments: argparse.Namespace) -> int:
         tell_lock_fault(catalog)
     if arguments.action == "refresh":
         return _refresh(catalog, surroundings, configurations, arguments.folder)
-    if absent := list(missing(arguments.paths)):
-        names = ", ".join(map(visible, absent))
-        return said("marketplace lock", f"no such file or folder: {names}", WRONG_USAGE)
+    if message := missing(arguments.paths):
+        return said("marketplace lock", message, WRONG_USAGE)
     paths = arguments.paths or [os.path.relpath(setup.folder) if setup.folder else arguments.folder]
     return _lock(catalog, configurations, paths, is_check=arguments.check)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.cli import OWN_FAILURE
 from pai_lsp.commands.known_rules import KNOWN_RULES
 from pai_lsp.commands.targets import STANDARD_INPUT
+from pai_lsp.failures import why
 from pai_lsp.report import render
 from pai_lsp.report.results import Results
 from pai_lsp.report.terminal import terminal_for, visible
@@ -44,11 +45,6 @@ def said(command: str, message: str, status: int) -> int:
     """Say something on standard error; the exit status that was given."""
     sys.stderr.write(f"pai-lsp {command}: {message}\n")
     return status
-
-
-def why(error: OSError) -> str:
-    """What went wrong with a file, in words."""
-    return (error.strerror or str(error)).lower()
 
 
 def show_findings(file: CheckedFile) -> None:

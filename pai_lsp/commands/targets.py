@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 from functools import partial
@@ -156,14 +157,21 @@ class Configurations:
                 yield found
 
 
-def missing(paths: Sequence[str]) -> Iterator[str]:
-    """The paths that name nothing; whatever can not be looked at is left to its reader."""
-    for path in paths:
-        try:
-            if path != STANDARD_INPUT and not Path(path).exists():
-                yield path
-        except OSError:
-            continue
+def path_argument(text: str) -> str:
+    """A path from the command line. An empty one would mean the current folder, and is a mistake: `--fix "$UNSET"`.
+
+    Raises:
+        argparse.ArgumentTypeError: if it is empty.
+    """
+    if not text:
+        raise argparse.ArgumentTypeError("the path is empty; is a variable of the shell not set?")
+    return text
+
+
+def missing(paths: Sequence[str]) -> str | None:
+    """A message that names the paths that do not exist; those that cannot be looked at are left to their reader."""
+    absent = [path for path in paths if path != STANDARD_INPUT and not _may_exist(path)]
+    return f"no such file or folder: {', '.join(map(visible, absent))}" if absent else None
 
 
 def targets(
@@ -205,6 +213,13 @@ def _target(candidate: Candidate, configurations: Configurations, given: bytes |
         configurations.lookup_of(folder),
         configurations.in_catalogue(candidate.path),
     )
+
+
+def _may_exist(path: str) -> bool:
+    try:
+        return Path(path).exists()
+    except OSError:
+        return True
 
 
 def _absolute(path: str) -> str:

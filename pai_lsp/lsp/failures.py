@@ -1,7 +1,6 @@
-"""Tells of failures of our own without telling what the user has written.
+"""Logs failures of our own without what the user has written, as `pai_lsp.failures` describes them elsewhere.
 
-The text of an exception may quote a job, and a job may hold secrets: only the kind of the exception and the places in
-our code are told, in logs as in answers.
+The text of an exception may quote a job, and a job may hold secrets: only its kind and places in our code are logged.
 """
 
 from __future__ import annotations
@@ -12,14 +11,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from types import TracebackType
-
-
-def told(error: BaseException) -> str:
-    """The kind of an exception and the place where it was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    if not frames:
-        return type(error).__name__
-    return f"{type(error).__name__} in {_place(frames[-1])}"
 
 
 class QuietFormatter(logging.Formatter):

@@ -58,7 +58,10 @@ def main(tcp: tuple[str, int] | None = None) -> int:
 
 async def _serve_standard_streams() -> int:
     reader, writer = standard_streams()
-    return await _serve(reader, writer, ends_with_parent=True)
+    status = await _serve(reader, writer, ends_with_parent=True)
+    if writer.failure is not None:
+        raise writer.failure
+    return status
 
 
 async def _serve_connection(host: str, port: int) -> int:

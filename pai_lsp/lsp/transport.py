@@ -31,18 +31,24 @@ class Writer(Protocol):
 
 
 class FileWriter:
-    """Writes to a file that may be a pipe nobody reads any more: then the end of the input will end us."""
+    """Writes to a file that may be a pipe nobody reads any more: then the end of the input will end us.
+
+    `failure` is the first other reason why something could not be written.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
+        self.failure: OSError | None = None
 
     def write(self, data: bytes) -> None:
         """Send them all."""
         try:
             self._file.write(data)
             self._file.flush()
-        except (OSError, ValueError):
+        except (BrokenPipeError, ValueError):
             return
+        except OSError as error:
+            self.failure = self.failure or error
 
     def close(self) -> None:
         """Send no more."""
@@ -75,12 +81,11 @@ def standard_streams() -> tuple[asyncio.StreamReader, FileWriter]:
 
     Standard output then leads to standard error, so that nothing else that is printed can get among the messages.
     """
-    output = sys.stdout.fileno()
+    source, output = sys.stdin.fileno(), sys.stdout.fileno()
     writer = FileWriter(os.fdopen(os.dup(output), "wb"))
     os.dup2(sys.stderr.fileno(), output)
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
-    source = sys.stdin.fileno()
 
     def pump() -> None:
         # Reads the descriptor itself: a thread that is stopped inside of a buffered reader stops the interpreter's end.

@@ -49,13 +49,14 @@ def terminal_for(choice: str, environment: Mapping[str, str], *, is_terminal: bo
     """What to show on an output.
 
     `choice` is `always`, `never` or `auto`; `auto` is colours on a terminal unless NO_COLOR is set (no-color.org),
-    and colours anywhere when FORCE_COLOR is (force-color.org); both count only when they are not empty.
+    and colours anywhere when FORCE_COLOR is (force-color.org); both count only when they are not empty. FORCE_COLOR=0
+    forces nothing: Node.js reads it so, and so does its author.
     """
     is_dumb = environment.get("TERM") == "dumb"
     if choice == "auto":
         if environment.get("NO_COLOR"):
             colour = False
-        elif environment.get("FORCE_COLOR"):
+        elif environment.get("FORCE_COLOR", "") not in {"", "0"}:
             colour = True
         else:
             colour = is_terminal and not is_dumb

@@ -1,0 +1,39 @@
+"""Words for what goes wrong in pai-lsp itself or on the machine, without anything that the user has written.
+
+The text of an exception may quote a job, and a job may hold secrets: only its kind and its place are reported.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import TracebackType
+
+PLEASE_REPORT = "this is a fault of pai-lsp; please report it, see https://pai-lsp.readthedocs.io/"
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+def why(error: OSError) -> str:
+    """The reason that the operating system gives, such as `permission denied`."""
+    return (error.strerror or str(error) or type(error).__name__).lower()
+
+
+def kind_and_place(error: BaseException) -> str:
+    """The kind of an exception and the last line of pai-lsp that it came through."""
+    places = list(_places(error))
+    ours = [place for place in places if place[0].partition(".")[0] == _PACKAGE]
+    if not places:
+        return type(error).__name__
+    module, line = (ours or places)[-1]
+    return f"{type(error).__name__} in {module}, line {line}"
+
+
+def _places(error: BaseException) -> Iterator[tuple[str, int]]:
+    """The module and the line number of each call that the exception came through, the outermost first."""
+    place: TracebackType | None = error.__traceback__
+    while place is not None:
+        yield str(place.tb_frame.f_globals.get("__name__")), place.tb_lineno
+        place = place.tb_next

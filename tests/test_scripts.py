@@ -1,0 +1,160 @@
+"""What the scripts of `make` print on a machine that lacks something: what is there, and what is needed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+BASH, MAKE = shutil.which("bash"), shutil.which("make")
+USUAL = (
+    "bash",
+    "sh",
+    "cat",
+    "cksum",
+    "dirname",
+    "env",
+    "id",
+    "make",
+    "mktemp",
+    "realpath",
+    "rm",
+    "sed",
+    "tail",
+    "uname",
+)
+pytestmark = pytest.mark.skipif(BASH is None, reason="scripts for bash")
+needs_make = pytest.mark.skipif(MAKE is None, reason="needs make")
+
+
+class Machine:
+    """A copy of the scripts, and the only programs that they find."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._programs = folder / "programs"
+        self._programs.mkdir()
+        for name in USUAL:
+            if found := shutil.which(name):
+                (self._programs / name).symlink_to(found)
+        shutil.copytree(ROOT / "scripts", folder / "scripts")
+        shutil.copytree(ROOT / "requirements", folder / "requirements")
+        for name in ("Makefile", "pyproject.toml"):
+            shutil.copy(ROOT / name, folder)
+
+    def program(self, name: str, script: str) -> None:
+        """Add a program."""
+        path = self._programs / name
+        path.write_text(f"#!{BASH}\n{script}\n", encoding="utf-8")
+        path.chmod(0o755)
+
+    def python(self, name: str, version: str, *, has_venv: bool = False) -> None:
+        """Add an interpreter that answers what the scripts ask; it can do nothing else."""
+        path = self._programs / name
+        venv = 0 if has_venv else 1
+        self.program(
+            name,
+            f"case $2 in *ensurepip*) exit {venv} ;; *realpath*) echo {path} ;; *version*) echo {version} ;; esac",
+        )
+
+    def run(self, *command: str) -> tuple[int, str, str]:
+        """The status, the output and the messages of a command."""
+        ended = subprocess.run(
+            [shutil.which(command[0]) or command[0], *command[1:]],
+            cwd=self.folder,
+            env={"PATH": str(self._programs), "HOME": str(self.folder)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        return ended.returncode, ended.stdout, ended.stderr
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+@pytest.mark.parametrize("script", ["build_vsix.sh", "e2e_vscode.sh"])
+@pytest.mark.parametrize(
+    ("programs", "message"),
+    [
+        ({"node": "v18.20.0", "npm": "10.0.0"}, "needs Node.js 20 or newer; {}/programs/node is v18.20.0"),
+        ({"node": "v22.1.0"}, "needs Node.js 20 or newer with npm; 'npm' was not found"),
+        ({}, "needs Node.js 20 or newer with npm; 'node' was not found"),
+    ],
+)
+def test_node_is_missing_or_too_old(script: str, programs: dict[str, str], message: str, machine: Machine) -> None:
+    for name, version in programs.items():
+        machine.program(name, f"echo {version}")
+    status, output, errors = machine.run("bash", f"scripts/{script}")
+    what = {"build_vsix.sh": "packing the VS Code extension", "e2e_vscode.sh": "testing in VS Code"}[script]
+    assert (output, errors) == ("", f"{what} {message.format(machine.folder)}\n")
+    assert status == {"build_vsix.sh": 1, "e2e_vscode.sh": 77}[script]
+
+
+def test_node_that_is_new_enough(machine: Machine) -> None:
+    machine.program("node", "echo v20.0.0")
+    machine.program("npm", "echo 10.0.0")
+    assert machine.run("bash", "scripts/node.sh", "packing") == (0, "", "")
+
+
+NO_PYTHON = [
+    ({"python3": "3.13", "python3.13": "3.13"},
+     "Python 3.13 is installed, but its venv module is not: sudo apt-get install python3-venv\n"),
+    ({"python3": "3.12"},
+     "Python 3.12 is installed, but its venv module is not: sudo apt-get install python3-venv\n"),
+    ({"python3": "3.14", "python3.12": "3.12"},
+     "Python 3.12 is installed, but its venv module is not: sudo apt-get install python3.12-venv\n"),
+    ({"python3": "3.14", "python3.14": "3.14"}, "pai-lsp needs Python 3.10 to 3.13, and python3 is 3.14\n"),
+    ({"python3": "3.9"}, "pai-lsp needs Python 3.10 to 3.13, and python3 is 3.9\n"),
+    ({}, "pai-lsp needs Python 3.10 to 3.13, and none was found: sudo apt-get install python3 python3-venv\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("pythons", "message"), NO_PYTHON)
+def test_no_python_can_be_used(pythons: dict[str, str], message: str, machine: Machine) -> None:
+    for name, version in pythons.items():
+        machine.python(name, version)
+    assert machine.run("bash", "scripts/pythons.sh") == (1, "", message)
+
+
+@needs_make
+@pytest.mark.parametrize("target", ["demo", "python-tests", "lint", "dist"])
+def test_make_reports_it_once(target: str, machine: Machine) -> None:
+    (pythons, message), *_ = NO_PYTHON
+    for name, version in pythons.items():
+        machine.python(name, version)
+    status, _, errors = machine.run("make", target)
+    assert status == 2
+    assert [line for line in errors.splitlines() if not line.startswith("make: ")] == [message.strip()]
+
+
+def test_pythons_that_can_be_used_are_printed_the_oldest_first(machine: Machine) -> None:
+    for name, version in {"python3": "3.12", "python3.10": "3.10", "python3.13": "3.13", "python3.14": "3.14"}.items():
+        machine.python(name, version, has_venv=name != "python3.13")
+    programs = machine.folder / "programs"
+    assert machine.run("bash", "scripts/pythons.sh") == (0, f"{programs}/python3.10\n{programs}/python3\n", "")
+
+
+def test_the_end_to_end_tests_sum_up_what_was_not_run(machine: Machine) -> None:
+    for part in (machine.folder / "scripts").glob("e2e_*.sh"):
+        part.unlink()
+    lacks = 'scripts/apt_packages.sh "completion in zsh" no-such-shell=zsh'
+    parts = {"editors": f'{lacks}\nscripts/not_run.sh "Kate needs X"', "good": "exit 0", "shells": lacks}
+    for name, script in parts.items():
+        path = machine.folder / "scripts" / f"e2e_{name}.sh"
+        path.write_text(f"#!{BASH}\n{script}\n", encoding="utf-8")
+        path.chmod(0o755)
+    status, output, errors = machine.run("bash", "scripts/e2e.sh")
+    assert status == 0
+    assert "== scripts/e2e_good.sh: passed in " in output
+    shell = "  completion in zsh: this machine lacks no-such-shell; install it by hand, there is no apt-get here"
+    shell += " (Debian calls it zsh)\n"
+    assert errors.partition("== not run, ")[2] == (
+        f"and what this machine lacks:\nscripts/e2e_editors.sh\n{shell}  Kate needs X\nscripts/e2e_shells.sh\n{shell}"
+    )
