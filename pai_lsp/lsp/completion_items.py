@@ -64,6 +64,8 @@ class Offer:
             insert_text_format=form,
             insert_text_mode=lsp.InsertTextMode.AsIs if client.keeps_indentation else None,
             text_edit=self._edit(suggestion, text),
+            additional_text_edits=[lsp.TextEdit(self._range(one.span), one.new_text) for one in suggestion.elsewhere]
+            or None,
             data=dict(self.kept) if self.kept and suggestion.documentation else None,
         )
 
