@@ -53,13 +53,10 @@ class Typist:
         word = _WORD.search(self.line)
         if character in TRIGGERS:
             await self._ask(_CHARACTER, triggerCharacter=character)
-        elif word is None:
-            self._found = None
-        elif self._found is None:
-            if not word[0].isdigit():
-                await self._ask(_INVOKED)
-        elif self._found["isIncomplete"]:
+        elif word is not None and self._found is not None and self._found["isIncomplete"]:
             await self._ask(_INCOMPLETE)
+        elif word is not None and self._found is None and not word[0].isdigit():
+            await self._ask(_INVOKED)
         self.shown = [item for item in (self._found or {"items": []})["items"] if self._fits(item)]
         if not self.shown:
             self._found = None
