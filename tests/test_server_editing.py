@@ -162,6 +162,16 @@ async def test_an_old_key_is_struck_through(can: dict[str, Any], told: dict[str,
         assert not {"tags", "deprecated"} & set(await offered(client, text, "submitFrom"))
 
 
+async def test_edits_elsewhere_come_along() -> None:
+    async with connected(capabilities=client_with()) as client:
+        item = await offered(client, "name: train\r\ntaskRoles:\r\n  $0\r\n", "task role")
+        (above,) = item["additionalTextEdits"]
+        assert above["range"] == {"start": {"line": 1, "character": 0}, "end": {"line": 1, "character": 0}}
+        assert above["newText"].startswith("prerequisites:\r\n  - type: dockerimage\r\n")
+        plain = await offered(client, f"{JOB}    resou$0", "resourcePerInstance", 2)
+        assert "additionalTextEdits" not in plain
+
+
 async def test_a_rename_that_is_refused_says_why() -> None:
     async with connected() as client:
         client.open(JOB)

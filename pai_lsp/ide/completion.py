@@ -9,43 +9,42 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.addresses import MARKETPLACE
 from pai_lsp.frozen import replace
 from pai_lsp.ide import snippets
 from pai_lsp.ide.completion_keys import complete_keys
 from pai_lsp.ide.completion_text import complete_in_text
-from pai_lsp.ide.completion_values import MOST_OFFERED, complete_items, complete_values
+from pai_lsp.ide.completion_values import complete_collections, complete_items, complete_scalars
 from pai_lsp.ide.cursor import Cursor, Spot, cursor
 from pai_lsp.ide.hidden_words import hidden_words_of, without
 from pai_lsp.ide.suggestion import Kind, Suggestion, escaped
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from pai_lsp.document import Document
 
 
 # What is suggested with a value, or with the commands of a definition.
 _TELLING = frozenset({Kind.PARAMETER, Kind.REFERENCE})
 _OPENING = re.compile(r"[\[{'\"]")
+# What a line may end with whose value, item or key comes on the next one.
+_CONTINUED = (":", ",", "[", "{")
 
 
-def complete(document: Document, offset: int) -> list[Suggestion]:
-    """What can be inserted at `offset`, in the order to show it; accepting any of it leaves valid YAML."""
+def complete(document: Document, offset: int, *, is_asked: bool = True) -> list[Suggestion]:
+    """What can be inserted at `offset`, in the order to show it; accepting any of it leaves valid YAML.
+
+    Editors accept a suggestion with Enter, which also ends a line. So nothing is offered at the end of a word that is
+    complete, and where a line may end nothing is offered that was not asked for.
+
+    is_asked: whether someone asks for suggestions or types a word, and not just a character after which editors ask.
+    """
     here = cursor(document, offset)
     if here is None:
         return []
-    found = complete_in_text(here)
-    if found is None:
-        if not here.path and here.spot is not Spot.KEY:
-            found = [*snippets.whole_jobs(here), *complete_keys(here)]
-        elif here.spot is Spot.KEY:
-            found = complete_keys(here)
-        elif here.spot is Spot.ITEM:
-            found = complete_items(here)
-        else:
-            found = complete_values(here)
+    is_begun = is_asked or bool(here.prefix)
+    found = _found(here, is_begun=is_begun)
+    if _is_complete(here, found):
+        return []
     found = _without_secrets(here, found)
     closing = _closing(document, here)
     first: dict[tuple[str, Kind], Suggestion] = {}
@@ -55,9 +54,40 @@ def complete(document: Document, offset: int) -> list[Suggestion]:
     return [replace(_closed(suggestion, closing), order=number) for number, suggestion in enumerate(ordered)]
 
 
-def is_all(suggestions: Iterable[Suggestion]) -> bool:
-    """Whether nothing else can be suggested; of a large catalogue there is more once more is typed."""
-    return sum(one.label.startswith(f"{MARKETPLACE}://") for one in suggestions) < MOST_OFFERED
+def _found(cursor: Cursor, *, is_begun: bool) -> list[Suggestion]:
+    found = complete_in_text(cursor)
+    if found is not None:
+        return found
+    if cursor.spot is Spot.VALUE and cursor.path and (scalars := complete_scalars(cursor)):
+        return scalars
+    if not is_begun and _may_end(cursor):
+        return []
+    if not cursor.path and cursor.spot is not Spot.KEY:
+        return [*snippets.whole_jobs(cursor), *complete_keys(cursor)]
+    if cursor.spot is Spot.KEY:
+        return complete_keys(cursor)
+    return complete_items(cursor) if cursor.spot is Spot.ITEM else complete_collections(cursor)
+
+
+def _may_end(cursor: Cursor) -> bool:
+    """Whether the line of an empty word may be meant as it is: it is blank, or goes on below."""
+    line = cursor.line_before.rstrip()
+    return not cursor.line_behind.strip() and (not line or line.endswith(_CONTINUED))
+
+
+def _is_complete(cursor: Cursor, found: list[Suggestion]) -> bool:
+    """Whether the cursor is at the end of a word that is one of the suggestions; a key is only with its colon."""
+    for suggestion in found:
+        span = suggestion.edit.span
+        typed = cursor.document_text[span.start : cursor.offset]
+        written = suggestion.edit.new_text.partition("\n")[0]
+        if typed and span.end == cursor.offset and typed in {written, *_words(suggestion)}:
+            return True
+    return False
+
+
+def _words(suggestion: Suggestion) -> tuple[str, ...]:
+    return () if suggestion.kind is Kind.KEY else (suggestion.label,)
 
 
 def _without_secrets(cursor: Cursor, found: list[Suggestion]) -> list[Suggestion]:

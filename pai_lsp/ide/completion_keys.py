@@ -72,7 +72,7 @@ def _context(cursor: Cursor) -> tuple[str | None, str | None]:
 
 def _key(cursor: Cursor, field: Field, order: int) -> Suggestion:
     name = str(field.key)
-    snippet = _with_value(cursor, name, _value_snippet(field, is_flow=cursor.is_flow))
+    snippet = _with_value(cursor, name, _value_snippet(cursor, field))
     plain = plain_text(snippet)
     return Suggestion(
         name,
@@ -90,7 +90,7 @@ def _plain_key(cursor: Cursor, name: str, detail: str, value: str, order: int) -
     snippet = _with_value(cursor, written_scalar(name), value)
     plain = plain_text(snippet)
     edit = TextEdit(cursor.replace, plain)
-    return Suggestion(name, Kind.VALUE, edit, snippet if snippet != plain else None, detail, "", order)
+    return Suggestion(name, Kind.KEY, edit, snippet if snippet != plain else None, detail, "", order)
 
 
 def _with_value(cursor: Cursor, name: str, value: str) -> str:
@@ -101,17 +101,17 @@ def _with_value(cursor: Cursor, name: str, value: str) -> str:
     return f"{lead}{escaped(name)}:" + value.replace("\n", "\n" + pad)
 
 
-def _value_snippet(field: Field, *, is_flow: bool) -> str:
+def _value_snippet(cursor: Cursor, field: Field) -> str:
     """What follows the colon: the value's default or first choice, or the keys or item that it must begin with."""
     if field.values:
         return f" ${{1|{','.join(field.values)}|}}"
     if "object" in field.types and field.type == "mapping":
-        if is_flow:
+        if cursor.is_flow:
             return " {$1}"
-        known = snippets.VALUES.get(str(field.key))
+        known = snippets.value(cursor, str(field.key))
         return known if known is not None else f"\n{_INDENT}$1"
     if field.type.startswith("list"):
-        if is_flow or (field.type == "list of strings" and field.key in {"prerequisites", "taskroles"}):
+        if cursor.is_flow or (field.type == "list of strings" and field.key in {"prerequisites", "taskroles"}):
             return " [$1]"
         return f"\n{_INDENT}- $1"
     if field.default is not None and field.default not in {"{}", "[]", "null"}:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 _OPEN_TAG = re.compile(r"<%\s*([$\w.\[\]-]*)$")
 _OPEN_VARIABLE = re.compile(r"\{\{\s*([\w.-]*)$")
-_SHELL_NAME = re.compile(r"(\$\{?!?|\b)([A-Za-z_]\w*)?$")
+# A `$` after a word is the end of a pattern, as in `grep end$`.
+_SHELL_NAME = re.compile(r"((?<![\w)\]])\$\{?!?|\b)([A-Za-z_]\w*)?$")
 _MOST_INDEXES = 8
 _MOST_MEMBERS = 20
 _DEPTH = 3
@@ -42,9 +43,11 @@ def complete_in_text(cursor: Cursor) -> list[Suggestion] | None:
     if not _is_command(cursor):
         return None
     name = _SHELL_NAME.search(line)
-    if name is None or not (name[1] or (name[2] or "").startswith(("PAI", "FC_"))):
+    typed = (name[2] or "") if name else ""
+    # One letter is rather a variable of the script's own.
+    if name is None or len(typed) == 1 or not (name[1] or typed.startswith(("PAI", "FC_"))):
         return []
-    return [*_variables(cursor, name[1], name[2] or ""), *_tags(cursor, name[1], name[2] or "")]
+    return [*_variables(cursor, name[1], typed), *_tags(cursor, name[1], typed)]
 
 
 def _is_command(cursor: Cursor) -> bool:
@@ -152,6 +155,8 @@ def _variables(cursor: Cursor, sigil: str, typed: str) -> Iterator[Suggestion]:
     place = _typed(cursor, typed, r"\w*")
     closing = "}" if "{" in sigil and not cursor.content[cursor.index :].lstrip("_" + _WORD).startswith("}") else ""
     for number, (name, variable, value) in enumerate(_names(cursor.job, _role(cursor))):
+        if not name.lower().startswith(typed.lower()):
+            continue
         detail = value or variable.description
         documentation = variable_documentation(variable, name, value)
         edit = TextEdit(place, name + closing)
@@ -187,8 +192,8 @@ def _names(job: Job, own: TaskRole | None) -> Iterator[tuple[str, EnvironmentVar
 
 
 def _tags(cursor: Cursor, sigil: str, typed: str) -> Iterator[Suggestion]:
-    """`<% $parameters.x %>` offered to whoever types a bare `$`."""
-    if sigil != "$" or (typed and not "parameters".startswith(typed) and not "secrets".startswith(typed)):
+    """`<% $parameters.x %>` after a bare `$`."""
+    if sigil != "$" or not any(root.startswith(typed) for root in ("parameters", "secrets")):
         return
     place = Span(cursor.offset - len(typed) - 1, cursor.offset)
     for number, (path, value, detail) in enumerate(_roots(cursor)):

@@ -43,11 +43,13 @@ _EXTRAS_PLUGINS = ("extras", RUNTIME_PLUGIN)
 _EVENT_STATUS_ORDER = {"released": 0, "extended": 100, "superseded": 200}
 
 
-def complete_values(cursor: Cursor) -> list[Suggestion]:
-    """What can stand behind the colon at the cursor."""
-    found = [*_names(cursor), *_choices(cursor)]
-    if found:
-        return found
+def complete_scalars(cursor: Cursor) -> list[Suggestion]:
+    """The names and choices that can follow the colon at the cursor."""
+    return [*_names(cursor), *_choices(cursor)]
+
+
+def complete_collections(cursor: Cursor) -> list[Suggestion]:
+    """The lists and mappings that can follow the colon at the cursor; such a value may begin on the next line."""
     items = list(_item_names(cursor, ()))
     if items:
         return [_as_list(cursor, item) for item in items]

@@ -1,7 +1,7 @@
-"""Whole pieces of a job to start from: jobs, task roles, prerequisites, plugins.
+"""Whole pieces of a job to start from: jobs, task roles, prerequisites, plugins; and the starts of values.
 
-Each is written once, indented from column 0, with LSP's placeholders; `suggestion.snippet_suggestion` puts it in place.
-A piece must check clean as soon as its placeholders keep their defaults.
+Their texts are in snippet_texts.py. A piece checks clean in its job when all its places keep their defaults: it uses
+the images, roles and secrets of the job, gives names that are free, and brings along what it needs elsewhere.
 """
 
 from __future__ import annotations
@@ -9,173 +9,34 @@ from __future__ import annotations
 from itertools import chain, count
 from typing import TYPE_CHECKING
 
+from pai_lsp.edits import line_end
+from pai_lsp.frozen import replace
+from pai_lsp.ide import snippet_texts as texts
 from pai_lsp.ide.cursor import Spot
 from pai_lsp.ide.suggestion import Kind, Suggestion, plain_text, snippet_suggestion
+from pai_lsp.nodes import Mapping, Sequence
 from pai_lsp.platform import RUNTIME_PLUGIN
-from pai_lsp.text import TextEdit
+from pai_lsp.rules.value_edits import append_value, insert_values
+from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
     from pai_lsp.ide.cursor import Cursor
-    from pai_lsp.platform import Plugin, PluginParameter
+    from pai_lsp.job import Job
+    from pai_lsp.platform import Plugin
 
 _ORDER = 200
-
-_ROLE_BODY = """\
-  instances: ${2:1}
-  dockerImage: ${3:image}
-  resourcePerInstance:
-    cpu: ${4:4}
-    memoryMB: ${5:8192}
-    gpu: ${6:1}
-  commands:
-    - ${7:python train.py}"""
-
-_ROLE = f"${{1:worker}}:\n{_ROLE_BODY}"
-
-_HOROVOD = """\
-master:
-  instances: 1
-  completion:
-    minSucceededInstances: 1
-  dockerImage: ${1:image}
-  resourcePerInstance:
-    cpu: ${2:16}
-    memoryMB: ${3:32768}
-    gpu: ${4:4}
-  commands:
-    - mpirun --allow-run-as-root -np ${5:8} -H master-0:${4:4},worker-0:${4:4} ${6:python train.py}
-worker:
-  instances: ${7:1}
-  completion:
-    minSucceededInstances: -1
-  dockerImage: ${1:image}
-  resourcePerInstance:
-    cpu: ${2:16}
-    memoryMB: ${3:32768}
-    gpu: ${4:4}
-  commands:
-    - sleep infinity"""
-
-_IMAGE = """\
-- type: dockerimage
-  name: ${1:image}
-  uri: ${2:openpai/standard:python_3.6-pytorch_1.2.0-gpu}"""
-
-_CALLBACKS = """\
-- type: ${1|script,data,output|}
-  name: ${2:prepare}
-  plugin: com.microsoft.pai.runtimeplugin.cmd
-  callbacks:
-    - event: taskStarts
-      commands:
-        - ${3:echo starting}
-    - event: taskSucceeds
-      commands:
-        - ${4:echo done}"""
-
-_DATA = """\
-- type: data
-  name: ${1:dataset}
-  uri:
-    - ${2:https://example.com/data.zip}"""
-
-_SCRIPT = """\
-- type: script
-  name: ${1:setup}
-  plugin: com.microsoft.pai.runtimeplugin.cmd
-  callbacks:
-    - event: taskStarts
-      commands:
-        - ${2:pip install -r requirements.txt}"""
-
-_OUTPUT = """\
-- type: output
-  name: ${1:results}
-  uri: ${2:/mnt/results}"""
-
-_CALLBACK = """\
-- event: ${1|taskStarts,taskSucceeds|}
-  commands:
-    - ${2:echo hello}"""
-
-_DEPLOYMENT = """\
-- name: ${1:prod}
-  taskRoles:
-    ${2:worker}:
-      preCommands:
-        - ${3:echo before}
-      postCommands:
-        - ${4:echo after}"""
-
-_STORAGE = """\
-- name: ${1:confignfs}
-  mountPath: ${2:/mnt/confignfs}"""
-
-_STORAGES = "storages:\n  " + _STORAGE.replace("\n", "\n  ")
-
-_REQUIRE = """\
-- name: ${1:marketplace://name/mnist}
-  template_variables:
-    ${2:dataPath}: ${3:/dataset/mnist}"""
-
-_REFERENCE = """\
-- name: ${1:mnist}
-  require:
-    - name: ${2:marketplace://name/mnist}
-      template_variables:
-        ${3:dataPath}: ${4:/dataset/mnist}"""
-
+_MOST_SEARCHED = 50
+_SSH = {"plugin": "ssh", "parameters": {"jobssh": True, "sshbarrier": True}}
 # What follows the colon of keys whose mapping has keys that must be there.
-VALUES = {
-    "resourcePerInstance": "\n  cpu: ${1:4}\n  memoryMB: ${2:8192}\n  gpu: ${3:1}",
-    "completion": "\n  minFailedInstances: ${1:1}\n  minSucceededInstances: ${2:-1}",
-    "taskRoles": "\n  " + _ROLE.replace("\n", "\n  "),
-    "extraContainerOptions": "\n  shmMB: ${1:512}",
-    "defaults": "\n  virtualCluster: ${1:default}",
-    "auth": (
-        "\n  username: ${1:user}\n  password: <% \\$secrets.${2:dockerPassword} %>\n"
-        "  registryuri: ${3:https://index.docker.io/v1/}"
-    ),
-    "ports": "\n  ${1:sync}: ${2:1}",
+_VALUES = {
+    "resourcePerInstance": "cpu: ${1:4}\nmemoryMB: ${2:8192}\ngpu: ${3:1}",
+    "completion": "minFailedInstances: ${1:1}\nminSucceededInstances: ${2:-1}",
+    "extraContainerOptions": "shmMB: ${1:512}",
+    "defaults": "virtualCluster: ${1:default}",
+    "ports": "${1:sync}: ${2:1}",
 }
-
-_WHOLE_JOB = f"""\
-protocolVersion: 2
-name: ${{10:my-job}}
-type: job
-jobRetryCount: 0
-prerequisites:
-  {_IMAGE.replace("${1:image}", "image").replace(chr(10), chr(10) + "  ")}
-taskRoles:
-  {_ROLE.replace("${3:image}", "image").replace(chr(10), chr(10) + "  ")}
-defaults:
-  virtualCluster: ${{11:default}}
-"""
-
-_DISTRIBUTED_JOB = f"""\
-protocolVersion: 2
-name: ${{10:my-distributed-job}}
-type: job
-jobRetryCount: 0
-prerequisites:
-  {_IMAGE.replace("${1:image}", "image").replace("${2:", "${12:").replace(chr(10), chr(10) + "  ")}
-taskRoles:
-  {_HOROVOD.replace("${1:image}", "image").replace(chr(10), chr(10) + "  ")}
-defaults:
-  virtualCluster: ${{11:default}}
-extras:
-  com.microsoft.pai.runtimeplugin:
-    - plugin: ssh
-      parameters:
-        jobssh: true
-        sshbarrier: true
-"""
-
-# Jobs to start a new file from: name, what it is for, snippet.
-JOBS = (
-    ("job", "a job with one task role", _WHOLE_JOB),
-    ("distributed job", "Horovod: a master that starts, workers that wait, ssh between them", _DISTRIBUTED_JOB),
-)
 
 
 def whole_jobs(cursor: Cursor) -> list[Suggestion]:
@@ -183,8 +44,22 @@ def whole_jobs(cursor: Cursor) -> list[Suggestion]:
     if cursor.document_text.strip() != (cursor.prefix + cursor.suffix).strip():
         return []
     return [
-        snippet_suggestion(cursor, name, snippet, detail=detail, kind=Kind.SNIPPET) for name, detail, snippet in JOBS
+        snippet_suggestion(cursor, name, snippet, detail=detail, kind=Kind.SNIPPET)
+        for name, detail, snippet in texts.JOBS
     ]
+
+
+def value(cursor: Cursor, key: str) -> str | None:
+    """What follows the colon of a key whose value is a mapping, as a snippet; None where nothing is known."""
+    lines = _VALUES.get(key)
+    job = cursor.job
+    if key == "auth" and job.secrets:
+        lines = texts.registry_login(job.secrets)
+    elif key == "taskRoles" and not cursor.path and (images := _images(job)):
+        lines = texts.task_role("worker", texts.place(3, images))
+    elif key == "taskRoles" and cursor.path and job.task_roles:
+        lines = texts.deployed_role(job.task_roles_by_name)
+    return None if lines is None else f"\n  {texts.indented(lines)}"
 
 
 def for_mapping(cursor: Cursor) -> list[Suggestion]:
@@ -192,14 +67,9 @@ def for_mapping(cursor: Cursor) -> list[Suggestion]:
     if cursor.is_flow:
         return []
     if cursor.path == ("taskRoles",):
-        taken = set(cursor.job.task_roles_by_name)
-        name = next(name for name in chain(["worker"], map("worker{}".format, count(2))) if name not in taken)
-        pieces = [_piece(cursor, "task role", "a new task role", _ROLE.replace("worker", name, 1))]
-        if not taken & {"master", "worker"}:
-            pieces.append(_piece(cursor, "master and worker (Horovod)", "two task roles joined by ssh", _HOROVOD))
-        return pieces
+        return _task_roles(cursor)
     if cursor.path == ("extras",) and not _has(cursor, "storages"):
-        return [_piece(cursor, "storages (with a mount path)", "mount a storage in every container", _STORAGES)]
+        return [_piece(cursor, "storages (with a mount path)", "mount a storage in every container", texts.STORAGES)]
     return []
 
 
@@ -215,91 +85,143 @@ def for_item(cursor: Cursor) -> list[Suggestion]:
     return _items(cursor, cursor.path[:-1], dash=cursor.missing == "- ")
 
 
+def plugin_with_parameters(cursor: Cursor, plugin: Plugin, documentation: str, order: int) -> Suggestion:
+    """A plugin's name with its first parameters below, for an entry that has none yet."""
+    known = next((snippet for name, _, snippet in texts.PLUGINS if name == plugin.name), f"- plugin: {plugin.name}")
+    start = len(cursor.line_before) - len(cursor.line_before.lstrip(" -"))
+    snippet = cursor.missing + _without_dash(known).removeprefix("plugin: ").replace("\n", "\n" + " " * start)
+    plain = plain_text(snippet)
+    edit = TextEdit(cursor.replace, plain)
+    written = snippet if snippet != plain else None
+    return Suggestion(plugin.name, Kind.PLUGIN, edit, written, plugin.title, documentation, order)
+
+
+def _task_roles(cursor: Cursor) -> list[Suggestion]:
+    """Task roles, each with an image: one of the job's, or one that comes with it."""
+    job = cursor.job
+    images = _images(job)
+    elsewhere = () if images else _added_image(cursor.document.job)
+    if not images and not elsewhere:
+        return []
+    image = texts.place(3, images) if images else "image"
+    role = texts.task_role(_free("worker", job.task_roles_by_name), image)
+    pieces = [replace(_piece(cursor, "task role", "a new task role", role), elsewhere=elsewhere)]
+    if not {"master", "worker"} & set(job.task_roles_by_name):
+        ssh = () if any(plugin.plugin == "ssh" for plugin in job.plugins) else _added_ssh(cursor.document.job)
+        roles = texts.master_and_worker(texts.place(1, images) if images else "image", "$1" if images else "image")
+        both = _piece(cursor, "master and worker (Horovod)", "two task roles joined by ssh", roles)
+        pieces.append(replace(both, elsewhere=_joined(elsewhere + ssh)))
+    return pieces
+
+
 def _items(cursor: Cursor, path: tuple[str | int, ...], *, dash: bool) -> list[Suggestion]:
     key = path[-1] if path else ""
-    pieces: tuple[tuple[str, str, str], ...] = ()
+    job = cursor.job
+    taken = job.definitions_by_name
+    pieces: Iterable[tuple[str, str, str]] = ()
     if path == ("prerequisites",):
+        both = texts.prerequisite_with_callbacks(_free("prepare", taken))
         pieces = (
-            ("docker image", "the image of a task role", _IMAGE),
-            ("data", "addresses for <% $data.uri[0] %>", _DATA),
-            ("script", "commands before the task's own", _SCRIPT),
-            ("output", "an address for <% $output.uri %>", _OUTPUT),
-            ("prerequisite with callbacks", "commands before and after the task's own", _CALLBACKS),
+            ("docker image", "the image of a task role", texts.docker_image(_wanted(job, "dockerImage", "image"))),
+            ("data", "addresses for <% $data.uri[0] %>", texts.data(_wanted(job, "data", "dataset"))),
+            ("script", "commands before the task's own", texts.script(_wanted(job, "script", "setup"))),
+            ("output", "an address for <% $output.uri %>", texts.output(_wanted(job, "output", "results"))),
+            ("prerequisite with callbacks", "commands before and after the task's own", both),
         )
     elif key == "callbacks":
-        pieces = (("callback", "commands on an event", _CALLBACK),)
-    elif path == ("deployments",):
-        pieces = (("deployment", "commands around the roles' own", _DEPLOYMENT),)
+        pieces = (("callback", "commands on an event", texts.CALLBACK),)
+    elif path == ("deployments",) and job.task_roles:
+        deployment = texts.deployment(job.task_roles_by_name)
+        pieces = (("deployment", "commands around the roles' own", deployment),)
     elif path == ("extras", RUNTIME_PLUGIN):
-        pieces = tuple((f"{name} plugin", detail, snippet) for name, detail, snippet in _PLUGINS)
+        pieces = ((f"{name} plugin", detail, snippet) for name, detail, snippet in texts.PLUGINS)
     elif key == "require":
-        pieces = (("requirement with template variables", "fill what the definition declares", _REQUIRE),)
+        requirement = texts.requirement(*_required(cursor))
+        pieces = (("requirement with template variables", "fill what the definition declares", requirement),)
     elif key == "reference_prerequisites":
-        pieces = (("reference to the marketplace", "a name for a definition and its variables", _REFERENCE),)
+        reference = texts.reference_to_marketplace(_free("mnist", taken), *_required(cursor))
+        pieces = (("reference to the marketplace", "a name for a definition and its variables", reference),)
     elif key in {"storages", "requireStorages"}:
-        pieces = (("storage", "a storage and where it is mounted", _STORAGE),)
+        pieces = (("storage", "a storage and where it is mounted", texts.STORAGE),)
     return [_piece(cursor, label, detail, snippet, without_dash=not dash) for label, detail, snippet in pieces]
 
 
 def _piece(cursor: Cursor, label: str, detail: str, snippet: str, *, without_dash: bool = False) -> Suggestion:
     if cursor.missing == "- " or without_dash:
         # The dash stands in front already, or comes with what is missing.
-        first, _, rest = snippet.removeprefix("- ").partition("\n")
-        snippet = first + ("\n" + "\n".join(line.removeprefix("  ") for line in rest.split("\n")) if rest else "")
+        snippet = _without_dash(snippet)
     return snippet_suggestion(cursor, label, snippet, detail=detail, order=_ORDER, kind=Kind.SNIPPET)
+
+
+def _without_dash(snippet: str) -> str:
+    return snippet.removeprefix("- ").replace("\n  ", "\n")
 
 
 def _has(cursor: Cursor, key: str) -> bool:
     return cursor.spot is Spot.KEY and cursor.mapping is not None and cursor.mapping.own(key) is not None
 
 
-_PLUGINS = (
-    (
-        "ssh",
-        "ssh between all tasks",
-        "- plugin: ssh\n  parameters:\n    jobssh: true\n    sshbarrier: ${1|true,false|}",
-    ),
-    (
-        "tensorboard",
-        "TensorBoard in the first task",
-        (
-            "- plugin: tensorboard\n  parameters:\n    port: ${1:10000}\n    logdir:\n"
-            "      ${2:path}: ${3:/mnt/tensorboard}"
-        ),
-    ),
-    (
-        "cmd",
-        "commands before and after every task",
-        (
-            "- plugin: cmd\n  parameters:\n    callbacks:\n      - event: taskStarts\n        commands:\n"
-            "          - ${1:echo hello}"
-        ),
-    ),
-    (
-        "git",
-        "clone a repository first",
-        "- plugin: git\n  parameters:\n    repo_uri: ${1:https://example.com/repo.git}",
-    ),
-)
+def _images(job: Job) -> list[str]:
+    return [one.name for one in job.prerequisites if one.type == "dockerimage" and one.name]
 
 
-def plugin_with_parameters(cursor: Cursor, plugin: Plugin, documentation: str, order: int) -> Suggestion:
-    """A plugin's name with its required parameters below, for an entry that has none yet."""
-    wanted = [parameter for parameter in plugin.parameters if parameter.required] or list(plugin.parameters[:1])
-    lines = "".join(f"\n  {line}" for parameter in wanted for line in _parameter(parameter).split("\n"))
-    start = len(cursor.line_before) - len(cursor.line_before.lstrip(" -"))
-    snippet = f"{plugin.name}\nparameters:{lines}".replace("\n", "\n" + " " * start)
-    text = cursor.missing + snippet
-    edit = TextEdit(cursor.replace, plain_text(text))
-    return Suggestion(plugin.name, Kind.PLUGIN, edit, None, plugin.title, documentation, order)
+def _free(name: str, taken: Collection[str]) -> str:
+    return next(one for one in chain([name], map(f"{name}{{}}".format, count(2))) if one not in taken)
 
 
-def _parameter(parameter: PluginParameter) -> str:
-    if parameter.type == "boolean":
-        return f"{parameter.name}: true"
-    if parameter.type == "array" or parameter.type.startswith("array"):
-        return f"{parameter.name}:\n  - "
-    if parameter.type == "object":
-        return f"{parameter.name}:\n  "
-    default = parameter.default if parameter.default is not None else ""
-    return f"{parameter.name}: {default}"
+def _wanted(job: Job, field: str, otherwise: str) -> str:
+    """A name that a role uses in one of its fields and that nothing has yet; else a free name."""
+    used = (role.typed_references.get(field) for role in job.task_roles)
+    taken = job.definitions_by_name
+    wanted = (one.name for one in used if one and one.name not in taken)
+    return next(wanted, None) or _free(otherwise, taken)
+
+
+def _required(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
+    """A definition of the catalog with template variables, and their names; without one, an example."""
+    offers = cursor.job.lookup.offers("", _MOST_SEARCHED)
+    found = next((offer for offer in offers if offer.variables), None)
+    return (found.reference, found.variables) if found else ("marketplace://name/mnist", ("dataPath",))
+
+
+def _added_image(job: Job) -> tuple[TextEdit, ...]:
+    """Add an image to a job that has none; nothing where its `prerequisites` is something else than a list."""
+    entry = job.section("prerequisites")
+    image = plain_text(texts.docker_image("image"))
+    if entry is None:
+        return _above_task_roles(job, "prerequisites:", *(f"  {line}" for line in image.split("\n")))
+    if not isinstance(entry.value, Sequence):
+        return ()
+    uri = image.rpartition("uri: ")[2]
+    return (append_value(job.text, entry.value, {"type": "dockerimage", "name": "image", "uri": uri}),)
+
+
+def _added_ssh(job: Job) -> tuple[TextEdit, ...]:
+    """Add the plugin for ssh between the tasks."""
+    extras = job.section("extras")
+    if extras is None:
+        lines = ("extras:", f"  {RUNTIME_PLUGIN}:", "    - plugin: ssh", "      parameters:")
+        return _above_task_roles(job, *lines, "        jobssh: true", "        sshbarrier: true")
+    plugins = job.extras_entry(RUNTIME_PLUGIN)
+    if plugins is not None and isinstance(plugins.value, Sequence):
+        return (append_value(job.text, plugins.value, _SSH),)
+    if plugins is None and isinstance(extras.value, Mapping):
+        return (insert_values(job.text, extras.value, {RUNTIME_PLUGIN: [_SSH]}),)
+    return ()
+
+
+def _joined(edits: tuple[TextEdit, ...]) -> tuple[TextEdit, ...]:
+    """The edits with those of one place as one."""
+    texts_by_place: dict[Span, str] = {}
+    for edit in edits:
+        texts_by_place[edit.span] = texts_by_place.get(edit.span, "") + edit.new_text
+    return tuple(TextEdit(span, text) for span, text in texts_by_place.items())
+
+
+def _above_task_roles(job: Job, *lines: str) -> tuple[TextEdit, ...]:
+    """Add a section where it does not touch the task role that is being written."""
+    roles = job.section("taskRoles")
+    if roles is None:
+        return ()
+    at = job.text.rfind("\n", 0, roles.key.span.start) + 1
+    return (TextEdit(Span(at, at), "".join(line + line_end(job.text) for line in lines)),)

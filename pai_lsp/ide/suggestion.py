@@ -14,7 +14,9 @@ from pai_lsp.text import Span, TextEdit
 if TYPE_CHECKING:
     from pai_lsp.ide.cursor import Cursor
 
-_PLACEHOLDER = re.compile(r"\$\{\d+(?::((?:[^{}\\]|\\.)*)|\|((?:[^|\\]|\\.)*)\|)?\}|\$\d+")
+_PLACEHOLDER = re.compile(
+    r"(?<!\\)\$(?:\{(?P<number>\d+)(?::(?P<default>(?:[^{}\\]|\\.)*)|\|(?P<choices>(?:[^|\\]|\\.)*)\|)?\}|(?P<bare>\d+))"
+)
 # What YAML would read as something else, or not at all, at the start or inside of a plain scalar.
 _NEEDS_QUOTES = re.compile(r"[-?:]?(?:\s|$)|[\[\]{},&*!|>'\"%@`#]|.*(?::\s|\s#|:$)|\s|.*\s$")
 # PyYAML, which reads the file as well, takes these for booleans.
@@ -43,6 +45,7 @@ class Suggestion:
         (`${1:name}`), or None where there are none.
     detail: a few words beside the label; documentation: Markdown.
     order: the smaller, the earlier in the list.
+    elsewhere: edits in other places of the document that come with it.
     """
 
     label: str
@@ -53,17 +56,20 @@ class Suggestion:
     documentation: str = ""
     order: int = 0
     is_deprecated: bool = False
+    elsewhere: tuple[TextEdit, ...] = ()
 
 
 def plain_text(snippet: str) -> str:
-    """A snippet's text with its placeholders filled by their defaults (the first of several choices)."""
-
-    def fill(match: re.Match[str]) -> str:
-        if match[2] is not None:
-            return re.split(r"(?<!\\),", match[2])[0].replace("\\", "")
-        return (match[1] or "").replace("\\", "")
-
-    return _PLACEHOLDER.sub(fill, snippet).replace("\\$", "$").replace("\\}", "}").replace("\\\\", "\\")
+    """A snippet's text with its places filled by their defaults, the first of several choices; `$1` repeats another."""
+    defaults: dict[str, str] = {}
+    for match in _PLACEHOLDER.finditer(snippet):
+        default = match["default"]
+        if match["choices"] is not None:
+            default = re.split(r"(?<!\\),", match["choices"])[0]
+        if default is not None:
+            defaults.setdefault(match["number"], default.replace("\\", ""))
+    plain = _PLACEHOLDER.sub(lambda match: defaults.get(match["number"] or match["bare"], ""), snippet)
+    return plain.replace("\\$", "$").replace("\\}", "}").replace("\\\\", "\\")
 
 
 def escaped(text: str) -> str:

@@ -2,4 +2,5 @@
 
 from __future__ import annotations
 
-TRIGGERS = (":", " ", "-", "$", ".", "%", "{", "[", ",", "/", '"', "'", "_")
+# After `key:` and `-` a line may end; the blank that follows otherwise asks.
+TRIGGERS = (" ", "$", ".", "%", "{", "[", ",", "/", '"', "'", "_")

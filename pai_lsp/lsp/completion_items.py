@@ -64,6 +64,8 @@ class Offer:
             insert_text_format=form,
             insert_text_mode=lsp.InsertTextMode.AsIs if client.keeps_indentation else None,
             text_edit=self._edit(suggestion, text),
+            additional_text_edits=[lsp.TextEdit(self._range(one.span), one.new_text) for one in suggestion.elsewhere]
+            or None,
             data=dict(self.kept) if self.kept and suggestion.documentation else None,
         )
 
@@ -88,13 +90,16 @@ class Offer:
         return line[: len(line) - len(line.lstrip())]
 
     def _filter_text(self, suggestion: Suggestion) -> str | None:
-        """What the client is to compare with what is typed, where that is not the beginning of the label."""
+        """What the client is to compare with what is typed, where that is not the beginning of the label.
+
+        It ends at a colon: clients go on comparing, and a typed `worker:` is no beginning of a piece.
+        """
         typed = re.compile(re.escape(self.document.text[suggestion.edit.span.start : self.offset]), re.IGNORECASE)
         if typed.match(suggestion.label):
             return None
         line = suggestion.edit.new_text.strip().partition("\n")[0]
         found = typed.search(line)
-        return line[found.start() :] if found else None
+        return line[found.start() :].partition(":")[0] if found else None
 
     def _edit(self, suggestion: Suggestion, text: str) -> lsp.TextEdit | lsp.InsertReplaceEdit:
         span = suggestion.edit.span

@@ -17,7 +17,7 @@ from pai_lsp.graph.prerequisite_graph import prerequisite_graph
 from pai_lsp.graph.svg import svg
 from pai_lsp.hidden_values import hidden_spans, without_hidden_words
 from pai_lsp.ide.preview import preview
-from pai_lsp.ide.snippets import JOBS
+from pai_lsp.ide.snippet_texts import JOBS
 from pai_lsp.ide.suggestion import plain_text
 from pai_lsp.lsp.commands import about_document
 from pai_lsp.lsp.features import PREVIEW

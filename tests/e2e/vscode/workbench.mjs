@@ -138,9 +138,33 @@ async function untilDone(page, key, isDone) {
   throw new Error(`'${key}' has no effect`);
 }
 
-/** Type so slowly that the editor follows. */
-export async function type(page, text) {
-  await page.keyboard.type(text, { delay: 20 });
+/** Type so slowly that the editor follows; the delay is in milliseconds. */
+export async function type(page, text, delay = 20) {
+  await page.keyboard.type(text, { delay });
+}
+
+/** The column of the cursor, from 1, once it is in a line; if need be wait for a column. */
+export async function columnIn(page, line, column = "\\d+") {
+  const place = page.locator(".statusbar-item", { hasText: new RegExp(`Ln ${line}, Col ${column}$`) });
+  try {
+    await place.waitFor();
+  } catch {
+    throw new Error(`the cursor is not in line ${line}; the text is:\n${await textOf(editor(page))}`);
+  }
+  return Number(/\d+$/.exec((await place.innerText()).trim())[0]);
+}
+
+/** Write another indentation in a line that has nothing else. */
+export async function indent(page, present, wanted) {
+  if (present === wanted) {
+    return;
+  }
+  if (present > 0) {
+    await page.keyboard.press("Shift+Home");
+    await page.locator(".statusbar-item", { hasText: `(${present} selected)` }).waitFor();
+    await page.keyboard.press("Delete");
+  }
+  await type(page, " ".repeat(wanted));
 }
 
 /** Wait for a condition on the text of an editor. */

@@ -1,0 +1,209 @@
+"""Jobs that are typed by hand: Enter at the end of a line ends the line, whatever an editor shows meanwhile.
+
+The client here behaves as VS Code does: it asks after each trigger character and when a word begins, asks again while
+more is typed if the list is incomplete, and keeps what fits the word. Enter accepts what is shown.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from server_client import URI, Client, connected
+
+from pai_lsp.document import Document
+from pai_lsp.ide.completion import complete
+from pai_lsp.ide.triggers import TRIGGERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TYPED = {file.name: file.read_text("utf-8") for file in sorted((Path(__file__).parent / "typed").glob("*.yaml"))}
+# The extension's `wordPattern`.
+_WORD = re.compile(r"[^\s\"'`,;:!?\[\](){}<>|&=%$./]+\Z")
+_INVOKED, _CHARACTER, _INCOMPLETE = 1, 2, 3
+in_a_loop = pytest.mark.asyncio
+_CLIENT = {"textDocument": {"completion": {"completionItem": {"snippetSupport": True}, "contextSupport": True}}}
+
+
+class Typist:
+    """Types at the end of a line of a document; `shown` are the suggestions that the editor shows."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.version = 1
+        self.before, self.line, self.after = "", "", ""
+        self.shown: list[dict[str, Any]] = []
+        self._found: dict[str, Any] | None = None
+        client.open("", language="openpai-job")
+
+    def at(self, before: str, line: str, after: str = "") -> None:
+        """Go to the end of an unfinished line between others."""
+        self.before, self.line, self.after = before, line, after
+        self.shown, self._found = [], None
+
+    async def type(self, characters: str) -> None:
+        for character in characters:
+            self.line += character
+            await self._typed(character)
+
+    async def _typed(self, character: str) -> None:
+        word = _WORD.search(self.line)
+        if character in TRIGGERS:
+            await self._ask(_CHARACTER, triggerCharacter=character)
+        elif word is not None and self._found is not None and self._found["isIncomplete"]:
+            await self._ask(_INCOMPLETE)
+        elif word is not None and self._found is None and not word[0].isdigit():
+            await self._ask(_INVOKED)
+        self.shown = [item for item in (self._found or {"items": []})["items"] if self._fits(item)]
+        if not self.shown:
+            self._found = None
+
+    async def ask(self) -> None:
+        """Press Ctrl+Space."""
+        await self._ask(_INVOKED)
+        self.shown = [item for item in (self._found or {"items": []})["items"] if self._fits(item)]
+
+    async def _ask(self, kind: int, **trigger: str) -> None:
+        self.version += 1
+        self.client.change({"text": self.text}, version=self.version)
+        self._found = await self.client.ask(
+            "textDocument/completion",
+            textDocument={"uri": URI},
+            position={"line": self.before.count("\n"), "character": len(self.line)},
+            context={"triggerKind": kind, **trigger},
+        )
+
+    @property
+    def text(self) -> str:
+        return f"{self.before}{self.line}\n{self.after}"
+
+    def _fits(self, item: dict[str, Any]) -> bool:
+        typed = self.line[item["textEdit"]["range"]["start"]["character"] :].lower()
+        rest = iter((item.get("filterText") or item["label"]).lower())
+        return all(character in rest for character in typed)
+
+    def changing(self) -> list[str]:
+        """The suggestions that would change the line if they were accepted."""
+        return [item["label"] for item in self.shown if self._accepted(item) != self.line]
+
+    def _accepted(self, item: dict[str, Any]) -> str:
+        start = item["textEdit"]["range"]["start"]["character"]
+        end = item["textEdit"]["range"]["end"]["character"]
+        return self.line[:start] + str(item["textEdit"]["newText"]) + self.line[end:]
+
+
+def typed_lines(text: str) -> Iterator[tuple[str, str, str, str]]:
+    """Each line that is no comment: what stands above it, its indentation, what is typed, what stands below."""
+    lines = text.splitlines(keepends=True)
+    for number, line in enumerate(lines):
+        rest = line.strip()
+        if rest and not rest.startswith("#"):
+            pad = line[: len(line) - len(line.lstrip())]
+            yield "".join(lines[:number]), pad, line.rstrip("\n")[len(pad) :], "".join(lines[number + 1 :])
+
+
+@pytest.mark.parametrize("name", TYPED)
+@in_a_loop
+async def test_enter_ends_every_line(name: str) -> None:
+    changed: list[str] = []
+    async with connected(capabilities=_CLIENT) as client:
+        typist = Typist(client)
+        for above, pad, line, below in typed_lines(TYPED[name]):
+            # Each of these asks anew, so that what is shown at the end depends on nothing before the last one.
+            last = max(0, *(line.rfind(trigger) for trigger in TRIGGERS))
+            for after in ("", below):
+                typist.at(above, pad + line[:last], after)
+                await typist.type(line[last:])
+                changed += [f"{line} -> {label}" for label in typist.changing()]
+    assert changed == []
+
+
+ROLE = """\
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
+  - {type: script, name: prepare, plugin: com.microsoft.pai.runtimeplugin.cmd}
+  - {type: script, name: prepare_more, plugin: com.microsoft.pai.runtimeplugin.cmd}
+parameters: {rate: 0.1}
+taskRoles:
+  worker:
+    instances: 1
+"""
+COMMANDS = f"{ROLE}    commands:\n"
+
+
+@pytest.mark.parametrize(
+    ("above", "line", "shown"),
+    [
+        (ROLE, "    d", ["dockerImage"]),
+        (ROLE, "    dockerImage", ["dockerImage"]),
+        (ROLE, "    dockerImage: ", ["image"]),
+        (ROLE, "    dockerImage: i", ["image"]),
+        (ROLE, "    dockerImage: image", []),
+        (ROLE, "    prerequisites:", []),
+        (ROLE, "    prerequisites: ", []),
+        (ROLE, "    prerequisites: p", ["prepare", "prepare_more"]),
+        (ROLE, "    prerequisites: [", []),
+        (ROLE, "    prerequisites: [p", ["prepare", "prepare_more"]),
+        (ROLE, "    completion:", []),
+        (ROLE, "    completion: ", []),
+        (ROLE, "    ", []),
+        (f"{ROLE}    prerequisites:\n", "      - ", ["prepare", "prepare_more"]),
+        (f"{ROLE}    prerequisites:\n", "      - prep", ["prepare", "prepare_more"]),
+        (f"{ROLE}    prerequisites:\n", "      - prepare", []),
+        (f"{ROLE}    prerequisites:\n", "      - prepare_m", ["prepare_more"]),
+        (COMMANDS, "      - echo $", ["PAI_JOB_NAME", "<% $parameters.rate %>"]),
+        (COMMANDS, "      - echo $PAI_JOB_N", ["PAI_JOB_NAME"]),
+        (COMMANDS, "      - echo $pa", ["<% $parameters.rate %>"]),
+        (COMMANDS, "      - echo $PAI_JOB_NAME", []),
+        (COMMANDS, "      - echo <% $p", ["$parameters.rate"]),
+        (COMMANDS, "      - echo <% $parameters.rate %>", []),
+        (COMMANDS, "      - python", []),
+        ("", "p", ["protocolVersion"]),
+        ("", "protocolVersion: ", ["2"]),
+        ("", "protocolVersion: 2", []),
+        ("", "taskRoles:", []),
+    ],
+)
+@in_a_loop
+async def test_what_is_shown_while_a_line_is_typed(above: str, line: str, shown: list[str]) -> None:
+    async with connected(capabilities=_CLIENT) as client:
+        typist = Typist(client)
+        typist.at(above, line[:-1])
+        await typist.type(line[-1])
+        labels = [item["label"] for item in typist.shown]
+        assert [label for label in labels if label in shown] == sorted(shown, key=labels.index)
+        assert bool(labels) is bool(shown)
+
+
+def test_a_bracket_that_the_editor_has_closed_asks() -> None:
+    text = f"{ROLE}    prerequisites: []\n"
+    found = complete(Document(text), text.index("]", len(ROLE)), is_asked=False)
+    assert [one.label for one in found] == ["prepare", "prepare_more"]
+
+
+@pytest.mark.parametrize(
+    ("above", "line", "shown"),
+    [
+        (ROLE, "    ", "dockerImage"),
+        (ROLE, "    prerequisites:", "prepare"),
+        (ROLE, "    prerequisites: ", "prepare"),
+        (ROLE, "    prerequisites: [", "prepare"),
+        (ROLE, "    completion:", "minFailedInstances"),
+        (ROLE, "  ", "task role"),
+        (COMMANDS, "      - echo $", "PAI_JOB_NAME"),
+        ("", "", "job"),
+    ],
+)
+@in_a_loop
+async def test_what_is_shown_when_it_is_asked_for(above: str, line: str, shown: str) -> None:
+    async with connected(capabilities=_CLIENT) as client:
+        typist = Typist(client)
+        typist.at(above, line)
+        await typist.ask()
+        assert shown in [item["label"] for item in typist.shown]
