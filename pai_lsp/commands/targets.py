@@ -18,6 +18,7 @@ from pai_lsp.config import (
     load_configuration,
     project_folder,
 )
+from pai_lsp.failures import kind_and_place
 from pai_lsp.files import Candidate, candidates
 from pai_lsp.frozen import dataclass, field, replace
 from pai_lsp.lookup import Lookup, NoLookup
@@ -137,9 +138,7 @@ class Configurations:
 
     def _tell_failure(self, error: Exception) -> str:
         """Say once that the marketplace cannot be read, and why."""
-        from pai_lsp.lsp.failures import told  # noqa: PLC0415 - hardly ever
-
-        message = f"the marketplace cannot be read: {told(error)}"
+        message = f"the marketplace cannot be read: {kind_and_place(error)}"
         if message not in self._failures:
             self._failures.add(message)
             sys.stderr.write(f"pai-lsp: {message}; jobs are checked without it. This is a fault of pai-lsp\n")

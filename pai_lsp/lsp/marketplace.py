@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 
 from pai_lsp.catalog.setup import LOCK_NAME, CatalogSetup, catalog_setup
+from pai_lsp.failures import kind_and_place
 from pai_lsp.lsp.background import in_thread
-from pai_lsp.lsp.failures import told
 from pai_lsp.lsp.marketplace_project import Project
 from pai_lsp.lsp.marketplace_status import Status, status_of, tell_status
 from pai_lsp.lsp.progress import progress
@@ -189,7 +189,7 @@ class Marketplaces:
             project.latest = await in_thread(work)
             await self._show(project)
         except Exception as error:  # noqa: BLE001 - the documents are checked without a marketplace
-            project.state = f"the marketplace cannot be read: {told(error)}"
+            project.state = f"the marketplace cannot be read: {kind_and_place(error)}"
             self._tell_failure(error)
             self._session.reconfigure()
 
@@ -247,7 +247,7 @@ class Marketplaces:
 
     def _tell_failure(self, error: Exception) -> None:
         rest = "jobs are checked without it; please report this fault of pai-lsp"
-        message = f"the marketplace cannot be read: {told(error)}; {rest}"
+        message = f"the marketplace cannot be read: {kind_and_place(error)}; {rest}"
         if message not in self._messages:
             _log.error("the marketplace cannot be read", exc_info=error)
         self._tell_once(message, lsp.MessageType.Error, is_shown=True)
