@@ -9,10 +9,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pai_lsp.shell import read_script
+from pai_lsp.embedded.shell import read_script
 
 if TYPE_CHECKING:
-    from pai_lsp.shell_script import Script
+    from pai_lsp.embedded.shell_script import Script
 
 # A guarded use is shown as `X?`, an indirect one as `!X`.
 READ = [
@@ -130,7 +130,7 @@ COMMANDS = [
     ("cat <<EOF\nmpirun x\nEOF\nls", ["cat", "ls"]),
     ("f() { echo a; }; f", ["echo a", "f"]),
     ("echo a # mpirun\nls", ["echo a", "ls"]),
-    ("time -p ls", ["-p ls"]),
+    ("time -p ls", ["ls"]),
 ]
 
 

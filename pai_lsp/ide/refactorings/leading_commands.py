@@ -11,18 +11,18 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.definition import CMD_PLUGIN
+from pai_lsp.embedded.shell import read_script
 from pai_lsp.expand.released_commands import CanNotExpressError, callback_items, role_values
 from pai_lsp.expand.runtime_references import references
 from pai_lsp.frozen import dataclass
 from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError
 from pai_lsp.plugin_parameters import damages
-from pai_lsp.shell import read_script
 from pai_lsp.template import tags
 
 if TYPE_CHECKING:
+    from pai_lsp.embedded.shell_script import Script
     from pai_lsp.job import Job
     from pai_lsp.job_parts import TaskRole
-    from pai_lsp.shell_script import Script
 
 # Builtins whose effect ends with their process.
 _LOST = frozenset(
