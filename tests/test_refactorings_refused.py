@@ -53,7 +53,7 @@ def reason(marked: str, title: str) -> str:
         (("⟦cd /data⟧", "ls"), "'cd' has no effect on the commands behind a callback"),
         (("⟦export A=1⟧", "ls"), "'A' is exported, which reaches nothing outside its callback"),
         (("⟦A=1⟧", "echo $A"), "'A' is set here and used by the commands behind"),
-        (("⟦echo ${A:=1}⟧", "ls"), "a variable that is set here is not known outside its callback"),
+        (("⟦echo ${A:=1}⟧", "echo $A"), "'A' is set here and used by the commands behind"),
         (("⟦source env.sh⟧", "ls"), "they may set variables that the commands behind them use"),
         (("⟦'f() { echo; }'⟧", "f"), "a function is not known outside its callback"),
         (("⟦serve &⟧", "ls"), "a command in the background belongs to the callback alone"),

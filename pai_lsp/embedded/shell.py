@@ -21,10 +21,9 @@ from pai_lsp.embedded.shell_arithmetic import arithmetic_end
 from pai_lsp.embedded.shell_builtins import DECLARING, set_by, tested_by
 from pai_lsp.embedded.shell_conditional import Conditional
 from pai_lsp.embedded.shell_grammar import Grammar
-from pai_lsp.embedded.shell_lines import BLANK, LineReader
+from pai_lsp.embedded.shell_lines import LineReader
 from pai_lsp.embedded.shell_reserved import Role
 from pai_lsp.embedded.shell_script import (
-    CONTINUATION,
     HERE_DOCUMENT,
     Assignment,
     PartKind,
@@ -117,10 +116,8 @@ class _Reader(LineReader):
         while self._at < self._end and not is_closed:
             at = self._at
             character = text[at]
-            if character in " \t\\" and (match := BLANK.match(text, at, self._end)):
-                self._at = match.end()
-                if self._at == len(text) and text.endswith("\\\n", at):
-                    self._left_open(CONTINUATION, self._at - 2)
+            if character in " \t\\" and self._blanks():
+                pass
             elif character == "#":
                 self._comment()
             elif character == "(":
@@ -243,8 +240,8 @@ class _Reader(LineReader):
         conditional = Conditional(self._found_fault)
         while self._at < self._end:
             at = self._at
-            if match := BLANK.match(text, at, self._end):
-                self._at = match.end()
+            if self._blanks():
+                pass
             elif text[at] == "\n":
                 self._at += 1
                 conditional.line_end(Span(at, at + 1))

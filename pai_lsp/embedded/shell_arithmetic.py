@@ -9,7 +9,7 @@ import re
 
 # How far and deep the end of arithmetic is looked for, so that hostile text stays cheap.
 MAX_LENGTH = 2000
-_MAX_BRACKETS = 20
+_MAX_BRACKETS = 10
 
 # A number, a name (the group), or the begin of an expansion.
 NAMES_AND_EXPANSIONS = re.compile(r"[0-9][0-9A-Za-z_]*(?:#[0-9A-Za-z@_]+)?|([A-Za-z_][A-Za-z0-9_]*)|[$`]|<%")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from pai_lsp.embedded.shell_script import HERE_DOCUMENT, Assignment, PartKind
+from pai_lsp.embedded.shell_script import CONTINUATION, HERE_DOCUMENT, Assignment, PartKind
 from pai_lsp.embedded.shell_words import WordReader
 from pai_lsp.frozen import dataclass
 from pai_lsp.text import Span
 
-BLANK = re.compile(r"(?:[ \t]|\\\n)+")
+_BLANK = re.compile(r"(?:[ \t]|\\\n)+")
 _REDIRECTION = re.compile(r"(?:[0-9]+|\{([A-Za-z_][A-Za-z0-9_]*)\})?(<<<|<<-|<<|<>|>>|>\||>&|<&|<|>)|&>>?")
 
 
@@ -34,6 +34,19 @@ class LineReader(WordReader):
         self._comments: list[Span] = []
         self._line_ends: set[int] = set()
 
+    def _blanks(self) -> bool:
+        """Read blanks, and line ends that a backslash takes away; whether there are any."""
+        match = _BLANK.match(self._text, self._at, self._end)
+        if match is None:
+            return False
+        while (at := self._text.find(CONTINUATION, self._at, match.end())) >= 0:
+            self._at = at + 2
+            self._part(PartKind.ESCAPED, at)
+            if self._at == len(self._text):
+                self._left_open(CONTINUATION, at)
+        self._at = match.end()
+        return True
+
     def _comment(self) -> None:
         start = self._at
         end = self._text.find("\n", start, self._end)
@@ -50,8 +63,7 @@ class LineReader(WordReader):
         self._at = match.end()
         if match[1]:
             self._assignments.append(Assignment(match[1], Span(*match.span(1))))
-        if blank := BLANK.match(text, self._at, self._end):
-            self._at = blank.end()
+        self._blanks()
         start = self._at
         target, _ = self._word()
         if self._at == start or text[start] == "#":
@@ -66,8 +78,8 @@ class LineReader(WordReader):
         text, start = self._text, self._at
         while self._at < self._end:
             at = self._at
-            if match := BLANK.match(text, at, self._end):
-                self._at = match.end()
+            if self._blanks():
+                pass
             elif text[at] == "#":
                 self._comment()
             elif text[at] == ")":
