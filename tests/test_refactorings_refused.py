@@ -73,6 +73,36 @@ def test_commands_that_can_not_become_a_callback(commands: tuple[str, ...], expe
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "echo done",
+        "echo if you like",
+        "echo 'case }'",
+        "echo }",
+        "( cd /data; make )",
+        "case a in a) ls ;; esac",
+        "|-\n        cat > a.sh <<EOF\n        if [ -f x\n        EOF",
+        "|-\n        for i in 1 2; do\n          echo done\n        done",
+    ],
+)
+def test_complete_commands_become_a_callback_whatever_words_they_hold(command: str) -> None:
+    text, span = read_selection(job(f"⟦{command}⟧", "ls"))
+    after = apply_edits(text, edits_of(offered(text, span, EXTRACT)))
+    assert "event: taskStarts" in after
+    assert "callbacks" in after
+
+
+@pytest.mark.parametrize(
+    ("command", "behind"),
+    [("cat <<EOF", "EOF"), ("'{ ls'", "}"), ("ls |", "cat"), ("ls &&", "cat"), ("echo `ls", "`"), ("f()", "{ ls; }"),
+     ("( ls", ")"), ("while true; do", "done"), ("select x in a; do", "done"), ("until a", "do b; done")],
+)  # fmt: skip
+def test_commands_that_others_end_stay(command: str, behind: str) -> None:
+    expected = "these commands begin or end something that other commands go on with"
+    assert reason(job(f"⟦{command}⟧", f'"{behind}"'), EXTRACT) == expected
+
+
+@pytest.mark.parametrize(
     ("behind", "command", "expected"),
     [
         (

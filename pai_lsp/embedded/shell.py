@@ -254,11 +254,14 @@ class _Reader(LineReader):
                     self._at = at
                     return
             else:
-                word, _ = self._word(is_pattern=True, is_regex=conditional.expects_regex)
+                is_regex = conditional.expects_regex
+                self._inner += is_regex
+                word, _ = self._word(is_pattern=True, is_regex=is_regex)
+                self._inner -= is_regex
                 if self._at == at:
                     self._found_fault(Span(at, at + 1))
                     return
-                if conditional.expects_regex:
+                if is_regex:
                     self._part(PartKind.REGULAR_EXPRESSION, at)
                 command.words.append(word)
                 command.sets.append(None)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # Builtins that end or replace the shell, or leave a trap in it.
 _CHANGING = frozenset({"exit", "logout", "return", "exec", "trap"})
 # How `trap` may name the end of the shell, in capital or small letters.
-_EXIT = frozenset({"EXIT", "SIGEXIT", "0"})
+_EXIT = frozenset({"EXIT", "0"})
 
 
 def run_builtin(words: tuple[Word, ...]) -> tuple[Word, ...]:

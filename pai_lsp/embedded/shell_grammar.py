@@ -136,10 +136,17 @@ class Grammar:
         if written in OPENING:
             self._push(written, span)
             return Role.RESERVED
-        if written in PREFIXES and not is_body:
+        is_piped = self._required is not None and self._required.opener in {"|", "|&"}
+        if written in PREFIXES and not is_body and not (is_piped and written == "time"):
+            if is_piped:
+                self._unexpected(span)
             self._begin_command(Position.COMMAND)
-            self._prefix = self.keyword = written
-            frame.is_pipeline = frame.is_pipeline or written == "coproc"
+            self.keyword = written
+            if written == "coproc":
+                frame.is_pipeline = True
+                self._required = Unclosed(written, span)
+            else:
+                self._prefix = written
             return Role.RESERVED
         if written == "function" and not is_body:
             self._begin_command(Position.FUNCTION_NAME)
@@ -191,7 +198,7 @@ class Grammar:
             else:
                 self._end_list()
                 self._position, frame.part = Position.PATTERNS, "patterns"
-        elif position in {Position.WORDS, Position.AFTER} or (self._prefix and operator not in JOINING):
+        elif position in {Position.WORDS, Position.AFTER} or (self._prefix and operator == ";"):
             self._end_command(operator, span)
         else:
             self._unexpected(span)
@@ -199,7 +206,7 @@ class Grammar:
 
     @property
     def _is_at_end(self) -> bool:
-        return self._position in {Position.COMMAND, Position.WORDS, Position.AFTER}
+        return self._position in {Position.COMMAND, Position.WORDS, Position.AFTER} and not self._prefix
 
     def _line_end(self, span: Span) -> None:
         if self._position in {Position.WORDS, Position.AFTER} or self._prefix:
