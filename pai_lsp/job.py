@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.content import MappedText, joined, mapped, trimmed
 from pai_lsp.definition import Definition, Origin, Reference, read_definitions
+from pai_lsp.embedded.shell import read_script
 from pai_lsp.frozen import dataclass
 from pai_lsp.job_parts import Deployment, PluginEntry, TaskRole
 from pai_lsp.lookup import Lookup, LookupAnswer, LookupState, NoLookup
@@ -22,7 +23,6 @@ from pai_lsp.prerequisite_uses import PrerequisiteUses, prerequisite_uses, roles
 from pai_lsp.requirements import RequireGraph, require_graph
 from pai_lsp.schema import StructureError, structure_errors
 from pai_lsp.settings import Settings
-from pai_lsp.shell import read_script
 from pai_lsp.template import Tag, TemplateFault, tags
 from pai_lsp.template_answers import TemplateAnswer, template_answers
 from pai_lsp.template_uses import TemplateUse, template_uses
@@ -31,7 +31,7 @@ from pai_lsp.text import Span
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.shell_script import Script
+    from pai_lsp.embedded.shell_script import Script
     from pai_lsp.shipped_schemas import Kind
 
 

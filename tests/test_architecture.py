@@ -14,6 +14,7 @@ PACKAGE = Path(__file__).parent.parent / "pai_lsp"
 # Each floor may import from the floors above it in this list, and within itself.
 FLOORS = (
     ("text", "spelling", "scalar", "frozen", "failures", "stand_ins"),
+    ("embedded",),
     ("nodes",),
     ("building",),
     ("relocation",),
@@ -21,7 +22,7 @@ FLOORS = (
     ("pieces",),
     ("syntax",),
     ("diagnostic", "files", "settings", "marketplace_settings", "content", "template", "template_variables",
-     "shell", "shell_builtins", "shell_script", "schema", "platform", "_job_validator", "structure", "shipped_schemas"),
+     "schema", "platform", "_job_validator", "structure", "shipped_schemas"),
     ("job", "job_parts", "definition", "addresses", "lookup", "template_uses", "template_lookup", "template_answers",
      "requirements", "requirement_words", "plugin_parameters", "plugin_uses", "prerequisite_uses", "comments",
      "edits", "section_edits", "fixes", "role_renaming", "prerequisite_renaming", "masking", "symbols"),

@@ -33,6 +33,12 @@ def ignored(text: str) -> str:
         ("a: $|\n  text\n", "a: |  # pai-lsp: ignore[some-code]\n  text\n"),
         ("a:\n  - |\n    echo $x\n    echo y\n", "a:\n  - |\n    echo x  # pai-lsp: ignore[some-code]\n    echo y\n"),
         ('a: |\n  echo "x\'"\n  echo $y\n  z\n', 'a: |\n  echo "x\'"\n  echo y  # pai-lsp: ignore[some-code]\n  z\n'),
+        (
+            "a: |\n  cat <<E\n  it's\n  E\n  echo $y\n",
+            "a: |\n  cat <<E\n  it's\n  E\n  echo y  # pai-lsp: ignore[some-code]\n",
+        ),
+        ("a: |\n  cat <<E $x\n  E\n", "a: |\n  cat <<E x  # pai-lsp: ignore[some-code]\n  E\n"),
+        ("a: |\n  # $no \\\n  z\n", "a: |\n  # no \\  # pai-lsp: ignore[some-code]\n  z\n"),
         ("a: |\n  # don't\n  echo $y\n  z\n", "a: |\n  # don't\n  echo y  # pai-lsp: ignore[some-code]\n  z\n"),
     ],
 )

@@ -53,7 +53,7 @@ def reason(marked: str, title: str) -> str:
         (("⟦cd /data⟧", "ls"), "'cd' has no effect on the commands behind a callback"),
         (("⟦export A=1⟧", "ls"), "'A' is exported, which reaches nothing outside its callback"),
         (("⟦A=1⟧", "echo $A"), "'A' is set here and used by the commands behind"),
-        (("⟦echo ${A:=1}⟧", "ls"), "a variable that is set here is not known outside its callback"),
+        (("⟦echo ${A:=1}⟧", "echo $A"), "'A' is set here and used by the commands behind"),
         (("⟦source env.sh⟧", "ls"), "they may set variables that the commands behind them use"),
         (("⟦'f() { echo; }'⟧", "f"), "a function is not known outside its callback"),
         (("⟦serve &⟧", "ls"), "a command in the background belongs to the callback alone"),
@@ -70,6 +70,36 @@ def reason(marked: str, title: str) -> str:
 def test_commands_that_can_not_become_a_callback(commands: tuple[str, ...], expected: str) -> None:
     values = 'parameters: {lr: 0.1}\nsecrets: {key: "a&b"}\n'
     assert reason(job(*commands, behind=values), EXTRACT) == expected
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo done",
+        "echo if you like",
+        "echo 'case }'",
+        "echo }",
+        "( cd /data; make )",
+        "case a in a) ls ;; esac",
+        "|-\n        cat > a.sh <<EOF\n        if [ -f x\n        EOF",
+        "|-\n        for i in 1 2; do\n          echo done\n        done",
+    ],
+)
+def test_complete_commands_become_a_callback_whatever_words_they_hold(command: str) -> None:
+    text, span = read_selection(job(f"⟦{command}⟧", "ls"))
+    after = apply_edits(text, edits_of(offered(text, span, EXTRACT)))
+    assert "event: taskStarts" in after
+    assert "callbacks" in after
+
+
+@pytest.mark.parametrize(
+    ("command", "behind"),
+    [("cat <<EOF", "EOF"), ("'{ ls'", "}"), ("ls |", "cat"), ("ls &&", "cat"), ("echo `ls", "`"), ("f()", "{ ls; }"),
+     ("( ls", ")"), ("while true; do", "done"), ("select x in a; do", "done"), ("until a", "do b; done")],
+)  # fmt: skip
+def test_commands_that_others_end_stay(command: str, behind: str) -> None:
+    expected = "these commands begin or end something that other commands go on with"
+    assert reason(job(f"⟦{command}⟧", f'"{behind}"'), EXTRACT) == expected
 
 
 @pytest.mark.parametrize(

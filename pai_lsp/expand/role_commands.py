@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from pai_lsp.embedded.shell import read_script
 from pai_lsp.expand.callbacks import Moment
 from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
 from pai_lsp.expand.exit_trap import Hook, exit_trap
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from pai_lsp.expand.released_commands import RoleValues
     from pai_lsp.job import Job
     from pai_lsp.text import Span
-
-# Shell words that end or replace the shell they stand in, or take its trap.
-_LEAVES = re.compile(r"(?:^|[\s;&|({])(?:exit|exec|trap|return)(?:$|[\s;&|)}])")
-# A command that replaces the shell, so that no trap runs; `exec` with nothing but redirections does not.
-_EXEC = re.compile(r"(?:^|[;&|({\n])\s*exec\s+(?![0-9]*[<>])\S[^\n]*", re.MULTILINE)
-_OWN_TRAP = re.compile(r"(?:^|[;&|({\n])\s*trap\s[^\n]*?\b(?:EXIT|0)\b", re.MULTILINE)
 
 Source = Prerequisite | CmdPluginEntry
 
@@ -96,7 +90,7 @@ def _inlined(source: Source, moment: Moment, values: RoleValues, report: Callabl
     is_open = "$" in text or "|" in text
     before = [f"# {moment.value} of {owner(source)}"]
     after: list[str] = []
-    if _LEAVES.search(text):
+    if read_script(text).changes_process:
         options = f"set {'+' if source.ignores_failure else '-'}o errexit +o nounset +o pipefail"
         return "\n".join([*before, "(", options, text, ")"])
     if source.ignores_failure:
@@ -110,11 +104,9 @@ def _inlined(source: Source, moment: Moment, values: RoleValues, report: Callabl
 
 def _check_commands(job: Job, role: EffectiveRole, hooks: list[Hook], report: Callable[[Diagnostic], None]) -> None:
     """See that the role's commands leave the trap alone."""
-    text = job.command_text(role.role)
-    found = _OWN_TRAP.search(text.text) or _EXEC.search(text.text)
-    if found:
+    word = next(job.scripts[role.role].exit_trap_words(), None)
+    if word:
         events = " and ".join(dict.fromkeys(f"{hook.moment.value} of {hook.owner}" for hook in hooks))
-        start = found.start() + len(found[0]) - len(found[0].lstrip(" \t\n;&|({"))
-        span = text.span(start, found.end())
+        span = job.command_text(role.role).span(word.span.start, word.span.end)
         message = f"this takes the place of the EXIT trap that runs {events}"
         report(problem(CANNOT_BE_EXPRESSED, span, message))

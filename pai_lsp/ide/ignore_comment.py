@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from pai_lsp.content import mapped
 from pai_lsp.diagnostic import Fix
+from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.nodes import Scalar, Style, walk
 from pai_lsp.rules.suppression import ignores
 from pai_lsp.text import Span, TextEdit
@@ -13,10 +15,6 @@ from pai_lsp.text import Span, TextEdit
 if TYPE_CHECKING:
     from pai_lsp.diagnostic import Diagnostic
     from pai_lsp.document import Document
-
-_HEREDOC = re.compile(r"<<-?\s*[\"'\\]?\w")
-# What holds no open quote: escaped characters, quoted words, comments.
-_CLOSED = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|(?<!\S)#[^\r\n]*""", re.DOTALL)
 
 
 def ignore_comment(document: Document, diagnostic: Diagnostic) -> Fix | str:
@@ -53,9 +51,13 @@ def _no_room(text: str, scalar: Scalar, line: Span) -> str:
         return ""  # behind the block's indicator YAML allows a comment
     if scalar.style is not Style.LITERAL:
         return "a comment here would become a part of the text"
-    if text[line.start : line.end].rstrip(" \t").endswith("\\"):
+    script = read_script(scalar.text)
+    end = mapped(text, scalar).index(line.end)
+    if end is None or end in script.line_ends or (end >= len(scalar.text) and script.is_complete):
+        return ""
+    part = next((part for part in script.parts if part.span.start <= end < part.span.end), None)
+    if part is None or part.kind is PartKind.ESCAPED:
         return "the shell's line goes on behind this one"
-    if _HEREDOC.search(scalar.text):
-        return "a comment here might become a part of a here-document"
-    before = _CLOSED.sub("", text[scalar.span.start : line.end])
-    return "a comment here would become a part of a quoted word" if "'" in before or '"' in before else ""
+    if part.kind is PartKind.HERE_DOCUMENT:
+        return "a comment here would become a part of a here-document"
+    return "a comment here would become a part of a quoted word"

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.content import mapped
+from pai_lsp.embedded.shell import read_script
 from pai_lsp.frozen import dataclass
 from pai_lsp.ide.token_types import TokenModifier, TokenType
 from pai_lsp.nodes import Scalar, walk
 from pai_lsp.platform import environment_variable
-from pai_lsp.shell import read_script
 from pai_lsp.symbols import SymbolKind
 from pai_lsp.template import ROOTS, TagKind, variables
 from pai_lsp.template_uses import TemplatePlace

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.content import mapped
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.embedded.shell import read_script
 from pai_lsp.fixes import choice_fixes
 from pai_lsp.nodes import Scalar, Style
 from pai_lsp.rules.command_places import cmd_uses, command_lists
 from pai_lsp.rules.variable_places import ScriptPlace, callback_scripts, role_scripts
-from pai_lsp.shell import read_script
 from pai_lsp.spelling import nearest
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pai_lsp.embedded.shell_script import Script, VariableUse
     from pai_lsp.job import Job
     from pai_lsp.plugin_uses import PluginUse
-    from pai_lsp.shell_script import Script, VariableUse
 
 # A line of prose that goes on in the next one is at least this long; a shorter one ends where its author ended it.
 _PROSE_WIDTH = 50

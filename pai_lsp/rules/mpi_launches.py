@@ -19,9 +19,9 @@ from pai_lsp.text import Span
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pai_lsp.embedded.shell_script import SimpleCommand, Word
     from pai_lsp.job import Job
     from pai_lsp.job_parts import TaskRole
-    from pai_lsp.shell_script import SimpleCommand, Word
 
 _LAUNCHERS = frozenset({"mpirun", "mpiexec", "orterun", "prterun", "horovodrun"})
 # A quick way to see that a job has none of them.

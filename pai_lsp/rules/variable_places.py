@@ -9,18 +9,18 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from pai_lsp.content import MappedText, joined, mapped, trimmed
+from pai_lsp.embedded.shell import read_script
 from pai_lsp.frozen import dataclass
 from pai_lsp.nodes import Mapping
 from pai_lsp.platform import EnvironmentVariable, converted_role_name, environment_variable, environment_variables
-from pai_lsp.shell import read_script
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pai_lsp.embedded.shell_script import Script, VariableUse
     from pai_lsp.job import Job
     from pai_lsp.job_parts import TaskRole
     from pai_lsp.nodes import Scalar
-    from pai_lsp.shell_script import Script, VariableUse
     from pai_lsp.text import Span
 
 # Every task has these ports. Source: rest-server, models/v2/job/k8s.js.

@@ -10,10 +10,10 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.content import mapped
+from pai_lsp.embedded.shell import read_script
 from pai_lsp.frozen import dataclass
 from pai_lsp.platform import RUNTIME_PLUGIN
 from pai_lsp.rules.template_fixes import text_at
-from pai_lsp.shell import read_script
 from pai_lsp.template import tags, tags_without_dollar
 from pai_lsp.text import Span
 

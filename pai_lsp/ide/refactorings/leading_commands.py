@@ -11,18 +11,19 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.definition import CMD_PLUGIN
+from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.shell_effects import run_builtin
 from pai_lsp.expand.released_commands import CanNotExpressError, callback_items, role_values
 from pai_lsp.expand.runtime_references import references
 from pai_lsp.frozen import dataclass
 from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError
 from pai_lsp.plugin_parameters import damages
-from pai_lsp.shell import read_script
 from pai_lsp.template import tags
 
 if TYPE_CHECKING:
+    from pai_lsp.embedded.shell_script import Script
     from pai_lsp.job import Job
     from pai_lsp.job_parts import TaskRole
-    from pai_lsp.shell_script import Script
 
 # Builtins whose effect ends with their process.
 _LOST = frozenset(
@@ -35,14 +36,6 @@ _LOST = frozenset(
 _NEEDS_SSH = frozenset(
     {"ssh", "scp", "sftp", "rsync", "ssh-keyscan", "mpirun", "mpiexec", "orterun", "horovodrun", "deepspeed", "pdsh"}
 )
-_FUNCTION = re.compile(r"(?:^|[\s;&|({])(?:function\s+[\w.-]+|[\w.-]+\s*\(\s*\))")
-_DEFAULT_SET = re.compile(r"\$\{\w+:?=")
-_QUOTED = re.compile(r"\\[\s\S]|'[^']*'|\"(?:\\[\s\S]|[^\"\\])*\"|(?<![^\s;&|()])#[^\n]*|<%[\s\S]*?%>|\$\{[^}]*\}")
-_HERE_DOCUMENT = re.compile(r"<<-?\s*(?!<)[\"'\\]?(\w+)")
-_GOES_ON = re.compile(r"(?:\\|\||&&)\s*$")
-_WORD = re.compile(r"(?:(?<=^)|(?<=[\s;&|(){}]))(if|fi|do|done|case|esac|\{|\}|\[\[|\]\])(?=$|[\s;&|(){}])")
-_PAIRS = (("if", "fi"), ("do", "done"), ("case", "esac"), ("{", "}"), ("[[", "]]"))
-_PIPE = re.compile(r"(?<!\|)\|(?!\|)")
 # What pystache writes otherwise when it fills a secret into commands, and the runtime does not in a callback.
 _CHANGED_IN_HTML = re.compile(r"[&<>\"']")
 
@@ -72,16 +65,16 @@ def callback_commands(job: Job, role: TaskRole, count: int) -> CallbackCommands:
     behind = [scalar for scalar in job.command_parts(role) if scalar not in moved]
     texts = [scalar.text.strip() for scalar in moved]
     rest = "\n".join(scalar.text.strip() for scalar in behind)
-    if not (_is_complete("\n".join(texts)) and _is_complete(rest)):
+    script, script_behind = read_script("\n".join(texts)), read_script(rest)
+    if not (script.is_complete and script_behind.is_complete):
         raise CanNotRefactorError("these commands begin or end something that other commands go on with")
-    _refuse_lost_effects(read_script("\n".join(texts)), read_script(rest))
-    return CallbackCommands(_options(texts), _items(job, role, texts))
+    _refuse_lost_effects(script, script_behind)
+    return CallbackCommands(_options(script), _items(job, role, texts))
 
 
-def _options(texts: list[str]) -> tuple[str, ...]:
+def _options(script: Script) -> tuple[str, ...]:
     """What makes a callback stop where commands stop; only where that can make a difference."""
-    code = "\n".join(texts)
-    return ("set -o nounset -o pipefail",) if "$" in code or _PIPE.search(_QUOTED.sub("_", code)) else ()
+    return ("set -o nounset -o pipefail",) if "$" in script.text or script.has_pipeline else ()
 
 
 def _refuse_what_runs_between(job: Job, role: TaskRole, code: str) -> None:
@@ -102,37 +95,21 @@ def _refuse_what_runs_between(job: Job, role: TaskRole, code: str) -> None:
 
 def _refuse_lost_effects(moved: Script, rest: Script) -> None:
     for command in moved.commands:
-        if command.name in _LOST and not command.is_nested:
-            raise CanNotRefactorError(f"'{command.name}' has no effect on the commands behind a callback")
+        name = run_builtin(command.words)[0].text
+        if name in _LOST and not command.is_subshell:
+            raise CanNotRefactorError(f"'{name}' has no effect on the commands behind a callback")
         if command.is_background:
             raise CanNotRefactorError("a command in the background belongs to the callback alone")
     if moved.is_open_ended:
         raise CanNotRefactorError("they may set variables that the commands behind them use")
-    if _FUNCTION.search(_QUOTED.sub("_", moved.text)):
+    if moved.functions:
         raise CanNotRefactorError("a function is not known outside its callback")
-    if _DEFAULT_SET.search(moved.text):
-        raise CanNotRefactorError("a variable that is set here is not known outside its callback")
     used = {use.name for use in rest.uses} | rest.tested_names
     for assignment in moved.assignments:
         if assignment.is_exported:
             raise CanNotRefactorError(f"'{assignment.name}' is exported, which reaches nothing outside its callback")
         if assignment.name in used or rest.is_open_ended:
             raise CanNotRefactorError(f"'{assignment.name}' is set here and used by the commands behind")
-
-
-def _is_complete(code: str) -> bool:
-    """Whether a script surely ends everything that it begins."""
-    if _GOES_ON.search(code) or code.count("<%") != code.count("%>"):
-        return False
-    lines = code.split("\n")
-    if any(match[1] not in map(str.strip, lines) for match in _HERE_DOCUMENT.finditer(code)):
-        return False
-    bare = _QUOTED.sub("_", code)
-    if "'" in bare or '"' in bare or bare.count("`") % 2:
-        return False
-    words = _WORD.findall(bare)
-    is_paired = all(words.count(first) == words.count(last) for first, last in _PAIRS)
-    return is_paired and ("case" in words or bare.count("(") == bare.count(")"))
 
 
 def _items(job: Job, role: TaskRole, texts: list[str]) -> tuple[tuple[str, ...], ...]:

@@ -1,6 +1,6 @@
-"""Which variables a command sets or tests because of its name: `export`, `read`, `for`, `printf -v`, `let`, `test`.
+"""Which variables a command sets or tests because of its name: `export`, `read`, `printf -v`, `let`, `test`.
 
-Source: the bash reference manual, "Shell Builtin Commands", "Looping Constructs" and "Bash Conditional Expressions".
+Source: the bash reference manual, "Shell Builtin Commands" and "Bash Conditional Expressions".
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pai_lsp.shell_script import Assignment
+from pai_lsp.embedded.shell_script import Assignment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pai_lsp.shell_script import Word
+    from pai_lsp.embedded.shell_script import Word
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
+DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _READING = frozenset({"read", "mapfile", "readarray", "getopts"})
 
 
@@ -28,7 +28,7 @@ def set_by(words: Sequence[Word], assignments: Sequence[Assignment | None]) -> I
     command, as in `X=1`.
     """
     name = words[0].text
-    if name in _DECLARING:
+    if name in DECLARING:
         is_exported = name == "export" or any(word.text.startswith("-") and "x" in word.text for word in words[1:])
         for word, assignment in zip(words[1:], assignments[1:], strict=True):
             if assignment is not None:
@@ -41,8 +41,6 @@ def set_by(words: Sequence[Word], assignments: Sequence[Assignment | None]) -> I
         yield from (Assignment(word.text, word.span) for word in named)
         if name == "read" and not named:
             yield Assignment("REPLY", words[0].span)
-    elif name in {"for", "select"} and len(words) > 1 and _NAME.fullmatch(words[1].text):
-        yield Assignment(words[1].text, words[1].span)
     elif name == "printf" and len(words) > 2 and words[1].text == "-v" and _NAME.fullmatch(words[2].text):
         yield Assignment(words[2].text, words[2].span)
     elif name == "let":

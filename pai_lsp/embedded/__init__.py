@@ -1,0 +1,1 @@
+"""The languages inside the texts of a job."""

@@ -1,0 +1,271 @@
+"""The expansions of a script: variables, substitutions, arithmetic. Each method reads one construct and stops after it.
+
+`ExpansionReader` < `WordReader` (shell_words) < `LineReader` (shell_lines) < the reader of commands (shell).
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+
+from pai_lsp.embedded.shell_arithmetic import MAX_LENGTH, NAMES_AND_EXPANSIONS, SETTING, arithmetic_end
+from pai_lsp.embedded.shell_script import Assignment, Part, PartKind, Unclosed, VariableUse
+from pai_lsp.text import Span
+
+# Substitutions nested deeper are not read: nobody writes them, and reading them costs stack.
+_MAX_DEPTH = 40
+_MAX_SUBSCRIPT = 200
+
+_BACKTICKS = re.compile(r"(?:[^`\\]|\\[\s\S])*")
+_ANSI = re.compile(r"(?:[^'\\]|\\[\s\S])*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PARAMETER_END = re.compile(r"[^}$`\"'\\<]+")
+_SPECIAL = re.compile(r"\$[0-9@*#?$!_-]")
+_GUARD = re.compile(r":?[-=+?]")
+_ACTIVE = re.compile(r"[$`\\]|<%")
+_IDENTIFIER_GOES_ON = re.compile(r"<%|\{\{|\$\([A-Z_]+\)")
+
+
+class ExpansionReader(ABC):
+    """Reads expansions in a text, and keeps what it finds; the classes below read what may stand in them."""
+
+    __slots__ = (
+        "_assignments", "_at", "_conditional", "_depth", "_end", "_fault", "_inner", "_last_template_end", "_parts",
+        "_text", "_unchecked", "_unclosed", "_uses",
+    )  # fmt: skip
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._end = len(text)
+        self._last_template_end = text.rfind("%>")
+        self._depth = 0  # of substitutions
+        self._inner = 0  # of parts that are read, of which only the outermost counts
+        self._unchecked = 0  # of parts that bash does not read before it runs them
+        self._conditional = 0  # of values that are used only where a variable is not set
+        self._uses: list[VariableUse] = []
+        self._assignments: list[Assignment] = []
+        self._parts: list[Part] = []
+        self._unclosed: list[Unclosed] = []
+        self._fault: Span | None = None
+
+    @abstractmethod
+    def _commands(self, closing: str) -> bool:
+        """Read commands up to `closing`, a `)` or nothing, and that too; whether it is there."""
+
+    @abstractmethod
+    def _quoted(self, texts: list[str]) -> bool:
+        """Read one quoted part, and put its text behind the others; whether there was no expansion in it."""
+
+    def _found_fault(self, span: Span) -> None:
+        if self._fault is None and not self._unchecked:
+            self._fault = span
+
+    def _left_open(self, opener: str, start: int) -> None:
+        if not self._unchecked:
+            self._unclosed.append(Unclosed(opener, Span(start, min(start + len(opener), len(self._text)))))
+
+    def _part(self, kind: PartKind, start: int) -> None:
+        if not self._inner:
+            self._parts.append(Part(kind, Span(start, self._at)))
+
+    def _expansion(self, *, is_quoted: bool) -> None:
+        """Read what begins with `$`, a backtick, `<(`, `>(` or `<%`."""
+        text, at = self._text, self._at
+        kind: PartKind | None = PartKind.EXPANSION
+        self._inner += 1
+        if text.startswith("<%", at):
+            kind = PartKind.TEMPLATE
+            end = text.find("%>", at, self._end) if at < self._last_template_end else -1
+            self._at = at + 2 if end < 0 else end + 2
+            if end < 0:
+                self._left_open("<%", at)
+        elif text[at] in "<>":
+            self._nested(at, 2)
+        elif text[at] == "`":
+            self._backticks()
+        elif text.startswith("$(", at):
+            if text.startswith("$((", at) and (end := arithmetic_end(text, at + 3, self._end)):
+                self._arithmetic(at + 3, end - 2)
+                self._at = end
+            else:
+                # Bash looks for the end of what may be arithmetic, and reads what it is only when it runs it.
+                is_unchecked = text.startswith("$((", at)
+                self._nested(at, 2, is_unchecked=is_unchecked)
+        elif text.startswith("${", at):
+            self._nested_parameter(at, is_quoted=is_quoted)
+        elif match := _NAME.match(text, at + 1, self._end):
+            self._at = match.end()
+            self._use(match[0], at, match.start(), match.end())
+        elif match := _SPECIAL.match(text, at, self._end):
+            self._at = match.end()
+        elif text.startswith("$[", at):
+            end = text.find("]", at, min(self._end, at + MAX_LENGTH))
+            if end < 0:
+                self._left_open("$[", at)
+            self._arithmetic(at + 2, max(end, at + 2))
+            self._at = max(end + 1, at + 2)
+        elif not is_quoted and text.startswith("$'", at):
+            kind = PartKind.ANSI_QUOTED
+            match = _ANSI.match(text, at + 2, self._end)
+            self._at = min((match.end() if match else at) + 1, self._end)
+            if match and match.end() >= self._end:
+                self._left_open("$'", at)
+        elif not is_quoted and text.startswith('$"', at):
+            self._at += 1
+            self._quoted([])
+        else:
+            kind = None
+            self._at += 1
+        self._inner -= 1
+        if kind is not None:
+            self._part(kind, at)
+
+    def _use(self, name: str, start: int, name_start: int, end: int, **more: bool) -> None:
+        if name == "_" or _IDENTIFIER_GOES_ON.match(self._text, name_start + len(name), self._end):
+            return
+        guarded = more.pop("is_guarded", False) or self._conditional > 0
+        self._uses.append(
+            VariableUse(name, Span(start, end), Span(name_start, name_start + len(name)), guarded, **more),
+        )
+
+    def _is_too_deep(self, start: int) -> bool:
+        """Whether substitutions are nested so deep that what follows is not read."""
+        if self._depth < _MAX_DEPTH:
+            return False
+        self._left_open(self._text[start : start + 2], start)
+        self._at = self._end
+        return True
+
+    def _nested(self, start: int, length: int, *, is_unchecked: bool = False) -> None:
+        """Read the commands of a substitution, whose opening characters begin at `start`."""
+        self._at = start + length
+        if self._is_too_deep(start):
+            return
+        self._depth += 1
+        self._unchecked += is_unchecked
+        is_closed = self._commands(")")
+        self._unchecked -= is_unchecked
+        if not is_closed:
+            self._left_open(self._text[start : start + length], start)
+        self._depth -= 1
+
+    def _backticks(self) -> None:
+        """Read `` `…` ``: bash looks for its end first, and reads the commands in it only when it runs them."""
+        start, outer = self._at, self._end
+        match = _BACKTICKS.match(self._text, start + 1, outer)
+        end = match.end() if match else outer
+        if end >= outer:
+            self._left_open("`", start)
+        self._unchecked += 1
+        self._at, self._end = start + 1, min(end, outer)
+        if not self._is_too_deep(start):
+            self._depth += 1
+            self._commands("")
+            self._depth -= 1
+        self._unchecked -= 1
+        self._at, self._end = min(end + 1, outer), outer
+
+    def _nested_parameter(self, start: int, *, is_quoted: bool) -> None:
+        self._at = start + 2
+        if not self._is_too_deep(start):
+            self._depth += 1
+            self._parameter(start, is_quoted=is_quoted)
+            self._depth -= 1
+
+    def _parameter(self, start: int, *, is_quoted: bool) -> None:
+        """Read `${…}` after its brace."""
+        text = self._text
+        mark = text[self._at : self._at + 1]
+        name_at = self._at + 1 if mark in {"!", "#"} else self._at
+        match = _NAME.match(text, name_at, self._end)
+        if match is None:
+            # A special parameter may be a character that is active elsewhere, as in `${#}` and `${$}`.
+            self._at += mark in {"#", "!"} or (mark == "$" and text.startswith("}", name_at + 1))
+            self._parameter_rest(start, is_quoted=is_quoted)
+            return
+        self._at = match.end()
+        is_indirect = mark == "!"
+        is_list = False
+        if text.startswith("[", self._at):
+            is_list = text.startswith(("[@]", "[*]"), self._at)
+            end = text.find("]", self._at, min(self._end, self._at + _MAX_SUBSCRIPT))
+            if end >= 0 and "$" not in text[self._at : end]:
+                self._at = end + 1
+        is_names = is_indirect and (is_list or text.startswith(("*}", "@}"), self._at))
+        guard = _GUARD.match(text, self._at, self._end)
+        place = len(self._uses)
+        if guard:
+            if "=" in guard[0]:
+                self._assignments.append(Assignment(match[0], Span(*match.span())))
+            self._conditional += 1
+        self._parameter_rest(start, is_quoted=is_quoted)
+        if guard:
+            self._conditional -= 1
+        if not is_names:
+            nested = self._uses[place:]
+            del self._uses[place:]
+            is_guarded = guard is not None or is_list
+            self._use(match[0], start, match.start(), self._at, is_guarded=is_guarded, is_indirect=is_indirect)
+            self._uses += nested
+
+    def _parameter_rest(self, start: int, *, is_quoted: bool) -> None:
+        """Read up to the closing brace of `${…}`."""
+        text = self._text
+        while self._at < self._end:
+            at = self._at
+            if match := _PARAMETER_END.match(text, at, self._end):
+                self._at = match.end()
+                continue
+            character = text[at]
+            if character == "}":
+                self._at += 1
+                return
+            if character == '"':
+                self._quoted([])
+            elif character == "'":
+                self._quoted([])
+                if is_quoted:  # bash looks for the other quote, but expands what stands between them
+                    self._expansions(at + 1, self._at - 1)
+            elif character == "\\":
+                self._at = min(at + 2, self._end)
+            elif character in "$`" or text.startswith(("<%", "<(", ">("), at):
+                self._expansion(is_quoted=is_quoted)
+            else:
+                self._at += 1
+        self._left_open("${", start)
+
+    def _arithmetic(self, start: int, end: int) -> None:
+        """Note the variables in arithmetic, where a name needs no `$`."""
+        text, outer = self._text, self._end
+        self._at, self._end = start, end
+        while match := NAMES_AND_EXPANSIONS.search(text, self._at, end):
+            if match[1]:
+                self._at = match.end()
+                is_set = SETTING.match(text, match.end(), end) or text.startswith(("++", "--"), match.start() - 2)
+                if is_set:
+                    self._assignments.append(Assignment(match[1], Span(*match.span())))
+                else:
+                    self._use(match[1], match.start(), match.start(), match.end())
+            elif match[0][0].isdigit():
+                self._at = match.end()
+            else:
+                self._at = match.start()
+                self._expansion(is_quoted=True)
+        self._at, self._end = end, outer
+
+    def _expansions(self, start: int, end: int) -> None:
+        """Read the expansions in text that is otherwise taken as it is, and stop at its end."""
+        text, after, outer = self._text, self._at, self._end
+        self._at, self._end = start, end
+        self._unchecked += 1
+        self._inner += 1
+        while match := _ACTIVE.search(text, self._at, end):
+            self._at = match.start()
+            if match[0] == "\\":
+                self._at = min(self._at + 2, end)
+            else:
+                self._expansion(is_quoted=True)
+        self._inner -= 1
+        self._unchecked -= 1
+        self._at, self._end = after, outer

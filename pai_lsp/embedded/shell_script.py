@@ -1,0 +1,230 @@
+"""A script as bash reads it: values only, made by `shell.read_script`. Offsets are code points in the script's text."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from pai_lsp.embedded.shell_effects import changes_process, is_endless, run_builtin, taking_exit_trap
+from pai_lsp.frozen import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.text import Span
+
+# Commands that may set any variable: what follows them is not judged by the absence of an assignment.
+_OPEN_ENDED = frozenset(
+    {"source", ".", "eval", "conda", "mamba", "micromamba", "module", "ml", "spack", "pyenv", "nvm"},
+)
+_LEAVING_LOOP = frozenset({"break", "exit", "return", "exec", "kill"})
+_UNSET_OFF = re.compile(r"\+[A-Za-z]*u[A-Za-z]*")
+# What a script may leave open without a syntax error; bash takes the end of the text for the end of these.
+HERE_DOCUMENT, CONTINUATION = "<<", "\\"
+
+
+@dataclass(frozen=True, slots=True)
+class VariableUse:
+    """A variable that bash reads.
+
+    span: the whole expansion (`$X`, `${X:-d}`), or the bare name in arithmetic; name_span: the name alone.
+    is_guarded: bash continues where it is not set (`${X:-d}`, `${X+d}`), or only reads it as another one's default.
+    is_indirect: its value is the name of the variable that is meant (`${!X}`).
+    """
+
+    name: str
+    span: Span
+    name_span: Span
+    is_guarded: bool = False
+    is_indirect: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A variable that bash sets: `X=1`, `export X`, `read X`, `for X in`, and so on; `span` is the name."""
+
+    name: str
+    span: Span
+    is_exported: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a command; `text` is the word without its quotes, expansions as they are written."""
+
+    text: str
+    span: Span
+    is_literal: bool = True
+
+
+class PartKind(Enum):
+    """A part of a script in which characters have another meaning than in plain text; the values begin such a part."""
+
+    ESCAPED = "\\"
+    SINGLE_QUOTED = "'"
+    DOUBLE_QUOTED = '"'
+    ANSI_QUOTED = "$'"
+    COMMENT = "#"
+    TEMPLATE = "<%"
+    EXPANSION = "$"
+    REGULAR_EXPRESSION = "=~"
+    HERE_DOCUMENT = "<<"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A quoted part, an expansion, a comment, or the lines of a here-document; `span` includes the quotes."""
+
+    kind: PartKind
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Unclosed:
+    """What a script begins and does not end; `opener` is the quote, reserved word or operator, `span` its place."""
+
+    opener: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class SimpleCommand:
+    """A command and its arguments, without assignments in front and without redirections.
+
+    keyword: the reserved word in front of it (`while`, `then`), or empty.
+    operator: what stands before it (`&&`, `||`, `|`, `;`, a line end, or nothing for the first).
+    function: the function in whose body it stands, or empty.
+    is_background: it is a part of what `&` runs in the background.
+    is_nested: it stands in a substitution, such as `$(date)`.
+    is_subshell: it runs in a process of its own, which cannot change or replace the shell that reads the script.
+    """
+
+    words: tuple[Word, ...]
+    keyword: str = ""
+    operator: str = ""
+    function: str = ""
+    is_background: bool = False
+    is_nested: bool = False
+    is_subshell: bool = False
+
+    @property
+    def name(self) -> str:
+        """The program, as it is written."""
+        return self.words[0].text
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The texts of the words after the program."""
+        return tuple(word.text for word in self.words[1:])
+
+
+@dataclass(frozen=True)
+class Script:
+    """What bash reads in a text; everything in the order in which it is written.
+
+    commands: the simple commands, `[[ … ]]` included; those of a substitution come before the command around it.
+    parts: the outermost parts, so that none overlaps another.
+    line_ends: the line ends that bash reads as such: a comment may stand before each.
+    functions: the names of the functions that it defines.
+    has_pipeline: there is a `|` between two of its commands.
+    unclosed: what it leaves open, the outermost first; meaningful as long as there is no `fault`.
+    fault: the first word or operator at which bash stops with a syntax error.
+    """
+
+    text: str
+    uses: tuple[VariableUse, ...] = ()
+    assignments: tuple[Assignment, ...] = ()
+    commands: tuple[SimpleCommand, ...] = ()
+    comments: tuple[Span, ...] = ()
+    tested_names: frozenset[str] = frozenset()
+    parts: tuple[Part, ...] = ()
+    line_ends: frozenset[int] = frozenset()
+    functions: frozenset[str] = frozenset()
+    has_pipeline: bool = False
+    unclosed: tuple[Unclosed, ...] = ()
+    fault: Span | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the script ends everything that it begins, and no more: it may move as a whole."""
+        return not self.unclosed and self.fault is None
+
+    @cached_property
+    def own_commands(self) -> tuple[SimpleCommand, ...]:
+        """The commands that the shell runs itself, not a process of its own: a function's only if it is called."""
+        in_shell = [command for command in self.commands if not command.is_subshell]
+        reached = {""}
+        called = [run_builtin(command.words)[0].text for command in in_shell if not command.function]
+        by_function: dict[str, list[str]] = {}
+        for command in in_shell:
+            if command.function:
+                by_function.setdefault(command.function, []).append(command.name)
+        while called:
+            name = called.pop()
+            if name in self.functions and name not in reached:
+                reached.add(name)
+                called += by_function.get(name, [])
+        return tuple(command for command in in_shell if command.function in reached)
+
+    def exit_trap_words(self) -> Iterator[Word]:
+        """The words `exec` and `trap` by which an EXIT trap that was set before the script would not run."""
+        found = (taking_exit_trap(command.words) for command in self.own_commands)
+        return (word for word in found if word is not None)
+
+    @cached_property
+    def changes_process(self) -> bool:
+        """Whether it ends or replaces the shell, or sets a trap, so that commands after it would notice."""
+        return any(
+            changes_process(command.words) and not (command.function and command.name == "return")
+            for command in self.own_commands
+        )
+
+    @cached_property
+    def assigned_names(self) -> frozenset[str]:
+        """The variables that the script sets somewhere."""
+        return frozenset(assignment.name for assignment in self.assignments)
+
+    @cached_property
+    def guarded_names(self) -> frozenset[str]:
+        """The variables that the script expects to be missing: tested, or given a default somewhere."""
+        return self.tested_names | {use.name for use in self.uses if use.is_guarded}
+
+    def provides_for(self, name: str) -> bool:
+        """Whether it sets a variable somewhere, or expects it to be missing."""
+        return name in self.assigned_names or name in self.guarded_names
+
+    @cached_property
+    def is_open_ended(self) -> bool:
+        """Whether something in it may set variables that are not written in it."""
+        return any(command.name in _OPEN_ENDED or not command.words[0].is_literal for command in self.commands)
+
+    @cached_property
+    def allows_unset(self) -> bool:
+        """Whether it switches off, anywhere, that bash stops at a variable that is not set."""
+        for command in self.commands:
+            if command.name == "set":
+                arguments = command.arguments
+                if any(_UNSET_OFF.fullmatch(argument) for argument in arguments):
+                    return True
+                if any(pair == ("+o", "nounset") for pair in pairwise(arguments)):
+                    return True
+        return False
+
+    @cached_property
+    def endless_command(self) -> SimpleCommand | None:
+        """The command in which the script surely waits for ever once it gets there, if there is one."""
+        if not self.commands:
+            return None
+        last = self.commands[-1]
+        if is_endless(last.words) and not last.is_nested and last.operator != "||":
+            # Anything after it (`&`, `fi`, a redirection) may mean that it does not wait after all.
+            return None if self.text[last.words[-1].span.end :].strip(" \t\n;") else last
+        if not self.text.rstrip().endswith("done") or any(command.name in _LEAVING_LOOP for command in self.commands):
+            return None
+        return next(
+            (c for c in self.commands if c.keyword == "while" and len(c.words) == 1 and c.name in {"true", ":"}),
+            None,
+        )

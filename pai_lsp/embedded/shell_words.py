@@ -1,0 +1,144 @@
+"""The words of a script, and the quotes in them."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+
+from pai_lsp.embedded.shell_expansions import ExpansionReader
+from pai_lsp.embedded.shell_script import CONTINUATION, Assignment, PartKind, Word
+from pai_lsp.text import Span
+
+_PLAIN = re.compile(r"[^ \t\n;&|()<>$`\"'\\]+")
+_PLAIN_IN_QUOTES = re.compile(r"[^\"$`\\<]+")
+_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\s]{0,100}\])?\+?=")
+_EXTENDED_PATTERN = frozenset("?*+@!")
+
+
+class WordReader(ExpansionReader):
+    """Reads words."""
+
+    __slots__ = ("_extended_patterns",)
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._extended_patterns = False  # `shopt -s extglob`
+
+    @abstractmethod
+    def _array(self) -> None:
+        """Read the values of an array up to its closing bracket, and that too."""
+
+    def _word(
+        self, *, may_assign: bool = False, is_pattern: bool = False, is_regex: bool = False
+    ) -> tuple[Word, Assignment | None]:
+        """Read a word; `may_assign` where `NAME=` sets a variable, which the assignment then names."""
+        text, start = self._text, self._at
+        texts: list[str] = []
+        is_literal = True
+        sets = None
+        if match := _ASSIGNMENT.match(text, start, self._end):
+            sets = Assignment(match[1], Span(start, match.end(1)))
+            self._at = match.end()
+            texts.append(match[0])
+            if may_assign and text.startswith("(", self._at):
+                self._at += 1
+                self._array()
+                is_literal = False
+        while self._at < self._end:
+            at = self._at
+            if match := _PLAIN.match(text, at, self._end):
+                texts.append(match[0])
+                self._at = match.end()
+                continue
+            character = text[at]
+            if character == "(":
+                is_extended = texts and texts[-1][-1:] in _EXTENDED_PATTERN and (is_pattern or self._extended_patterns)
+                if not (is_regex or is_extended):
+                    break
+                self._group()
+                is_literal = False
+            elif character == "|" and is_regex and not text.startswith("||", at):
+                self._at += 1
+            elif character in "$`" or text.startswith(("<%", "<(", ">("), at):
+                self._expansion(is_quoted=False)
+                is_literal = is_literal and character == "$" and text.startswith("'", at + 1)
+            elif character in "'\"\\":
+                is_literal = self._quoted(texts) and is_literal
+                continue
+            else:
+                break
+            texts.append(text[at : self._at])
+        return Word("".join(texts), Span(start, self._at), is_literal), sets
+
+    def _quoted(self, texts: list[str]) -> bool:
+        """Read one quoted part; whether there was no expansion in it."""
+        text, at = self._text, self._at
+        if text[at] == '"':
+            return self._double_quoted(texts)
+        if text[at] == "'":
+            end = text.find("'", at + 1, self._end)
+            self._at = self._end if end < 0 else end + 1
+            if end < 0:
+                self._left_open("'", at)
+            texts.append(text[at + 1 : self._end if end < 0 else end])
+            self._part(PartKind.SINGLE_QUOTED, at)
+            return True
+        self._at = min(at + 2, self._end)
+        escaped = text[at + 1 : self._at]
+        if self._at == self._end and escaped in {"", "\n"}:
+            self._left_open(CONTINUATION, at)
+        if escaped != "\n":
+            texts.append(escaped)
+        self._part(PartKind.ESCAPED, at)
+        return True
+
+    def _double_quoted(self, texts: list[str]) -> bool:
+        """Read `"…"`; whether there was no expansion."""
+        text, start = self._text, self._at
+        is_literal = True
+        self._at += 1
+        self._inner += 1
+        while self._at < self._end:
+            at = self._at
+            if match := _PLAIN_IN_QUOTES.match(text, at, self._end):
+                texts.append(match[0])
+                self._at = match.end()
+                continue
+            character = text[at]
+            if character == '"':
+                self._at += 1
+                break
+            if character == "\\":
+                self._at = min(at + 2, self._end)
+                texts.append(text[at + 1 : self._at])
+            elif character in "$`" or text.startswith("<%", at):
+                self._expansion(is_quoted=True)
+                is_literal = False
+                texts.append(text[at : self._at])
+            else:
+                self._at += 1
+                texts.append(character)
+        else:
+            self._left_open('"', start)
+        self._inner -= 1
+        self._part(PartKind.DOUBLE_QUOTED, start)
+        return is_literal
+
+    def _group(self) -> None:
+        """Read `(…)` within a pattern or a regular expression."""
+        text, start = self._text, self._at
+        opened = 0
+        while self._at < self._end:
+            character = text[self._at]
+            if character in "()":
+                opened += 1 if character == "(" else -1
+                self._at += 1
+                if not opened:
+                    return
+            elif character in "'\"\\":
+                self._quoted([])
+            elif character in "$`":
+                self._expansion(is_quoted=False)
+            else:
+                self._at += 1
+        self._left_open("(", start)
