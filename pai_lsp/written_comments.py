@@ -18,7 +18,8 @@ def written_comments(text: str) -> Counter[str]:
 
     found: Counter[str] = Counter()
     try:
-        for token in YAML().scan(text):
+        # ruamel.yaml refuses a tab in front of a comment, which js-yaml takes, and crashes on one after a block's sign.
+        for token in YAML().scan(text.replace("\t", " ")):
             found.update(_lines(getattr(token, "_comment", None)))
     except (YAMLError, RecursionError, ValueError):
         return found

@@ -15,6 +15,7 @@ PACKAGE = Path(__file__).parent.parent / "pai_lsp"
 FLOORS = (
     ("text", "spelling", "scalar", "frozen", "stand_ins"),
     ("nodes",),
+    ("tags",),
     ("building",),
     ("relocation",),
     ("recovery",),

@@ -137,7 +137,7 @@ def test_what_js_yaml_reads_is_no_fault(text: str, value: object) -> None:
 @pytest.mark.parametrize("text", ["- &b name: x\n", "a:\n  &b worker: x\n"])
 def test_an_anchor_in_front_of_the_first_key_is_a_fault(text: str) -> None:
     assert [problem.message for problem in parse(text).problems] == [
-        "an anchor can not stand in front of a mapping's first key",
+        "an anchor cannot stand in front of a mapping's first key: the rest-server refuses the file",
     ]
 
 
@@ -165,7 +165,7 @@ def test_merges() -> None:
             {"data": "x"},
         ),
         ("- x", "'- x' does not belong here", "- x", {}),
-        ("data: !what x", "'!what' is not a tag that OpenPAI reads", "!what", {"data": "x"}),
+        ("data: !what x", "'!what' is not a tag that OpenPAI reads: the rest-server refuses the file", "!what x", {"data": "x"}),
         ("data: {{ x }}", "'{{ x }}' is read as a mapping; quote it to make it text", "{{ x }}", {"data": "{{ x }}"}),
         (
             "<<<<<<< ours\n    data: x\n=======\n    data: y\n>>>>>>> theirs",
