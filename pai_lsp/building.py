@@ -218,7 +218,7 @@ class _Builder:
         if self._is_first_key():
             is_same = isinstance(node, Scalar) and Scalar(node.span, node.text, node.style).value == node.value
             message = "a tag cannot stand in front of a mapping's first key: the rest-server refuses the file"
-            self._problem(ProblemKind.SYNTAX, span, message, mend=removal if is_same else None)
+            self._problem(ProblemKind.SYNTAX, with_tag(text, node), message, mend=removal if is_same else None)
         elif refusal := server_refusal(node):
             message = f"'{text[span.start : span.end]}' {refusal}: the rest-server refuses the file"
             is_other_kind = is_of_other_kind(node)

@@ -165,7 +165,12 @@ def test_merges() -> None:
             {"data": "x"},
         ),
         ("- x", "'- x' does not belong here", "- x", {}),
-        ("data: !what x", "'!what' is not a tag that OpenPAI reads: the rest-server refuses the file", "!what x", {"data": "x"}),
+        (
+            "data: !what x",
+            "'!what' is not a tag that OpenPAI reads: the rest-server refuses the file",
+            "!what x",
+            {"data": "x"},
+        ),
         ("data: {{ x }}", "'{{ x }}' is read as a mapping; quote it to make it text", "{{ x }}", {"data": "{{ x }}"}),
         (
             "<<<<<<< ours\n    data: x\n=======\n    data: y\n>>>>>>> theirs",
