@@ -35,6 +35,9 @@ _TEMPLATE_VALUE = re.compile(r"(?:^|[:\-,\[] +)(\{\{[^\n]*\}\}[^\n,\]]*)")
 _DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _ESCAPE = re.compile(rf"(?P<surrogates>{SURROGATE_ESCAPE.pattern})|\\.", re.DOTALL)
 _UP_TO_QUOTE = re.compile(r'[\s\w,:\[\]{}.-]*(?=")')
+# What tells the items of a list in brackets apart; a tag with brackets of its own is meant as text.
+_FLOW_TOKEN = re.compile(r"""(?P<tag><%[^%]*%>)|"(?:[^"\\]|\\.)*"|'[^']*'|(?P<key>:\s)|[\[\]{},]""")
+_LONGEST_COMMAND = 2_000
 _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 _LINE_CONTENT = re.compile(r"[^\S\n]*(?P<content>[^\n]*?)(?P<comment>(?:^|[^\S\n])#[^\n]*)?[^\S\n]*$", re.MULTILINE)
 
@@ -155,6 +158,7 @@ def _next_step(text: str, error: yaml.YAMLError, tree: Tree) -> _Step:
     for attempt in (
         _what_js_yaml_reads,
         _unquoted_template,
+        _template_in_brackets,
         _stray_tab,
         _open_quote,
         _half_typed_key,
@@ -264,6 +268,33 @@ def _unquoted_template(text: str, problem: str, context: str, at: int, context_a
             stand_in = "_" * len(span)
             return _Step(message, span, ((span.start, span.end, stand_in),), ProblemKind.UNQUOTED_TEMPLATE)
     return None
+
+
+def _template_in_brackets(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
+    """`[echo <% $data.uri[0] %>]`: the inner bracket begins a list, which its author took for text."""
+    del problem, context, context_at, tree
+    start, end = _line(text, at)
+    if end - start > _LONGEST_COMMAND:
+        return None
+    item, is_meant = start, False
+    for token in _FLOW_TOKEN.finditer(text, start, end):
+        is_outside = token.end() - token.start() == 1 or token["key"]
+        if is_outside and is_meant:
+            end = token.start()
+            break
+        if is_outside:
+            item = token.end()
+        elif token["tag"] and token.start() < at < token.end():
+            is_meant = re.search(r"[\[{]", token[0]) is not None
+    if not is_meant:
+        return None
+    written = text[item:end].strip()
+    start = text.index(written, item)
+    span = Span(start, start + len(written))
+    message = "in brackets, unquoted text ends where another bracket begins; quote the whole text"
+    inner = (start + match.start() for match in re.finditer("'", written))
+    quotes = tuple((place, place, "'") for place in (start, *inner, span.end))
+    return _Step(message, span, quotes, title="Quote it", mend=(start, span.end, _quoted(written)))
 
 
 def _stray_tab(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:

@@ -155,6 +155,24 @@ def test_merges() -> None:
         ('data: "abc', 'the " is never closed', '"', {"data": "abc"}),
         ("data: a: b", "a value that holds ': ' must be quoted", "a: b", {"data": "a_ b"}),
         ("\tdata: x", "YAML is indented with spaces, not with tabs", "\t", {"data": "x"}),
+        (
+            "data: [a, b <% $c[0] %>, d]",
+            "in brackets, unquoted text ends where another bracket begins; quote the whole text",
+            "b <% $c[0] %>",
+            {"data": ["a", "b <% $c[0] %>", "d"]},
+        ),
+        (
+            "data: ['[', it's <% $c[0] %> <% $c[1] %>]",
+            "in brackets, unquoted text ends where another bracket begins; quote the whole text",
+            "it's <% $c[0] %> <% $c[1] %>",
+            {"data": ["[", "it's <% $c[0] %> <% $c[1] %>"]},
+        ),
+        (
+            "data: {a: <% $c[0], 1 %>}",
+            "in brackets, unquoted text ends where another bracket begins; quote the whole text",
+            "<% $c[0], 1 %>",
+            {"data": {"a": "<% $c[0], 1 %>"}},
+        ),
         ("data: @x", "a plain value can not begin with '@'; quote it", "@x", {"data": "_x"}),
         ("data: *x", "no anchor is named 'x'", "*x", {"data": None}),
         ("data: 'it's'", "'s'' is left over behind the value", "s'", {"data": "it"}),
@@ -191,7 +209,9 @@ def test_one_fault_does_not_hide_the_rest(line: str, message: str, at: str, role
     assert value["extras"] == {"x": 1}
 
 
-@pytest.mark.parametrize("line", ["dockerIma", "data: [a, b", 'data: "abc', "data: a: b", "data: @x", "data: {a: 1"])
+@pytest.mark.parametrize(
+    "line", ["dockerIma", "data: [a, b", 'data: "abc', "data: a: b", "data: @x", "data: {a: 1", "data: [a <% b[0] %>]"]
+)
 def test_the_mend_that_is_offered_mends(line: str) -> None:
     text = JOB.format(line)
     problem = parse(text).problems[0]
