@@ -69,7 +69,7 @@ class _Reader:
 
     __slots__ = (
         "_assignments", "_at", "_commands", "_comments", "_conditional", "_depth", "_end", "_here_documents",
-        "_in_backticks", "_last_template_end", "_tested", "_text", "_uses",
+        "_in_backticks", "_last_template_end", "_open_redirections", "_tested", "_text", "_uses",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
@@ -86,6 +86,7 @@ class _Reader:
         self._commands: list[SimpleCommand] = []
         self._comments: list[Span] = []
         self._tested: set[str] = set()
+        self._open_redirections: list[Span] = []
 
     def read(self) -> Script:
         while self._at < self._end:
@@ -97,6 +98,7 @@ class _Reader:
             tuple(self._commands),
             tuple(self._comments),
             frozenset(self._tested),
+            tuple(self._open_redirections),
         )
 
     def _commands_until(self, closing: str) -> None:
@@ -205,6 +207,8 @@ class _Reader:
             self._at = blank.end()
         if _TARGET.match(text, self._at, self._end):
             self._word(_Command())
+        elif not text.startswith(("<", ">"), self._at):  # a template, or another substitution
+            self._open_redirections.append(Span(*match.span()))
         return True
 
     def _word(self, command: _Command) -> None:

@@ -93,7 +93,10 @@ class SimpleCommand:
 
 @dataclass(frozen=True)
 class Script:
-    """What a text says to bash; everything in the order in which it is written."""
+    """What a text says to bash; everything in the order in which it is written.
+
+    open_redirections: the signs, as `>`, that no file name follows, so that bash refuses the script.
+    """
 
     text: str
     uses: tuple[VariableUse, ...] = ()
@@ -101,6 +104,7 @@ class Script:
     commands: tuple[SimpleCommand, ...] = ()
     comments: tuple[Span, ...] = ()
     tested_names: frozenset[str] = frozenset()
+    open_redirections: tuple[Span, ...] = ()
 
     @cached_property
     def assigned_names(self) -> frozenset[str]:

@@ -224,3 +224,23 @@ def test_hostile_text_is_cheap(fragment: str) -> None:
     began = time.perf_counter()
     read_script(text)
     assert time.perf_counter() - began < 3
+
+
+@pytest.mark.parametrize(
+    ("text", "open_ones"),
+    [
+        ("echo >", [">"]),
+        ("echo 2>\necho", ["2>"]),
+        ("echo > # x", [">"]),
+        ("x=$(cat <)", ["<"]),
+        ("echo >a <b 2>&1 >&2 <<<c >>'d' >$e >\"f\"", []),
+        ("echo > <% f %>", []),
+        ("echo > \\\n  f", []),
+        ("diff <(a) >(b); cat < <(a)", []),
+        ("echo '>' \">\" # >", []),
+        ("cat <<END\n>\nEND\n", []),
+    ],
+)
+def test_a_redirection_without_a_file_name_is_open(text: str, open_ones: list[str]) -> None:
+    spans = read_script(text).open_redirections
+    assert [text[span.start : span.end] for span in spans] == open_ones
