@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from pai_lsp.nodes import (
-    YAML_TAG,
     Alias,
     Anchor,
     Entry,
@@ -27,7 +26,8 @@ from pai_lsp.nodes import (
 )
 from pai_lsp.scalar import server_text
 from pai_lsp.stand_ins import has_stand_ins, put_back, with_stand_ins
-from pai_lsp.text import Span
+from pai_lsp.tags import is_of_other_kind, server_refusal, tag_span, with_tag
+from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,8 +50,8 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 _PROPERTIES = re.compile(r"(?:(?:&[^\s,\[\]{}]*|!\S*)[ \t\r\n]*)+")
 _ANCHOR = re.compile(r"&([^\s,\[\]{}]+)")
 _BLANKS: Any = re.compile(r"[ \t]*")
-_SCALAR_TAGS = frozenset({"str", "int", "float", "bool", "null", "timestamp", "binary", "merge"})
-_KNOWN_TAGS = _SCALAR_TAGS | {"map", "seq", "omap", "pairs", "set"}
+# A comment that follows a block's signs at once, which libyaml takes and nobody else.
+_STUCK_COMMENT = re.compile(r"[|>][-+0-9]*(?=#)")
 
 
 def readable(text: str) -> str:
@@ -186,8 +186,10 @@ class _Builder:
             "a job file holds one document; this '---' begins another",
         )
 
-    def _problem(self, kind: ProblemKind, span: Span, message: str, other: Span | None = None) -> None:
-        self._tree.problems.append(SyntaxProblem(kind, span, message, other))
+    def _problem(
+        self, kind: ProblemKind, span: Span, message: str, *, mend: tuple[str, TextEdit] | None = None
+    ) -> None:
+        self._tree.problems.append(SyntaxProblem(kind, span, message, mend=mend))
 
     def _stop(self, kind: ProblemKind, span: Span, message: str) -> None:
         if not self._too_large:
@@ -205,16 +207,26 @@ class _Builder:
         anchor = None
         if event.anchor is not None and (named := _ANCHOR.search(self._text, start, match.end())):
             anchor = (named[1], Span(*named.span(1)))
-        self._check_tag(event.tag, start)
         return match.end(), anchor
 
-    def _check_tag(self, tag: str | None, start: int) -> None:
-        if tag is None or tag == "!" or tag.removeprefix(YAML_TAG) in _KNOWN_TAGS:
-            return
-        at = self._text.index("!", start)
-        end = re.compile(r"[^\s,\[\]{}]*").match(self._text, at)
-        written = end[0] if end else "!"
-        self._problem(ProblemKind.SYNTAX, Span(at, at + len(written)), f"'{written}' is not a tag that OpenPAI reads")
+    def _check_tag(self, node: Node) -> None:
+        """Report a tag that js-yaml refuses: for its place, for what stands beside it, or for its node."""
+        text = self._text
+        span = tag_span(text, node) or node.span
+        behind = _BLANKS.match(text, span.end).end()
+        removal = ("Remove the tag", TextEdit(Span(span.start, behind), ""))
+        if self._is_first_key():
+            is_same = isinstance(node, Scalar) and Scalar(node.span, node.text, node.style).value == node.value
+            message = "a tag cannot stand in front of a mapping's first key: the rest-server refuses the file"
+            self._problem(ProblemKind.SYNTAX, with_tag(text, node), message, mend=removal if is_same else None)
+        elif refusal := server_refusal(node):
+            message = f"'{text[span.start : span.end]}' {refusal}: the rest-server refuses the file"
+            is_other_kind = is_of_other_kind(node)
+            self._problem(ProblemKind.SYNTAX, with_tag(text, node), message, mend=removal if is_other_kind else None)
+        elif span is not node.span and text[span.end : span.end + 1].strip():
+            message = f"a blank must stand behind '{text[span.start : span.end]}': the rest-server refuses the file"
+            blank = ("Write a blank", TextEdit(Span(span.end, span.end), " "))
+            self._problem(ProblemKind.SYNTAX, span, message, mend=blank)
 
     def _scalar(self, event: Any) -> None:
         start, anchor = self._content_start(event)
@@ -227,11 +239,16 @@ class _Builder:
             end = start = min(start, end)
         if self._has_stand_ins and not value.isascii():
             value = put_back(value)
-        tag = event.tag
-        if tag == "!":
-            tag = YAML_TAG + "str"
-        scalar = Scalar(Span(start, max(start, end)), value, style, tag)
+        if style is Style.PLAIN:
+            self._check_lone_dash(value, Span(start, end))
+        elif stuck := _STUCK_COMMENT.match(self._text, start):
+            message = f"a blank must stand between '{stuck[0]}' and a comment: the rest-server refuses the file"
+            blank = ("Write a blank", TextEdit(Span(stuck.end(), stuck.end()), " "))
+            self._problem(ProblemKind.SYNTAX, Span(start, stuck.end() + 1), message, mend=blank)
+        scalar = Scalar(Span(start, max(start, end)), value, style, event.tag)
         self._tree.scalars.append(scalar)
+        if scalar.tag is not None:
+            self._check_tag(scalar)
         self._add(scalar, 1, anchor)
 
     def _start(self, event: Any) -> None:
@@ -247,7 +264,7 @@ class _Builder:
         """Finish the innermost collection; `end` is None when the text broke off inside it."""
         opened = self._open.pop()
         event, children = opened.event, opened.children
-        start, _ = self._content_start(event) if event.tag is None else (event.start_mark.index, None)
+        start, _ = self._content_start(event)
         is_flow = bool(event.flow_style)
         if is_flow:
             if event.start_mark.index < event.end_mark.index and not self._text.startswith("?", start):
@@ -272,15 +289,25 @@ class _Builder:
             self._check_merges(node)
         else:
             node = Sequence(span, tuple(children), is_flow, event.tag)
+        if node.tag is not None and end is not None:
+            self._check_tag(node)
         self._add(node, opened.weight, opened.anchor)
 
-    def _check_first_key(self, anchor: Span) -> None:
-        """js-yaml takes an anchor in front of a block mapping's first key for the mapping's, and then finds no key."""
+    def _is_first_key(self) -> bool:
+        """Whether a node that ends here is the first key of a block mapping, without a `?`.
+
+        js-yaml takes an anchor or a tag in front of it for the mapping's, and then finds no key.
+        """
         parent = self._open[-1] if self._open else None
-        is_block = parent is not None and type(parent.event) is yaml.MappingStartEvent and not parent.event.flow_style
-        if is_block and parent is not None and not parent.children:
-            message = "an anchor can not stand in front of a mapping's first key"
-            self._problem(ProblemKind.SYNTAX, Span(anchor.start - 1, anchor.end), message)
+        if parent is None or parent.children or type(parent.event) is not yaml.MappingStartEvent:
+            return False
+        return not parent.event.flow_style and not self._text.startswith("?", self._content_start(parent.event)[0])
+
+    def _check_lone_dash(self, value: str, span: Span) -> None:
+        """`[-]`: js-yaml takes a dash in brackets for text only where more text follows."""
+        if value == "-" and self._open and self._open[-1].event.flow_style and self._text[span.end] in ",[]{}":
+            message = "a '-' that stands alone in brackets must be quoted: the rest-server refuses the file"
+            self._problem(ProblemKind.SYNTAX, span, message, mend=("Quote it", TextEdit(span, "'-'")))
 
     def _is_unquoted_template(self, span: Span) -> bool:
         """Whether a flow mapping is a `{{ name }}` that its author took for text."""
@@ -306,7 +333,8 @@ class _Builder:
 
     def _key_name(self, key: Node) -> str:
         if isinstance(key, Scalar):
-            return key.text if key.style is not Style.PLAIN or key.is_string else server_text(key.value)
+            value = key.value
+            return value if isinstance(value, str) else server_text(value)
         if isinstance(key, Sequence) and any(isinstance(item, Sequence) for item in key.items):
             self._problem(ProblemKind.SYNTAX, key.span, "a key can not be a list of lists")
         return server_text(plain_value(key))
@@ -348,7 +376,9 @@ class _Builder:
 
     def _add(self, node: Node, weight: int, anchor: tuple[str, Span] | None) -> None:
         if anchor is not None:
-            self._check_first_key(anchor[1])
+            if node.tag is None and self._is_first_key():
+                message = "an anchor cannot stand in front of a mapping's first key: the rest-server refuses the file"
+                self._problem(ProblemKind.SYNTAX, Span(anchor[1].start - 1, anchor[1].end), message)
             named = Anchor(anchor[0], anchor[1], node)
             self._tree.anchors.append(named)
             self._named[anchor[0]] = named

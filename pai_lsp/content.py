@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, overload
 
 from pai_lsp.frozen import dataclass
 from pai_lsp.nodes import Scalar, Style
+from pai_lsp.stand_ins import SURROGATE_ESCAPE, joined_surrogates
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
@@ -185,6 +186,9 @@ def _escape(source: str, at: int, end: int, pieces: list[_Piece]) -> int:
     letter = source[at + 1 : at + 2]
     if letter in {"\r", "\n"}:
         return _breaks(source, at + 1, end, pieces)
+    if surrogates := SURROGATE_ESCAPE.match(source, at, end):
+        pieces.append((joined_surrogates(surrogates[0]), at, surrogates.end()))
+        return surrogates.end()
     length = _ESCAPE_LENGTH.get(letter, 2)
     digits = source[at + 2 : at + length]
     if letter in _ESCAPE_LENGTH:

@@ -21,7 +21,7 @@ from pai_lsp.rules import BY_CODE, RULES
 from pai_lsp.rules.suppression import ignores, unused_ignore, unused_ignores
 from pai_lsp.settings import Settings
 from pai_lsp.syntax import parse
-from pai_lsp.text import LineIndex
+from pai_lsp.text import LineIndex, overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -197,6 +197,12 @@ def _report(rule: Rule, findings: Iterable[Finding], document: Document) -> list
 
 
 def _harmless(fixes: tuple[Fix, ...], document: Document) -> tuple[Fix, ...]:
+    """The fixes that can be applied.
+
+    Where the tree is that of a mended copy, the lines of a key may hold what the tree has elsewhere, so that two edits
+    of one fix meet.
+    """
+    fixes = tuple(fix for fix in fixes if len(fix.edits) < 2 or overlapping(fix.edits) is None)
     if not document.syntax.aliases:
         return fixes
     return tuple(fix for fix in fixes if not takes_what_is_repeated(document.syntax, fix))

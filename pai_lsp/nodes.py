@@ -1,6 +1,7 @@
 """The tree of a YAML text: nodes with the places of every key and value, and what is wrong with the text.
 
-A node says what the rest-server's js-yaml reads; what the runtime's PyYAML reads is told by `Scalar.runtime_value`.
+A node says what the rest-server's js-yaml reads; `Scalar.runtime_value` says what the runtime's PyYAML reads; what
+explicit tags do to both is in pai_lsp/tags.py.
 Aliases share nodes; a tree that passed the caps of building.py may be walked naively.
 """
 
@@ -15,13 +16,15 @@ from yaml.nodes import ScalarNode
 from yaml.resolver import Resolver
 
 from pai_lsp.frozen import dataclass, field
-from pai_lsp.scalar import server_value
+from pai_lsp.scalar import REFUSED, server_value, tagged_server_value
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 YAML_TAG = "tag:yaml.org,2002:"
+# The tag `!`: js-yaml takes a scalar for text, PyYAML as if it were plain, quoted or not.
+NO_TYPE = "!"
 
 
 class Style(Enum):
@@ -45,21 +48,36 @@ class Scalar:
 
     @property
     def value(self) -> Any:
-        """What the rest-server reads: None, bool, int, float, str or scalar.Date."""
-        if self.tag is not None:
-            return _tagged_value(self.tag, self.text)
-        return server_value(self.text) if self.style is Style.PLAIN else self.text
+        """What the rest-server reads: None, bool, int, float, str, scalar.Date or scalar.Binary.
+
+        Where it refuses the tag, the text as written.
+        """
+        if self.tag is None:
+            return server_value(self.text) if self.style is Style.PLAIN else self.text
+        kind = self.tag.removeprefix(YAML_TAG)
+        if self.is_empty:
+            return "" if kind == "str" else None
+        value = self.text if self.tag == NO_TYPE else tagged_server_value(kind, self.text)
+        return self.text if value is REFUSED else value
 
     @property
     def runtime_value(self) -> Any:
         """What the runtime's PyYAML reads; a `ValueError` instance where it fails."""
-        if self.tag is None and (self.style is not Style.PLAIN or self.text[:1] not in _SPECIAL_STARTS):
+        tag = self.tag
+        if tag is None and (self.style is not Style.PLAIN or self.text[:1] not in _SPECIAL_STARTS):
             return self.text
-        tag = self.tag or _RESOLVER.resolve(ScalarNode, self.text, (True, False))
+        if tag is None or tag == NO_TYPE:
+            tag = _RESOLVER.resolve(ScalarNode, self.text, (True, False))
         try:
-            return _CONSTRUCTOR.construct_object(ScalarNode(tag, self.text))
-        except (ValueError, yaml.YAMLError, OverflowError) as error:
+            # A tag of a collection gives its value only in a document, and a constructor keeps all that it has made.
+            return SafeConstructor().construct_document(ScalarNode(tag, self.text))
+        except _CONSTRUCTOR_FAULTS as error:
             return ValueError(str(error))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is written, which is null and fits tags of collections too."""
+        return self.style is Style.PLAIN and not self.text
 
     @property
     def is_string(self) -> bool:
@@ -94,7 +112,9 @@ class Entry:
     def is_merge(self) -> bool:
         """Whether this is `<<`, which takes over another mapping's keys."""
         key = self.key
-        return isinstance(key, Scalar) and key.text == "<<" and key.style is Style.PLAIN
+        if not isinstance(key, Scalar) or key.text not in {"<<", ""}:
+            return False
+        return key.tag == f"{YAML_TAG}merge" or (key.tag is None and key.text == "<<" and key.style is Style.PLAIN)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -266,20 +286,17 @@ def plain_value(node: Node | None) -> Any:
     if isinstance(node, Scalar):
         return node.value
     if isinstance(node, Sequence):
-        return [plain_value(item) for item in node.items]
+        items = [plain_value(item) for item in node.items]
+        if node.tag == f"{YAML_TAG}pairs":
+            return [list(pair) for item in items if isinstance(item, dict) for pair in item.items()]
+        return items
     if isinstance(node, Mapping):
         return {entry.name: plain_value(entry.value) for entry in node.effective_entries()}
     return None
 
 
-def _tagged_value(tag: str, text: str) -> Any:
-    kind = tag.removeprefix(YAML_TAG)
-    if kind in {"int", "float", "bool", "null", "timestamp"}:
-        return server_value(text)
-    return text
-
-
 # Only a plain scalar that begins like this can be anything but text to PyYAML.
 _SPECIAL_STARTS = frozenset(Resolver.yaml_implicit_resolvers)
 _RESOLVER: Any = Resolver()  # types-PyYAML leaves `resolve` untyped
-_CONSTRUCTOR = SafeConstructor()
+# What PyYAML's constructors raise where a tag or a date does not fit; only the first is meant.
+_CONSTRUCTOR_FAULTS = (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError)

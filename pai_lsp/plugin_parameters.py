@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from pai_lsp.nodes import Mapping, Scalar, Sequence
+from pai_lsp.tags import runtime_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pai_lsp.definition import Definition
-    from pai_lsp.nodes import Node
 
 # What the runtime takes off a prerequisite; all other keys are its plugin's parameters, `name` and `require` too.
 NOT_PARAMETERS = frozenset({"plugin", "failurePolicy", "type"})
@@ -83,32 +82,6 @@ def _comes_through(value: Any) -> bool:
     if isinstance(value, list):
         return all(_comes_through(one) for one in value)
     return isinstance(value, (bool, int))
-
-
-def runtime_value(node: Node | None) -> Any:
-    """The node as the runtime's PyYAML constructs it.
-
-    Raises:
-        ValueError: where PyYAML fails, or a key is a list or a mapping.
-    """
-    if isinstance(node, Scalar):
-        value = node.runtime_value
-        if isinstance(value, ValueError):
-            raise value
-        return value
-    if isinstance(node, Sequence):
-        return [runtime_value(item) for item in node.items]
-    if isinstance(node, Mapping):
-        found: dict[Any, Any] = {}
-        for source in reversed(node.merged):
-            found |= runtime_value(source)
-        for entry in node.entries:
-            if not entry.is_merge:
-                if not isinstance(entry.key, Scalar):
-                    raise ValueError("a key that is a list or a mapping")
-                found[runtime_value(entry.key)] = runtime_value(entry.value)
-        return found
-    return None
 
 
 def released_parameters(definition: Definition) -> Any:

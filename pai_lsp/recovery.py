@@ -15,20 +15,30 @@ from pai_lsp.building import build
 from pai_lsp.frozen import dataclass
 from pai_lsp.nodes import ProblemKind, SyntaxProblem, Tree
 from pai_lsp.relocation import relocated
-from pai_lsp.stand_ins import TAB_STAND_IN
+from pai_lsp.stand_ins import SURROGATE_ESCAPE, TAB_STAND_IN, joined_surrogates
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from collections.abc import Sequence as SequenceOf
 
 # More faults than a person makes between two looks at the screen; what follows is then left out of the tree.
 MAX_STEPS = 24
 # Reading a long text over and over would be felt while typing.
 MAX_CHARACTERS_READ = 2_000_000
+_COST_OF_READING = 1_000
 
 _CONFLICT_START = re.compile(r"^<{7}(?: .*)?$", re.MULTILINE)
 _CONFLICT = re.compile(r"^(<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 _TEMPLATE_VALUE = re.compile(r"(?:^|[:\-,\[] +)(\{\{[^\n]*\}\}[^\n,\]]*)")
+# A double-quoted scalar, one of its escapes, and what stands between two of them in a text such as `json.dumps` writes.
+_DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_ESCAPE = re.compile(rf"(?P<surrogates>{SURROGATE_ESCAPE.pattern})|\\.", re.DOTALL)
+_UP_TO_QUOTE = re.compile(r'[\s\w,:\[\]{}.-]*(?=")')
+# What tells the items of a list in brackets apart; a tag with brackets of its own is meant as text.
+_FLOW_TOKEN = re.compile(r"""(?P<tag><%[^%]*%>)|"(?:[^"\\]|\\.)*"|'[^']*'|(?P<key>:\s)|[\[\]{},]""")
+_LONGEST_COMMAND = 2_000
+_HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 _LINE_CONTENT = re.compile(r"[^\S\n]*(?P<content>[^\n]*?)(?P<comment>(?:^|[^\S\n])#[^\n]*)?[^\S\n]*$", re.MULTILINE)
 
 
@@ -59,25 +69,25 @@ def build_mended(text: str, broken_off: Tree, error: yaml.YAMLError) -> Tree:
     mended, markers = _without_conflict_markers(mended)
     problems += markers
     budget = MAX_CHARACTERS_READ
-    first_moved = len(text)
+    first_moved: int | None = None
     tree, fault = (broken_off, error) if mended == text else build(mended)
-    for _ in range(MAX_STEPS):
-        if fault is None:
-            break
+    faults = 0
+    while fault is not None and faults < MAX_STEPS:
         step = _next_step(mended, fault, tree)
         mend = _mend(step, places)
         if step.message:
+            faults += 1
             problems.append(SyntaxProblem(step.kind, _original(step.span, places), step.message, mend=mend))
-        budget -= len(mended)
+        budget -= len(mended) + _COST_OF_READING
         if budget < 0:
             break
         for start, end, new_text in sorted(step.replacements, reverse=True):
             mended = mended[:start] + new_text + mended[end:]
             if len(new_text) != end - start:
                 places[start:end] = [places[start]] * len(new_text)
-                first_moved = min(first_moved, start)
+                first_moved = start if first_moved is None else min(first_moved, start)
         tree, fault = build(mended)
-    if len(mended) != len(text):
+    if first_moved is not None:
         tree = relocated(tree, lambda span: _original(span, places), first_moved)
     tree.problems[:0] = _once_a_line(problems, text)
     return tree
@@ -148,6 +158,7 @@ def _next_step(text: str, error: yaml.YAMLError, tree: Tree) -> _Step:
     for attempt in (
         _what_js_yaml_reads,
         _unquoted_template,
+        _template_in_brackets,
         _stray_tab,
         _open_quote,
         _half_typed_key,
@@ -220,8 +231,10 @@ def _hide_line(text: str, at: int, message: str) -> _Step:
 
 
 def _what_js_yaml_reads(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
-    """`{ports:}` and a block whose first line begins with a tab: libyaml refuses what js-yaml and PyYAML read."""
+    """`{ports:}`, a block whose first line begins with a tab, and JSON's pairs of surrogates: libyaml alone refuses."""
     del tree
+    if "quoted scalar" in context and "escape" in problem and (escapes := tuple(_surrogates(text, context_at))):
+        return _Step("", Span(at, at), escapes)
     if "found unexpected ':'" in problem and text[at : at + 1] == ":":
         return _Step("", Span(at, at), ((at + 1, at + 1, " "),))
     if "block scalar" in context and "tab character" in problem and text[at : at + 1] == "\t":
@@ -230,6 +243,17 @@ def _what_js_yaml_reads(text: str, problem: str, context: str, at: int, context_
         if at > start and text[context_at : context_at + 1] == "|":
             return _Step("", Span(at, at), ((at, at + 1, TAB_STAND_IN),))
     return None
+
+
+def _surrogates(text: str, at: int) -> Iterator[tuple[int, int, str]]:
+    """The escapes of surrogates in the double-quoted scalar at `at` and in those that follow, as libyaml reads them."""
+    quoted = _DOUBLE_QUOTED.match(text, at)
+    while quoted is not None:
+        for escape in _ESCAPE.finditer(text, *quoted.span()):
+            if escape["surrogates"]:
+                yield *escape.span(), f"\\U{ord(joined_surrogates(escape[0])):08x}"
+        gap = _UP_TO_QUOTE.match(text, quoted.end())
+        quoted = _DOUBLE_QUOTED.match(text, gap.end()) if gap else None
 
 
 def _unquoted_template(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
@@ -244,6 +268,33 @@ def _unquoted_template(text: str, problem: str, context: str, at: int, context_a
             stand_in = "_" * len(span)
             return _Step(message, span, ((span.start, span.end, stand_in),), ProblemKind.UNQUOTED_TEMPLATE)
     return None
+
+
+def _template_in_brackets(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
+    """`[echo <% $data.uri[0] %>]`: the inner bracket begins a list, which its author took for text."""
+    del problem, context, context_at, tree
+    start, end = _line(text, at)
+    if end - start > _LONGEST_COMMAND:
+        return None
+    item, is_meant = start, False
+    for token in _FLOW_TOKEN.finditer(text, start, end):
+        is_outside = token.end() - token.start() == 1 or token["key"]
+        if is_outside and is_meant:
+            end = token.start()
+            break
+        if is_outside:
+            item = token.end()
+        elif token["tag"] and token.start() < at < token.end():
+            is_meant = re.search(r"[\[{]", token[0]) is not None
+    if not is_meant:
+        return None
+    written = text[item:end].strip()
+    start = text.index(written, item)
+    span = Span(start, start + len(written))
+    message = "in brackets, unquoted text ends where another bracket begins; quote the whole text"
+    inner = (start + match.start() for match in re.finditer("'", written))
+    quotes = tuple((place, place, "'") for place in (start, *inner, span.end))
+    return _Step(message, span, quotes, title="Quote it", mend=(start, span.end, _quoted(written)))
 
 
 def _stray_tab(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
@@ -267,11 +318,11 @@ def _open_quote(text: str, problem: str, context: str, at: int, context_at: int,
     """A quote that is never closed, or that swallowed the lines up to the next quote."""
     if "quoted scalar" in context and "end of stream" in problem:
         return _close_quote(text, context_at)
-    if "quoted scalar" in context and "escape" in problem:
+    if "quoted scalar" in context and ("escape" in problem or "hexdecimal" in problem):
         backslash = text.rfind("\\", context_at, at + 1)
         if backslash >= 0:
             written = text[backslash : backslash + 2]
-            message = f"'{written}' is no escape; in double quotes write '\\{written}', or use single quotes"
+            message = f"{_wrong_escape(written, problem)}; in double quotes write '\\{written}', or use single quotes"
             return _Step(message, Span(backslash, backslash + 2), ((backslash, backslash + 1, "/"),))
     last = tree.scalars[-1] if tree.scalars else None
     if (
@@ -286,6 +337,14 @@ def _open_quote(text: str, problem: str, context: str, at: int, context_at: int,
             return _close_quote(text, last.span.start)
     del context
     return None
+
+
+def _wrong_escape(written: str, problem: str) -> str:
+    """What is wrong with an escape, given its first two characters."""
+    if digits := _HEX_DIGITS.get(written[1:]):
+        is_complete = "Unicode" in problem
+        return f"'{written}' needs {'a code up to 10FFFF' if is_complete else f'{digits} hexadecimal digits after it'}"
+    return f"'{written}' is no escape"
 
 
 def _close_quote(text: str, start: int) -> _Step:

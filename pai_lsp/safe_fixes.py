@@ -75,7 +75,9 @@ def _better(
         return None
     tried = replace(document, text=text)
     left = check(tried)
-    return None if _errors(left) - _errors(diagnostics) else (tried, left)
+    if _errors(left) - _errors(diagnostics) or _started(tried) < _started(document):
+        return None
+    return tried, left
 
 
 def _safe(
@@ -98,6 +100,15 @@ def _without_overlaps(items: Iterable[tuple[Diagnostic, Fix]]) -> Iterator[tuple
 def _name(diagnostic: Diagnostic, fix: Fix) -> tuple[str, str, str]:
     """What tells one fix from another although their places move."""
     return diagnostic.code, diagnostic.message, fix.title
+
+
+def _started(document: Document) -> int:
+    """How many task roles a released cluster starts; none where it can not read the file."""
+    if document.is_catalogue or document.syntax.problems or not document.job.task_roles:
+        return 0
+    from pai_lsp.expand.as_is import released_run  # noqa: PLC0415 - only mending asks for it
+
+    return len(released_run(document.job).roles)
 
 
 def _errors(diagnostics: Iterable[Diagnostic]) -> Counter[str]:

@@ -7,20 +7,24 @@ Sources: js-yaml 3.13.1, lib/js-yaml/type/{null,bool,int,float,timestamp,merge}.
 
 from __future__ import annotations
 
+import binascii
 import math
 import re
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.frozen import dataclass
 
-_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_NULLS = frozenset({"~", "null", "Null", "NULL"})
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
 _INTEGER = re.compile(
     r"[-+]?(?:0|0b[01_]*[01]|0x[0-9a-fA-F_]*[0-9a-fA-F]|0[0-7_]*[0-7]"
-    r"|[0-9][0-9_]*(?<!_)|[1-9][0-9_]*(?<!_)(?::[0-5]?[0-9])+)",
+    r"|[0-9][0-9_]*(?<!_)|[1-9][0-9_]*(?::[0-5]?[0-9])+)",
 )
 _FLOAT = re.compile(
     r"[-+]?(?:0|[1-9][0-9_]*)(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9_]+(?:[eE][-+]?[0-9]+)?"
@@ -36,6 +40,10 @@ _TIMESTAMP = re.compile(
 _MAYBE_SPECIAL = re.compile(r"[-+.0-9~nNtTfF]|$")
 
 _SAFE_INTEGER = 2**53
+# What the readings below give for a text that is no such value.
+REFUSED = object()
+_BASE_64 = re.compile(r"[A-Za-z0-9+/=\r\n]*")
+_NOT_CODED = re.compile(r"[\r\n=]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,22 +56,86 @@ class Date:
         return self.moment.strftime("%a %b %d %Y %H:%M:%S GMT+0000 (Coordinated Universal Time)")
 
 
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """A Node.js Buffer: what js-yaml makes of `!!binary aGk=`; it is not a string either."""
+
+    content: bytes
+
+    def __str__(self) -> str:
+        return self.content.decode("utf-8", "replace")
+
+
 @lru_cache(maxsize=4096)
 def server_value(text: str) -> bool | int | float | str | Date | None:
     """The value that the rest-server reads in a plain scalar; whole numbers that a double holds exactly are ints."""
     if not _MAYBE_SPECIAL.match(text):
         return text
-    if text in _NULLS:
+    if not text:
         return None
-    if text in _BOOLEANS:
-        return _BOOLEANS[text]
-    if _INTEGER.fullmatch(text) and not re.fullmatch(r"[-+]?0[0-9_]*[89][0-9_]*", text):
-        return _number(_integer(text))
-    if _FLOAT.fullmatch(text) and not text.endswith("_"):
-        return _number(_float(text))
-    if match := _TIMESTAMP.fullmatch(text):
-        return _date(match)
+    for reading in (_as_null, _as_boolean, _as_integer, _as_float, _as_timestamp):
+        value = reading(text)
+        if value is not REFUSED:
+            return value  # type: ignore[no-any-return]  # one of the above: not REFUSED, nor binary
     return text
+
+
+def tagged_server_value(kind: str, text: str) -> Any:
+    """The value that the rest-server reads in a scalar with the tag `!!kind`; REFUSED where it refuses the file.
+
+    An empty plain scalar is no text; see pai_lsp/tags.py.
+    """
+    reading = _READINGS.get(kind)
+    return REFUSED if reading is None else reading(text)
+
+
+def _as_null(text: str) -> Any:
+    return None if text in _NULLS else REFUSED
+
+
+def _as_boolean(text: str) -> Any:
+    return _BOOLEANS.get(text, REFUSED)
+
+
+def _as_integer(text: str) -> Any:
+    if not _INTEGER.fullmatch(text) or re.fullmatch(r"[-+]?0[0-9_]*[89][0-9_]*", text):
+        return REFUSED
+    return _number(_integer(text))
+
+
+def _as_float(text: str) -> Any:
+    if not _FLOAT.fullmatch(text) or text.endswith("_"):
+        return REFUSED
+    return _number(_float(text))
+
+
+def _as_timestamp(text: str) -> Any:
+    match = _TIMESTAMP.fullmatch(text)
+    return _date(match) if match else REFUSED
+
+
+def _as_binary(text: str) -> Any:
+    """Four characters of base 64 are three bytes; js-yaml ignores where the `=` stand.
+
+    Source: js-yaml 3.13.1, lib/js-yaml/type/binary.js.
+    """
+    if not _BASE_64.fullmatch(text) or len(re.sub(r"[\r\n]", "", text)) % 4:
+        return REFUSED
+    coded = _NOT_CODED.sub("", text)
+    coded = coded[: len(coded) - (len(coded) % 4 == 1)]
+    return Binary(binascii.a2b_base64(coded + "=" * (-len(coded) % 4)))
+
+
+_READINGS: dict[str, Callable[[str], Any]] = {
+    "null": _as_null,
+    "bool": _as_boolean,
+    "int": _as_integer,
+    "float": _as_float,
+    "timestamp": _as_timestamp,
+    "binary": _as_binary,
+    "str": str,
+    "merge": lambda text: text if text == "<<" else REFUSED,
+}
 
 
 def _number(value: float) -> int | float:
@@ -77,23 +149,25 @@ def _number(value: float) -> int | float:
     return double
 
 
-def _integer(text: str) -> int:
+def _integer(text: str) -> float:
     text = text.replace("_", "")
     sign = -1 if text[0] == "-" else 1
     digits = text.lstrip("+-")
     if digits.startswith(("0b", "0x")):
         return sign * int(digits, 0)
     if ":" in digits:
-        return sign * int(_sixties(digits))
+        return sign * _sixties(digits)
     if digits != "0" and digits.startswith("0"):
         return sign * int(digits, 8)
     return sign * int(digits) if len(digits) < 400 else sign * 10**400
 
 
 def _sixties(text: str) -> float:
-    value = 0.0
-    for part in text.split(":"):
-        value = value * 60 + float(part or 0)
+    """As js-yaml adds it up: a number too long for a double is Infinity, or NaN where a part of it is 0."""
+    value, base = 0.0, 1.0
+    for part in reversed(text.split(":")):
+        value += float(part or 0) * base
+        base *= 60
     return value
 
 

@@ -1,7 +1,8 @@
 """Characters that js-yaml takes as any other, and libyaml does not.
 
 Libyaml ends lines at three of them, and refuses a byte order mark inside the text and a tab where a block begins.
-They are read as characters for private use, and put back; for those the ones behind them are read.
+They are read as characters for private use, and put back; for those the ones behind them are read. Escapes of
+surrogates, which it refuses too, are replaced by recovery.py.
 """
 
 from __future__ import annotations
@@ -19,6 +20,11 @@ _PRIVATE = f"{chr(_FIRST)}-{chr(_LAST)}{chr(_HIGHER)}-{chr(_HIGHEST)}"
 # A tab is taken by libyaml nearly everywhere; recovery.py sees where it is not.
 _TO_BE_READ = re.compile(f"[{_OTHERWISE_READ[:-1]}{_PRIVATE}]")
 _TO_BE_PUT_BACK = re.compile(f"[{_PRIVATE}]")
+
+# In double quotes, a pair of surrogates or one of them alone.
+SURROGATE_ESCAPE = re.compile(
+    r"\\(?:u|U0000)[dD][89abAB][0-9a-fA-F]{2}\\(?:u|U0000)[dD][c-fC-F][0-9a-fA-F]{2}|\\(?:u|U0000)[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
 
 TAB_STAND_IN = chr(_FIRST + _OTHERWISE_READ.index("\t"))
 
@@ -39,6 +45,14 @@ def has_stand_ins(text: str) -> bool:
 def put_back(text: str) -> str:
     """The text that stand-ins were put into."""
     return _TO_BE_PUT_BACK.sub(_original, text)
+
+
+def joined_surrogates(escapes: str) -> str:
+    """The character that `SURROGATE_ESCAPE` means to js-yaml; what the cluster makes of one alone is U+FFFD."""
+    codes = [int(escape[-4:], 16) for escape in escapes.split("\\")[1:]]
+    if len(codes) < 2:
+        return "\ufffd"
+    return chr(0x10000 + (codes[0] - 0xD800) * 0x400 + codes[1] - 0xDC00)
 
 
 def _stand_in(match: re.Match[str]) -> str:

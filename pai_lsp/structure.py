@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from pai_lsp.frozen import dataclass
+from pai_lsp.scalar import Binary
 from pai_lsp.spelling import nearest
 
 if TYPE_CHECKING:
@@ -171,7 +172,9 @@ def _wrong_type(path: Path, schema: Mapping[str, Any], instance: Any) -> Structu
         return StructureError(kind, path, None, message, types=types)
     kind = schema.get("x-code", "type-mismatch") if section else "type-mismatch"
     message = f"{value} must be {wanted}, not {_instance_in_words(instance, schema)}"
-    if "string" in types and not isinstance(instance, list):
+    if isinstance(instance, Binary):
+        message += "; write it without '!!binary'"
+    elif "string" in types and not isinstance(instance, list):
         message += "; quote all of it" if isinstance(instance, Mapping) else "; quote it"
     expected: tuple[str, ...] = ()
     if "integer" in types and isinstance(instance, str) and re.fullmatch(r"-?[0-9]+", instance.strip()):
@@ -211,7 +214,7 @@ def _instance_in_words(instance: Any, schema: Mapping[str, Any]) -> str:
         return str(instance).lower()
     if isinstance(instance, int | float):
         return "a number" if schema.get("writeOnly") else f"the number {instance}"
-    return "a date"
+    return "binary data" if isinstance(instance, Binary) else "a date"
 
 
 def _listed(choices: tuple[str, ...]) -> str:

@@ -148,17 +148,28 @@ class TextEdit:
     new_text: str
 
 
+def overlapping(edits: Iterable[TextEdit]) -> int | None:
+    """The place that two of the edits change; None where each place is changed by one at most, as LSP demands."""
+    done = 0
+    for edit in sorted(edits):
+        if edit.span.start < done:
+            return edit.span.start
+        done = edit.span.end
+    return None
+
+
 def apply_edits(text: str, edits: Iterable[TextEdit]) -> str:
     """The text with all edits done; their spans mean the text as it was.
 
     Raises:
         ValueError: if two edits change the same place.
     """
+    edits = sorted(edits)
+    if (place := overlapping(edits)) is not None:
+        raise ValueError(f"edits overlap at {place}")
     parts: list[str] = []
     done = 0
-    for edit in sorted(edits):
-        if edit.span.start < done:
-            raise ValueError(f"edits overlap at {edit.span.start}")
+    for edit in edits:
         parts += text[done : edit.span.start], edit.new_text
         done = edit.span.end
     return "".join([*parts, text[done:]])

@@ -18,7 +18,8 @@ def written_comments(text: str) -> Counter[str]:
 
     found: Counter[str] = Counter()
     try:
-        for token in YAML().scan(text):
+        # js-yaml takes a tab in front of a comment, at which ruamel.yaml would stop.
+        for token in YAML().scan(text.replace("\t", " ")):
             found.update(_lines(getattr(token, "_comment", None)))
     except (YAMLError, RecursionError, ValueError):
         return found
@@ -26,11 +27,15 @@ def written_comments(text: str) -> Counter[str]:
 
 
 def _lines(comments: Any) -> Iterator[str]:
-    """The lines of what ruamel.yaml hangs on a token: one comment behind it, and a list of those above."""
+    """The lines of what ruamel.yaml hangs on a token: one comment behind it, and a list of those above.
+
+    A comment behind the sign of a block is a bare string.
+    """
     if comments is None:
         return
     for one in comments if isinstance(comments, list) else [comments]:
         if isinstance(one, list):
             yield from _lines(one)
         elif one is not None:
-            yield from (line.strip() for line in one.value.splitlines() if line.strip())
+            text = one if isinstance(one, str) else one.value
+            yield from (line.strip() for line in text.splitlines() if line.strip())

@@ -16,6 +16,7 @@ FLOORS = (
     ("text", "spelling", "scalar", "frozen", "failures", "stand_ins"),
     ("embedded",),
     ("nodes",),
+    ("tags",),
     ("building",),
     ("relocation",),
     ("recovery",),

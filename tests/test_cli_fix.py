@@ -266,6 +266,40 @@ def test_a_fix_that_contradicts_itself_is_dropped() -> None:
     assert (result.document.text, result.fixed) == ("abc", 0)
 
 
+RUNNING = """\
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - {type: dockerimage, name: image, uri: ubuntu:18.04}
+  - type: script
+    name: setup
+    callbacks:
+      - event: taskStarts
+        commands: [echo start]
+      - event: taskSucceeds
+        command: [echo end]
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    prerequisites: [setup]
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands: [echo hi]
+"""
+
+
+@pytest.mark.parametrize("plugin", ["", "    plugin: cmd\n"])
+def test_a_fix_after_which_a_running_job_dies_is_dropped(plugin: str) -> None:
+    """The runtime ignores callbacks without its plugin, and dies of a broken one with it."""
+    text = RUNNING.replace("    name: setup\n", f"    name: setup\n{plugin}")
+    result = mend(Document(text), lambda document: document.diagnostics, lambda _diagnostic: True)
+    assert (result.document.text, result.fixed) == (text, 0)
+    whole = text.replace("command: [echo end]", "commands: [echo end]")
+    result = mend(Document(whole), lambda document: document.diagnostics, lambda _diagnostic: True)
+    assert "plugin: com.microsoft.pai.runtimeplugin.cmd\n" in result.document.text
+
+
 def test_a_diff_of_texts_without_a_last_line_end_and_with_odd_ones() -> None:
     assert unified_difference("a", "x\u2028y\rb", "x\u2028y\rc") == (
         "--- a\n+++ a\n@@ -1,2 +1,2 @@\n x\u2028y\r-b\n\\ No newline at end of file\n+c\n\\ No newline at end of file\n"

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pai_lsp.definition import Origin, read_definitions
-from pai_lsp.plugin_parameters import Damage, damages, released_parameters, runtime_round_trip, runtime_value
+from pai_lsp.plugin_parameters import Damage, damages, released_parameters, runtime_round_trip
 from pai_lsp.syntax import parse
+from pai_lsp.tags import runtime_value
 
 
 @pytest.mark.parametrize(

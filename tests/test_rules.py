@@ -12,7 +12,7 @@ from marks import as_marks, read_marks
 
 from pai_lsp.document import Document
 from pai_lsp.rules import BY_CODE, RULES
-from pai_lsp.text import apply_edits
+from pai_lsp.text import apply_edits, overlapping
 from pai_lsp.written_comments import written_comments
 
 if TYPE_CHECKING:
@@ -153,3 +153,18 @@ def test_fix_gives_exactly(path: Path) -> None:
     code = path.stem.split(".")[0]
     diagnostic = next(d for d in Document(before).diagnostics if d.code == code)
     assert apply_edits(before, diagnostic.fixes[0].edits) == after
+
+
+def test_no_rule_builds_a_fix_whose_edits_overlap() -> None:
+    for path in [*fixtures(), *sorted(FIXES.glob("*.yaml"))]:
+        text, _ = read_marks(path.read_bytes().decode().split("=====\n")[0])
+        job = Document(text, is_catalogue=is_catalogue(text)).job
+        fixes = [fix for rule in RULES for finding in rule.check(job) for fix in finding.fixes]
+        assert [fix for fix in fixes if overlapping(fix.edits) is not None] == []
+
+
+def test_a_fix_whose_edits_overlap_is_not_offered() -> None:
+    """A line that belongs to a plugin by its text, and to `extras` in the copy that can be read."""
+    text = "extras:\n  com.microsoft.pai.runtimeplugin:\n  - plugin: teamwise_storage\n   a: :\n  -"
+    (found,) = (one for one in Document(text).diagnostics if one.code == "teamwise-storage-deprecated")
+    assert found.fixes == ()

@@ -279,3 +279,23 @@ def steps(text: str) -> int:
 )  # fmt: skip
 def test_hostile_text_costs_no_more_a_character_the_longer_it_is(fragment: str) -> None:
     assert steps(fragment * 2000) < 2.2 * steps(fragment * 1000) + 100
+
+
+@pytest.mark.parametrize(
+    ("text", "open_ones"),
+    [
+        ("echo >", [">"]),
+        ("echo 2>\necho", ["2>"]),
+        ("echo > # x", [">"]),
+        ("x=$(cat <)", ["<"]),
+        ("echo >a <b 2>&1 >&2 <<<c >>'d' >$e >\"f\"", []),
+        ("echo > <% f %>", []),
+        ("echo > \\\n  f", []),
+        ("diff <(a) >(b); cat < <(a)", []),
+        ("echo '>' \">\" # >", []),
+        ("cat <<END\n>\nEND\n", []),
+    ],
+)
+def test_a_redirection_without_a_file_name_is_open(text: str, open_ones: list[str]) -> None:
+    spans = read_script(text).open_redirections
+    assert [text[span.start : span.end] for span in spans] == open_ones

@@ -137,7 +137,7 @@ def test_what_js_yaml_reads_is_no_fault(text: str, value: object) -> None:
 @pytest.mark.parametrize("text", ["- &b name: x\n", "a:\n  &b worker: x\n"])
 def test_an_anchor_in_front_of_the_first_key_is_a_fault(text: str) -> None:
     assert [problem.message for problem in parse(text).problems] == [
-        "an anchor can not stand in front of a mapping's first key",
+        "an anchor cannot stand in front of a mapping's first key: the rest-server refuses the file",
     ]
 
 
@@ -155,6 +155,24 @@ def test_merges() -> None:
         ('data: "abc', 'the " is never closed', '"', {"data": "abc"}),
         ("data: a: b", "a value that holds ': ' must be quoted", "a: b", {"data": "a_ b"}),
         ("\tdata: x", "YAML is indented with spaces, not with tabs", "\t", {"data": "x"}),
+        (
+            "data: [a, b <% $c[0] %>, d]",
+            "in brackets, unquoted text ends where another bracket begins; quote the whole text",
+            "b <% $c[0] %>",
+            {"data": ["a", "b <% $c[0] %>", "d"]},
+        ),
+        (
+            "data: ['[', it's <% $c[0] %> <% $c[1] %>]",
+            "in brackets, unquoted text ends where another bracket begins; quote the whole text",
+            "it's <% $c[0] %> <% $c[1] %>",
+            {"data": ["[", "it's <% $c[0] %> <% $c[1] %>"]},
+        ),
+        (
+            "data: {a: <% $c[0], 1 %>}",
+            "in brackets, unquoted text ends where another bracket begins; quote the whole text",
+            "<% $c[0], 1 %>",
+            {"data": {"a": "<% $c[0], 1 %>"}},
+        ),
         ("data: @x", "a plain value can not begin with '@'; quote it", "@x", {"data": "_x"}),
         ("data: *x", "no anchor is named 'x'", "*x", {"data": None}),
         ("data: 'it's'", "'s'' is left over behind the value", "s'", {"data": "it"}),
@@ -165,7 +183,12 @@ def test_merges() -> None:
             {"data": "x"},
         ),
         ("- x", "'- x' does not belong here", "- x", {}),
-        ("data: !what x", "'!what' is not a tag that OpenPAI reads", "!what", {"data": "x"}),
+        (
+            "data: !what x",
+            "'!what' is not a tag that OpenPAI reads: the rest-server refuses the file",
+            "!what x",
+            {"data": "x"},
+        ),
         ("data: {{ x }}", "'{{ x }}' is read as a mapping; quote it to make it text", "{{ x }}", {"data": "{{ x }}"}),
         (
             "<<<<<<< ours\n    data: x\n=======\n    data: y\n>>>>>>> theirs",
@@ -186,7 +209,9 @@ def test_one_fault_does_not_hide_the_rest(line: str, message: str, at: str, role
     assert value["extras"] == {"x": 1}
 
 
-@pytest.mark.parametrize("line", ["dockerIma", "data: [a, b", 'data: "abc', "data: a: b", "data: @x", "data: {a: 1"])
+@pytest.mark.parametrize(
+    "line", ["dockerIma", "data: [a, b", 'data: "abc', "data: a: b", "data: @x", "data: {a: 1", "data: [a <% b[0] %>]"]
+)
 def test_the_mend_that_is_offered_mends(line: str) -> None:
     text = JOB.format(line)
     problem = parse(text).problems[0]

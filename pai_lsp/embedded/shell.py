@@ -94,6 +94,7 @@ class _Reader(LineReader):
             self._has_pipeline,
             tuple(reversed(self._unclosed)),
             self._fault,
+            tuple(self._open_redirections),
         )
 
     def _marked_commands(self) -> tuple[SimpleCommand, ...]:

@@ -26,13 +26,14 @@ class _HereDocument:
 class LineReader(WordReader):
     """Reads what is no word."""
 
-    __slots__ = ("_comments", "_here_documents", "_line_ends")
+    __slots__ = ("_comments", "_here_documents", "_line_ends", "_open_redirections")
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._here_documents: list[_HereDocument] = []  # announced, to begin after the next line end
         self._comments: list[Span] = []
         self._line_ends: set[int] = set()
+        self._open_redirections: list[Span] = []
 
     def _blanks(self) -> bool:
         """Read blanks, and line ends that a backslash takes away; whether there are any."""
@@ -68,6 +69,7 @@ class LineReader(WordReader):
         target, _ = self._word()
         if self._at == start or text[start] == "#":
             self._found_fault(Span(start, min(start + 1, len(text))))
+            self._open_redirections.append(Span(*match.span()))
         elif match[2] in {"<<", "<<-"}:
             written = text[start : self._at]
             is_quoted = any(mark in written for mark in "\"'\\")

@@ -132,6 +132,7 @@ class Script:
     has_pipeline: there is a `|` between two of its commands.
     unclosed: what it leaves open, the outermost first; meaningful as long as there is no `fault`.
     fault: the first word or operator at which bash stops with a syntax error.
+    open_redirections: the operators, such as `>`, that no file name follows, so that bash refuses the script.
     """
 
     text: str
@@ -146,6 +147,7 @@ class Script:
     has_pipeline: bool = False
     unclosed: tuple[Unclosed, ...] = ()
     fault: Span | None = None
+    open_redirections: tuple[Span, ...] = ()
 
     @property
     def is_complete(self) -> bool:

@@ -12,8 +12,8 @@ from pai_lsp.frozen import dataclass
 from pai_lsp.masking import masked_span
 from pai_lsp.nodes import Mapping
 from pai_lsp.platform import converted_role_name
-from pai_lsp.plugin_parameters import runtime_value
 from pai_lsp.syntax import parse
+from pai_lsp.tags import runtime_value
 
 if TYPE_CHECKING:
     from pai_lsp.job import Job

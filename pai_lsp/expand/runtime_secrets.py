@@ -13,7 +13,7 @@ import re
 from typing import Any
 
 from pai_lsp.nodes import Scalar
-from pai_lsp.scalar import Date, server_text, server_value
+from pai_lsp.scalar import Binary, Date, server_text, server_value
 from pai_lsp.text import Span
 
 # Booleans of older YAML, which js-yaml quotes though it reads them as texts.
@@ -38,6 +38,8 @@ def runtime_secrets(secrets: Any) -> Any:
         return secrets if is_quoted else _plain(secrets)
     if isinstance(secrets, Date):
         return secrets.moment
+    if isinstance(secrets, Binary):
+        return secrets.content
     if isinstance(secrets, float) and not math.isfinite(secrets):
         return secrets
     if isinstance(secrets, (int, float)) and not isinstance(secrets, bool):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.edits import double_quoted, quoted
 from pai_lsp.nodes import Scalar
-from pai_lsp.scalar import Date, server_text
+from pai_lsp.scalar import Binary, Date, server_text
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
@@ -26,8 +26,9 @@ _NAME = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
 
 def scalar_line(value: Any) -> str:
     """A scalar value on one line, to stand behind `key: ` or `- ` of a block."""
-    if isinstance(value, str):
-        return value if _is_plain(value) else _quoted(value)
+    if isinstance(value, (str, Binary)):
+        text = str(value)
+        return text if _is_plain(text) else _quoted(text)
     if isinstance(value, Date):
         return value.moment.strftime("%Y-%m-%dT%H:%M:%SZ")
     if isinstance(value, float) and not math.isfinite(value):

@@ -12,7 +12,7 @@ from pai_lsp.edits import remove_entry
 from pai_lsp.fixes import fix_of
 from pai_lsp.nodes import Scalar, Sequence
 from pai_lsp.rules.template_fixes import may_hold_brackets
-from pai_lsp.scalar import Date
+from pai_lsp.scalar import Binary, Date
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ def kind_of_value(value: object) -> str:
         return "true or false"
     if isinstance(value, Date):
         return "a date"
+    if isinstance(value, Binary):
+        return "binary data"
     if isinstance(value, float) and math.isfinite(value) and abs(value) > 2**53:
         return "a number too long to keep its digits"
     return "a number" if isinstance(value, (int, float)) else "a text"

@@ -14,6 +14,7 @@ from pai_lsp.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.fixes import quote_fix
 from pai_lsp.masking import masked_span
 from pai_lsp.nodes import Mapping, Scalar, Sequence, Style, walk
+from pai_lsp.tags import server_refusal, tag_span, with_tag
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
     from pai_lsp.job import Job
     from pai_lsp.nodes import Entry, Node
 
-# Plain scalars of which PyYAML may fail to make a value: the two special ones, numbers without digits, wrong dates.
-_MAYBE_UNREADABLE = re.compile(r"=|<<|[-+]?0[bx]_+|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*", re.DOTALL)
+# Plain scalars of which PyYAML may fail to make a value: the two special ones, numbers without digits or in base 60 and
+# too long for a double, wrong dates.
+_MAYBE_UNREADABLE = re.compile(
+    r"=|<<|[-+]?0[bx]_+|[-+]?[0-9][0-9_:]{300,}\.[0-9_]*|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*", re.DOTALL
+)
 _FIRST_CHARACTERS = frozenset("=<+-0123456789")
 # Where a key may be a list or a mapping: explicit, an alias, in front of a colon, or alone in braces.
 _MAYBE_COLLECTION_KEY = re.compile(r"[\]}][ \t]*:|\?\s|\*|[{,]\s*[\[{]")
@@ -34,7 +38,8 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
     """A value is text to the rest-server, and nothing at all to the runtime's reader.
 
     YAML 1.1 gives `=` and `<<` a meaning that PyYAML does not support, takes `0x_` for a number without digits, and
-    refuses a date that is in no calendar: every task dies in its init container. In quotes they are text to both.
+    refuses a date that is in no calendar: every task dies in its init container. In quotes they are text to both. A tag
+    that PyYAML can not construct, as `!!map` in front of nothing, has the same end.
     Source: PyYAML, resolver.py and constructor.py (SafeLoader).
 
         parameters:
@@ -54,29 +59,40 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
     suspects = [
         scalar
         for scalar in job.syntax.scalars
-        if scalar.text[:1] in _FIRST_CHARACTERS
-        and scalar.style is Style.PLAIN
-        and scalar.tag is None
-        and _MAYBE_UNREADABLE.fullmatch(scalar.text)
-        and isinstance(scalar.runtime_value, ValueError)
+        if _may_be_unreadable(scalar) and isinstance(scalar.runtime_value, ValueError)
     ]
     if not suspects:
         return
     masked = masked_span(job.text)
     # As a key `=` is text, and `<<` takes over another mapping's keys.
-    keys = {id(entry.key) for entry in _entries(job.syntax.root)}
+    keys = {id(entry.key) for entry in _entries(job.syntax.root) if entry.is_merge or entry.name in {"=", "<<"}}
     for scalar in suspects:
-        if scalar.span.start not in masked and not (id(scalar) in keys and scalar.text in {"=", "<<"}):
-            yield Finding(
-                scalar.span, f"the runtime's YAML reader fails on {_kind(scalar)}; quote it", (quote_fix(scalar),)
-            )
+        if scalar.span.start in masked or id(scalar) in keys:
+            continue
+        if scalar.tag is None:
+            message = f"the runtime's YAML reader fails on {_kind(scalar)}; quote it"
+            yield Finding(scalar.span, message, (quote_fix(scalar),))
+        else:
+            tag = tag_span(job.text, scalar) or scalar.span
+            written = job.text[tag.start : tag.end]
+            message = f"the runtime's YAML reader fails on this '{written}'; write the value without a tag"
+            yield Finding(with_tag(job.text, scalar), message)
+
+
+def _may_be_unreadable(scalar: Scalar) -> bool:
+    if scalar.tag is not None:
+        return server_refusal(scalar) is None
+    is_suspect = scalar.style is Style.PLAIN and scalar.text[:1] in _FIRST_CHARACTERS
+    return is_suspect and _MAYBE_UNREADABLE.fullmatch(scalar.text) is not None
 
 
 def _kind(scalar: Scalar) -> str:
     """The sort of value that was found; never the value itself, which may be a secret."""
     if scalar.text in {"=", "<<"}:
         return f"a bare '{scalar.text}'"
-    return "a number without digits" if scalar.text.endswith("_") else "a date that is in no calendar"
+    if scalar.text[4:5] == "-":
+        return "a date that is in no calendar"
+    return "a number without digits" if scalar.text.endswith("_") else "a number of so many parts"
 
 
 @rule(Severity.ERROR)

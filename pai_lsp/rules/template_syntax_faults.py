@@ -1,4 +1,4 @@
-"""Where a job's templates make the rest-server answer 500, and how to mend them."""
+"""Where a job's templates make the rest-server answer 500, or leave bash half a mark, and how to fix them."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from pai_lsp.expand.javascript import OBJECT_PROTOTYPE_NAMES
 from pai_lsp.fixes import change_fix
 from pai_lsp.frozen import dataclass
 from pai_lsp.nodes import Scalar, walk
+from pai_lsp.rules.command_places import cmd_uses, command_lists
+from pai_lsp.rules.variable_places import callback_scripts, role_scripts
 from pai_lsp.spelling import nearest
 from pai_lsp.template import CLOSING, OPENING, ROOTS, TagKind, TemplateFault, tags
 from pai_lsp.text import Span, TextEdit
@@ -19,10 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
+    from pai_lsp.rules.variable_places import ScriptPlace
     from pai_lsp.template import Tag
 
 # A tag that its author meant: the root and the path, and the half of a closing mark that may follow.
 _MEANT = re.compile(r"<%[ \t]*(?P<root>\$?[A-Za-z]+)(?:\.[\w-]+|\[\d+\])*(?P<end>[ \t]*[%>])?")
+# What may be the inside of a tag that lost its opening mark.
+_UNOPENED = re.compile(r"\$(?:parameters|secrets|data|script|output)[\w.\[\]-]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,24 @@ def faults(job: Job) -> Iterator[Fault]:
                     yield Fault(scalar.span, _prototype_message(scalar.text))
                 if OPENING in scalar.text:
                     yield from _faults(mapped(job.text, scalar), *tags(scalar.text))
+    for place in (*role_scripts(job), *callback_scripts(job, command_lists(cmd_uses(job), CLOSING))):
+        yield from _left_over(place)
+
+
+def _left_over(place: ScriptPlace) -> Iterator[Fault]:
+    """A closing mark that nothing opens, where bash reads its `>`; in quotes and comments it does no harm."""
+    text = place.script.text
+    for sign in place.script.open_redirections:
+        start, end = sign.end - len(CLOSING), sign.end
+        if text[max(start, 0) : end] != CLOSING:
+            continue
+        before = text[:start].rstrip(" \t")
+        span, removed = place.span(Span(start, end)), place.span(Span(len(before), end))
+        fixes: tuple[Fix, ...] = ()
+        if len(removed) == end - len(before) and not _UNOPENED.search(before):
+            fixes = (Fix(f"Remove '{CLOSING}'", (TextEdit(removed, ""),), safe=before.endswith(CLOSING)),)
+        message = f"'{CLOSING}' without '{OPENING}': bash takes '>' for a redirection and finds no file name after it"
+        yield Fault(span, message, fixes)
 
 
 def _prototype_message(name: str) -> str:

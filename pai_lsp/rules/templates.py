@@ -36,12 +36,16 @@ def template_syntax(job: Job) -> Iterator[Finding]:
     in `printf "<%s>"`, a section that is not closed and `<%=` make the rest-server answer 500 to the whole job. All
     commands of a role are one text, those of the default deployment included. A text that is nothing but `toString`,
     `constructor` or another name of JavaScript's objects fails as well. A `<%` that is closed only by the end of the
-    next tag takes everything between into one name, which nobody knows.
-    Sources: rest-server, middlewares/v2/protocol.js, render; mustache.js 2.3.2, parseTemplate and Writer.parse.
+    next tag takes everything between into one name, which nobody knows. A `%>` that is left over, here or in a
+    callback, is a redirection without a file name to bash, which ends there with a syntax error.
+    Sources: rest-server, middlewares/v2/protocol.js, render; mustache.js 2.3.2, parseTemplate and Writer.parse; the
+    bash reference manual, "Redirections".
 
         taskRoles:
           worker:
             commands:
+              - hostname %>
+              #          ^^ error
               - printf "<%s>" "$HOSTNAME"
               #         ^^ error
 
@@ -50,6 +54,7 @@ def template_syntax(job: Job) -> Iterator[Finding]:
         taskRoles:
           worker:
             commands:
+              - hostname
               - printf "<""%s>" "$HOSTNAME"
     """
     for fault in faults(job):
