@@ -18,9 +18,9 @@ def cannot_be_expressed(job: Job) -> Iterator[Finding]:
     """What the job means to run has no form that a released cluster knows, so it can not be expanded.
 
     Commands for `taskFails` and `containerExit` become an EXIT trap in front of the task role's own commands. A role
-    that sets an EXIT trap itself, or gives its shell away with `exec`, would lose it. A secret with `&`, `<`, `>` or a
-    quote in it can not stand among such commands: the runtime writes it there as HTML. Task roles that share their
-    commands through an alias must need the same trap.
+    that sets an EXIT trap itself, or gives its shell away with `exec`, would lose it; in a subshell, `( exec … )`, it
+    would not. A secret with `&`, `<`, `>` or a quote in it can not stand among such commands: the runtime writes it
+    there as HTML. Task roles that share their commands through an alias must need the same trap.
     Source: docs/protocol.md, "Events"; openpai-runtime, src/common/utils.py, render_string_with_secrets.
 
         prerequisites:
@@ -34,7 +34,7 @@ def cannot_be_expressed(job: Job) -> Iterator[Finding]:
             prerequisites: [report]
             commands:
               - exec python train.py
-              # ^^^^^^^^^^^^^^^^^^^^ error
+              # ^^^^ error
 
     Good:
 
