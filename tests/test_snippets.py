@@ -79,7 +79,10 @@ PLACES = {
     "extras": (f"{JOB}extras:\n  $0\n", ["storages (with a mount path)"]),
     "a storage": (f"{JOB}extras:\n  storages:\n    - $0\n", ["storage"]),
     "a plugin": (f"{JOB}{PLUGINS}    - $0\n", ["ssh plugin", "tensorboard plugin", "cmd plugin", "git plugin"]),
-    "the name of a plugin": (f"{JOB}{PLUGINS}    - plugin: $0\n", ["ssh", "tensorboard", "cmd", "git"]),
+    "the name of a plugin": (
+        f"{JOB}{PLUGINS}    - plugin: $0\n",
+        [f"{name} with parameters" for name in ("ssh", "tensorboard", "cmd", "git")],
+    ),
     "a requirement": (
         JOB.replace("    callbacks:", "    require:\n      - $0\n    callbacks:"),
         ["requirement with template variables"],

@@ -31,8 +31,9 @@ _CLIENT = {"textDocument": {"completion": {"completionItem": {"snippetSupport": 
 class Typist:
     """Types at the end of a line of a document; `shown` are the suggestions that the editor shows."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, is_smart: bool = False) -> None:
         self.client = client
+        self.is_smart = is_smart
         self.version = 1
         self.before, self.line, self.after = "", "", ""
         self.shown: list[dict[str, Any]] = []
@@ -85,14 +86,19 @@ class Typist:
         rest = iter((item.get("filterText") or item["label"]).lower())
         return all(character in rest for character in typed)
 
-    def changing(self) -> list[str]:
-        """The suggestions that would change the line if they were accepted."""
-        return [item["label"] for item in self.shown if self._accepted(item) != self.line]
+    def taking_enter(self) -> list[str]:
+        """What Enter accepts instead of ending the line: anything; if it is smart, only a first one that changes it."""
+        if not self.is_smart:
+            return [item["label"] for item in self.shown]
+        return [item["label"] for item in sorted(self.shown, key=self._rank)[:1] if self._accepted(item) != self.line]
+
+    def _rank(self, item: dict[str, Any]) -> tuple[bool, str]:
+        typed = self.line[item["textEdit"]["range"]["start"]["character"] :]
+        return not str(item["label"]).startswith(typed), str(item["sortText"])
 
     def _accepted(self, item: dict[str, Any]) -> str:
         start = item["textEdit"]["range"]["start"]["character"]
-        end = item["textEdit"]["range"]["end"]["character"]
-        return self.line[:start] + str(item["textEdit"]["newText"]) + self.line[end:]
+        return self.line[:start] + str(item["textEdit"]["newText"])
 
 
 def typed_lines(text: str) -> Iterator[tuple[str, str, str, str]]:
@@ -105,19 +111,20 @@ def typed_lines(text: str) -> Iterator[tuple[str, str, str, str]]:
             yield "".join(lines[:number]), pad, line.rstrip("\n")[len(pad) :], "".join(lines[number + 1 :])
 
 
+@pytest.mark.parametrize("is_smart", [False, True], ids=["any Enter", "smart Enter"])
 @pytest.mark.parametrize("name", TYPED)
 @in_a_loop
-async def test_enter_ends_every_line(name: str) -> None:
+async def test_enter_ends_every_line(name: str, *, is_smart: bool) -> None:
     changed: list[str] = []
-    async with connected(capabilities=_CLIENT) as client:
-        typist = Typist(client)
+    async with connected(capabilities=_CLIENT, initializationOptions={"smartEnter": is_smart}) as client:
+        typist = Typist(client, is_smart=is_smart)
         for above, pad, line, below in typed_lines(TYPED[name]):
             # Each of these asks anew, so that what is shown at the end depends on nothing before the last one.
             last = max(0, *(line.rfind(trigger) for trigger in TRIGGERS))
             for after in ("", below):
                 typist.at(above, pad + line[:last], after)
                 await typist.type(line[last:])
-                changed += [f"{line} -> {label}" for label in typist.changing()]
+                changed += [f"{line} -> {label}" for label in typist.taking_enter()]
     assert changed == []
 
 

@@ -9,22 +9,26 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from pai_lsp.addresses import MARKETPLACE
 from pai_lsp.frozen import replace
 from pai_lsp.ide import snippets
 from pai_lsp.ide.completion_keys import complete_keys
 from pai_lsp.ide.completion_text import complete_in_text
-from pai_lsp.ide.completion_values import complete_collections, complete_items, complete_scalars
+from pai_lsp.ide.completion_values import MOST_OFFERED, complete_collections, complete_items, complete_scalars
 from pai_lsp.ide.cursor import Cursor, Spot, cursor
 from pai_lsp.ide.hidden_words import hidden_words_of, without
 from pai_lsp.ide.suggestion import Kind, Suggestion, escaped
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pai_lsp.document import Document
 
 
 # What is suggested with a value, or with the commands of a definition.
 _TELLING = frozenset({Kind.PARAMETER, Kind.REFERENCE})
+_IN_TEXT = frozenset({Kind.PARAMETER, Kind.VARIABLE})
 _OPENING = re.compile(r"[\[{'\"]")
 # What a line may end with whose value, item or key comes on the next one.
 _CONTINUED = (":", ",", "[", "{")
@@ -50,8 +54,18 @@ def complete(document: Document, offset: int, *, is_asked: bool = True) -> list[
     first: dict[tuple[str, Kind], Suggestion] = {}
     for suggestion in found:
         first.setdefault((suggestion.label, suggestion.kind), suggestion)
-    ordered = sorted(first.values(), key=lambda suggestion: suggestion.order)
+    ordered = _shorter_first(sorted(first.values(), key=lambda suggestion: suggestion.order))
     return [replace(_closed(suggestion, closing), order=number) for number, suggestion in enumerate(ordered)]
+
+
+def is_all(suggestions: Sequence[Suggestion]) -> bool:
+    """Whether a longer word has no other suggestions than those of these that it fits.
+
+    Of a large catalog there are more, and what is offered after `$` in a command is decided by the letters that follow.
+    """
+    if any(one.kind in _IN_TEXT for one in suggestions):
+        return False
+    return sum(one.label.startswith(f"{MARKETPLACE}://") for one in suggestions) < MOST_OFFERED
 
 
 def _found(cursor: Cursor, *, is_begun: bool) -> list[Suggestion]:
@@ -88,6 +102,18 @@ def _is_complete(cursor: Cursor, found: list[Suggestion]) -> bool:
 
 def _words(suggestion: Suggestion) -> tuple[str, ...]:
     return () if suggestion.kind is Kind.KEY else (suggestion.label,)
+
+
+def _shorter_first(ordered: list[Suggestion]) -> list[Suggestion]:
+    """A name before those that begin with it: editors choose the first that fits what is typed."""
+    places = {suggestion.label: place for place, suggestion in reversed([*enumerate(ordered)])}
+
+    def place(suggestion: Suggestion) -> tuple[int, int]:
+        label = suggestion.label
+        beginnings = (label[:length] for length in range(1, len(label) + 1))
+        return min(places[one] for one in beginnings if one in places), len(label)
+
+    return sorted(ordered, key=place)
 
 
 def _without_secrets(cursor: Cursor, found: list[Suggestion]) -> list[Suggestion]:

@@ -111,11 +111,10 @@ def _plugins(cursor: Cursor) -> Iterator[Suggestion]:
         name = plugin.name if in_extras else plugin.full_name
         documentation = plugin_documentation(plugin)
         if in_extras and not _has_sibling(cursor, "parameters"):
-            yield snippets.plugin_with_parameters(cursor, plugin, documentation, number)
-        else:
-            yield scalar_suggestion(
-                cursor, name, Kind.PLUGIN, detail=plugin.title, documentation=documentation, order=number
-            )
+            yield from snippets.plugin_with_parameters(cursor, plugin.name, documentation)
+        yield scalar_suggestion(
+            cursor, name, Kind.PLUGIN, detail=plugin.title, documentation=documentation, order=number
+        )
 
 
 def _has_sibling(cursor: Cursor, key: str) -> bool:

@@ -20,11 +20,10 @@ from pai_lsp.rules.value_edits import append_value, insert_values
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from pai_lsp.ide.cursor import Cursor
     from pai_lsp.job import Job
-    from pai_lsp.platform import Plugin
 
 _ORDER = 200
 _MOST_SEARCHED = 50
@@ -85,15 +84,16 @@ def for_item(cursor: Cursor) -> list[Suggestion]:
     return _items(cursor, cursor.path[:-1], dash=cursor.missing == "- ")
 
 
-def plugin_with_parameters(cursor: Cursor, plugin: Plugin, documentation: str, order: int) -> Suggestion:
+def plugin_with_parameters(cursor: Cursor, plugin: str, documentation: str) -> Iterator[Suggestion]:
     """A plugin's name with its first parameters below, for an entry that has none yet."""
-    known = next((snippet for name, _, snippet in texts.PLUGINS if name == plugin.name), f"- plugin: {plugin.name}")
     start = len(cursor.line_before) - len(cursor.line_before.lstrip(" -"))
-    snippet = cursor.missing + _without_dash(known).removeprefix("plugin: ").replace("\n", "\n" + " " * start)
-    plain = plain_text(snippet)
-    edit = TextEdit(cursor.replace, plain)
-    written = snippet if snippet != plain else None
-    return Suggestion(plugin.name, Kind.PLUGIN, edit, written, plugin.title, documentation, order)
+    for name, detail, piece in texts.PLUGINS:
+        if name == plugin:
+            lines = _without_dash(piece).removeprefix("plugin: ")
+            snippet = cursor.missing + texts.indented(lines, " " * start)
+            edit = TextEdit(cursor.replace, plain_text(snippet))
+            label = f"{plugin} with parameters"
+            yield Suggestion(label, Kind.SNIPPET, edit, snippet, detail, documentation, _ORDER)
 
 
 def _task_roles(cursor: Cursor) -> list[Suggestion]:

@@ -18,6 +18,7 @@ class CompletionClient:
         the line that a snippet begins in before the snippet's other lines.
     two_edits: whether it takes one place for inserting and another one for replacing.
     later_documentation: whether it asks for the documentation of an item when it shows it.
+    smart_enter: whether its Enter only accepts what changes the text (initialization option `smartEnter`).
     kinds, tags: the values that it knows. Source: LSP 3.17, CompletionClientCapabilities (18 kinds are of old).
     """
 
@@ -26,6 +27,7 @@ class CompletionClient:
     two_edits: bool = False
     markdown: bool = False
     later_documentation: bool = False
+    smart_enter: bool = False
     kinds: frozenset[int] = frozenset(range(1, 19))
     tags: frozenset[int] = frozenset()
     deprecated: bool = False
@@ -106,12 +108,12 @@ def client_of(capabilities: lsp.ClientCapabilities, unit: ColumnUnit, options: A
         configuration=_can(workspace, "configuration"),
         configuration_registration=_can(_part(workspace, "did_change_configuration"), "dynamic_registration"),
         watch_registration=_can(_part(workspace, "did_change_watched_files"), "dynamic_registration"),
-        completion=_completion(_part(document, "completion")),
+        completion=_completion(_part(document, "completion"), options),
         reading=_reading(document, workspace, options),
     )
 
 
-def _completion(capabilities: Any) -> CompletionClient:
+def _completion(capabilities: Any, options: Any) -> CompletionClient:
     item = _part(capabilities, "completion_item")
     kinds = _values(_part(capabilities, "completion_item_kind"))
     resolved = _part(_part(item, "resolve_support"), "properties") or ()
@@ -121,6 +123,7 @@ def _completion(capabilities: Any) -> CompletionClient:
         two_edits=_can(item, "insert_replace_support"),
         markdown=_takes_markdown(_part(item, "documentation_format")),
         later_documentation="documentation" in resolved,
+        smart_enter=isinstance(options, dict) and options.get("smartEnter") is True,
         kinds=kinds or CompletionClient().kinds,
         tags=_values(_part(item, "tag_support")),
         deprecated=_can(item, "deprecated_support"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from pai_lsp.ide.completion import complete
+from pai_lsp.ide.completion import complete, is_all
 from pai_lsp.ide.rename import RenameRefused, prepare, rename
 from pai_lsp.lsp.completion_items import Offer
 from pai_lsp.lsp.convert import workspace_edit
@@ -18,12 +18,17 @@ if TYPE_CHECKING:
 
 
 def completion(document: OpenDocument, params: lsp.CompletionParams) -> lsp.CompletionList:
-    """What can be typed at a place; the client asks again when more is typed: for a complete word there is nothing."""
+    """What can be typed at a place.
+
+    The client asks again when more is typed, for a complete word has no suggestions. While a slow answer is awaited, an
+    Enter would accept what no longer fits. So a client with which complete words do no harm filters by itself.
+    """
     offset = document.places.offset(params.position)
     offer = Offer(document, offset, _asked_place(document, params.position))
     is_asked = params.context is None or params.context.trigger_kind is lsp.CompletionTriggerKind.Invoked
     found = complete(document.document, offset, is_asked=is_asked)
-    return lsp.CompletionList(is_incomplete=True, items=[offer.item(one) for one in found])
+    is_incomplete = not (document.client.completion.smart_enter and is_all(found))
+    return lsp.CompletionList(is_incomplete, [offer.item(one) for one in found])
 
 
 def resolved_completion(document: OpenDocument, item: lsp.CompletionItem) -> lsp.CompletionItem:

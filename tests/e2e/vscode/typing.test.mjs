@@ -47,7 +47,7 @@ taskRoles:
       - python train.py
       - echo <% $parameters.epochs %>
       - export TOKEN=<% $secrets.token %>
-      - echo "$PAI_HOST_IP_worker_0" $PAI_JOB_NAME
+      - echo $PAI_JOB_NAME "$PAI_HOST_IP_worker_0"
       - python train.py
 defaults:
   virtualCluster: default

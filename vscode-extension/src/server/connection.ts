@@ -130,7 +130,7 @@ export class Connection {
       ],
       diagnosticCollectionName: "openpai",
       outputChannel: this.options.output,
-      initializationOptions: { trusted: vscode.workspace.isTrusted, commands: LENS_COMMANDS },
+      initializationOptions: { trusted: vscode.workspace.isTrusted, commands: LENS_COMMANDS, smartEnter: true },
       // Restarts are counted in one place, which also looks for the server again; here the client only lets go.
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
