@@ -77,14 +77,14 @@ def _number(value: float) -> int | float:
     return double
 
 
-def _integer(text: str) -> int:
+def _integer(text: str) -> float:
     text = text.replace("_", "")
     sign = -1 if text[0] == "-" else 1
     digits = text.lstrip("+-")
     if digits.startswith(("0b", "0x")):
         return sign * int(digits, 0)
     if ":" in digits:
-        return sign * int(_sixties(digits))
+        return sign * _sixties(digits)
     if digits != "0" and digits.startswith("0"):
         return sign * int(digits, 8)
     return sign * int(digits) if len(digits) < 400 else sign * 10**400

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "pai_lsp"
 
 # Each floor may import from the floors above it in this list, and within itself.
 FLOORS = (
-    ("text", "spelling", "scalar", "frozen", "stand_ins"),
+    ("text", "spelling", "scalar", "frozen", "faults", "stand_ins"),
     ("nodes",),
     ("building",),
     ("relocation",),
@@ -23,14 +23,15 @@ FLOORS = (
     ("diagnostic", "files", "settings", "marketplace_settings", "content", "template", "template_variables",
      "shell", "shell_builtins", "shell_script", "schema", "platform", "_job_validator", "structure", "shipped_schemas"),
     ("job", "job_parts", "definition", "addresses", "lookup", "template_uses", "template_lookup", "template_answers",
-     "requirements", "requirement_words", "plugin_parameters", "plugin_uses", "prerequisite_uses", "comments",
-     "edits", "section_edits", "fixes", "role_renaming", "prerequisite_renaming", "masking", "symbols"),
+     "clear_secrets", "hidden", "requirements", "requirement_words", "plugin_parameters", "plugin_uses",
+     "prerequisite_uses", "comments", "edits", "section_edits", "fixes", "role_renaming", "prerequisite_renaming",
+     "masking", "symbols"),
     ("catalog", "expand"),
     ("rules",),
     ("document",),
     ("graph",),
     ("ide", "report", "config", "config_marketplace", "config_reader", "config_values", "exclusion",
-     "hidden_values", "processes", "safe_fixes", "written_comments"),
+     "processes", "safe_fixes", "written_comments"),
     ("lsp", "commands", "cli", "__main__"),
 )  # fmt: skip
 

@@ -8,6 +8,7 @@ from pai_lsp.commands.known_rules import BY_CODE
 from pai_lsp.config import load_configuration
 from pai_lsp.diagnostic import Diagnostic, Severity
 from pai_lsp.document import Document, check
+from pai_lsp.faults import described
 from pai_lsp.files import (
     SourceFile,
     UnreadableFile,
@@ -17,13 +18,11 @@ from pai_lsp.files import (
     write_text,
 )
 from pai_lsp.frozen import dataclass, replace
-from pai_lsp.hidden_values import hidden_spans, without_hidden_words
-from pai_lsp.report.results import CheckedFile, Failure, with_hidden
+from pai_lsp.report.results import CheckedFile, Failure, checked_file, with_hidden
 from pai_lsp.rules.files import unreadable_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
     from typing import TypeAlias
 
     from pai_lsp.commands.targets import Target
@@ -86,13 +85,13 @@ def check_one(target: Target, options: Options) -> Outcome:
         return check(document, failed)
 
     def failed(rule: Rule, error: Exception) -> None:
-        failures.append(Failure(target.path, f"rule {rule.code} failed: {_told(error)}"))
+        failures.append(Failure(target.path, f"rule {rule.code} failed: {described(error)}"))
 
     try:
         outcome = _checked(target, options, checked)
         return replace(outcome, failures=(*failures, *outcome.failures))
     except Exception as error:  # noqa: BLE001 - whatever it is, the other files are still to be checked
-        return Outcome(failures=(Failure(target.path, _told(error)),))
+        return Outcome(failures=(Failure(target.path, described(error)),))
 
 
 def check_configuration(configuration: Configuration, options: Options) -> CheckedFile:
@@ -134,9 +133,8 @@ def _mended(document: Document, source: SourceFile, target: Target, options: Opt
     if options.compares and after.text != document.text:
         from pai_lsp.report.difference import unified_difference  # noqa: PLC0415 - as above
 
-        before = with_hidden(document.text, hidden_spans(document, check(document)))
-        shown_after = with_hidden(after.text, hidden_spans(after, mended.diagnostics))
-        difference = unified_difference(target.path, before, shown_after)
+        shown_before, shown_after = (with_hidden(one.text, one.job.hidden.spans) for one in (document, after))
+        difference = unified_difference(target.path, shown_before, shown_after)
     if options.writes and target.given is None and after.text != document.text:
         try:
             write_text(source, after.text)
@@ -167,16 +165,13 @@ def _unreadable(file: UnreadableFile, target: Target, options: Options) -> Outco
 
 
 def _reported_document(document: Document, diagnostics: tuple[Diagnostic, ...], options: Options) -> CheckedFile:
-    file = _reported(document.path or "", document.text, diagnostics, options)
-    file = replace(file, other_texts=_other_texts(file))
-    if not file.diagnostics or not (hidden := hidden_spans(document, diagnostics)):
-        return file
-    shown = tuple(without_hidden_words(diagnostic, document.text, hidden) for diagnostic in file.diagnostics)
-    return replace(file, text=with_hidden(document.text, hidden), diagnostics=shown, hidden=hidden)
+    shown, not_shown = _selected(diagnostics, options)
+    file = checked_file(document, shown, not_shown=not_shown)
+    return replace(file, other_texts=_other_texts(file))
 
 
 def _other_texts(file: CheckedFile) -> dict[str, str]:
-    """The texts of the other files on this machine that findings point to, so that their places can be shown."""
+    """The texts, without secrets, of the other files on this machine that findings point to, to show their places."""
     paths = {related.path for diagnostic in file.diagnostics for related in diagnostic.related} - {None, file.path}
     texts: dict[str, str] = {}
     for path in paths:
@@ -184,21 +179,18 @@ def _other_texts(file: CheckedFile) -> dict[str, str]:
             data = read_bytes(path)
             source = data if isinstance(data, UnreadableFile) else decoded(path, data)
             if isinstance(source, SourceFile):
-                texts[path] = source.text
+                other = Document(source.text).as_definitions(is_wanted=True)
+                texts[path] = with_hidden(other.text, other.job.hidden.spans)
     return texts
 
 
 def _reported(path: str, text: str, diagnostics: tuple[Diagnostic, ...], options: Options) -> CheckedFile:
+    shown, not_shown = _selected(diagnostics, options)
+    return CheckedFile(path, text if shown else "", shown, not_shown=not_shown)
+
+
+def _selected(diagnostics: tuple[Diagnostic, ...], options: Options) -> tuple[tuple[Diagnostic, ...], int]:
+    """The findings to show, and how many more count."""
     counted = [diagnostic for diagnostic in diagnostics if options.counts(diagnostic)]
     shown = tuple(diagnostic for diagnostic in counted if diagnostic.severity <= options.shown)
-    return CheckedFile(path, text if shown else "", shown, not_shown=len(counted) - len(shown))
-
-
-def _told(error: BaseException) -> str:
-    """The kind of an exception and where it was raised. Its text is left out: it may quote the file."""
-    place: TracebackType | None = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    if place is None:
-        return type(error).__name__
-    return f"{type(error).__name__} in {place.tb_frame.f_globals.get('__name__')}, line {place.tb_lineno}"
+    return shown, len(counted) - len(shown)

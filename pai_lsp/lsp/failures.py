@@ -1,8 +1,4 @@
-"""Tells of failures of our own without telling what the user has written.
-
-The text of an exception may quote a job, and a job may hold secrets: only the kind of the exception and the places in
-our code are told, in logs as in answers.
-"""
+"""Logs failures of our own without what the user has written: the kind of an exception and the places in our code."""
 
 from __future__ import annotations
 
@@ -12,14 +8,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from types import TracebackType
-
-
-def told(error: BaseException) -> str:
-    """The kind of an exception and the place where it was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    if not frames:
-        return type(error).__name__
-    return f"{type(error).__name__} in {_place(frames[-1])}"
 
 
 class QuietFormatter(logging.Formatter):
