@@ -17,6 +17,7 @@ from pai_lsp.clear_secrets import tokens
 from pai_lsp.frozen import dataclass, replace
 from pai_lsp.nodes import Mapping, Scalar
 from pai_lsp.nodes import Sequence as SequenceNode
+from pai_lsp.nodes import walk
 from pai_lsp.text import LineIndex, Span
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _START = 4
 # Up to so many texts it is quicker to ask for each whether it occurs at all.
 _FEW = 16
 
-_SECTION = re.compile(r"""(?:^|(?<=[\s{,]))(?:"secrets"|'secrets'|secrets)[ \t]*:""")
+_SECTION = re.compile(r"""(?:^|(?<=[\s{,]))(?:"secrets?"|'secrets?'|secrets?)[ \t]*:""", re.IGNORECASE)
 _KEY = re.compile(r"""\s*(?:"[^"]*"|'[^']*'|[^\s"'#:]+)[ \t]*:(?=\s|$)""")
 _COLON = re.compile(r"\s*:")
 _BRACKETS = " \t,[]{}"
@@ -125,22 +126,21 @@ class _Texts:
         if len(self._texts) <= _FEW and _CUT not in text and not any(one in text for one in self._texts):
             return
         words = {match.start(): match.end() for match in _WORD.finditer(text) if match[0] in self._texts}
-        at = 0
-        while at < len(text):
-            end = max(self._end(text, at), words.get(at, 0))
+        starts = [at for at in range(len(text)) if text[at : at + _START] in self._lengths]
+        done = 0
+        for at in sorted({*starts, *words}):
+            end = max(self._end(text, at), words.get(at, 0)) if at >= done else 0
             if end:
                 yield Span(at, end)
-            at = end or at + 1
+                done = end
 
     def _end(self, text: str, start: int) -> int:
-        lengths = self._lengths.get(text[start : start + _START])
-        if lengths is None:
-            return 0
+        lengths = self._lengths.get(text[start : start + _START], ())
         for length in lengths:
             if text[start : start + length] in self._texts:
                 return start + length
         cut = text.find(_CUT, start, start + self._longest)
-        return cut if cut > 0 and any(one.startswith(text[start:cut]) for one in self._texts) else 0
+        return cut if lengths and cut > 0 and any(one.startswith(text[start:cut]) for one in self._texts) else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,10 +244,13 @@ def _section_places(text: str, mapping: Mapping, entry: Entry) -> Iterator[_Plac
     start, end = _behind_colon(text, entry), _section_end(text, mapping, entry)
     inner = entry.value
     for one in inner.entries if isinstance(inner, Mapping) else ():
-        if isinstance(one.key, Scalar) and start <= one.key.span.start and _behind_colon(text, one) <= end:
+        if not isinstance(one.key, Scalar):
+            yield from (_Place(node.span, node.text) for node in walk(one.key) if isinstance(node, Scalar))
+        elif start <= one.key.span.start and _behind_colon(text, one) <= end:
             yield _Place(_trimmed(text, Span(start, one.key.span.start), inner))
-            # A key without a colon may be a value that lacks its key.
-            start = one.key.span.start if _behind_colon(text, one) == one.key.span.end else _behind_colon(text, one)
+            start = _behind_colon(text, one)
+            if start == one.key.span.end:  # without a colon it may be a value that lacks its key
+                yield _Place(one.key.span, one.key.text)
     yield _Place(_trimmed(text, Span(start, max(start, end)), inner))
 
 
