@@ -12,6 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Diagnostic
+from pai_lsp.failures import kind_and_place
 from pai_lsp.fixes import takes_what_is_repeated
 from pai_lsp.frozen import dataclass, field, replace
 from pai_lsp.job import Job
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.diagnostic import Finding, Fix, Rule
     from pai_lsp.symbols import Occurrence
-    from pai_lsp.text import Span
 
     OnFault: TypeAlias = Callable[[Rule, Exception], None]
 
@@ -120,13 +120,6 @@ class Document:
         return occurrences(self.job)
 
     @cached_property
-    def clear_secrets(self) -> tuple[Span, ...]:
-        """The places, outside of `secrets`, of what looks like a password, token or key: never to be shown."""
-        from pai_lsp.rules.clear_secrets import clear_secrets  # noqa: PLC0415 - as above
-
-        return tuple(secret.span for secret in clear_secrets(self.job))
-
-    @cached_property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What `check` says."""
         return check(self)
@@ -135,7 +128,7 @@ class Document:
 def _log_fault(rule: Rule, error: Exception) -> None:
     import logging  # noqa: PLC0415 - a run without a fault of ours need not load it
 
-    logging.getLogger(__name__).error("rule %s failed", rule.code, exc_info=error)
+    logging.getLogger(__name__).error("rule %s failed: %s", rule.code, kind_and_place(error))
 
 
 def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnostic, ...]:

@@ -10,10 +10,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.clear_secrets import ClearSecret, clear_secrets
 from pai_lsp.content import MappedText, joined, mapped, trimmed
 from pai_lsp.definition import Definition, Origin, Reference, read_definitions
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.frozen import dataclass
+from pai_lsp.hidden import Hidden, hidden_values
 from pai_lsp.job_parts import Deployment, PluginEntry, TaskRole
 from pai_lsp.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.nodes import Entry, Mapping, Node, Scalar, Sequence, Syntax, plain_value
@@ -183,6 +185,16 @@ class Job:
         """The job's secrets by name; their values must never be shown."""
         node = self.mapping("secrets")
         return {entry.name: entry for entry in node.effective_entries()} if node else {}
+
+    @cached_property
+    def clear_secrets(self) -> tuple[ClearSecret, ...]:
+        """What looks like a password, token or key outside of `secrets`."""
+        return clear_secrets(self)
+
+    @cached_property
+    def hidden(self) -> Hidden:
+        """What nothing that is said about this job may show."""
+        return hidden_values(self)
 
     @cached_property
     def task_roles(self) -> tuple[TaskRole, ...]:

@@ -25,14 +25,15 @@ FLOORS = (
     ("diagnostic", "files", "settings", "marketplace_settings", "content", "template", "template_variables",
      "schema", "platform", "_job_validator", "structure", "shipped_schemas"),
     ("job", "job_parts", "definition", "addresses", "lookup", "template_uses", "template_lookup", "template_answers",
-     "requirements", "requirement_words", "plugin_parameters", "plugin_uses", "prerequisite_uses", "comments",
-     "edits", "section_edits", "fixes", "role_renaming", "prerequisite_renaming", "masking", "symbols"),
+     "clear_secrets", "hidden", "requirements", "requirement_words", "plugin_parameters", "plugin_uses",
+     "prerequisite_uses", "comments", "edits", "section_edits", "fixes", "role_renaming", "prerequisite_renaming",
+     "masking", "symbols"),
     ("catalog", "expand"),
     ("rules",),
     ("document",),
     ("graph",),
     ("ide", "report", "config", "config_marketplace", "config_reader", "config_values", "exclusion",
-     "hidden_values", "processes", "safe_fixes", "written_comments"),
+     "processes", "safe_fixes", "written_comments"),
     ("lsp", "commands", "cli", "__main__"),
 )  # fmt: skip
 

@@ -18,8 +18,7 @@ from pai_lsp.files import (
     write_text,
 )
 from pai_lsp.frozen import dataclass, replace
-from pai_lsp.hidden_values import hidden_spans, without_hidden_words
-from pai_lsp.report.results import CheckedFile, Failure, with_hidden
+from pai_lsp.report.results import CheckedFile, Failure, checked_file, with_hidden
 from pai_lsp.rules.files import unreadable_file
 
 if TYPE_CHECKING:
@@ -134,9 +133,9 @@ def _mended(document: Document, source: SourceFile, target: Target, options: Opt
     if options.compares and after.text != document.text:
         from pai_lsp.report.difference import unified_difference  # noqa: PLC0415 - as above
 
-        before = with_hidden(document.text, hidden_spans(document, check(document)))
-        shown_after = with_hidden(after.text, hidden_spans(after, mended.diagnostics))
-        difference = unified_difference(target.path, before, shown_after)
+        shown_before, shown_after = (with_hidden(one.text, one.job.hidden.spans) for one in (document, after))
+        # What a fix has changed around a password may hide from the second look that it is one.
+        difference = document.job.hidden.without(unified_difference(target.path, shown_before, shown_after))
     if options.writes and target.given is None and after.text != document.text:
         try:
             write_text(source, after.text)
@@ -165,16 +164,13 @@ def _unreadable(file: UnreadableFile, target: Target, options: Options) -> Outco
 
 
 def _reported_document(document: Document, diagnostics: tuple[Diagnostic, ...], options: Options) -> CheckedFile:
-    file = _reported(document.path or "", document.text, diagnostics, options)
-    file = replace(file, other_texts=_other_texts(file))
-    if not file.diagnostics or not (hidden := hidden_spans(document, diagnostics)):
-        return file
-    shown = tuple(without_hidden_words(diagnostic, document.text, hidden) for diagnostic in file.diagnostics)
-    return replace(file, text=with_hidden(document.text, hidden), diagnostics=shown, hidden=hidden)
+    shown, not_shown = _selected(diagnostics, options)
+    file = checked_file(document, shown, not_shown=not_shown)
+    return replace(file, other_texts=_other_texts(file))
 
 
 def _other_texts(file: CheckedFile) -> dict[str, str]:
-    """The texts of the other files on this machine that findings point to, so that their places can be shown."""
+    """The texts, without secrets, of the other files on this machine that findings point to, to show their places."""
     paths = {related.path for diagnostic in file.diagnostics for related in diagnostic.related} - {None, file.path}
     texts: dict[str, str] = {}
     for path in paths:
@@ -182,11 +178,18 @@ def _other_texts(file: CheckedFile) -> dict[str, str]:
             data = read_bytes(path)
             source = data if isinstance(data, UnreadableFile) else decoded(path, data)
             if isinstance(source, SourceFile):
-                texts[path] = source.text
+                other = Document(source.text).as_definitions(is_wanted=True)
+                texts[path] = with_hidden(other.text, other.job.hidden.spans)
     return texts
 
 
 def _reported(path: str, text: str, diagnostics: tuple[Diagnostic, ...], options: Options) -> CheckedFile:
+    shown, not_shown = _selected(diagnostics, options)
+    return CheckedFile(path, text if shown else "", shown, not_shown=not_shown)
+
+
+def _selected(diagnostics: tuple[Diagnostic, ...], options: Options) -> tuple[tuple[Diagnostic, ...], int]:
+    """The findings to show, and how many more count."""
     counted = [diagnostic for diagnostic in diagnostics if options.counts(diagnostic)]
     shown = tuple(diagnostic for diagnostic in counted if diagnostic.severity <= options.shown)
-    return CheckedFile(path, text if shown else "", shown, not_shown=len(counted) - len(shown))
+    return shown, len(counted) - len(shown)

@@ -12,9 +12,8 @@ from pai_lsp.commands.targets import STANDARD_INPUT, missing, path_argument
 from pai_lsp.diagnostic import Diagnostic, Severity
 from pai_lsp.document import Document
 from pai_lsp.files import UnreadableFile, decoded, read_bytes
-from pai_lsp.hidden_values import hidden_spans, without_hidden_words
 from pai_lsp.ide.refactorings.former_job import converted
-from pai_lsp.report.results import CheckedFile, with_hidden
+from pai_lsp.report.results import CheckedFile, checked_file
 from pai_lsp.report.terminal import visible
 from pai_lsp.rules.files import unreadable_file
 
@@ -76,7 +75,4 @@ def run(arguments: argparse.Namespace) -> int:
 def _checked(name: str, text: str) -> CheckedFile:
     """The new job with what is found in it, the values of secrets hidden."""
     document = Document(text, path=name)
-    found = tuple(one for one in document.diagnostics if one.severity <= Severity.WARNING)
-    hidden = hidden_spans(document, found) if found else ()
-    shown = tuple(without_hidden_words(one, text, hidden) for one in found)
-    return CheckedFile(name, with_hidden(text, hidden), shown, hidden)
+    return checked_file(document, (one for one in document.diagnostics if one.severity <= Severity.WARNING))

@@ -19,9 +19,8 @@ from pai_lsp.expand.script import released_script, scripts, together
 from pai_lsp.expand.write import expanded
 from pai_lsp.failures import why
 from pai_lsp.frozen import dataclass, replace
-from pai_lsp.hidden_values import hidden_spans, without_hidden_words
 from pai_lsp.nodes import ProblemKind
-from pai_lsp.report.results import CheckedFile, with_hidden
+from pai_lsp.report.results import CheckedFile, checked_file
 from pai_lsp.report.terminal import visible
 from pai_lsp.spelling import did_you_mean
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.document import Document
     from pai_lsp.expand.as_is import ReleasedRun, RoleRun
+    from pai_lsp.hidden import Hidden
     from pai_lsp.job import Job
 
 _VERSION = 1
@@ -43,7 +43,7 @@ Prerequisites that are required, from the job, from extras.reference_prerequisit
 job; template variables are filled; storages go to extras; commands for taskFails and containerExit become an EXIT trap;
 commands that the released runtime would change (several lines, quotes, backslashes) are written so that it does not.
 Comments, order and formatting of everything else stay. Secrets stay references, whatever the format; only
---show-secrets fills them in.
+--show-secrets fills them in. Passwords in clear are asterisks in script and json, unless --show-secrets is given.
 """
 
 _EPILOG = """\
@@ -127,7 +127,8 @@ def _as_is(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
     # The rest-server reads an alias inside of what it names; every other problem makes it refuse the file.
     if any(problem.kind is not ProblemKind.SELF_ALIAS for problem in job.syntax.problems):
         return _Result(None, effective_job(job).problems)
-    return _run_result(released_run(job, shows_secrets=arguments.show_secrets), form, arguments)
+    run = released_run(job, shows_secrets=arguments.show_secrets)
+    return _run_result(run if arguments.show_secrets else _without_secrets(run, job.hidden), form, arguments)
 
 
 def _expanded(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
@@ -136,11 +137,24 @@ def _expanded(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
     if found.text is None or found.run is None or form == "yaml":
         return _Result(found.text, found.problems)
     if form == "script" and not arguments.inline:
-        return _Result(scripts(job, effective_job(job), arguments.task_role))
+        return _Result(job.hidden.without(scripts(job, effective_job(job), arguments.task_role)))
     # The stops mean the new text; what is left to stop a role there is its name, which stands in the old one too.
     missing = [role.name_span for role in job.task_roles if role.name not in found.run.roles]
     stops = tuple(replace(stop, span=span) for stop, span in zip(found.run.stops, missing, strict=False))
-    return _run_result(replace(found.run, stops=stops), form, arguments)
+    return _run_result(_without_secrets(replace(found.run, stops=stops), job.hidden), form, arguments)
+
+
+def _without_secrets(run: ReleasedRun, hidden: Hidden) -> ReleasedRun:
+    """What runs, with asterisks for passwords that the job has in clear."""
+
+    def cleaned(scripts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(hidden.without, scripts))
+
+    roles = {
+        name: replace(role, pre=cleaned(role.pre), command=hidden.without(role.command), post=cleaned(role.post))
+        for name, role in run.roles.items()
+    }
+    return replace(run, roles=roles)
 
 
 def _run_result(run: ReleasedRun, form: str, arguments: argparse.Namespace) -> _Result:
@@ -187,10 +201,7 @@ def _reported(document: Document, result: _Result, *, ignored: frozenset[str]) -
     findings = [one for one in check(document) if one.severity <= Severity.WARNING and one.code not in ignored]
     errors = [one for one in findings if one.severity is Severity.ERROR]
     new = [one for one in result.problems if not any(one.span.overlaps(error.span) for error in errors)]
-    diagnostics = tuple(sorted([*findings, *new], key=_place))
-    hidden = hidden_spans(document, diagnostics) if diagnostics else ()
-    shown = tuple(without_hidden_words(one, document.text, hidden) for one in diagnostics)
-    return CheckedFile(document.path or "", with_hidden(document.text, hidden), shown, hidden)
+    return checked_file(document, sorted([*findings, *new], key=_place))
 
 
 def _place(diagnostic: Diagnostic) -> tuple[int, int]:

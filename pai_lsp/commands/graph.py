@@ -14,8 +14,7 @@ from pai_lsp.graph.dot import dot
 from pai_lsp.graph.mermaid import mermaid
 from pai_lsp.graph.prerequisite_graph import prerequisite_graph
 from pai_lsp.graph.svg import svg
-from pai_lsp.hidden_values import hidden_spans, without_hidden_words
-from pai_lsp.report.results import CheckedFile, with_hidden
+from pai_lsp.report.results import CheckedFile, checked_file
 from pai_lsp.report.terminal import visible
 
 if TYPE_CHECKING:
@@ -88,7 +87,4 @@ def _broken(document: Document) -> CheckedFile | None:
     codes = {problem.kind.value for problem in document.syntax.problems}
     if not codes:
         return None
-    diagnostics = check(document)
-    hidden = hidden_spans(document, diagnostics)
-    shown = [without_hidden_words(one, document.text, hidden) for one in diagnostics if one.code in codes]
-    return CheckedFile(document.path or "", with_hidden(document.text, hidden), tuple(shown), hidden)
+    return checked_file(document, (one for one in check(document) if one.code in codes))

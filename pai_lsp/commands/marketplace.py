@@ -16,6 +16,7 @@ from pai_lsp.commands.known_rules import BY_CODE
 from pai_lsp.commands.marketplace_sources import print_sources, sources_as_json, tell_lock_fault
 from pai_lsp.commands.output import said
 from pai_lsp.commands.targets import Configurations, path_argument
+from pai_lsp.document import Document
 from pai_lsp.edits import column
 from pai_lsp.lookup import LookupState
 from pai_lsp.nodes import plain_value
@@ -200,14 +201,16 @@ def _print_definition(catalog: Catalog, answer: LookupAnswer, definition: Defini
 
 
 def _written(catalog: Catalog, answer: LookupAnswer, definition: Definition) -> str:
-    """A definition as it is written, from the left margin; of a locked one, its values."""
+    """A definition as it is written, but for passwords, from the left margin; of a locked one, its values."""
     text = catalog.text(answer.path or "")
     span = definition.node.span
     if text is None or span.end > len(text):
-        return json.dumps(plain_value(definition.node), indent=2, ensure_ascii=False, default=str)
-    margin = column(text, span.start)
-    lines = text[span.start : span.end].rstrip().splitlines()
-    return "\n".join([*lines[:1], *(line[margin:] if not line[:margin].strip() else line for line in lines[1:])])
+        written = json.dumps(plain_value(definition.node), indent=2, ensure_ascii=False, default=str)
+    else:
+        margin = column(text, span.start)
+        lines = text[span.start : span.end].rstrip().splitlines()
+        written = "\n".join([*lines[:1], *(line[margin:] if not line[:margin].strip() else line for line in lines[1:])])
+    return Document(written).as_definitions(is_wanted=True).job.hidden.without(written)
 
 
 def _print_json(content: dict[str, Any]) -> None:

@@ -45,7 +45,7 @@ class GraphNode:
     """A task role, a definition, or a reference that finds none.
 
     identifier: `n` and its number from 0, in the order of the graph's nodes.
-    name: as the file has it, so it may hold anything; empty for a definition without one.
+    name: as the file has it but for passwords, so it may hold anything; empty for a definition without one.
     detail: the type and the plugin of a definition, the type that a missing one should have; may be empty.
     place: the file or address of a definition outside the job; why an unknown one could not be looked up.
     """
@@ -89,12 +89,20 @@ def prerequisite_graph(job: Job, folder: str = "") -> PrerequisiteGraph:
     reader = _Reader(job, folder)
     reader.read()
     pairs = [(edge.source, edge.target) for edge in reader.edges]
+    hidden = job.hidden
     of_node = circles(len(reader.nodes), pairs)
     in_circle = {of_node[source] for source, target in pairs if of_node[source] == of_node[target]}
     return PrerequisiteGraph(
         tuple(
-            GraphNode(f"n{number}", *described, is_in_cycle=of_node[number] in in_circle)
-            for number, described in enumerate(reader.nodes)
+            GraphNode(
+                f"n{number}",
+                kind,
+                hidden.without(name),
+                hidden.without(detail),
+                hidden.without(place),
+                is_in_cycle=of_node[number] in in_circle,
+            )
+            for number, (kind, name, detail, place) in enumerate(reader.nodes)
         ),
         tuple(
             GraphEdge(edge.source, edge.target, edge.kind, edge.field, of_node[edge.source] == of_node[edge.target])

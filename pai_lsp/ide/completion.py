@@ -16,7 +16,6 @@ from pai_lsp.ide.completion_keys import complete_keys
 from pai_lsp.ide.completion_text import complete_in_text
 from pai_lsp.ide.completion_values import MOST_OFFERED, complete_collections, complete_items, complete_scalars
 from pai_lsp.ide.cursor import Cursor, Spot, cursor
-from pai_lsp.ide.hidden_words import hidden_words_of, without
 from pai_lsp.ide.suggestion import Kind, Suggestion, escaped
 from pai_lsp.text import TextEdit
 
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
 
 
-# What is suggested with a value, or with the commands of a definition.
-_TELLING = frozenset({Kind.PARAMETER, Kind.REFERENCE})
 _IN_TEXT = frozenset({Kind.PARAMETER, Kind.VARIABLE})
 _OPENING = re.compile(r"[\[{'\"]")
 # What a line may end with whose value, item or key comes on the next one.
@@ -117,12 +114,12 @@ def _shorter_first(ordered: list[Suggestion]) -> list[Suggestion]:
 
 
 def _without_secrets(cursor: Cursor, found: list[Suggestion]) -> list[Suggestion]:
-    """The suggestions without the secrets that stand in clear in the values and commands that they tell of."""
-    if not any(one.kind in _TELLING for one in found) or not (words := hidden_words_of(cursor.job)):
-        return found
+    """The suggestions without secrets in their details and documentation; those that would insert one are left out."""
+    hidden = cursor.job.hidden
     return [
-        replace(one, detail=without(words, one.detail), documentation=without(words, one.documentation))
+        replace(one, detail=hidden.without(one.detail), documentation=hidden.without(one.documentation))
         for one in found
+        if not hidden.shows(one.label) and not hidden.shows(one.edit.new_text)
     ]
 
 

@@ -16,7 +16,6 @@ from pai_lsp.ide.documentation import (
     plugin_documentation,
     variable_documentation,
 )
-from pai_lsp.ide.hidden_words import hidden_words, without
 from pai_lsp.ide.known_values import resources_sentence, template_value, variable_value
 from pai_lsp.ide.location import Location, locate
 from pai_lsp.ide.names import name_at, places_of
@@ -46,7 +45,7 @@ class Hover:
 def hover(document: Document, offset: int) -> Hover | None:
     """What stands at an offset; None where there is nothing to say."""
     found = _found(document, offset)
-    return Hover(without(hidden_words(document), found.markdown), found.span) if found else None
+    return Hover(document.job.hidden.without(found.markdown), found.span) if found else None
 
 
 def _found(document: Document, offset: int) -> Hover | None:

@@ -41,12 +41,10 @@ class Link:
 
 def links(document: Document) -> list[Link]:
     """The links of a document, by place."""
-    hidden = list(document.clear_secrets)
-    if section := document.job.section("secrets"):
-        hidden.append(section.value.span)
+    hidden = document.job.hidden
     found: dict[Span, Link] = {}
     for link in (*_images(document), *_addresses(document)):
-        if not any(link.span.overlaps(secret) for secret in hidden):
+        if not hidden.holds(link.span) and not hidden.shows(link.address):
             found.setdefault(link.span, link)
     return sorted(found.values(), key=lambda link: link.span)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.definition import TYPED_FIELDS, Definition, key_name_span, name_span, scalars
 from pai_lsp.frozen import dataclass, replace
-from pai_lsp.ide.hidden_words import hidden_words, without
 from pai_lsp.ide.known_values import job_resources, role_resources, short
 from pai_lsp.nodes import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.platform import RUNTIME_PLUGIN
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pai_lsp.document import Document
+    from pai_lsp.hidden import Hidden
     from pai_lsp.job import Job
     from pai_lsp.job_parts import Deployment, PluginEntry, TaskRole
 
@@ -54,8 +54,7 @@ class OutlineItem:
 
 def outline(document: Document) -> tuple[OutlineItem, ...]:
     """What stands in the file, in the order of the text; of secrets only their names."""
-    words = hidden_words(document)
-    return tuple(_without(words, item) for item in _items(document.job)) if words else _items(document.job)
+    return tuple(_without(document.job.hidden, item) for item in _items(document.job))
 
 
 def _items(job: Job) -> tuple[OutlineItem, ...]:
@@ -65,10 +64,10 @@ def _items(job: Job) -> tuple[OutlineItem, ...]:
     return _ordered(_section(job, entry) for entry in entries if not entry.is_merge and entry.name not in _UNTOLD)
 
 
-def _without(words: tuple[str, ...], item: OutlineItem) -> OutlineItem:
-    """An item without the secrets that stand in clear in values and commands."""
-    children = tuple(_without(words, child) for child in item.children)
-    return replace(item, name=without(words, item.name), detail=without(words, item.detail), children=children)
+def _without(hidden: Hidden, item: OutlineItem) -> OutlineItem:
+    """An item without the secrets in names, values and commands."""
+    children = tuple(_without(hidden, child) for child in item.children)
+    return replace(item, name=hidden.without(item.name), detail=hidden.without(item.detail), children=children)
 
 
 def _section(job: Job, entry: Entry) -> OutlineItem:

@@ -6,17 +6,12 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.script import scripts
-from pai_lsp.hidden_values import hidden_spans, without_hidden_words
-from pai_lsp.rules.clear_secrets import clear_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pai_lsp.diagnostic import Diagnostic
     from pai_lsp.document import Document
-
-# Shorter texts are nobody's password, and stand in many commands.
-_SHORTEST = 4
 
 
 def preview(document: Document, role: str | None = None, folder: str = "") -> str:
@@ -30,20 +25,10 @@ def preview(document: Document, role: str | None = None, folder: str = "") -> st
     text = scripts(job, effective, role, folder)
     if role is not None and role not in job.task_roles_by_name:
         text = f"# no task role is named '{role}'\n"
-    return "".join([*_problems(document, effective.problems), _without_passwords(document, text)])
+    return "".join([*_problems(document, effective.problems), job.hidden.without(text)])
 
 
 def _problems(document: Document, problems: Sequence[Diagnostic]) -> Iterator[str]:
     """What is wrong, a line each."""
-    hidden = hidden_spans(document, document.diagnostics) if problems else ()
-    for problem in problems:
-        message = without_hidden_words(problem, document.text, hidden).message
-        yield f"# line {document.lines.line_of(problem.span.start) + 1}: {' '.join(message.split())}\n"
-
-
-def _without_passwords(document: Document, text: str) -> str:
-    found = {document.text[one.span.start : one.span.end] for one in clear_secrets(document.job)}
-    for password in sorted(found, key=len, reverse=True):
-        if len(password) >= _SHORTEST:
-            text = text.replace(password, "***")
-    return text
+    for problem in map(document.job.hidden.diagnostic, problems):
+        yield f"# line {document.lines.line_of(problem.span.start) + 1}: {' '.join(problem.message.split())}\n"

@@ -15,7 +15,6 @@ from pai_lsp.expand.write import expanded
 from pai_lsp.graph.mermaid import mermaid
 from pai_lsp.graph.prerequisite_graph import prerequisite_graph
 from pai_lsp.graph.svg import svg
-from pai_lsp.hidden_values import hidden_spans, without_hidden_words
 from pai_lsp.ide.preview import preview
 from pai_lsp.ide.snippet_texts import JOBS
 from pai_lsp.ide.suggestion import plain_text
@@ -60,8 +59,7 @@ def _expanded(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any
     result = expanded(document.document.job)
     if result.text is not None:
         return {"text": result.text}
-    hidden = hidden_spans(document.document, document.document.diagnostics)
-    shown = [without_hidden_words(one, document.text, hidden) for one in result.problems]
+    shown = map(document.document.job.hidden.diagnostic, result.problems)
     convert = get_converter().unstructure
     return {
         "findings": [

@@ -130,8 +130,4 @@ class OpenDocument:
 
 
 def _without_secrets(document: Document) -> tuple[Diagnostic, ...]:
-    from pai_lsp.hidden_values import hidden_spans, without_hidden_words  # noqa: PLC0415 - loaded when the client is connected
-
-    found = document.diagnostics
-    hidden = hidden_spans(document, found) if found else ()
-    return tuple(without_hidden_words(one, document.text, hidden) for one in found) if hidden else found
+    return tuple(map(document.job.hidden.diagnostic, document.diagnostics))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.frozen import dataclass, field
+from pai_lsp.frozen import dataclass, field, replace
 from pai_lsp.text import LineIndex, Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from pai_lsp.diagnostic import Diagnostic, Fix, Related
+    from pai_lsp.document import Document
+    from pai_lsp.hidden import Hidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +128,23 @@ def place(lines: LineIndex, offset: int) -> Place:
     offset = min(max(offset, 0), len(lines.text))
     position = lines.position(offset)
     return Place(position.line + 1, position.column + 1, offset)
+
+
+def checked_file(document: Document, diagnostics: Iterable[Diagnostic], *, not_shown: int = 0) -> CheckedFile:
+    """A document with the findings to report, and nothing hidden in its text, its messages and its fixes."""
+    path, found = document.path or "", tuple(diagnostics)
+    if not found:
+        return CheckedFile(path, "", not_shown=not_shown)
+    hidden = document.job.hidden
+    shown = tuple(_without_telling_fixes(hidden.diagnostic(one), hidden) for one in found)
+    return CheckedFile(path, with_hidden(document.text, hidden.spans), shown, hidden.spans, not_shown=not_shown)
+
+
+def _without_telling_fixes(diagnostic: Diagnostic, hidden: Hidden) -> Diagnostic:
+    fixes = tuple(
+        fix for fix in diagnostic.fixes if all(hidden.without(edit.new_text) == edit.new_text for edit in fix.edits)
+    )
+    return diagnostic if len(fixes) == len(diagnostic.fixes) else replace(diagnostic, fixes=fixes)
 
 
 def with_hidden(text: str, hidden: Iterable[Span]) -> str:

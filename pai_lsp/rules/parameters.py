@@ -68,7 +68,7 @@ def parameter_text_changes(job: Job) -> Iterator[Finding]:
             continue
         related = tuple(Related(answer.use.span, "inserted here") for answer in answers[:3])
         if any(answer.root == "$secrets" for answer in answers):
-            message = f"this secret is read as {kind_of_value(node.value)}, and a command gets other characters"
+            message = "this secret is not read as text, so a command gets other characters"
             fixes = (Fix("Quote it", edits),) if (edits := quote_insertions(node)) else ()
             yield Finding(node.span, message, fixes, related)
         else:

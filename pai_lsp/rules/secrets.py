@@ -9,9 +9,9 @@ from pai_lsp.definition import key_name_span, name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import line_end, remove_entry
 from pai_lsp.fixes import change_fix, fix_of
-from pai_lsp.masking import is_line_start
+from pai_lsp.masking import is_line_start, masked_span
 from pai_lsp.nodes import Mapping, Scalar
-from pai_lsp.rules.clear_secrets import clear_secrets
+from pai_lsp.rules.clear_secrets import fixes_of
 from pai_lsp.rules.inserted_values import unused_entries, used_names
 from pai_lsp.section_edits import written_key
 from pai_lsp.template import tags
@@ -69,9 +69,12 @@ def secret_in_clear(job: Job) -> Iterator[Finding]:
         secrets:
           docker_password: not-a-real-one
     """
-    for found in clear_secrets(job):
+    masked = masked_span(job.text)
+    for found in job.clear_secrets:
+        if len(masked) and masked.overlaps(found.span):
+            continue
         message = f"this looks like {found.kind}: everybody who sees the job can read it, unless it stands in 'secrets'"
-        yield Finding(found.span, message, found.fixes)
+        yield Finding(found.span, message, fixes_of(job, found))
 
 
 @rule(Severity.WARNING)

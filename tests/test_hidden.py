@@ -1,0 +1,297 @@
+"""No password in any output, whatever rules are on, ignored or fail.
+
+Every file of `tests/hidden` holds secrets in many forms, and `zq` is in each of them and nowhere else.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from random_edits import job_texts
+from test_rules import examples, is_catalogue
+
+import pai_lsp.job as job_module
+from pai_lsp import document as document_module
+from pai_lsp.cli import main
+from pai_lsp.diagnostic import Finding, Fix, Related, Rule
+from pai_lsp.document import Document
+from pai_lsp.graph.dot import dot
+from pai_lsp.graph.mermaid import mermaid
+from pai_lsp.graph.prerequisite_graph import prerequisite_graph
+from pai_lsp.graph.svg import svg
+from pai_lsp.ide.completion import complete
+from pai_lsp.ide.hover import hover
+from pai_lsp.ide.inlay_hints import inlay_hints
+from pai_lsp.ide.links import links
+from pai_lsp.ide.outline import outline
+from pai_lsp.ide.preview import preview
+from pai_lsp.ide.refactorings import refactorings
+from pai_lsp.report import FORMATS, render
+from pai_lsp.report.results import Results, checked_file
+from pai_lsp.report.terminal import Terminal
+from pai_lsp.rules import RULES
+from pai_lsp.settings import Settings
+from pai_lsp.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from pai_lsp.job import Job
+
+FILES = {path.name: path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parent / "hidden").iterdir())}
+MARK = "zq"
+EXAMPLE = "not-a-real-one"
+
+
+def with_marks() -> dict[str, str]:
+    """The fixtures and examples of the rules, with a marked secret."""
+    texts = {name: text for name, text in job_texts().items() if EXAMPLE in text}
+    for rule in RULES:
+        bad, good = examples(rule)
+        texts |= {f"{rule.code} {number}": one for number, one in enumerate([*bad, *good]) if EXAMPLE in one}
+    return {name: text.replace(EXAMPLE, "zq-a-real-one") for name, text in texts.items()}
+
+
+OTHERS = with_marks()
+
+
+def document_of(text: str, settings: Settings | None = None) -> Document:
+    return Document(text, settings or Settings(), "a.pai.yaml", is_catalogue=is_catalogue(text))
+
+
+def shown_anywhere(document: Document, stride: int = 1) -> Iterator[str]:
+    """Everything that the editor shows of a document, but the text itself and what it is changed into."""
+    text, whole = document.text, Span(0, len(document.text))
+    for offset in range(0, len(text) + 1, stride):
+        if found := hover(document, offset):
+            yield found.markdown
+    for offset in range(0, len(text) + 1, 3 * stride):
+        for one in complete(document, offset):
+            # What is being typed stands in front of the cursor.
+            typed = re.findall(r"\S*$", text[:offset])[0]
+            yield f"{one.label} {one.detail} {one.documentation} {one.edit.new_text}".replace(typed or "\0", "")
+    yield from (f"{hint.label} {hint.tooltip}" for hint in inlay_hints(document, whole))
+    yield from (f"{link.address} {link.tooltip}" for link in links(document))
+    yield str(outline(document))
+    graph = prerequisite_graph(document.job)
+    yield from (mermaid(graph), dot(graph), svg(graph))
+    yield preview(document) if not document.is_catalogue else ""
+    for offset in range(0, len(text), 10 * stride):
+        yield from (found.title for found in refactorings(document, Span(offset, offset)))
+
+
+def reports(document: Document) -> Iterator[str]:
+    results = Results((checked_file(document, document.diagnostics),))
+    yield from (render(name, results, Terminal(), RULES) for name in FORMATS)
+    yield str(list(map(document.job.hidden.diagnostic, map(without_edits, document.diagnostics))))
+
+
+def without_edits(diagnostic: Any) -> Any:
+    """An editor is sent the edits of fixes only to make them."""
+    fixes = tuple(Fix(fix.title, ()) for fix in diagnostic.fixes)
+    return type(diagnostic)(diagnostic.code, diagnostic.severity, diagnostic.span, diagnostic.message, fixes,
+                            diagnostic.related)  # fmt: skip
+
+
+def assert_hidden(outputs: Iterator[str]) -> None:
+    for output in outputs:
+        assert MARK not in output.lower(), [line for line in output.splitlines() if MARK in line.lower()]
+
+
+def turned_off(codes: Callable[[str], bool]) -> Settings:
+    return Settings(severities={rule.code: None for rule in RULES if codes(rule.code)})
+
+
+CONFIGURATIONS = {
+    "all rules": turned_off(lambda _: False),
+    "no rule about secrets": turned_off(lambda code: "secret" in code or code == "masking-breaks-job"),
+    "one rule": turned_off(lambda code: code != "unknown-prerequisite"),
+}
+
+
+@pytest.mark.parametrize("settings", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES)
+def test_no_report_shows_a_secret(text: str, settings: Settings) -> None:
+    found = document_of(text, settings)
+    assert found.diagnostics or settings is CONFIGURATIONS["one rule"]
+    assert_hidden(reports(found))
+
+
+@pytest.mark.parametrize("settings", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
+def test_no_report_of_an_example_shows_a_secret(settings: Settings) -> None:
+    for text in OTHERS.values():
+        assert_hidden(reports(document_of(text, settings)))
+
+
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES)
+def test_nothing_in_the_editor_shows_a_secret(text: str) -> None:
+    assert_hidden(shown_anywhere(document_of(text)))
+
+
+def test_nothing_in_the_editor_shows_a_secret_of_an_example() -> None:
+    for text in OTHERS.values():
+        assert_hidden(shown_anywhere(document_of(text), stride=1 + len(text) // 30))
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Everything that a command prints."""
+    main([*arguments])
+    output, errors = capsys.readouterr()
+    return output + errors
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def raising(job: Job) -> Iterator[Finding]:
+    yield Finding(Span(0, 0), "this finding comes first")
+    raise ValueError(job.text)
+
+
+def quoting(job: Job) -> Iterator[Finding]:
+    """Every line on its own, as the clumsiest rule would say it."""
+    start = 0
+    for line in job.text.splitlines(keepends=True):
+        span, said = Span(start, start + len(line.rstrip())), f"'{line.strip()}' is wrong"
+        fix = Fix(f"Write '{line.strip()}'", (TextEdit(Span(0, 0), line),), safe=True)
+        yield Finding(span, said, (fix,), (Related(Span(0, 1), said),))
+        start += len(line)
+
+
+ALL_OUTPUTS = (
+    *(("check", "--severity", "hint", "--format", name) for name in FORMATS),
+    ("check", "--diff", "--severity", "hint"),
+    *(("graph", "--format", name) for name in ("mermaid", "dot", "svg")),
+    *(("expand", "--format", name) for name in ("script", "json")),
+    ("expand", "--as-is"),
+)
+
+
+def outputs(capsys: pytest.CaptureFixture[str], text: str, *more: str) -> Iterator[str]:
+    Path("a.pai.yaml").write_text(text, encoding="utf-8")
+    for arguments in ALL_OUTPUTS:
+        yield run(capsys, *arguments, *(more if arguments[0] == "check" else ()), "a.pai.yaml")
+    run(capsys, "expand", "--output", "released.yaml", "a.pai.yaml")
+
+
+JOBS = {name: text for name, text in FILES.items() if name.endswith(".pai.yaml")}
+
+
+@pytest.mark.parametrize("text", JOBS.values(), ids=JOBS)
+def test_no_command_shows_a_secret(folder: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
+    assert_hidden(outputs(capsys, text))
+    assert_hidden(outputs(capsys, text, "--ignore", "secret-in-clear"))
+    (folder / ".pai-lsp.yaml").write_text("rules: {secret-in-clear: off, unused-ignore: off}\n")
+    assert_hidden(outputs(capsys, text))
+
+
+@pytest.mark.parametrize("text", JOBS.values(), ids=JOBS)
+@pytest.mark.usefixtures("folder")
+def test_no_secret_is_shown_beside_an_ignore_comment(capsys: pytest.CaptureFixture[str], text: str) -> None:
+    ignored = re.sub(r"(?m)(?<=zq\w{4})$", "  # pai-lsp: ignore[secret-in-clear]", text)
+    commented = re.sub(r"(?m)^( *)(?=[^ ].*zq)", r"\1# pai-lsp: ignore[secret-in-clear]\n\1", text)
+    assert commented != text
+    for one in (ignored, commented):
+        assert_hidden(outputs(capsys, one))
+
+
+@pytest.mark.parametrize("text", JOBS.values(), ids=JOBS)
+@pytest.mark.usefixtures("folder")
+def test_no_secret_is_shown_when_rules_fail(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    broken = tuple(Rule(rule.code, rule.severity, raising, rule.docstring) for rule in RULES if "secret" in rule.code)
+    others = tuple(rule for rule in RULES if "secret" not in rule.code)
+    monkeypatch.setattr(document_module, "RULES", (*broken, *others))
+    assert_hidden(outputs(capsys, text))
+
+
+@pytest.mark.parametrize("text", JOBS.values(), ids=JOBS)
+@pytest.mark.usefixtures("folder")
+def test_no_secret_is_shown_by_a_rule_that_quotes_everything(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr(document_module, "RULES", (Rule("quoting", RULES[0].severity, quoting, ""), *RULES))
+    assert_hidden(output for output in outputs(capsys, text))
+
+
+def failing(job: Job) -> Any:
+    raise ValueError(job.text)
+
+
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES)
+@pytest.mark.usefixtures("folder")
+def test_no_secret_is_shown_when_nobody_knows_what_is_one(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr(job_module, "clear_secrets", failing)
+    assert_hidden(outputs(capsys, text))
+    assert_hidden(shown_anywhere(document_of(text), stride=10))
+    assert_hidden(reports(document_of(text)))
+
+
+def messages(text: str) -> list[str]:
+    found = document_of(text)
+    return [found.job.hidden.diagnostic(one).message for one in found.diagnostics]
+
+
+def test_a_sentence_stays_whole_when_a_secret_is_one_of_its_words() -> None:
+    for value in ("true", "this", "secret", "12"):
+        text = f"secrets: {{b: {value}}}\ntaskRoles: {{a: {{commands: [echo <% $secrets.b %>]}}}}\n"
+        assert all("***" not in message for message in messages(text)), value
+
+
+def test_a_message_does_not_tell_which_boolean_a_secret_is() -> None:
+    text = "secrets: {b: true}\ntaskRoles: {a: {commands: [echo <% $secrets.b %>]}}\n"
+    assert "this secret is not read as text, so a command gets other characters" in messages(text)
+    assert not any("true" in message for message in messages(text))
+
+
+def test_a_short_secret_hides_no_other_word() -> None:
+    text = "secrets: {kind: data, number: '1'}\nprerequisites: [{name: data, type: data, uri: [a]}]\ntaskRoles: {}\n"
+    document = document_of(text)
+    found = hover(document, text.index("type"))
+    assert found is not None
+    assert "***" not in found.markdown
+    assert "data" in str(outline(document))
+
+
+def test_names_of_secrets_are_shown() -> None:
+    text = "secrets: {docker_password: docker_password}\ntaskRoles: {a: {commands: [<% $secrets.docker_pasword %>]}}\n"
+    assert any("docker_password" in message for message in messages(text))
+
+
+def test_a_completion_shows_no_password_of_what_it_offers() -> None:
+    text = (
+        "protocolVersion: 2\ntype: job\nname: a\nparameters: {dsn: 'postgres://u:zq5word@h/db'}\n"
+        "prerequisites:\n  - name: tools\n    type: script\n    plugin: com.microsoft.pai.runtimeplugin.cmd\n"
+        "    callbacks: [{event: taskStarts, commands: ['curl https://u:zq6word@h']}]\n"
+        "taskRoles:\n  a:\n    prerequisites: []\n    commands:\n      - echo <% $parameters.\n"
+    )
+    document = document_of(text)
+    parameters = complete(document, text.index("<% $parameters.") + len("<% $parameters."))
+    names = complete(document, text.index("[]") + 1)
+    shown = str([parameters, names])
+    assert "postgres://u:***@h/db" in shown
+    assert "curl https://u:***@h" in shown
+    assert MARK not in shown
+
+
+def test_many_secrets_are_looked_up_all_at_once() -> None:
+    """Each place of a text is looked at once, not once for each secret."""
+    names = [f"secret{number:04}x" for number in range(3000)]
+    text = "secrets:\n" + "".join(f"  k{number}: {name}\n" for number, name in enumerate(names)) + f"name: {names[7]}\n"
+    hidden = document_of(text).job.hidden
+    assert hidden.without(f"{names[7]} {names[2999]}{names[0]} secret") == "*** ****** secret"
+    assert len(hidden.spans) == len(names) + 1
+
+
+def test_a_password_that_is_cut_off_is_hidden_too() -> None:
+    hidden = document_of("secrets: {a: zq-scissors-and-stone}\n").job.hidden
+    assert hidden.without("login zq-scissors-a…") == "login ***…"
