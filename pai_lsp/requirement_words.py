@@ -77,7 +77,9 @@ def no_parameter(name: str, definition: str, known: Iterable[str]) -> str:
 
 
 def no_event(name: str) -> str:
-    """An event of a callback that never happens."""
+    """An event of a callback that never happens, or an empty one."""
+    if not name:
+        return "expected an event: 'taskStarts' or 'taskSucceeds'"
     expected = did_you_mean(name, events()) or "; expected 'taskStarts' or 'taskSucceeds'"
     return f"there is no event '{name}'{expected}"
 

@@ -14,6 +14,7 @@ from pai_lsp.nodes import Mapping
 from pai_lsp.template import ROOTS, TagKind
 from pai_lsp.template_lookup import Found, Outcome, followed
 from pai_lsp.template_uses import TemplatePlace, TemplateUse
+from pai_lsp.this_lookup import is_this
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -118,7 +119,7 @@ class _Finder:
         elif use.place is TemplatePlace.AUTH:
             yield from self._in_auth(use)
         elif use.place is TemplatePlace.DEFINITION and use.definition is not None:
-            if not tag.content.startswith("this."):
+            if not is_this(tag):
                 yield from self._by_role(use, self._job.roles_running(use.definition))
         elif use.place is TemplatePlace.PLUGIN and use.plugin is not None:
             names = use.plugin.task_roles

@@ -86,6 +86,9 @@ def _in_definition(job: Job, definition: Definition, waiting: dict[int, Scalar])
     elif definition.extended_plugin is not None:
         for scalar in _taken(definition.node, waiting):
             yield from _in_plugin_text(job, scalar, TemplatePlace.DEFINITION, definition=definition)
+    else:  # expansion fills `this` in it
+        for scalar in _taken(definition.node, waiting):
+            yield from _in_text(job, scalar, TemplatePlace.LITERAL, definition=definition)
 
 
 def _taken(node: Node | None, waiting: dict[int, Scalar]) -> Iterator[Scalar]:

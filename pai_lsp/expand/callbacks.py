@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from pai_lsp.definition import name_span
 from pai_lsp.expand.filling import step_text
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED
 from pai_lsp.frozen import dataclass
@@ -78,16 +79,17 @@ def read_commands(holder: Mapping, step: Step | None, where: Span | None, report
     if callbacks is not None and not isinstance(callbacks, Sequence):
         report(CANNOT_BE_EXPANDED, where or callbacks.span, CALLBACKS_FORM)
     for callback in callbacks.items if isinstance(callbacks, Sequence) else ():
-        event = callback.get("event") if isinstance(callback, Mapping) else None
+        entry = callback.entry("event") if isinstance(callback, Mapping) else None
+        event = entry.value if entry else None
         node = callback.get("commands") if isinstance(callback, Mapping) else None
-        if not isinstance(callback, Mapping) or not isinstance(event, Scalar) or node is None:
+        if not isinstance(callback, Mapping) or entry is None or not isinstance(event, Scalar) or node is None:
             is_form = isinstance(callback, Mapping)
             missing = CALLBACK_NEEDS_EVENT if event is None else CALLBACK_NEEDS_COMMANDS if node is None else EVENT_FORM
             report(CANNOT_BE_EXPANDED, where or callback.span, missing if is_form else CALLBACK_FORM)
             continue
         known = events().get(event.text)
         if known is None:
-            report("invalid-event", where or event.span, no_event(event.text))
+            report("invalid-event", where or (name_span(event) if event.text else entry.place), no_event(event.text))
             continue
         yield Commands(Moment(known.replacement or known.name), _items(node, step, where, report), callback, node)
 

@@ -12,6 +12,7 @@ from pai_lsp.nodes import Mapping, Node, Scalar, Sequence
 from pai_lsp.platform import converted_role_name, environment_variables
 from pai_lsp.scalar import server_text
 from pai_lsp.text import Span, TextEdit
+from pai_lsp.this_lookup import this_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -114,24 +115,30 @@ def _roots(cursor: Cursor) -> Iterator[tuple[str, str, str]]:
                         yield from _paths(f"${field}.{entry.name}", entry.value)
                 break
     if definition is not None:
-        for entry in definition.parameters:
-            if entry.name not in {"callbacks", "preCommands", "postCommands", "uri"}:
-                yield from _paths(f"this.{entry.name}", entry.value)
+        yield from _this_paths(job, definition)
+
+
+def _this_paths(job: Job, definition: Definition) -> Iterator[tuple[str, str, str]]:
+    """What `this` finds in a definition, and in what it requires."""
+    whole = job.definitions_by_name.get(definition.name, definition)
+    for name, entry in this_parameters(job.require_graph, whole).items():
+        yield from _paths(f"this.{name}", entry.value, with_null=False)
 
 
 def _roles_listing(job: Job, definition: Definition) -> tuple[TaskRole, ...]:
     return job.roles_listing(job.definitions_by_name.get(definition.name, definition))
 
 
-def _paths(path: str, node: Node, depth: int = _DEPTH) -> Iterator[tuple[str, str, str]]:
+def _paths(path: str, node: Node, depth: int = _DEPTH, *, with_null: bool = True) -> Iterator[tuple[str, str, str]]:
     if isinstance(node, Scalar):
-        yield path, _shown(node.value), ""
+        if with_null or node.value is not None:
+            yield path, _shown(node.value), ""
     elif isinstance(node, Sequence) and depth:
         for number, item in enumerate(node.items[:_MOST_MEMBERS]):
-            yield from _paths(f"{path}[{number}]", item, depth - 1)
+            yield from _paths(f"{path}[{number}]", item, depth - 1, with_null=with_null)
     elif isinstance(node, Mapping) and depth:
         for entry in node.effective_entries()[:_MOST_MEMBERS]:
-            yield from _paths(f"{path}.{entry.name}", entry.value, depth - 1)
+            yield from _paths(f"{path}.{entry.name}", entry.value, depth - 1, with_null=with_null)
 
 
 def _shown(value: Any) -> str:

@@ -68,7 +68,7 @@ def invalid_event(job: Job) -> Iterator[Finding]:
                 continue
             scalar, released = entry.value, [one.name for one in events().values() if one.status == "released"]
             if not scalar.text:
-                yield Finding(entry.place, "expected an event: 'taskStarts' or 'taskSucceeds'")
+                yield Finding(entry.place, no_event(""))
                 continue
             span, name = name_span(scalar), scalar.text
             fixes = near_name_fixes(span, name, events()) or choice_fixes(span, released)
