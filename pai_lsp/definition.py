@@ -11,10 +11,15 @@ from typing import Any
 
 from pai_lsp.frozen import dataclass
 from pai_lsp.nodes import Entry, Mapping, Node, Scalar, Sequence, Style, plain_value
-from pai_lsp.platform import PLUGIN_PREFIX, RUNTIME_PLUGIN
+from pai_lsp.platform import PLUGIN_PREFIX, RUNTIME_PLUGIN, Moment
 from pai_lsp.text import Span
 
 CMD_PLUGIN = f"{PLUGIN_PREFIX}cmd"
+
+# The older keys of the cmd plugin for commands, and when they run. Source: openpai-runtime, src/plugins/cmd/init.py.
+SIMPLE_KEYS = {"preCommands": Moment.START, "postCommands": Moment.SUCCESS}
+# All keys of the cmd plugin that hold commands.
+COMMAND_KEYS = frozenset({"callbacks", *SIMPLE_KEYS})
 
 # Plugins of the extended protocol that mount a storage; expansion makes `extras.storages` of them.
 # Source: openpai, issues 5345 (`pvc_storage`: name, mountPath) and 5145 (`com.microsoft.pai.rest.storage`).

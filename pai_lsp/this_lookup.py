@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeVar
 
+from pai_lsp.definition import COMMAND_KEYS
 from pai_lsp.frozen import dataclass
 from pai_lsp.lookup import LookupState
 from pai_lsp.nodes import Mapping, Scalar, Sequence, walk
@@ -35,8 +36,6 @@ _FORM = "expected 'this.NAME', with the name of a parameter"
 
 # The entries of a definition that are read before anything in it is filled.
 UNFILLED_KEYS = frozenset({"require", "template_variables"})
-# The keys that hold commands; nobody means them by `this`.
-_COMMAND_KEYS = frozenset({"callbacks", "preCommands", "postCommands"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +163,7 @@ def _required(graph: RequireGraph, definition: Definition) -> Iterator[Definitio
 
 
 def _parameters(definition: Definition) -> Iterator[Entry]:
-    return (entry for entry in definition.parameters if entry.name not in _COMMAND_KEYS)
+    return (entry for entry in definition.parameters if entry.name not in COMMAND_KEYS)
 
 
 def _first(tag: Tag) -> int:

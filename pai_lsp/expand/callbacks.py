@@ -5,10 +5,9 @@ Source of the events: docs/protocol.md, "Events"; of the parameters: openpai-run
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import name_span
+from pai_lsp.definition import SIMPLE_KEYS, name_span
 from pai_lsp.expand.filling import step_text
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED
 from pai_lsp.frozen import dataclass
@@ -28,20 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.expand.problem import Report
+    from pai_lsp.platform import Moment
     from pai_lsp.requirements import Step
     from pai_lsp.text import Span
-
-
-class Moment(Enum):
-    """When commands run; the values are the protocol's events."""
-
-    START = "taskStarts"
-    SUCCESS = "taskSucceeds"
-    FAILURE = "taskFails"
-    EXIT = "containerExit"
-
-
-_PRE_AND_POST = {"preCommands": Moment.START, "postCommands": Moment.SUCCESS}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,7 +60,7 @@ def read_commands(holder: Mapping, step: Step | None, where: Span | None, report
     step: fills what the extended protocol fills; None for a plugin of `extras`, where nothing is.
     where: the place in the job of what stands in another file; None for the job's own.
     """
-    for name, moment in _PRE_AND_POST.items():
+    for name, moment in SIMPLE_KEYS.items():
         if (node := holder.get(name)) is not None:
             yield Commands(moment, _items(node, step, where, report), None, node)
     callbacks = holder.get("callbacks")
@@ -91,7 +79,7 @@ def read_commands(holder: Mapping, step: Step | None, where: Span | None, report
         if known is None:
             report("invalid-event", where or (name_span(event) if event.text else entry.place), no_event(event.text))
             continue
-        yield Commands(Moment(known.replacement or known.name), _items(node, step, where, report), callback, node)
+        yield Commands(known.moment, _items(node, step, where, report), callback, node)
 
 
 def items_at(commands: tuple[Commands, ...], moment: Moment) -> tuple[CommandItem, ...]:

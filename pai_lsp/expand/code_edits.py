@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.definition import Origin
-from pai_lsp.expand.callbacks import Moment
 from pai_lsp.expand.effective import Prerequisite, effective_job
 from pai_lsp.expand.filling import step_value
 from pai_lsp.expand.released_commands import role_values
@@ -20,6 +19,7 @@ from pai_lsp.expand.tree_edits import items_behind, items_in_front
 from pai_lsp.frozen import replace
 from pai_lsp.nodes import Sequence as SequenceNode
 from pai_lsp.nodes import plain_value
+from pai_lsp.platform import EventForm, Moment, moments_with
 from pai_lsp.requirements import expansion
 from pai_lsp.text import TextEdit
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pai_lsp.job import Job
 
 _RUNS = tuple(Moment)
-_HOOKS = (Moment.FAILURE, Moment.EXIT)
 
 
 def inline_edits(job: Job, role_name: str, reference: Reference) -> tuple[TextEdit, ...]:
@@ -156,7 +155,7 @@ def _brought_in(
 
 
 def _have_hooks(sources: tuple[Any, ...]) -> bool:
-    return any(source.moments(moment) for source in sources for moment in _HOOKS)
+    return any(source.moments(moment) for source in sources for moment in moments_with(EventForm.TRAP))
 
 
 def _without_reference(job: Job, role: EffectiveRole, reference: Reference) -> tuple[TextEdit, ...]:

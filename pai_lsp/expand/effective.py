@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.content import mapped
 from pai_lsp.definition import CMD_PLUGIN, Definition
 from pai_lsp.diagnostic import Diagnostic, Related
-from pai_lsp.expand.callbacks import CommandItem, Commands, Moment, ignores_failure, items_at, read_commands
+from pai_lsp.expand.callbacks import CommandItem, Commands, ignores_failure, items_at, read_commands
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.storages import Storage, is_storage, needed_storages
 from pai_lsp.expand.unmet import entries_beyond, unmet
@@ -26,6 +26,7 @@ from pai_lsp.undeclared_variables import undeclared_variables
 if TYPE_CHECKING:
     from pai_lsp.job import Job
     from pai_lsp.job_parts import PluginEntry, TaskRole
+    from pai_lsp.platform import Moment
     from pai_lsp.requirements import Link, Step
     from pai_lsp.text import Span
 

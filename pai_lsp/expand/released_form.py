@@ -10,11 +10,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pai_lsp.definition import LEGACY_TYPES, Origin
-from pai_lsp.expand.callbacks import Moment
 from pai_lsp.expand.effective import CmdPluginEntry
 from pai_lsp.expand.yaml_text import scalar_line
 from pai_lsp.frozen import dataclass
-from pai_lsp.platform import events
+from pai_lsp.platform import EventForm, events, moments_with
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 
 # Keys that no released component reads. Source: rest-server, config/v2/protocol.js; docs/protocol.md.
 EXTENDED_KEYS = ("require", "template_variables", "requireStorages", "pathForUser", "plugin_params")
-
-CALLBACK_MOMENTS = (Moment.START, Moment.SUCCESS)
 
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 _LONGEST_NAME = 255
@@ -111,7 +108,7 @@ def is_extended_event(name: str) -> bool:
 def _is_listed(prerequisite: Prerequisite, own_references: Iterable[str]) -> bool:
     """Whether a task role that needs a prerequisite lists it in the released job."""
     definition = prerequisite.definition
-    if prerequisite.plugin == "cmd" and any(map(prerequisite.moments, CALLBACK_MOMENTS)):
+    if prerequisite.plugin == "cmd" and any(map(prerequisite.moments, moments_with(EventForm.CALLBACK))):
         return True
     if prerequisite.plugin not in {None, "cmd"}:
         return True
