@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.definition import ROLE_TYPES
 from pai_lsp.frozen import dataclass
 from pai_lsp.nodes import Mapping
 from pai_lsp.template import ROOTS, TagKind
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 # What no name of a path holds: variables to be filled first, and a tag that runs into the next one.
 _NO_NAME = frozenset("{<")
 # The field of a task role that says what a root stands for.
-ROLE_FIELDS = {"$data": "data", "$script": "script", "$output": "output"}
+ROLE_FIELDS = {f"${kind}": kind for kind in ROLE_TYPES}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

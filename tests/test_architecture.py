@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "pai_lsp"
 
 # Each floor may import from the floors above it in this list, and within itself.
 FLOORS = (
-    ("text", "spelling", "scalar", "frozen", "stand_ins"),
+    ("text", "spelling", "failure_place", "scalar", "frozen", "stand_ins"),
     ("nodes",),
     ("building",),
     ("relocation",),

@@ -8,6 +8,7 @@ from pai_lsp.commands.known_rules import BY_CODE
 from pai_lsp.config import load_configuration
 from pai_lsp.diagnostic import Diagnostic, Severity
 from pai_lsp.document import Document, check
+from pai_lsp.failure_place import kind_and_place
 from pai_lsp.files import (
     SourceFile,
     UnreadableFile,
@@ -23,7 +24,6 @@ from pai_lsp.rules.files import unreadable_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
     from typing import TypeAlias
 
     from pai_lsp.commands.targets import Target
@@ -86,13 +86,13 @@ def check_one(target: Target, options: Options) -> Outcome:
         return check(document, failed)
 
     def failed(rule: Rule, error: Exception) -> None:
-        failures.append(Failure(target.path, f"rule {rule.code} failed: {_told(error)}"))
+        failures.append(Failure(target.path, f"rule {rule.code} failed: {kind_and_place(error)}"))
 
     try:
         outcome = _checked(target, options, checked)
         return replace(outcome, failures=(*failures, *outcome.failures))
     except Exception as error:  # noqa: BLE001 - whatever it is, the other files are still to be checked
-        return Outcome(failures=(Failure(target.path, _told(error)),))
+        return Outcome(failures=(Failure(target.path, kind_and_place(error)),))
 
 
 def check_configuration(configuration: Configuration, options: Options) -> CheckedFile:
@@ -192,13 +192,3 @@ def _reported(path: str, text: str, diagnostics: tuple[Diagnostic, ...], options
     counted = [diagnostic for diagnostic in diagnostics if options.counts(diagnostic)]
     shown = tuple(diagnostic for diagnostic in counted if diagnostic.severity <= options.shown)
     return CheckedFile(path, text if shown else "", shown, not_shown=len(counted) - len(shown))
-
-
-def _told(error: BaseException) -> str:
-    """The kind of an exception and where it was raised. Its text is left out: it may quote the file."""
-    place: TracebackType | None = error.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    if place is None:
-        return type(error).__name__
-    return f"{type(error).__name__} in {place.tb_frame.f_globals.get('__name__')}, line {place.tb_lineno}"

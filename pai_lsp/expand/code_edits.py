@@ -12,7 +12,7 @@ from pai_lsp.definition import Origin
 from pai_lsp.expand.effective import Prerequisite, effective_job
 from pai_lsp.expand.filling import step_value
 from pai_lsp.expand.released_commands import role_values
-from pai_lsp.expand.released_form import cmd_plugins, free_name
+from pai_lsp.expand.released_form import cmd_plugins, free_prerequisite_name
 from pai_lsp.expand.role_commands import added_commands
 from pai_lsp.expand.role_list import role_list_edits
 from pai_lsp.expand.tree_edits import items_behind, items_in_front
@@ -96,7 +96,7 @@ def into_job_edits(job: Job, role_name: str, reference: Reference) -> tuple[Text
         if is_there:
             names.append(one.definition.name)
         elif one.commands or one.plugin or one.storages:
-            names.append(free_name(one.definition.name, taken))
+            names.append(free_prerequisite_name(one.definition.name, taken))
             taken.add(names[-1])
             values.append(_filled(one, names[-1]))
             copied.add(id(one.step))
@@ -122,7 +122,7 @@ def import_edits(job: Job, reference: Reference) -> tuple[TextEdit, ...]:
     links = [link for entry in graph.entries for link in (entry, *graph.beyond(entry))]
     if sum(target.node is targets[0].node for link in links for target in link.targets) > 1:
         return ()  # the copy would run beside it
-    name = free_name(targets[0].name, {definition.name for definition in job.definitions})
+    name = free_prerequisite_name(targets[0].name, {definition.name for definition in job.definitions})
     return (
         *items_behind(job.text, section.value, [_copied(job, targets[0], name)]),
         TextEdit(reference.span, name),

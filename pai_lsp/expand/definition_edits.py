@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.definition import COMMAND_KEYS, LEGACY_TYPES, STORAGE_PLUGINS
+from pai_lsp.definition import COMMAND_KEYS, EXTENDED_KEYS, LEGACY_TYPES, STORAGE_PLUGINS
 from pai_lsp.edits import column, insert_entry
 from pai_lsp.expand.filling import is_filled, step_value
 from pai_lsp.expand.quoting import surviving
-from pai_lsp.expand.released_form import EXTENDED_KEYS, is_extended_event
+from pai_lsp.expand.released_form import is_extended_event
 from pai_lsp.expand.tree_edits import without_entries, without_items
 from pai_lsp.expand.yaml_text import flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
 from pai_lsp.nodes import Mapping, Scalar, Sequence, Style, plain_value, walk
@@ -39,9 +39,10 @@ def definition_edits(
     prerequisite: the definition with the values of its variables; None when no task role needs it.
     """
     node = definition.node
-    if node.merged or node.entry("plugin_params"):
+    extended = definition.extended_entries
+    if node.merged or any(entry.name == "plugin_params" for entry in extended):
         return _rewritten(text, definition, prerequisite, items)
-    removed = [entry for key in EXTENDED_KEYS if (entry := node.own(key))]
+    removed = list(extended)
     kept_type = definition.type if definition.type in LEGACY_TYPES else "script"
     edits: list[TextEdit] = []
     inserted: list[str] = []

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
 
-from pai_lsp.lsp.failures import told
+from pai_lsp.failure_place import kind_and_place
 from pai_lsp.lsp.features import DOCUMENT_FEATURES, WORKSPACE_FEATURES, WORKSPACE_TRUST, DocumentFeature
 from pai_lsp.lsp.session import ARRIVED
 
@@ -109,4 +109,4 @@ async def _answered(name: str, work: Awaitable[Any]) -> Any:
         raise
     except Exception as error:  # noqa: BLE001 - one broken feature never silences the others
         _log.exception("'%s' failed", name)
-        raise JsonRpcInternalError(f"'{name}' failed: {told(error)}") from None
+        raise JsonRpcInternalError(f"'{name}' failed: {kind_and_place(error)}") from None

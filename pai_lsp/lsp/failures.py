@@ -1,8 +1,4 @@
-"""Tells of failures of our own without telling what the user has written.
-
-The text of an exception may quote a job, and a job may hold secrets: only the kind of the exception and the places in
-our code are told, in logs as in answers.
-"""
+"""Logs failures of our own without what the user has written: only the kind of the exception and its places."""
 
 from __future__ import annotations
 
@@ -10,16 +6,10 @@ import logging
 import traceback
 from typing import TYPE_CHECKING
 
+from pai_lsp.failure_place import code_place
+
 if TYPE_CHECKING:
     from types import TracebackType
-
-
-def told(error: BaseException) -> str:
-    """The kind of an exception and the place where it was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
-    if not frames:
-        return type(error).__name__
-    return f"{type(error).__name__} in {_place(frames[-1])}"
 
 
 class QuietFormatter(logging.Formatter):
@@ -40,7 +30,9 @@ class QuietFormatter(logging.Formatter):
         """One line for each place, the last one last, and the kind."""
         kind, _, place = ei
         frames = traceback.extract_tb(place)
-        return "\n".join([*(f"  {_place(frame)}" for frame in frames), kind.__name__ if kind else ""])
+        places = (code_place(frame.filename, frame.lineno, frame.name) for frame in frames)
+        places = (code_place(frame.filename, frame.lineno, frame.name) for frame in frames)
+        return "\n".join([*(f"  {place}" for place in places), kind.__name__ if kind else ""])
 
 
 def log_to_stderr(level: int = logging.WARNING) -> None:
@@ -59,9 +51,3 @@ def log_to_stderr(level: int = logging.WARNING) -> None:
         logger.addHandler(logging.NullHandler())
         logger.setLevel(logging.CRITICAL + 1)
         logger.propagate = False
-
-
-def _place(frame: traceback.FrameSummary) -> str:
-    name = frame.filename.replace("\\", "/")
-    here = name.rfind("/pai_lsp/")
-    return f"{name[here + 1 :] if here >= 0 else name.rsplit('/', 1)[-1]}:{frame.lineno} ({frame.name})"

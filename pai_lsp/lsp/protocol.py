@@ -21,9 +21,9 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
+from pai_lsp.failure_place import kind_and_place
 from pai_lsp.lsp.asking import load_answers, run_command
 from pai_lsp.lsp.client import client_of
-from pai_lsp.lsp.failures import told
 from pai_lsp.lsp.features import COMMAND_NAMES
 from pai_lsp.lsp.parent import parent_end
 from pai_lsp.lsp.session import ARRIVED, Session
@@ -96,7 +96,7 @@ class Protocol(LanguageServerProtocol):
         except Exception as error:  # noqa: BLE001 - the next message is to be answered
             _log.exception("'%s' failed", method)
             if is_request:
-                self._send_error(identifier, JsonRpcInternalError(f"'{method}' failed: {told(error)}"))
+                self._send_error(identifier, JsonRpcInternalError(f"'{method}' failed: {kind_and_place(error)}"))
 
     def _refused(self, method: Any) -> JsonRpcException | None:
         """Why a request or notification does not fit the state of the connection."""
@@ -197,7 +197,9 @@ class Protocol(LanguageServerProtocol):
         except (TypeError, ValueError, AttributeError, RecursionError) as error:
             _log.exception("an answer can not be written")
             if hasattr(data, "result"):
-                self._send_error(data.id, JsonRpcInternalError(f"the answer can not be written: {told(error)}"))
+                self._send_error(
+                    data.id, JsonRpcInternalError(f"the answer can not be written: {kind_and_place(error)}")
+                )
             return
         if self.writer is not None:
             self.writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))

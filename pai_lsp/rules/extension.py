@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pai_lsp.addresses import AddressFault, looks_like_address, read_address
 from pai_lsp.content import mapped
-from pai_lsp.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, name_span
+from pai_lsp.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, is_empty, name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import cut_entry, insert_entry, line_span
 from pai_lsp.fixes import change_fix
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.nodes import Entry, Node
+    from pai_lsp.nodes import Entry
 
 _EXPAND = "submit what 'pai-lsp expand' prints"
 
@@ -144,19 +144,15 @@ def _refused(job: Job) -> Iterator[_Feature]:
                 yield _Feature(requirement.reference.span, message)
 
 
-_KEYS = frozenset({"require", "plugin_params", "template_variables", "requireStorages", "pathForUser"})
-
-
 def _ignored(job: Job) -> Iterator[_Feature]:
     for definition in job.prerequisites:
         if definition.type == "dockerimage":
             continue  # the rest-server refuses such keys there, which another rule says
-        for entry in definition.node.effective_entries():
-            if entry.name in _KEYS and not _is_empty(entry.value):
-                yield _Feature(entry.key.span, f"a released cluster ignores '{entry.name}'")
+        for entry in definition.extended_entries:
+            yield _Feature(entry.key.span, f"a released cluster ignores '{entry.name}'")
         yield from _plugin(job, definition)
     section = job.extras_entry("reference_prerequisites")
-    if section and not _is_empty(section.value):
+    if section and not is_empty(section.value):
         yield _Feature(section.key.span, "a released cluster ignores 'reference_prerequisites'")
     yield from _events(job)
     yield from _this(job)
@@ -172,12 +168,6 @@ def _this(job: Job) -> Iterator[_Feature]:
                     filled[mapped(job.text, scalar).span(tag.span.start, tag.span.end)] = None
     for span in filled:
         yield _Feature(span, "a released cluster does not fill in 'this'")
-
-
-def _is_empty(node: Node) -> bool:
-    if isinstance(node, Scalar):
-        return node.value in {None, ""}
-    return not (node.entries if isinstance(node, Mapping) else node.items)
 
 
 def _plugin(job: Job, definition: Definition) -> Iterator[_Feature]:

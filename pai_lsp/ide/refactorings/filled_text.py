@@ -10,6 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.content import mapped
+from pai_lsp.definition import SIMPLE_KEYS
 from pai_lsp.frozen import dataclass
 from pai_lsp.rules.template_fixes import text_at
 from pai_lsp.shell import read_script
@@ -125,7 +126,7 @@ def _filler(job: Job, keys: tuple[str, ...], scalar: Scalar) -> Filler | None:
 
 
 def _is_command(keys: tuple[str, ...]) -> bool:
-    return keys[-2:-1] in {("commands",), ("preCommands",), ("postCommands",)}
+    return not {"commands", *SIMPLE_KEYS}.isdisjoint(keys[-2:-1])
 
 
 def _selected(job: Job, scalar: Scalar, chosen: Span) -> Span | None:

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pai_lsp.comments import comments
+from pai_lsp.definition import COMMAND_KEYS
 from pai_lsp.edits import line_span
 from pai_lsp.expand.code_edits import inline_edits
 from pai_lsp.expand.effective import effective_job
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from pai_lsp.job import Job
     from pai_lsp.job_parts import TaskRole
     from pai_lsp.text import TextEdit
-_COMMAND_KEYS = ("callbacks", "preCommands", "postCommands")
 
 
 def inline_prerequisites(document: Document, span: Span) -> Iterator[Refactoring]:
@@ -66,7 +66,7 @@ def _runs(job: Job, reference: Reference) -> bool:
     """Whether anything runs that stands behind a reference."""
     found = expansion(job.require_graph, [reference])
     return any(
-        step.definition.extended_plugin not in {"cmd", None} or any(map(step.definition.parameter, _COMMAND_KEYS))
+        step.definition.extended_plugin not in {"cmd", None} or any(map(step.definition.parameter, COMMAND_KEYS))
         for step in found.steps
     )
 
