@@ -14,6 +14,7 @@ import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from pai_lsp.definition import ROLE_TYPES
 from pai_lsp.frozen import dataclass
 from pai_lsp.spelling import did_you_mean, nearest
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 MARKETPLACE = "marketplace"
-TYPES = ("data", "script", "output", "dockerimage")
+TYPES = (*ROLE_TYPES, "dockerimage")
 SCHEMES = (MARKETPLACE, "https", "http")
 
 _FORMS = ("name", *TYPES, "prerequisites")

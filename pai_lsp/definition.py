@@ -11,26 +11,36 @@ from typing import Any
 
 from pai_lsp.frozen import dataclass
 from pai_lsp.nodes import Entry, Mapping, Node, Scalar, Sequence, Style, plain_value
-from pai_lsp.platform import PLUGIN_PREFIX, RUNTIME_PLUGIN
+from pai_lsp.platform import PLUGIN_PREFIX, RUNTIME_PLUGIN, Moment
 from pai_lsp.text import Span
 
 CMD_PLUGIN = f"{PLUGIN_PREFIX}cmd"
+
+# The older keys of the cmd plugin for commands, and when they run. Source: openpai-runtime, src/plugins/cmd/init.py.
+SIMPLE_KEYS = {"preCommands": Moment.START, "postCommands": Moment.SUCCESS}
+# All keys of the cmd plugin that hold commands.
+COMMAND_KEYS = frozenset({"callbacks", *SIMPLE_KEYS})
 
 # Plugins of the extended protocol that mount a storage; expansion makes `extras.storages` of them.
 # Source: openpai, issues 5345 (`pvc_storage`: name, mountPath) and 5145 (`com.microsoft.pai.rest.storage`).
 STORAGE_PLUGINS = ("pvc_storage", "com.microsoft.pai.rest.storage")
 
-LEGACY_TYPES = ("dockerimage", "data", "script", "output")
+# The types of the prerequisites that a field of a task role names, besides its image.
+ROLE_TYPES = ("data", "script", "output")
+LEGACY_TYPES = ("dockerimage", *ROLE_TYPES)
+
+# Keys of a prerequisite that no released component reads. Source: rest-server, config/v2/protocol.js; docs/protocol.md.
+EXTENDED_KEYS = ("require", "template_variables", "requireStorages", "pathForUser", "plugin_params")
 
 # A role's fields that name one prerequisite of one type each. Source: rest-server, middlewares/v2/protocol.js.
-TYPED_FIELDS = {"dockerImage": "dockerimage", "data": "data", "script": "script", "output": "output"}
+TYPED_FIELDS = {"dockerImage": "dockerimage", **{kind: kind for kind in ROLE_TYPES}}
 
 # Keys of a prerequisite that are the protocol's own; in a definition without `plugin_params` every other key is a
 # parameter of its plugin.
 PROTOCOL_KEYS = frozenset(
     {
         "protocolVersion", "name", "type", "version", "contributor", "description", "title", "summary", "auth",
-        "plugin", "plugin_params", "failurePolicy", "require", "template_variables", "requireStorages", "pathForUser",
+        "plugin", "failurePolicy", *EXTENDED_KEYS,
     },
 )  # fmt: skip
 
@@ -195,6 +205,12 @@ class Definition:
         entries = self.node.effective_entries()
         return tuple(entry for entry in entries if entry.name not in PROTOCOL_KEYS and entry.name != "uri")
 
+    @property
+    def extended_entries(self) -> tuple[Entry, ...]:
+        """What it says in keys of the extended protocol; an empty value says nothing."""
+        entries = self.node.effective_entries()
+        return tuple(entry for entry in entries if entry.name in EXTENDED_KEYS and not is_empty(entry.value))
+
     def parameter(self, name: str) -> Entry | None:
         """The plugin parameter of that name."""
         return next((entry for entry in self.parameters if entry.name == name), None)
@@ -223,6 +239,13 @@ class Definition:
         node = self.node.get("template_variables")
         items = node.items if isinstance(node, Sequence) else ()
         return tuple(variable for item in items if (variable := _template_variable(item)))
+
+
+def is_empty(node: Node) -> bool:
+    """Whether a value is null, an empty text, or a list or mapping with nothing in it."""
+    if isinstance(node, Scalar):
+        return node.value in {None, ""}
+    return not (node.entries if isinstance(node, Mapping) else node.items)
 
 
 def read_callbacks(node: Node | None) -> tuple[Callback, ...]:

@@ -17,7 +17,7 @@ from pai_lsp.frozen import dataclass, field
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 JOB_ENDINGS = (".pai.yaml", ".pai.yml")
 YAML_ENDINGS = (".yaml", ".yml")
@@ -139,8 +139,6 @@ def write_text(source: SourceFile, text: str) -> None:
     Raises:
         OSError: if it can not be written, or if it no longer holds the text of `source`.
     """
-    from tempfile import mkstemp  # noqa: PLC0415 - most runs write nothing
-
     path = Path(source.path).resolve()
     data = read_bytes(str(path))
     if isinstance(data, UnreadableFile) or decoded(source.path, data) != source:
@@ -149,17 +147,36 @@ def write_text(source: SourceFile, text: str) -> None:
     if not S_ISREG(status.st_mode):
         raise OSError("this is not a regular file")
     mark = codecs.BOM_UTF8 if source.has_byte_order_mark else b""
-    handle, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")
+
+    def keep_owner(temporary: Path) -> None:
+        if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+            _keep_owner(temporary, status)
+
+    write_at_once(path, [mark + text.encode("utf-8")], S_IMODE(status.st_mode), keep_owner)
+
+
+def write_at_once(
+    path: Path, parts: Iterable[bytes], mode: int, prepare: Callable[[Path], None] = lambda _: None
+) -> None:
+    """Write a file beside its place and move it there: whoever reads it sees the old or the new one, never a part.
+
+    prepare: does what else must be done to the new file before it gets its mode and its place.
+
+    Raises:
+        OSError: if it cannot be written; then nothing is left behind.
+    """
+    from tempfile import mkstemp  # noqa: PLC0415 - most runs write nothing
+
+    handle, name = mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(mark + text.encode("utf-8"))
-        if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-            _keep_owner(temporary, status)
-        temporary.chmod(S_IMODE(status.st_mode))
+            file.writelines(parts)
+        prepare(temporary)
+        temporary.chmod(mode)
         temporary.replace(path)
     except BaseException:
-        temporary.unlink()
+        temporary.unlink(missing_ok=True)
         raise
 
 

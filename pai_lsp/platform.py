@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from enum import Enum
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -33,19 +34,37 @@ _PLACEHOLDERS = {
 }
 
 
+class Moment(Enum):
+    """When commands run, as seen from the user's commands; the values are those of the table of events."""
+
+    START = "before the commands"
+    SUCCESS = "after the commands, when they succeeded"
+    FAILURE = "after the commands, when they failed"
+    EXIT = "after the commands, whether they succeeded or failed"
+
+
+class EventForm(Enum):
+    """What a released cluster can run at a moment; the values are those of the table of events."""
+
+    CALLBACK = "callback"
+    TRAP = "EXIT trap"
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """When commands of a callback run.
 
+    when: a sentence for people; `moment` is the same for programs.
     status: `released` (every cluster runs it), `extended` (needs expansion) or `superseded` (another spelling).
-    released_form: what a released cluster is given instead, in words.
+    released_form: what expansion makes of its commands.
     replacement: the event to write instead of a superseded one, else None.
     """
 
     name: str
     when: str
     status: str
-    released_form: str
+    moment: Moment
+    released_form: EventForm
     replacement: str | None
     source: str
 
@@ -145,7 +164,28 @@ class ExitCode:
 @cache
 def events() -> Mapping[str, Event]:
     """All events by name, released ones first."""
-    return MappingProxyType({entry["name"]: Event(**entry) for entry in table("events.json")})
+    return MappingProxyType({entry["name"]: _event(entry) for entry in table("events.json")})
+
+
+def _event(entry: dict[str, Any]) -> Event:
+    columns = {"moment": Moment(entry["moment"]), "released_form": EventForm(entry["released_form"])}
+    return Event(**{**entry, **columns})
+
+
+def released_events() -> tuple[str, ...]:
+    """The events that every cluster runs."""
+    return tuple(event.name for event in events().values() if event.status == "released")
+
+
+def moments_with(form: EventForm) -> tuple[Moment, ...]:
+    """The moments at which a released cluster runs commands in a form, in their order."""
+    found = {event.moment for event in events().values() if event.released_form is form}
+    return tuple(moment for moment in Moment if moment in found)
+
+
+def event_at(moment: Moment) -> str:
+    """The event that names a moment: the released one, where there is one."""
+    return next(event.name for event in events().values() if event.moment is moment and event.status != "superseded")
 
 
 @cache

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.addresses import AddressFault, AddressKind, near_addresses, read_address
-from pai_lsp.platform import events
+from pai_lsp.platform import events, released_events
 from pai_lsp.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -77,9 +77,11 @@ def no_parameter(name: str, definition: str, known: Iterable[str]) -> str:
 
 
 def no_event(name: str) -> str:
-    """An event of a callback that never happens."""
-    expected = did_you_mean(name, events()) or "; expected 'taskStarts' or 'taskSucceeds'"
-    return f"there is no event '{name}'{expected}"
+    """An event of a callback that never happens, or an empty one."""
+    expected = " or ".join(f"'{event}'" for event in released_events())
+    if not name:
+        return f"expected an event: {expected}"
+    return f"there is no event '{name}'{did_you_mean(name, events()) or f'; expected {expected}'}"
 
 
 def mounted_already(storage: str, mount_path: str) -> str:

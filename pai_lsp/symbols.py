@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from pai_lsp.text import Span
 
 _VARIABLE = re.compile(r"(?<!\w)PAI_\w+")
-_HOST = re.compile(r"(?<![\w.-])([a-zA-Z_][a-zA-Z0-9_]*)-\d+(?![\w.])")
+# Behind a role's name in a host name: the number of a task, or a variable for it; `worker-$i.log` is a file.
+_TASK = r"-(?=(?:\d+|\$\w+|\$\{\w+\})(?![\w.])|\$[^\w{]|\$\{\w+[^\w}])"
+# What a variable's name ends with when a shell variable stands in it, for the number of the task.
+_NUMBERS = ("0", "0_x")
 
 
 class SymbolKind(Enum):
@@ -121,6 +124,14 @@ def _values(job: Job) -> Iterator[Occurrence]:
         steps = use.tag.steps
         if len(steps) < 2 or steps[0].name not in roots or use.place is TemplatePlace.LITERAL:
             continue
+        # A dot divides names, so nothing finds a parameter with a dot in its name; it is meant all the same.
+        path = use.tag.server_steps
+        dotted = ".".join(str(step.name) for step in path[1:])
+        is_parameter = steps[0].name == "$parameters" and str(steps[1].name) not in job.parameters
+        if is_parameter and len(path) > 2 and use.text and dotted in job.parameters:
+            span = use.text.span(path[1].span.start, path[-1].span.end)
+            yield Occurrence(Symbol(SymbolKind.PARAMETER, dotted), span)
+            continue
         # A tag without an end in its own command runs into the next ones: what it holds then is no name.
         if "\n" not in str(steps[1].name):
             yield Occurrence(Symbol(roots[str(steps[0].name)], str(steps[1].name)), use.step_span(1))
@@ -139,11 +150,12 @@ def _task_roles(job: Job) -> Iterator[Occurrence]:
     for entry in role_keys(job):
         if isinstance(entry.key, Scalar):
             yield Occurrence(Symbol(SymbolKind.TASK_ROLE, entry.name), name_span(entry.key))
-    by_converted = {converted_role_name(role.name): role.name for role in job.task_roles}
+    names = {converted_role_name(role.name): role.name for role in job.task_roles}
+    names |= {role.name: role.name for role in job.task_roles}
     for plugin in job.plugins:
         for scalar in plugin.task_roles or ():
-            if scalar.text in by_converted:
-                symbol = Symbol(SymbolKind.TASK_ROLE, by_converted[scalar.text])
+            if scalar.text in names:
+                symbol = Symbol(SymbolKind.TASK_ROLE, names[scalar.text])
                 yield Occurrence(symbol, name_span(scalar), is_converted=True)
 
 
@@ -166,17 +178,17 @@ def _ports_and_variables(job: Job) -> Iterator[Occurrence]:
                 yield Occurrence(symbol, name_span(entry.key), is_definition=True)
     roles: dict[str, TaskRole] = {converted_role_name(role.name): role for role in job.task_roles}
     roles |= {role.name: role for role in job.task_roles}
-    for scalar, own in command_scalars(job):
-        if "PAI_" not in scalar.text and not _HOST.search(scalar.text):
+    names = "|".join(map(re.escape, sorted(roles, key=len, reverse=True)))
+    host = re.compile(rf"(?<![\w.-])({names}){_TASK}")
+    for scalar, own in mentioning_scalars(job):
+        if "PAI_" not in scalar.text and "-" not in scalar.text:
             continue
         text = mapped(job.text, scalar)
         for match in _VARIABLE.finditer(scalar.text):
             yield from _in_variable(text, match, roles, own)
-        for match in _HOST.finditer(scalar.text):
-            role_of = roles.get(match[1])
-            if role_of is not None:
-                symbol = Symbol(SymbolKind.TASK_ROLE, role_of.name)
-                yield Occurrence(symbol, text.span(*match.span(1)), is_converted=True)
+        for match in host.finditer(scalar.text) if roles else ():
+            symbol = Symbol(SymbolKind.TASK_ROLE, roles[match[1]].name)
+            yield Occurrence(symbol, text.span(*match.span(1)), is_converted=True)
 
 
 def _in_variable(
@@ -184,6 +196,10 @@ def _in_variable(
 ) -> Iterator[Occurrence]:
     variable = environment_variable(match[0])
     places = variable.places(match[0]) if variable else {}
+    if text.text[match.end() : match.end() + 1] == "$":
+        whole = next((name for end in _NUMBERS if environment_variable(name := match[0] + end)), "")
+        variable = environment_variable(whole)
+        places = {"role": variable.places(whole)["role"]} if variable and "role" in variable.places(whole) else {}
     role = roles.get(match[0][places["role"].start : places["role"].end]) if "role" in places else own
     if variable is None or role is None:
         return
@@ -198,7 +214,15 @@ def _in_variable(
             yield Occurrence(Symbol(SymbolKind.PORT, label, role.name), text.span(span.start, span.end))
 
 
-def command_scalars(job: Job) -> Iterator[tuple[Scalar, TaskRole | None]]:
+def mentioning_scalars(job: Job) -> Iterator[tuple[Scalar, TaskRole | None]]:
+    """Every scalar in which a role may be mentioned, each once: those that may hold commands, and parameters."""
+    found = {id(scalar): (scalar, role) for scalar, role in reversed(tuple(_command_scalars(job)))}
+    yield from reversed(found.values())
+    for entry in job.parameters.values():
+        yield from ((node, None) for node in walk(entry.value) if isinstance(node, Scalar) and id(node) not in found)
+
+
+def _command_scalars(job: Job) -> Iterator[tuple[Scalar, TaskRole | None]]:
     """Every scalar that may hold commands, with the role whose own ports it sees."""
     for role in job.task_roles:
         yield from ((scalar, role) for scalar in role.commands)

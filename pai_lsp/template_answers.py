@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.definition import ROLE_TYPES
 from pai_lsp.frozen import dataclass
 from pai_lsp.nodes import Mapping
 from pai_lsp.template import ROOTS, TagKind
 from pai_lsp.template_lookup import Found, Outcome, followed
-from pai_lsp.template_uses import TemplatePlace, TemplateUse
+from pai_lsp.template_uses import RUNTIME_PLACES, TemplatePlace, TemplateUse
+from pai_lsp.this_lookup import is_this
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -25,11 +27,10 @@ if TYPE_CHECKING:
     from pai_lsp.template import Step, Tag
     from pai_lsp.text import Span
 
-_RUNTIME_PLACES = frozenset({TemplatePlace.DEFINITION, TemplatePlace.PLUGIN})
 # What no name of a path holds: variables to be filled first, and a tag that runs into the next one.
 _NO_NAME = frozenset("{<")
 # The field of a task role that says what a root stands for.
-ROLE_FIELDS = {"$data": "data", "$script": "script", "$output": "output"}
+ROLE_FIELDS = {f"${kind}": kind for kind in ROLE_TYPES}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +82,7 @@ class TemplateAnswer:
     @property
     def in_plugin(self) -> bool:
         """Whether the runtime looks it up, before anything of the task runs."""
-        return self.use.place in _RUNTIME_PLACES
+        return self.use.place in RUNTIME_PLACES
 
 
 def template_answers(job: Job) -> tuple[TemplateAnswer, ...]:
@@ -118,7 +119,7 @@ class _Finder:
         elif use.place is TemplatePlace.AUTH:
             yield from self._in_auth(use)
         elif use.place is TemplatePlace.DEFINITION and use.definition is not None:
-            if not tag.content.startswith("this."):
+            if not is_this(tag):
                 yield from self._by_role(use, self._job.roles_running(use.definition))
         elif use.place is TemplatePlace.PLUGIN and use.plugin is not None:
             names = use.plugin.task_roles
@@ -127,7 +128,7 @@ class _Finder:
             yield from self._by_role(use, roles)
 
     def _by_role(self, use: TemplateUse, roles: Iterable[TaskRole]) -> Iterator[TemplateAnswer]:
-        in_plugin = use.place in _RUNTIME_PLACES
+        in_plugin = use.place in RUNTIME_PLACES
         root = _root(use.tag.content, in_plugin=in_plugin)
         if root not in ROLE_FIELDS:  # the same for all of them
             those = tuple(roles)

@@ -33,6 +33,10 @@ class TemplatePlace(Enum):
     LITERAL = "literal"  # nobody
 
 
+RUNTIME_PLACES = frozenset({TemplatePlace.DEFINITION, TemplatePlace.PLUGIN})
+COMMAND_PLACES = frozenset({TemplatePlace.COMMANDS, TemplatePlace.IDLE_DEPLOYMENT})
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TemplateUse:
     """One `<% %>` in the file; spans mean the file. Who it belongs to depends on its place."""
@@ -64,28 +68,45 @@ def template_uses(job: Job) -> tuple[TemplateUse, ...]:
             found += (_use(text, tag, TemplatePlace.COMMANDS, role=role) for tag in role_tags)
         for scalar in job.command_parts(role):
             waiting.pop(id(scalar), None)
-    for definition in job.definitions if waiting else ():
-        found += _in_definition(job, definition, waiting)
-    for plugin in job.plugins if waiting else ():
-        for scalar in _taken(plugin.parameters, waiting):
-            found += _in_plugin_text(job, scalar, TemplatePlace.PLUGIN, plugin=plugin)
-    for deployment in job.deployments if waiting else ():
-        for entry in deployment.role_entries:
-            role_of = job.task_roles_by_name.get(entry.name)
-            for scalar in _taken(entry.value, waiting):
-                found += _in_text(job, scalar, TemplatePlace.IDLE_DEPLOYMENT, role=role_of)
+    for place, node, owner in _filled_nodes(job) if waiting else ():
+        read = _in_plugin_text if place in RUNTIME_PLACES else _in_text
+        for scalar in _taken(node, waiting) if place is not TemplatePlace.COMMANDS else ():
+            found += read(job, scalar, place, **owner)
     for scalar in tuple(waiting.values()) if job.root else ():
         found += _in_text(job, scalar, TemplatePlace.LITERAL)
     return tuple(found)
 
 
-def _in_definition(job: Job, definition: Definition, waiting: dict[int, Scalar]) -> Iterator[TemplateUse]:
-    if definition.type == "dockerimage":
-        for scalar in _taken(definition.node.get("auth"), waiting):
-            yield from _in_text(job, scalar, TemplatePlace.AUTH, definition=definition)
-    elif definition.extended_plugin is not None:
-        for scalar in _taken(definition.node, waiting):
-            yield from _in_plugin_text(job, scalar, TemplatePlace.DEFINITION, definition=definition)
+def place_at(job: Job, offset: int) -> TemplatePlace:
+    """Who fills, or would fill, a `<% %>` in the text at a place in the file."""
+    for place, node, _ in _filled_nodes(job):
+        if node is not None and node.span.touches(offset):
+            return place
+    return TemplatePlace.LITERAL
+
+
+def _filled_nodes(job: Job) -> Iterator[tuple[TemplatePlace, Node | None, dict[str, Any]]]:
+    """The places in which templates mean something, with whose they are; the innermost first.
+
+    Definitions outside `prerequisites`, and those with a short plugin name or none, are filled once they are expanded.
+    """
+    for role in job.task_roles:
+        yield TemplatePlace.COMMANDS, role.get("commands"), {"role": role}
+        for scalar in job.command_parts(role):
+            yield TemplatePlace.COMMANDS, scalar, {"role": role}
+    for definition in job.definitions:
+        owner = {"definition": definition}
+        if definition.type == "dockerimage":
+            yield TemplatePlace.AUTH, definition.node.get("auth"), owner
+        elif definition.extended_plugin is not None:
+            yield TemplatePlace.DEFINITION, definition.node, owner
+        else:  # only `this`, by expansion
+            yield TemplatePlace.LITERAL, definition.node, owner
+    for plugin in job.plugins:
+        yield TemplatePlace.PLUGIN, plugin.parameters, {"plugin": plugin}
+    for deployment in job.deployments:
+        for entry in deployment.role_entries:
+            yield TemplatePlace.IDLE_DEPLOYMENT, entry.value, {"role": job.task_roles_by_name.get(entry.name)}
 
 
 def _taken(node: Node | None, waiting: dict[int, Scalar]) -> Iterator[Scalar]:

@@ -173,3 +173,23 @@ def apply_edits(text: str, edits: Iterable[TextEdit]) -> str:
         parts += text[done : edit.span.start], edit.new_text
         done = edit.span.end
     return "".join([*parts, text[done:]])
+
+
+def cell_width(character: str) -> int:
+    """How many cells a terminal gives the character: 0, 1 or 2.
+
+    Two for Unicode's East Asian wide and full-width ones, none for marks that combine with the one before
+    (Unicode Standard Annex 11; the same reading as the C library's wcwidth).
+    """
+    if character.isascii():
+        return 1
+    import unicodedata  # noqa: PLC0415 - most text is ASCII
+
+    if unicodedata.category(character) in {"Mn", "Me", "Cf"} or "\u1160" <= character <= "\u11ff":
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def cells_of(text: str) -> int:
+    """How many cells of a terminal, or columns of a fixed-width font, a text takes."""
+    return len(text) if text.isascii() else sum(map(cell_width, text))

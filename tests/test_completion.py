@@ -102,6 +102,10 @@ CONTEXTS = [
     ("parameter in commands", in_commands("      - python <% $parameters.$0 %>"),
      ["$parameters.epochs", "$parameters.nested.rate", "$data.uri[0]", "$secrets.token"], ["$script.name"]),
     ("parameter in a block", in_commands("      - |\n        cd x\n        python <% $0"), ["$parameters.epochs"], []),
+    ("this", JOB.replace("  - type: script", "  - {name: base, type: data, folder: /x, gone: }\n  - type: script", 1)
+     .replace("commands:", "commands: [ls <% this.$0 %>]\n        more:", 1)
+     .replace("    plugin: com", "    require: [base]\n    server: {host: a}\n    plugin: com", 1),
+     ["this.server.host", "this.folder"], ["this.gone", "this.callbacks"]),
     ("secret in auth", JOB.replace("  - type: script", "    auth: {password: <% $0 %>}\n  - type: script"),
      ["$secrets.token"], ["$parameters.epochs"]),
     ("variable", in_commands("      - echo $PAI_$0"),

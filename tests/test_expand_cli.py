@@ -151,6 +151,13 @@ def test_a_file_of_definitions_is_no_job(folder: Path) -> None:
     )
 
 
+def test_what_inlining_cures_is_no_finding(folder: Path) -> None:
+    text = JOB.replace("[echo tools]", "[export TOOLS=/tools]").replace("echo run <%", "echo $TOOLS <%")
+    (folder / "train.pai.yaml").write_text(text, encoding="utf-8")
+    assert "export-in-callback" in expand(folder, "train.pai.yaml").stderr
+    assert expand(folder, "train.pai.yaml", "--inline").stderr == ""
+
+
 def test_inline_puts_the_commands_into_the_role(folder: Path) -> None:
     run = expand(folder, "train.pai.yaml", "--inline", "--format", "json")
     role = json.loads(run.stdout)["taskRoles"]["worker"]

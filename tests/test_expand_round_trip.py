@@ -87,3 +87,29 @@ def test_a_job_without_an_error_becomes_one_without_an_error(path: Path, is_inli
     assert errors(Document(result.text, path=path.name)) == []
     needs_expansion = ANSWERED.intersection(one.code for one in before.diagnostics)
     assert is_inline or needs_expansion or result.text == before.text
+
+
+def test_an_empty_key_of_the_extended_protocol_asks_for_nothing() -> None:
+    text = """\
+protocolVersion: 2
+name: empty
+type: job
+prerequisites:
+  - {name: image, type: dockerimage, uri: "openpai/standard:python_3.6-pytorch_1.2.0-gpu"}
+  - name: setup
+    type: script
+    require: []
+    template_variables: []
+    plugin: com.microsoft.pai.runtimeplugin.cmd
+    callbacks: [{event: taskStarts, commands: [echo hello]}]
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 1}
+    prerequisites: [setup]
+    commands: [python train.py]
+"""
+    document = Document(text, path="a.pai.yaml")
+    assert not ANSWERED.intersection(one.code for one in document.diagnostics)
+    assert expanded(document.job).text == text

@@ -206,3 +206,14 @@ def test_names_are_found_in_text_with_a_fault_elsewhere() -> None:
     broken = JOB.replace("parameters:\n", "para [\nparameters:\n")
     document = Document(broken)
     assert len(references(document, at("worker", 2, broken))) == 6
+
+
+def test_this_leads_to_the_key_that_expansion_takes() -> None:
+    text = (
+        "prerequisites:\n"
+        "  - {name: base, folder: {path: /x}}\n"
+        "  - name: two\n    plugin: cmd\n    require: [base]\n    folder:\n    path: /wrong\n"
+        "    callbacks: [{event: taskStarts, commands: [ls <% this.folder.path %>]}]\n"
+    )
+    (target,) = definitions(Document(text), text.index("folder.path"))
+    assert text[target.whole.start : target.whole.end] == "path: /x"

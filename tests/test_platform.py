@@ -5,20 +5,31 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pai_lsp.document import Document
+from pai_lsp.expand.write import expanded
 from pai_lsp.platform import (
     PLUGIN_PREFIX,
+    Event,
+    EventForm,
+    Moment,
     converted_role_name,
     environment_variable,
     environment_variables,
+    event_at,
     events,
     exit_codes,
+    moments_with,
     plugins,
+    released_events,
     table,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SCHEMAS = Path(__file__).parent.parent / "schemas"
 
@@ -44,6 +55,66 @@ def test_events_are_those_of_the_model(name: str, status: str, replacement: str 
 def test_there_are_no_other_events() -> None:
     assert len(events()) == 6
     assert {event.status for event in events().values()} == EVENT_STATUS
+
+
+@pytest.mark.parametrize("row", table("events.json"), ids=lambda row: row["name"])
+def test_every_event_has_all_columns(row: dict[str, Any]) -> None:
+    assert [column for column in Event.__annotations__ if column not in row] == []
+    assert row["moment"] in {moment.value for moment in Moment}
+    assert row["released_form"] in {form.value for form in EventForm}
+    assert row["replacement"] is None or events()[row["replacement"]].status == "released"
+
+
+def test_events_of_one_moment_have_one_released_form() -> None:
+    forms = {(event.moment, event.released_form) for event in events().values()}
+    assert len(forms) == len({moment for moment, _ in forms}) == len(Moment)
+    assert [event_at(moment) for moment in Moment] == ["taskStarts", "taskSucceeds", "taskFails", "containerExit"]
+    assert {event_at(moment) for moment in moments_with(EventForm.CALLBACK)} == set(released_events())
+
+
+JOB_WITH_AN_EVENT = """\
+protocolVersion: 2
+name: new-event
+type: job
+prerequisites:
+  - {name: image, type: dockerimage, uri: "openpai/standard:python_3.6-pytorch_1.2.0-gpu"}
+  - name: report
+    type: script
+    plugin: com.microsoft.pai.runtimeplugin.cmd
+    callbacks:
+      - event: taskPreempted
+        commands: [echo preempted]
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 1}
+    prerequisites: [report]
+    commands: [python train.py]
+"""
+
+
+@pytest.fixture
+def fresh_tables() -> Iterator[None]:
+    events.cache_clear()
+    yield
+    events.cache_clear()
+
+
+@pytest.mark.usefixtures("fresh_tables")
+@pytest.mark.parametrize("moment", Moment)
+def test_a_new_event_needs_nothing_but_its_row(monkeypatch: pytest.MonkeyPatch, moment: Moment) -> None:
+    like = next(row for row in table("events.json") if row["moment"] == moment.value)
+    new = {**like, "name": "taskPreempted", "status": "extended", "replacement": None}
+    rows = [*table("events.json"), new]
+    monkeypatch.setattr("pai_lsp.platform.table", lambda name: rows if name == "events.json" else table(name))
+    document = Document(JOB_WITH_AN_EVENT, path="a.pai.yaml")
+    assert [one.code for one in document.diagnostics] == ["needs-expansion"]
+    released = expanded(document.job)
+    assert released.problems == ()
+    assert released.text is not None
+    assert "echo preempted" in released.text
+    assert Document(released.text, path="a.pai.yaml").diagnostics == ()
 
 
 def test_the_released_runtime_has_five_plugins() -> None:

@@ -27,6 +27,7 @@ template_variables: [{name: dataPath}]
     "first": "name: first\nrequire: [second]\n",
     "second": 'name: second\nrequire: ["marketplace://name/first"]\n',
     "disk": "name: disk\nrequireStorages: [{name: nfs, mountPath: /a}]\n",
+    "lost": "name: lost\nuri: <% this.nothing %>\nserver: {host: '{{ port }}'}\n",
     "offline": "name: offline\nmountPath: /mnt/offline\nrequire: [https://example.com/other.yaml]\n",
 }
 
@@ -152,3 +153,12 @@ def test_this_is_lost_only_when_everything_is_known(required: str, expected: lis
     callbacks: [{{event: taskStarts, commands: ["ls <% this.anything %>"]}}]
 """
     assert codes("data", definition) == expected
+
+
+def test_what_nothing_fills_in_a_definition_of_the_catalogue() -> None:
+    first, second = sorted(found("'marketplace://name/lost'"), key=lambda one: one.code)
+    assert first.code == "undeclared-template-variable"
+    assert first.message == "no template variable 'port' is declared in 'lost'"
+    assert second.code == "unresolved-this"
+    assert second.message == "neither 'lost' nor what it requires has a parameter 'nothing'"
+    assert {related.path for one in (first, second) for related in one.related} == {"marketplace/lost.yaml"}

@@ -10,7 +10,7 @@ import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import Definition, Origin, read_definitions
+from pai_lsp.definition import EXTENDED_KEYS, LEGACY_TYPES, Definition, Origin, read_definitions
 from pai_lsp.frozen import dataclass, field
 from pai_lsp.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence
 from pai_lsp.syntax import parse
@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 _LONGEST_SUMMARY = 200
 _BLANKS = re.compile(r"[ \t\r\n]*")
 # What only a definition has; many a YAML file has a name, a type and a description.
-_TELLING_KEYS = frozenset(
-    {"plugin", "plugin_params", "callbacks", "require", "template_variables", "requireStorages", "pathForUser"}
-)
-_TYPES = frozenset({"data", "script", "output", "dockerimage", "storage"})
+_TELLING_KEYS = frozenset({"plugin", "callbacks", *EXTENDED_KEYS})
+_TYPES = frozenset({*LEGACY_TYPES, "storage"})
 
 
 class Content(Enum):

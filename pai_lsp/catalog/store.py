@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.catalog.definition_text import Card, Content, DefinitionText
+from pai_lsp.files import write_at_once
 from pai_lsp.frozen import dataclass
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 # Counts the forms of the file; one of another form is not read.
 _FORM = 1
@@ -76,7 +77,8 @@ class Store:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         head = {"form": _FORM, "etag": stored.etag, "skipped": stored.skipped}
         records = (_record(text, stored.stamps.get(text.path, "")) for text in stored.texts)
-        _write(self._file(key), (json.dumps(line) + "\n" for line in chain([head], records)), mode=0o600)
+        lines = (f"{json.dumps(line)}\n".encode() for line in chain([head], records))
+        write_at_once(self._file(key), lines, 0o600)
 
     def view(self, path: str, text: str) -> str | None:
         """The path of a file that nobody can write, and that holds a text which is none itself; None without one.
@@ -91,7 +93,7 @@ class Store:
         try:
             if not file.exists():
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                _write(file, [text], mode=0o400)
+                write_at_once(file, [text.encode("utf-8")], 0o400)
         except (OSError, UnicodeError):
             return None
         return str(file)
@@ -128,22 +130,6 @@ def user_cache_folder(environment: Mapping[str, str], platform: str = sys.platfo
     given = environment.get("XDG_CACHE_HOME", "")
     # The specification tells to pass over a relative path.
     return (Path(given) if given.startswith("/") else home / ".cache") / "pai-lsp"
-
-
-def _write(file: Path, parts: Iterable[str], *, mode: int) -> None:
-    """Write a file at once, for the user alone."""
-    from tempfile import mkstemp  # noqa: PLC0415 - most runs write nothing
-
-    handle, name = mkstemp(dir=file.parent, prefix=".new-")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as opened:
-            opened.writelines(parts)
-        temporary.chmod(mode)
-        temporary.replace(file)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _record(text: DefinitionText, stamp: str) -> dict[str, Any]:

@@ -107,12 +107,20 @@ def run(arguments: argparse.Namespace) -> int:
         near = did_you_mean(arguments.task_role, roles)
         return said("expand", f"the job has no task role '{visible(arguments.task_role)}'{near}", WRONG_USAGE)
     result = _as_is(document.job, form, arguments) if arguments.as_is else _expanded(document.job, form, arguments)
-    show_findings(_reported(document, result, ignored=frozenset() if arguments.as_is else _ANSWERED))
+    show_findings(_reported(document, result, ignored=_ignored(arguments, roles)))
     if result.output is None:
         return FINDINGS
     if arguments.check:
         return _compared(arguments.output, result.output)
     return put("expand", result.output, arguments.output)
+
+
+def _ignored(arguments: argparse.Namespace, roles: list[str]) -> frozenset[str]:
+    """The findings that what is printed has an answer to."""
+    if arguments.as_is:
+        return frozenset()
+    is_all_inlined = arguments.inline and (arguments.task_role is None or len(roles) == 1)
+    return _ANSWERED | {"export-in-callback"} if is_all_inlined else _ANSWERED
 
 
 @dataclass(frozen=True, slots=True)

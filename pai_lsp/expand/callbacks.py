@@ -5,9 +5,9 @@ Source of the events: docs/protocol.md, "Events"; of the parameters: openpai-run
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING
 
+from pai_lsp.definition import SIMPLE_KEYS, name_span
 from pai_lsp.expand.filling import step_text
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED
 from pai_lsp.frozen import dataclass
@@ -27,20 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.expand.problem import Report
+    from pai_lsp.platform import Moment
     from pai_lsp.requirements import Step
     from pai_lsp.text import Span
-
-
-class Moment(Enum):
-    """When commands run; the values are the protocol's events."""
-
-    START = "taskStarts"
-    SUCCESS = "taskSucceeds"
-    FAILURE = "taskFails"
-    EXIT = "containerExit"
-
-
-_PRE_AND_POST = {"preCommands": Moment.START, "postCommands": Moment.SUCCESS}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,25 +60,26 @@ def read_commands(holder: Mapping, step: Step | None, where: Span | None, report
     step: fills what the extended protocol fills; None for a plugin of `extras`, where nothing is.
     where: the place in the job of what stands in another file; None for the job's own.
     """
-    for name, moment in _PRE_AND_POST.items():
+    for name, moment in SIMPLE_KEYS.items():
         if (node := holder.get(name)) is not None:
             yield Commands(moment, _items(node, step, where, report), None, node)
     callbacks = holder.get("callbacks")
     if callbacks is not None and not isinstance(callbacks, Sequence):
         report(CANNOT_BE_EXPANDED, where or callbacks.span, CALLBACKS_FORM)
     for callback in callbacks.items if isinstance(callbacks, Sequence) else ():
-        event = callback.get("event") if isinstance(callback, Mapping) else None
+        entry = callback.entry("event") if isinstance(callback, Mapping) else None
+        event = entry.value if entry else None
         node = callback.get("commands") if isinstance(callback, Mapping) else None
-        if not isinstance(callback, Mapping) or not isinstance(event, Scalar) or node is None:
+        if not isinstance(callback, Mapping) or entry is None or not isinstance(event, Scalar) or node is None:
             is_form = isinstance(callback, Mapping)
             missing = CALLBACK_NEEDS_EVENT if event is None else CALLBACK_NEEDS_COMMANDS if node is None else EVENT_FORM
             report(CANNOT_BE_EXPANDED, where or callback.span, missing if is_form else CALLBACK_FORM)
             continue
         known = events().get(event.text)
         if known is None:
-            report("invalid-event", where or event.span, no_event(event.text))
+            report("invalid-event", where or (name_span(event) if event.text else entry.place), no_event(event.text))
             continue
-        yield Commands(Moment(known.replacement or known.name), _items(node, step, where, report), callback, node)
+        yield Commands(known.moment, _items(node, step, where, report), callback, node)
 
 
 def items_at(commands: tuple[Commands, ...], moment: Moment) -> tuple[CommandItem, ...]:

@@ -9,17 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.definition import Origin
-from pai_lsp.expand.callbacks import Moment
 from pai_lsp.expand.effective import Prerequisite, effective_job
 from pai_lsp.expand.filling import step_value
 from pai_lsp.expand.released_commands import role_values
-from pai_lsp.expand.released_form import cmd_plugins, free_name
+from pai_lsp.expand.released_form import cmd_plugins, free_prerequisite_name
 from pai_lsp.expand.role_commands import added_commands
 from pai_lsp.expand.role_list import role_list_edits
 from pai_lsp.expand.tree_edits import items_behind, items_in_front
 from pai_lsp.frozen import replace
 from pai_lsp.nodes import Sequence as SequenceNode
 from pai_lsp.nodes import plain_value
+from pai_lsp.platform import EventForm, Moment, moments_with
 from pai_lsp.requirements import expansion
 from pai_lsp.text import TextEdit
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pai_lsp.job import Job
 
 _RUNS = tuple(Moment)
-_HOOKS = (Moment.FAILURE, Moment.EXIT)
 
 
 def inline_edits(job: Job, role_name: str, reference: Reference) -> tuple[TextEdit, ...]:
@@ -97,7 +96,7 @@ def into_job_edits(job: Job, role_name: str, reference: Reference) -> tuple[Text
         if is_there:
             names.append(one.definition.name)
         elif one.commands or one.plugin or one.storages:
-            names.append(free_name(one.definition.name, taken))
+            names.append(free_prerequisite_name(one.definition.name, taken))
             taken.add(names[-1])
             values.append(_filled(one, names[-1]))
             copied.add(id(one.step))
@@ -123,7 +122,7 @@ def import_edits(job: Job, reference: Reference) -> tuple[TextEdit, ...]:
     links = [link for entry in graph.entries for link in (entry, *graph.beyond(entry))]
     if sum(target.node is targets[0].node for link in links for target in link.targets) > 1:
         return ()  # the copy would run beside it
-    name = free_name(targets[0].name, {definition.name for definition in job.definitions})
+    name = free_prerequisite_name(targets[0].name, {definition.name for definition in job.definitions})
     return (
         *items_behind(job.text, section.value, [_copied(job, targets[0], name)]),
         TextEdit(reference.span, name),
@@ -156,7 +155,7 @@ def _brought_in(
 
 
 def _have_hooks(sources: tuple[Any, ...]) -> bool:
-    return any(source.moments(moment) for source in sources for moment in _HOOKS)
+    return any(source.moments(moment) for source in sources for moment in moments_with(EventForm.TRAP))
 
 
 def _without_reference(job: Job, role: EffectiveRole, reference: Reference) -> tuple[TextEdit, ...]:

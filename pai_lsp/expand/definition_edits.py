@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.definition import LEGACY_TYPES, STORAGE_PLUGINS
+from pai_lsp.definition import COMMAND_KEYS, EXTENDED_KEYS, LEGACY_TYPES, STORAGE_PLUGINS
 from pai_lsp.edits import column, insert_entry
 from pai_lsp.expand.filling import is_filled, step_value
 from pai_lsp.expand.quoting import surviving
-from pai_lsp.expand.released_form import CALLBACK_MOMENTS, EXTENDED_KEYS, is_extended_event
+from pai_lsp.expand.released_form import is_extended_event
 from pai_lsp.expand.tree_edits import without_entries, without_items
 from pai_lsp.expand.yaml_text import flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
 from pai_lsp.nodes import Mapping, Scalar, Sequence, Style, plain_value, walk
-from pai_lsp.platform import PLUGIN_PREFIX, events
+from pai_lsp.platform import PLUGIN_PREFIX, EventForm, event_at, events, moments_with
 from pai_lsp.plugin_parameters import Damage, damages
 from pai_lsp.text import TextEdit
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 # The items of a callback in their released form, by identity of its `Commands`.
 Items = dict[int, tuple[str, ...]]
 
-_COMMAND_KEYS = frozenset({"callbacks", "preCommands", "postCommands"})
 # What only people read; a quote in it that stops the runtime may be another one.
 _TEXT_KEYS = frozenset({"description", "contributor", "version"})
 
@@ -40,9 +39,10 @@ def definition_edits(
     prerequisite: the definition with the values of its variables; None when no task role needs it.
     """
     node = definition.node
-    if node.merged or node.entry("plugin_params"):
+    extended = definition.extended_entries
+    if node.merged or any(entry.name == "plugin_params" for entry in extended):
         return _rewritten(text, definition, prerequisite, items)
-    removed = [entry for key in EXTENDED_KEYS if (entry := node.own(key))]
+    removed = list(extended)
     kept_type = definition.type if definition.type in LEGACY_TYPES else "script"
     edits: list[TextEdit] = []
     inserted: list[str] = []
@@ -82,7 +82,7 @@ def callback_edits(
     """
     edits: list[TextEdit] = []
     for one in commands:
-        if one.moment in CALLBACK_MOMENTS and id(one) in items:
+        if one.moment in moments_with(EventForm.CALLBACK) and id(one) in items:
             edits += _command_edits(text, one, items[id(one)])
     entry = holder.entry("callbacks")
     if entry is None or not isinstance(entry.value, Sequence):
@@ -92,11 +92,11 @@ def callback_edits(
         event = callback.get("event") if isinstance(callback, Mapping) else None
         if not isinstance(event, Scalar) or not is_extended_event(event.text):
             continue
-        replacement = events()[event.text].replacement
-        if replacement is None:
-            removed.add(number)
+        known = events()[event.text]
+        if known.released_form is EventForm.CALLBACK:
+            edits.append(TextEdit(event.span, event_at(known.moment)))
         else:
-            edits.append(TextEdit(event.span, replacement))
+            removed.add(number)
     if removed and len(removed) == len(entry.value.items):
         return edits, [entry]
     return [*edits, *without_items(text, entry.value, removed)], []
@@ -113,13 +113,13 @@ def new_definition(prerequisite: Prerequisite, name: str, items: Items) -> dict[
     if (policy := definition.node.get("failurePolicy")) is not None:
         found["failurePolicy"] = step_value(policy, prerequisite.step)
     for entry in definition.parameters:
-        if entry.name not in _COMMAND_KEYS and (plugin != "cmd" or entry.name == "uri"):
+        if entry.name not in COMMAND_KEYS and (plugin != "cmd" or entry.name == "uri"):
             found[entry.name] = step_value(entry.value, prerequisite.step)
     if plugin == "cmd":
         found["callbacks"] = [
-            {"event": one.moment.value, "commands": list(items[id(one)])}
+            {"event": event_at(one.moment), "commands": list(items[id(one)])}
             for one in prerequisite.commands
-            if one.moment in CALLBACK_MOMENTS and one.items and id(one) in items
+            if one.moment in moments_with(EventForm.CALLBACK) and one.items and id(one) in items
         ]
     return found
 
@@ -131,7 +131,7 @@ def _rewritten(
     node = definition.node
     kept = {entry.name: entry.value for entry in node.effective_entries() if entry.name not in EXTENDED_KEYS}
     if prerequisite is None:
-        value: dict[str, Any] = {key: plain_value(one) for key, one in kept.items() if key not in _COMMAND_KEYS}
+        value: dict[str, Any] = {key: plain_value(one) for key, one in kept.items() if key not in COMMAND_KEYS}
         value["type"] = definition.type if definition.type in LEGACY_TYPES else "script"
         value.pop("plugin", None)
     else:
@@ -139,7 +139,7 @@ def _rewritten(
         value |= {
             key: step_value(one, prerequisite.step)
             for key, one in kept.items()
-            if key not in value and key not in _COMMAND_KEYS
+            if key not in value and key not in COMMAND_KEYS
         }
         value["type"] = definition.type if definition.type in LEGACY_TYPES else "script"
     # What its author wrote first stays first.
@@ -169,7 +169,7 @@ def _filled_edits(
         return
     gone = {id(entry) for entry in removed}
     for entry in definition.node.entries:
-        if id(entry) in gone or (prerequisite.plugin == "cmd" and entry.name in _COMMAND_KEYS):
+        if id(entry) in gone or (prerequisite.plugin == "cmd" and entry.name in COMMAND_KEYS):
             continue
         for scalar in walk(entry.value):
             if not isinstance(scalar, Scalar):

@@ -9,23 +9,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.content import mapped
 from pai_lsp.definition import CMD_PLUGIN, Definition
 from pai_lsp.diagnostic import Diagnostic, Related
-from pai_lsp.expand.callbacks import CommandItem, Commands, Moment, ignores_failure, items_at, read_commands
-from pai_lsp.expand.filling import this_parameter, unfilled
+from pai_lsp.expand.callbacks import CommandItem, Commands, ignores_failure, items_at, read_commands
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.storages import Storage, is_storage, needed_storages
 from pai_lsp.expand.unmet import entries_beyond, unmet
 from pai_lsp.frozen import dataclass
-from pai_lsp.nodes import Mapping, Scalar, walk
-from pai_lsp.requirement_words import no_parameter, undeclared_variable
+from pai_lsp.nodes import Mapping
+from pai_lsp.requirement_words import undeclared_variable
 from pai_lsp.requirements import MAX_STEPS, expansion
+from pai_lsp.this_lookup import this_faults
+from pai_lsp.undeclared_variables import undeclared_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from pai_lsp.job import Job
     from pai_lsp.job_parts import PluginEntry, TaskRole
+    from pai_lsp.platform import Moment
     from pai_lsp.requirements import Link, Step
     from pai_lsp.text import Span
 
@@ -163,8 +164,7 @@ class _Reader:
         where = None if is_own else entry.reference.span
         plugin = None if is_storage(definition) else definition.extended_plugin
         storages = tuple(needed_storages(step, where, self._problem))
-        for scalar in _filled_scalars(definition.node):
-            self._unfilled(scalar, step, where)
+        self._unfilled(step, where)
         commands: tuple[Commands, ...] = ()
         if plugin == "cmd" and definition.type != "dockerimage":
             params = definition.node.get("plugin_params")
@@ -172,16 +172,20 @@ class _Reader:
             commands = tuple(read_commands(holder, step, where, self._problem))
         return Prerequisite(step, plugin, commands, storages, entry, is_own)
 
-    def _unfilled(self, scalar: Scalar, step: Step, where: Span | None) -> None:
-        for written in unfilled(scalar.text, step):
-            definition = step.definition
-            if written.startswith("{{"):
-                declared = [variable.name for variable in definition.template_variables]
-                code, elsewhere = "undeclared-template-variable", definition.name if where else ""
-                message = undeclared_variable(written.strip("{} \t"), declared, elsewhere)
-            else:
-                code, message = "unresolved-this", no_parameter(this_parameter(written), definition.name, ())
-            self._problem(code, where or scalar.span, message)
+    def _unfilled(self, step: Step, where: Span | None) -> None:
+        definition = step.definition
+        declared = [one.name for one in definition.template_variables]
+        for scalar, variable in undeclared_variables(definition):
+            span = (
+                mapped(self._job.text, scalar).span(variable.name_span.start, variable.name_span.end)
+                if where is None
+                else where
+            )
+            message = undeclared_variable(variable.name, declared, definition.name if where else "")
+            self._problem("undeclared-template-variable", span, message)
+        for scalar, tag, fault in this_faults(self._job.require_graph, definition):
+            span = where or fault.span(tag, mapped(self._job.text, scalar))
+            self._problem("unresolved-this", span, fault.message)
 
     def _report(self, code: str, link: Link, entries: dict[int, Link], message: str) -> None:
         """Report on a reference; for one in another file, on the reference in the job that leads there."""
@@ -201,12 +205,3 @@ class _Reader:
 def _is_for(plugin: CmdPluginEntry | PluginEntry, role: TaskRole) -> bool:
     names = (plugin.entry if isinstance(plugin, CmdPluginEntry) else plugin).task_roles
     return names is None or any(name.text == role.name for name in names)
-
-
-def _filled_scalars(node: Mapping) -> Iterator[Scalar]:
-    """The scalars of a definition that may hold something to fill."""
-    for entry in node.effective_entries():
-        if entry.name not in {"require", "template_variables"}:
-            yield from (
-                one for one in walk(entry.value) if isinstance(one, Scalar) and ("{{" in one.text or "<%" in one.text)
-            )

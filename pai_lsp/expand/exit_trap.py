@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.expand.callbacks import Moment
 from pai_lsp.frozen import dataclass
+from pai_lsp.platform import Moment, event_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ def exit_trap(hooks: Sequence[Hook]) -> str:
         errexit = "+" if hook.ignores_failure else "-"
         # A backslash at the end must not take the bracket's line with it.
         text = hook.text + ("\n" if hook.text.endswith("\\") else "")
-        parts.append(form.format(event=hook.moment.value, owner=hook.owner, errexit=errexit, text=text))
+        parts.append(form.format(event=event_at(hook.moment), owner=hook.owner, errexit=errexit, text=text))
         if hook.moment is Moment.EXIT and not hook.ignores_failure:
             parts.append(_TAKE_STATUS)
     return "".join([*parts, _TAIL])

@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.expand.as_is import command_source, released_run
-from pai_lsp.expand.callbacks import Moment
 from pai_lsp.expand.effective import Prerequisite, effective_job
 from pai_lsp.expand.javascript import trim
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.released_form import cmd_plugins
 from pai_lsp.frozen import dataclass
 from pai_lsp.job import Job
+from pai_lsp.platform import Moment
 from pai_lsp.syntax import parse
 
 if TYPE_CHECKING:

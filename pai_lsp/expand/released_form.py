@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pai_lsp.definition import LEGACY_TYPES, Origin
-from pai_lsp.expand.callbacks import Moment
 from pai_lsp.expand.effective import CmdPluginEntry
 from pai_lsp.expand.yaml_text import scalar_line
 from pai_lsp.frozen import dataclass
-from pai_lsp.platform import events
+from pai_lsp.platform import EventForm, events, moments_with
+from pai_lsp.spelling import free_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
     from pai_lsp.definition import Definition
     from pai_lsp.expand.effective import EffectiveJob, EffectiveRole, Prerequisite
     from pai_lsp.job import Job
-
-# Keys that no released component reads. Source: rest-server, config/v2/protocol.js; docs/protocol.md.
-EXTENDED_KEYS = ("require", "template_variables", "requireStorages", "pathForUser", "plugin_params")
-
-CALLBACK_MOMENTS = (Moment.START, Moment.SUCCESS)
 
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 _LONGEST_NAME = 255
@@ -86,14 +81,14 @@ def released_form(job: Job, effective: EffectiveJob, inlined: Collection[str] = 
             form.names[id(one)] = definition.name
     for one in form.listed_anywhere:
         if id(one) not in form.names:
-            form.names[id(one)] = free_name(one.definition.name, taken)
+            form.names[id(one)] = free_prerequisite_name(one.definition.name, taken)
             taken.add(form.names[id(one)])
     return form
 
 
 def is_extended(definition: Definition) -> bool:
     """Whether anything in a definition of the job is of the extended protocol."""
-    if any(definition.node.entry(key) for key in EXTENDED_KEYS) or definition.type not in LEGACY_TYPES:
+    if definition.extended_entries or definition.type not in LEGACY_TYPES:
         return True
     if definition.type == "dockerimage":
         return bool(definition.plugin)
@@ -111,7 +106,7 @@ def is_extended_event(name: str) -> bool:
 def _is_listed(prerequisite: Prerequisite, own_references: Iterable[str]) -> bool:
     """Whether a task role that needs a prerequisite lists it in the released job."""
     definition = prerequisite.definition
-    if prerequisite.plugin == "cmd" and any(map(prerequisite.moments, CALLBACK_MOMENTS)):
+    if prerequisite.plugin == "cmd" and any(map(prerequisite.moments, moments_with(EventForm.CALLBACK))):
         return True
     if prerequisite.plugin not in {None, "cmd"}:
         return True
@@ -120,14 +115,10 @@ def _is_listed(prerequisite: Prerequisite, own_references: Iterable[str]) -> boo
     return is_of_job and definition.name in own_references and not is_extended(definition)
 
 
-def free_name(wanted: str, taken: Collection[str]) -> str:
+def free_prerequisite_name(wanted: str, taken: Collection[str]) -> str:
     """A name that no prerequisite has yet, near to the wanted one."""
     base = _NOT_IN_NAME.sub("-", wanted)[: _LONGEST_NAME - 6].strip("-") or "prerequisite"
-    name, number = base, 1
-    while name in taken:
-        number += 1
-        name = f"{base}_{number}"
-    return name
+    return free_name(base, taken)
 
 
 def cmd_plugins(role: EffectiveRole) -> tuple[CmdPluginEntry, ...]:

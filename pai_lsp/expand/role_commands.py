@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.expand.callbacks import Moment
 from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
 from pai_lsp.expand.exit_trap import Hook, exit_trap
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, problem
 from pai_lsp.expand.released_commands import CanNotExpressError, FindsNothingError, command_text
 from pai_lsp.frozen import dataclass
+from pai_lsp.platform import EventForm, Moment, event_at, moments_with
 from pai_lsp.template import OPENING
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def added_commands(
     front: list[str] = []
     hooks: list[Hook] = []
     for source in reversed(role.sources):
-        for moment in (Moment.FAILURE, Moment.EXIT):
+        for moment in moments_with(EventForm.TRAP):
             if items := source.moments(moment):
                 text = _text(source, items, values, report)
                 hooks.append(Hook(moment, owner(source), text, source.ignores_failure))
@@ -88,7 +88,7 @@ def _inlined(source: Source, moment: Moment, values: RoleValues, report: Callabl
     text = _text(source, items, values, report)
     # A callback knows neither nounset nor pipefail, which only matter where there is a variable or a pipe.
     is_open = "$" in text or "|" in text
-    before = [f"# {moment.value} of {owner(source)}"]
+    before = [f"# {event_at(moment)} of {owner(source)}"]
     after: list[str] = []
     if read_script(text).changes_process:
         options = f"set {'+' if source.ignores_failure else '-'}o errexit +o nounset +o pipefail"
@@ -106,7 +106,7 @@ def _check_commands(job: Job, role: EffectiveRole, hooks: list[Hook], report: Ca
     """See that the role's commands leave the trap alone."""
     word = next(job.scripts[role.role].exit_trap_words(), None)
     if word:
-        events = " and ".join(dict.fromkeys(f"{hook.moment.value} of {hook.owner}" for hook in hooks))
+        events = " and ".join(dict.fromkeys(f"{event_at(hook.moment)} of {hook.owner}" for hook in hooks))
         span = job.command_text(role.role).span(word.span.start, word.span.end)
         message = f"this takes the place of the EXIT trap that runs {events}"
         report(problem(CANNOT_BE_EXPRESSED, span, message))

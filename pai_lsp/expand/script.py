@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.expand.as_is import command_source, server_values
-from pai_lsp.expand.callbacks import Moment
 from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
 from pai_lsp.expand.released_commands import role_values, shown_text
 from pai_lsp.expand.role_commands import owner
 from pai_lsp.expand.server_rendering import rendered
 from pai_lsp.frozen import dataclass
 from pai_lsp.lookup import told_path
+from pai_lsp.platform import EventForm, Moment, moments_with
 from pai_lsp.template import TemplateFault
 from pai_lsp.text import LineIndex, Span
 
@@ -24,13 +24,6 @@ if TYPE_CHECKING:
     from pai_lsp.expand.role_commands import Source
     from pai_lsp.job import Job
     from pai_lsp.job_parts import PluginEntry
-
-_WHEN = {
-    Moment.START: "before the commands",
-    Moment.SUCCESS: "after the commands, when they succeeded",
-    Moment.FAILURE: "after the commands, when they failed",
-    Moment.EXIT: "after the commands, whether they succeeded or failed",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +85,7 @@ def effective_parts(job: Job, role: EffectiveRole, values: RoleValues, origins: 
     before = [part for source in (*role.prerequisites, *role.plugins) for part in _start(source, values, origins)]
     ends = [
         part
-        for moment in (Moment.FAILURE, Moment.EXIT, Moment.SUCCESS)
+        for moment in (*moments_with(EventForm.TRAP), Moment.SUCCESS)
         for source in reversed(role.sources)
         for part in _callbacks(source, moment, values, origins)
     ]
@@ -107,9 +100,9 @@ def script(parts: tuple[Part, ...]) -> str:
 def released_script(run: RoleRun) -> str:
     """What a released cluster runs, in the order in which it runs it."""
     parts = [
-        *(Part("before the commands", _plain_lines(text)) for text in run.pre),
+        *(Part(Moment.START.value, _plain_lines(text)) for text in run.pre),
         Part("the commands", _plain_lines(run.command)),
-        *(Part("after the commands, when they succeeded", _plain_lines(text)) for text in run.post),
+        *(Part(Moment.SUCCESS.value, _plain_lines(text)) for text in run.post),
     ]
     return script(tuple(parts))
 
@@ -132,7 +125,7 @@ def _start(source: Source | PluginEntry, values: RoleValues, origins: Origins) -
         name, place = f"{owner(source)}, plugin '{source.plugin}'", origins.source(source)
     else:
         name, place = f"plugin '{source.plugin}' of extras", f" ({origins.line(source.node.span)})"
-    yield Part(f"before the commands: {name}{place}", ())
+    yield Part(f"{Moment.START.value}: {name}{place}", ())
 
 
 def _callbacks(source: Source, moment: Moment, values: RoleValues, origins: Origins) -> Iterator[Part]:
@@ -142,7 +135,7 @@ def _callbacks(source: Source, moment: Moment, values: RoleValues, origins: Orig
     path = source.step.path if isinstance(source, Prerequisite) and not source.is_own else None
     lines = tuple(Line(shown_text(item.text.rstrip("\n"), values), item.scalar.span, path) for item in items)
     policy = "; failures are ignored" if source.ignores_failure else ""
-    yield Part(f"{_WHEN[moment]}: {owner(source)}{origins.source(source)}{policy}", lines)
+    yield Part(f"{moment.value}: {owner(source)}{origins.source(source)}{policy}", lines)
 
 
 def _command(job: Job, role: EffectiveRole, origins: Origins) -> Part:

@@ -18,7 +18,7 @@ from pai_lsp.expand.extras_edits import extras_edits
 from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, problem
 from pai_lsp.expand.proof import proven
 from pai_lsp.expand.released_commands import CanNotExpressError, callback_items, role_values
-from pai_lsp.expand.released_form import CALLBACK_MOMENTS, cmd_plugins, is_extended, origin_comment, released_form
+from pai_lsp.expand.released_form import cmd_plugins, is_extended, origin_comment, released_form
 from pai_lsp.expand.role_commands import AddedCommands, added_commands, place_of
 from pai_lsp.expand.role_list import released_references, role_list_edits
 from pai_lsp.expand.storages import merged_storages
@@ -26,7 +26,7 @@ from pai_lsp.expand.tree_edits import items_behind, items_in_front, without_item
 from pai_lsp.expand.yaml_text import indented, item_lines
 from pai_lsp.frozen import dataclass
 from pai_lsp.nodes import Mapping, Sequence
-from pai_lsp.platform import RUNTIME_PLUGIN
+from pai_lsp.platform import RUNTIME_PLUGIN, EventForm, moments_with
 from pai_lsp.text import Span, TextEdit, apply_edits
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class _Writer:
     def _source_items(self, source: Source, roles: list[EffectiveRole]) -> None:
         values = [self._values[role.role.name] for role in roles]
         for one in source.commands:
-            if one.moment in CALLBACK_MOMENTS:
+            if one.moment in moments_with(EventForm.CALLBACK):
                 try:
                     self.items[id(one)] = callback_items([item.text for item in one.items], values)
                 except CanNotExpressError as error:

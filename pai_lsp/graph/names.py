@@ -39,17 +39,6 @@ def edge_sentence(graph: PrerequisiteGraph, edge: GraphEdge) -> str:
     return f"{source} {edge.kind.value} {target}{field}" + (" (in a cycle)" if edge.is_in_cycle else "")
 
 
-def cells(text: str) -> int:
-    """How many columns of a fixed-width font a text takes; East Asian wide characters take two."""
-    if text.isascii():
-        return len(text)
-    import unicodedata  # noqa: PLC0415 - most names are ASCII
-
-    return sum(
-        0 if unicodedata.combining(one) else 2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text
-    )
-
-
 def fitted(text: str, most: int, *, keeps_end: bool = False) -> str:
     """The text, or as much of it as so many characters hold, with an ellipsis for the rest."""
     if len(text) <= most:

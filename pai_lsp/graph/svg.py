@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.graph.layout import MARGIN, Size, layout
 from pai_lsp.graph.legend import drawn_legend
-from pai_lsp.graph.names import cells, edge_sentence, fitted, node_lines
+from pai_lsp.graph.names import edge_sentence, fitted, node_lines
 from pai_lsp.graph.prerequisite_graph import EdgeKind, NodeKind
+from pai_lsp.text import cells_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +85,7 @@ markerUnits="userSpaceOnUse" orient="auto"><path d="M0 0.5L8 4L0 7.5z"/></marker
 
 
 def _notice(sentence: str) -> str:
-    width = round(cells(sentence) * _LINE_CELL) + 2 * MARGIN
+    width = round(cells_of(sentence) * _LINE_CELL) + 2 * MARGIN
     return _page(width, 3 * MARGIN, f'<text x="{MARGIN}" y="{2 * MARGIN - 8}">{escape(sentence)}</text>')
 
 
@@ -96,7 +97,7 @@ def _fitted_lines(node: GraphNode) -> tuple[str, ...]:
 
 def _size(lines: tuple[str, ...]) -> Size:
     name, *more = lines
-    widest = max(cells(name) * _NAME_CELL, *(cells(line) * _LINE_CELL for line in more), 40)
+    widest = max(cells_of(name) * _NAME_CELL, *(cells_of(line) * _LINE_CELL for line in more), 40)
     return Size(round(widest) + 2 * _PADDING, 30 + 15 * len(more))
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.definition import ROLE_TYPES, SIMPLE_KEYS
 from pai_lsp.ide.documentation import variable_documentation
 from pai_lsp.ide.known_values import short, variable_value
 from pai_lsp.ide.suggestion import Kind, Suggestion
 from pai_lsp.nodes import Mapping, Node, Scalar, Sequence
-from pai_lsp.platform import converted_role_name, environment_variables
+from pai_lsp.rules.variable_places import task_variables
 from pai_lsp.scalar import server_text
 from pai_lsp.text import Span, TextEdit
+from pai_lsp.this_lookup import this_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +54,7 @@ def complete_in_text(cursor: Cursor) -> list[Suggestion] | None:
 
 def _is_command(cursor: Cursor) -> bool:
     keys = [step for step in cursor.path if isinstance(step, str)]
-    return bool(keys) and keys[-1] in {"commands", "preCommands", "postCommands"}
+    return bool(keys) and keys[-1] in {"commands", *SIMPLE_KEYS}
 
 
 def _role(cursor: Cursor) -> TaskRole | None:
@@ -107,7 +109,7 @@ def _roots(cursor: Cursor) -> Iterator[tuple[str, str, str]]:
     definition = _definition_around(cursor)
     role = _role(cursor)
     roles = (role,) if role else _roles_listing(job, definition) if definition else job.task_roles
-    for field in ("data", "script", "output"):
+    for field in ROLE_TYPES:
         for one in roles:
             reference = one.typed_references.get(field)
             bound = job.find_typed(field, reference.name) if reference else None
@@ -117,24 +119,30 @@ def _roots(cursor: Cursor) -> Iterator[tuple[str, str, str]]:
                         yield from _paths(f"${field}.{entry.name}", entry.value)
                 break
     if definition is not None:
-        for entry in definition.parameters:
-            if entry.name not in {"callbacks", "preCommands", "postCommands", "uri"}:
-                yield from _paths(f"this.{entry.name}", entry.value)
+        yield from _this_paths(job, definition)
+
+
+def _this_paths(job: Job, definition: Definition) -> Iterator[tuple[str, str, str]]:
+    """What `this` finds in a definition, and in what it requires."""
+    whole = job.definitions_by_name.get(definition.name, definition)
+    for name, entry in this_parameters(job.require_graph, whole).items():
+        yield from _paths(f"this.{name}", entry.value, with_null=False)
 
 
 def _roles_listing(job: Job, definition: Definition) -> tuple[TaskRole, ...]:
     return job.roles_listing(job.definitions_by_name.get(definition.name, definition))
 
 
-def _paths(path: str, node: Node, depth: int = _DEPTH) -> Iterator[tuple[str, str, str]]:
+def _paths(path: str, node: Node, depth: int = _DEPTH, *, with_null: bool = True) -> Iterator[tuple[str, str, str]]:
     if isinstance(node, Scalar):
-        yield path, _shown(node.value), ""
+        if with_null or node.value is not None:
+            yield path, _shown(node.value), ""
     elif isinstance(node, Sequence) and depth:
         for number, item in enumerate(node.items[:_MOST_MEMBERS]):
-            yield from _paths(f"{path}[{number}]", item, depth - 1)
+            yield from _paths(f"{path}[{number}]", item, depth - 1, with_null=with_null)
     elif isinstance(node, Mapping) and depth:
         for entry in node.effective_entries()[:_MOST_MEMBERS]:
-            yield from _paths(f"{path}.{entry.name}", entry.value, depth - 1)
+            yield from _paths(f"{path}.{entry.name}", entry.value, depth - 1, with_null=with_null)
 
 
 def _shown(value: Any) -> str:
@@ -172,23 +180,11 @@ def _rank(variable: EnvironmentVariable) -> int:
 
 def _names(job: Job, own: TaskRole | None) -> Iterator[tuple[str, EnvironmentVariable, str]]:
     """The variables that this job's containers really have, with the value where it is known before the job runs."""
-    for variable in environment_variables():
-        if variable.status in {"removed", "internal"} or variable.available in {"init", "nowhere"}:
-            continue
-        if "{" not in variable.name:
-            yield variable.name, variable, variable_value(job, own, variable, variable.name)
-            continue
-        for role in job.task_roles if "{role}" in variable.name else (own,):
-            if role is None:
-                continue
-            spelt = converted_role_name(role.name) if variable.role_spelling == "converted" else role.name
-            name = variable.name.replace("{role}", spelt)
-            labels = [entry.name for entry in role.port_labels] + ["ssh", "http"] if "{label}" in name else [""]
-            indexes = range(min(role.instances, _MOST_INDEXES)) if "{index}" in name else range(1)
-            for index in indexes:
-                for label in dict.fromkeys(labels):
-                    filled = name.replace("{index}", str(index)).replace("{label}", label)
-                    yield filled, variable, variable_value(job, role, variable, filled)
+    known: set[str] = set()  # two roles may have ports of one name
+    for name, variable, role in task_variables(job, own, _MOST_INDEXES):
+        if name not in known:
+            known.add(name)
+            yield name, variable, variable_value(job, role, variable, name)
 
 
 def _tags(cursor: Cursor, sigil: str, typed: str) -> Iterator[Suggestion]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.nodes import Scalar, Sequence
+from pai_lsp.platform import EventForm, event_at
 
 if TYPE_CHECKING:
     from pai_lsp.definition import Definition
@@ -81,7 +82,10 @@ def event_documentation(event: Event) -> str:
     if event.replacement:
         lines.append(f"Superseded; write `{event.replacement}`.")
     elif event.status == "extended":
-        lines.append(f"_Of the extended protocol_; when expanded: {event.released_form}.")
+        form = "an EXIT trap set in front of the commands"
+        if event.released_form is EventForm.CALLBACK:
+            form = f"a callback for `{event_at(event.moment)}`"
+        lines.append(f"_Of the extended protocol_; when expanded: {form}.")
     return "\n\n".join(lines)
 
 

@@ -6,7 +6,6 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.content import mapped
-from pai_lsp.definition import TYPED_FIELDS, Definition
 from pai_lsp.frozen import dataclass
 from pai_lsp.ide.documentation import (
     definition_documentation,
@@ -22,6 +21,7 @@ from pai_lsp.ide.names import name_at, places_of
 from pai_lsp.lookup import LookupState
 from pai_lsp.nodes import Mapping, Scalar
 from pai_lsp.platform import PLUGIN_PREFIX, environment_variable, events, exit_codes, plugins
+from pai_lsp.renaming import meant_prerequisite
 from pai_lsp.schema import field
 from pai_lsp.symbols import Occurrence, SymbolKind
 
@@ -62,7 +62,7 @@ def _found(document: Document, offset: int) -> Hover | None:
         if found is not None:
             return found
     if here is not None:
-        return Hover(_symbol(document, here, location), here.span)
+        return Hover(_symbol(document, here), here.span)
     if location.is_key:
         documentation = _key(document, location)
         return Hover(documentation, location.node.span) if documentation else None
@@ -97,13 +97,13 @@ def _in_text(document: Document, location: Location, offset: int) -> Hover | Non
     return None
 
 
-def _symbol(document: Document, here: Occurrence, location: Location) -> str:
+def _symbol(document: Document, here: Occurrence) -> str:
     """A name: what it stands for, and how often it is used."""
     job, symbol = document.job, here.symbol
     uses = sum(not one.is_definition for one in places_of(document, symbol))
     used = f"_used {uses} time{'' if uses == 1 else 's'} in this file_"
     if symbol.kind is SymbolKind.PREREQUISITE:
-        definition = _meant(document, here, location)
+        definition = meant_prerequisite(job, here)
         if definition is not None:
             return f"{definition_documentation(definition, definition.origin.value)}\n\n{used}"
         return f"no prerequisite is named `{symbol.name}`"
@@ -118,17 +118,6 @@ def _symbol(document: Document, here: Occurrence, location: Location) -> str:
         return f"**{symbol.name}** (parameter)" + (f"\n\n```yaml\n{written}\n```" if written else "") + f"\n\n{used}"
     scope = f" of role {symbol.scope}" if symbol.kind is SymbolKind.PORT else ""
     return f"**{symbol.name}** ({symbol.kind.value}{scope})\n\n{used}"
-
-
-def _meant(document: Document, here: Occurrence, location: Location) -> Definition | None:
-    """The definition that a name means at its place: a typed field wants its own type."""
-    job = document.job
-    for definition in job.definitions:
-        if definition.name_scalar and definition.name_span == here.span:
-            return definition
-    wanted = TYPED_FIELDS.get(str(location.path[-1])) if len(location.path) == 3 else None
-    typed = job.find_typed(wanted, here.symbol.name) if wanted else None
-    return typed or job.definitions_by_name.get(here.symbol.name)
 
 
 def _key(document: Document, location: Location) -> str:

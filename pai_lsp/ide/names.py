@@ -20,7 +20,7 @@ _HOLDING_NAMES = frozenset({"parameters", "secrets", "taskRoles", "ports", "temp
 _NAMING = frozenset({"name", "deployment", "taskroles", "template_variables"})
 _NAMING_PREREQUISITES = frozenset({*TYPED_FIELDS, "prerequisites", "require"})
 # What names stand in within a longer text.
-_IN_TEXT = re.compile(r"<%|\{\{|PAI_|-\d")
+_IN_TEXT = re.compile(r"<%|\{\{|PAI_|-[\d$]")
 
 
 def name_at(document: Document, offset: int) -> Occurrence | None:

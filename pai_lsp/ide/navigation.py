@@ -9,6 +9,7 @@ from pai_lsp.ide.location import locate
 from pai_lsp.ide.names import name_at, places_of
 from pai_lsp.lookup import LookupState
 from pai_lsp.nodes import Scalar
+from pai_lsp.this_lookup import is_this, this_answer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,16 +73,17 @@ def _whole(document: Document, span: Span) -> Span:
 
 
 def _bound_prerequisite(job: Job, use: TemplateUse, offset: int) -> Iterator[Target]:
-    """`$data` leads to the prerequisite that the role's field names, `this.x` to the definition's key."""
+    """`$data` leads to the prerequisite that the role's field names, `this.x` to the key that it finds."""
     steps = use.tag.steps
     if not steps:
         return
     member = str(steps[1].name) if len(steps) > 1 and use.step_span(0).end < offset else ""
-    if steps[0].name == "this" and use.definition is not None and len(steps) > 1:
-        name = str(steps[-1].name)
-        entry = use.definition.parameter(name) or use.definition.node.entry(name)
-        if entry:
-            yield Target(entry.key.span, entry.span, use.content_span)
+    if is_this(use.tag) and use.definition is not None:
+        answer = this_answer(job.require_graph, use.definition, use.tag)
+        if answer.node is not None and answer.holder is not None:
+            place = answer.entry.key.span if answer.entry else answer.node.span
+            whole = answer.entry.span if answer.entry else answer.node.span
+            yield Target(place, whole, use.content_span, job.require_graph.path(answer.holder))
         return
     field = str(steps[0].name).removeprefix("$")
     roles = (use.role,) if use.role else job.roles_listing(use.definition) if use.definition else job.task_roles

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.frozen import dataclass
 from pai_lsp.ide.names import name_at, places_of
-from pai_lsp.ide.suggestion import written_scalar
-from pai_lsp.nodes import Style
 from pai_lsp.platform import converted_role_name
+from pai_lsp.renaming import meant_prerequisite, rename_prerequisite, renaming_edits
 from pai_lsp.symbols import Symbol, SymbolKind
-from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from pai_lsp.document import Document
+    from pai_lsp.text import Span, TextEdit
 
 # Sources: rest-server, src/config/v2/protocol.js (names, roles, port labels); openpai-runtime issue 47 (roles in lower
 # case, without `_`); mustache 2.3.2 (a dot separates keys); YAML 1.1 (anchors).
@@ -66,14 +65,9 @@ def rename(document: Document, offset: int, new_name: str) -> tuple[TextEdit, ..
     if new_name == symbol.name:
         return ()
     _check(document, symbol, new_name)
-    plain = {scalar.span for scalar in document.syntax.scalars if scalar.style is Style.PLAIN}
-    edits: list[TextEdit] = []
-    for one in document.occurrences:
-        if one.symbol == symbol:
-            text = converted_role_name(new_name) if one.is_converted else new_name
-            is_whole = one.span in plain and symbol.kind is not SymbolKind.ANCHOR
-            edits.append(TextEdit(one.span, written_scalar(text) if is_whole else text))
-    return tuple(edits)
+    if symbol.kind is SymbolKind.PREREQUISITE and (meant := meant_prerequisite(document.job, here)):
+        return rename_prerequisite(document.job, meant, new_name)
+    return renaming_edits(document.job, places_of(document, symbol), new_name)
 
 
 def _check(document: Document, symbol: Symbol, new_name: str) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pai_lsp.report.terminal import LaidOut, Style, Terminal, cell_width, lay_out
+from pai_lsp.report.terminal import LaidOut, Style, Terminal, lay_out
+from pai_lsp.text import cell_width
 
 if TYPE_CHECKING:
     from pai_lsp.text import LineIndex, Span

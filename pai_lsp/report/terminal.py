@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pai_lsp.frozen import dataclass
+from pai_lsp.text import cells_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +87,7 @@ def lay_out(line: str) -> LaidOut:
         here = cells[-1]
         text = " " * (_TAB_STOP - here % _TAB_STOP) if character == "\t" else visible(character)
         shown.append(text)
-        cells.append(here + (len(text) if text.isascii() else sum(map(cell_width, text))))
+        cells.append(here + cells_of(text))
     return LaidOut("".join(shown), tuple(cells))
 
 
@@ -95,21 +96,6 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return "".join(_sign(character) for character in text)
-
-
-def cell_width(character: str) -> int:
-    """How many cells a terminal gives the character: 0, 1 or 2.
-
-    Two for Unicode's East Asian wide and full-width ones, none for marks that combine with the one before
-    (Unicode Standard Annex 11; the same reading as the C library's wcwidth).
-    """
-    if character.isascii():
-        return 1
-    import unicodedata  # noqa: PLC0415 - most jobs are ASCII
-
-    if unicodedata.category(character) in {"Mn", "Me", "Cf"} or "\u1160" <= character <= "\u11ff":
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def _sign(character: str) -> str:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import name_span
+from pai_lsp.definition import SIMPLE_KEYS, name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.edits import append_item, insert_entry, line_span, quoted, remove_entry, remove_item
 from pai_lsp.fixes import choice_fixes, fix_of, near_name_fixes, quote_fix, wrap_in_list_fix, wrap_mapping_fixes
 from pai_lsp.nodes import Mapping, Scalar, Sequence, Style
-from pai_lsp.platform import events
+from pai_lsp.platform import event_at, events, released_events
 from pai_lsp.requirement_words import (
     CALLBACK_FORM,
     CALLBACK_NEEDS_COMMANDS,
@@ -22,7 +22,7 @@ from pai_lsp.requirement_words import (
     command_is_no_text,
     no_event,
 )
-from pai_lsp.rules.command_places import SIMPLE_KEYS, callback_items, callbacks, cmd_uses, command_entries, item_place
+from pai_lsp.rules.command_places import callback_items, callbacks, cmd_uses, command_entries, item_place
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
@@ -66,12 +66,12 @@ def invalid_event(job: Job) -> Iterator[Finding]:
             entry = callback.entry("event")
             if entry is None or not isinstance(entry.value, Scalar) or entry.value.text in events():
                 continue
-            scalar, released = entry.value, [one.name for one in events().values() if one.status == "released"]
+            scalar = entry.value
             if not scalar.text:
-                yield Finding(entry.place, "expected an event: 'taskStarts' or 'taskSucceeds'")
+                yield Finding(entry.place, no_event(""))
                 continue
             span, name = name_span(scalar), scalar.text
-            fixes = near_name_fixes(span, name, events()) or choice_fixes(span, released)
+            fixes = near_name_fixes(span, name, events()) or choice_fixes(span, released_events())
             yield Finding(span, no_event(name), fixes)
 
 
@@ -260,7 +260,7 @@ def _merge(job: Job, use: PluginUse, together: Entry, entry: Entry) -> tuple[Fix
         return ()
     if "#" in _between(job, entry, commands):
         return ()  # a comment would be lost
-    event = "taskStarts" if entry.name == "preCommands" else "taskSucceeds"
+    event = event_at(SIMPLE_KEYS[entry.name])
     item = "\n".join([f"event: {event}", "commands:", *(f"  - {text}" for text in written)])
     edits = (*remove_entry(job.text, holder, entry), append_item(job.text, together.value, item))
     return (Fix("Make a callback of it", edits, safe=True),)

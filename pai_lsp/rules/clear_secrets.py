@@ -14,6 +14,7 @@ from pai_lsp.rules.inserted_values import removable
 from pai_lsp.rules.template_fixes import text_at
 from pai_lsp.section_edits import add_to_section, written_key
 from pai_lsp.spelling import free_name
+from pai_lsp.template_uses import TemplatePlace, place_at
 from pai_lsp.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def moved_to_secrets(job: Job, entry: Entry) -> tuple[Fix, ...]:
     if job.parameters.get(entry.name) is entry:
         return _parameter_fixes(job, entry, written)
     keys, _ = text_at(job, entry.key.span.start)
-    if not _is_filled(job, keys, entry.key.span.start):
+    if place_at(job, entry.key.span.start) is TemplatePlace.LITERAL:
         return ()
     name = free_name(
         "docker_password" if "auth" in keys else "_".join(_NAME_WORD.findall(entry.name)).lower(), job.secrets
@@ -88,24 +89,16 @@ def _moved_with_comment(job: Job, section: Mapping, entry: Entry, written: str) 
 
 def _text_fixes(job: Job, span: Span) -> tuple[Fix, ...]:
     """Move a part of a text, where somebody fills templates."""
-    keys, scalar = text_at(job, span.start)
+    _, scalar = text_at(job, span.start)
     token = job.text[span.start : span.end]
-    if scalar is None or not _is_filled(job, keys, span.start) or "\n" in token or "\\" in token or "'" in token:
+    if (
+        scalar is None
+        or place_at(job, span.start) is TemplatePlace.LITERAL
+        or "\n" in token
+        or "\\" in token
+        or "'" in token
+    ):
         return ()
     name = free_name("token", job.secrets)
     edit = add_to_section(job, "secrets", f"{name}: {quoted(token)}")
     return (Fix(f"Move it to the secret '{name}'", (edit, TextEdit(span, f"<% $secrets.{name} %>"))),) if edit else ()
-
-
-def _is_filled(job: Job, keys: tuple[str, ...], offset: int) -> bool:
-    """Whether `$secrets` are filled in the text at a place."""
-    if keys[:1] == ("taskRoles",):
-        return keys[2:3] == ("commands",)
-    if keys[:1] == ("deployments",):
-        return keys[4:5] in {("preCommands",), ("postCommands",)}
-    if keys[:1] == ("extras",):
-        return keys[3:4] == ("parameters",) and keys[1].endswith("runtimeplugin")
-    definition = next((one for one in job.prerequisites if offset in one.node.span), None)
-    if keys[:1] != ("prerequisites",) or definition is None:
-        return False
-    return keys[2:3] == ("auth",) if definition.type == "dockerimage" else definition.runtime_plugin is not None

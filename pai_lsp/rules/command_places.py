@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import scalars
+from pai_lsp.definition import SIMPLE_KEYS, scalars
 from pai_lsp.nodes import Mapping, Sequence
 from pai_lsp.text import Span
 
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from pai_lsp.job import Job
     from pai_lsp.nodes import Entry, Node, Scalar
     from pai_lsp.plugin_uses import PluginUse
-
-# The plugin's older way to say what runs before and after the user's commands.
-SIMPLE_KEYS = ("preCommands", "postCommands")
 
 
 def cmd_uses(job: Job) -> Iterator[PluginUse]:

@@ -9,7 +9,7 @@ from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import remove_item
 from pai_lsp.fixes import fix_of
 from pai_lsp.nodes import Scalar, Sequence
-from pai_lsp.prerequisite_renaming import rename_prerequisite
+from pai_lsp.renaming import rename_prerequisite
 from pai_lsp.spelling import free_name
 
 if TYPE_CHECKING:

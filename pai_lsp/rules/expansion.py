@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.diagnostic import Finding, Severity, rule
-from pai_lsp.platform import events
+from pai_lsp.platform import EventForm, events
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -60,7 +60,7 @@ def cannot_be_expressed(job: Job) -> Iterator[Finding]:
 
 def _has_hooks(job: Job) -> bool:
     """Whether anything that the job may run waits for an event that becomes a trap."""
-    names = {event.name for event in events().values() if event.status == "extended"}
+    names = {event.name for event in events().values() if event.released_form is EventForm.TRAP}
     used = {callback.event_name for one in job.require_graph.definitions for callback in one.callbacks}
     return not names.isdisjoint(used | {callback.event_name for plugin in job.plugins for callback in plugin.callbacks})
 

@@ -8,22 +8,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from pai_lsp.addresses import AddressFault, looks_like_address, read_address
-from pai_lsp.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, name_span
+from pai_lsp.content import mapped
+from pai_lsp.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, is_empty, name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import cut_entry, insert_entry, line_span
 from pai_lsp.fixes import change_fix
 from pai_lsp.nodes import Mapping, Scalar
 from pai_lsp.platform import PLUGIN_PREFIX, events, plugins
 from pai_lsp.rules.command_places import callbacks, cmd_uses
-from pai_lsp.rules.this_lookup import lost_this
-from pai_lsp.template_uses import TemplatePlace
 from pai_lsp.text import Span, TextEdit
+from pai_lsp.this_lookup import this_answer, this_uses
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.nodes import Entry, Node
+    from pai_lsp.nodes import Entry
 
 _EXPAND = "submit what 'pai-lsp expand' prints"
 
@@ -144,34 +144,30 @@ def _refused(job: Job) -> Iterator[_Feature]:
                 yield _Feature(requirement.reference.span, message)
 
 
-_KEYS = frozenset({"require", "plugin_params", "template_variables", "requireStorages", "pathForUser"})
-
-
 def _ignored(job: Job) -> Iterator[_Feature]:
     for definition in job.prerequisites:
         if definition.type == "dockerimage":
             continue  # the rest-server refuses such keys there, which another rule says
-        for entry in definition.node.effective_entries():
-            if entry.name in _KEYS and not _is_empty(entry.value):
-                yield _Feature(entry.key.span, f"a released cluster ignores '{entry.name}'")
+        for entry in definition.extended_entries:
+            yield _Feature(entry.key.span, f"a released cluster ignores '{entry.name}'")
         yield from _plugin(job, definition)
     section = job.extras_entry("reference_prerequisites")
-    if section and not _is_empty(section.value):
+    if section and not is_empty(section.value):
         yield _Feature(section.key.span, "a released cluster ignores 'reference_prerequisites'")
     yield from _events(job)
-    lost = lost_this(job)
-    for use in job.template_uses:
-        owner = use.definition
-        if owner is None or owner.origin is not Origin.JOB or use.place is not TemplatePlace.DEFINITION:
-            continue
-        if use.tag.root == "this" and id(use) not in lost:
-            yield _Feature(use.span, "a released cluster does not fill in 'this'")
+    yield from _this(job)
 
 
-def _is_empty(node: Node) -> bool:
-    if isinstance(node, Scalar):
-        return node.value in {None, ""}
-    return not (node.entries if isinstance(node, Mapping) else node.items)
+def _this(job: Job) -> Iterator[_Feature]:
+    """Every `<% this.… %>` that expansion fills; it leaves what no task role runs as it is."""
+    filled: dict[Span, None] = {}
+    for definition in job.prerequisites if "this" in job.text else ():
+        if job.roles_running(definition):
+            for scalar, tag, fault in this_uses(definition):
+                if fault is None and this_answer(job.require_graph, definition, tag).fault is None:
+                    filled[mapped(job.text, scalar).span(tag.span.start, tag.span.end)] = None
+    for span in filled:
+        yield _Feature(span, "a released cluster does not fill in 'this'")
 
 
 def _plugin(job: Job, definition: Definition) -> Iterator[_Feature]:

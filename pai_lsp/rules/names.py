@@ -13,14 +13,13 @@ from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.fixes import quote_fix
 from pai_lsp.nodes import Mapping, Scalar
 from pai_lsp.platform import converted_role_name
-from pai_lsp.role_renaming import rename_role
+from pai_lsp.renaming import rename_prerequisite, rename_role
 from pai_lsp.rules.structure_places import places
 from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.definition import Reference
     from pai_lsp.job import Job
     from pai_lsp.job_parts import TaskRole
     from pai_lsp.rules.structure_places import Place
@@ -190,18 +189,10 @@ def _prerequisite_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
     if not isinstance(node, Scalar) or node.is_block or not place.error.expected:
         return ()
     new_name = place.error.expected[0]
-    spans = {name_span(node)} | {one.span for one in _references(job) if one.name == node.text}
-    is_free = new_name not in job.definitions_by_name
-    edits = tuple(TextEdit(span, new_name) for span in sorted(spans))
-    return (Fix(f"Rename to '{new_name}'", edits, safe=is_free),) if is_free else ()
-
-
-def _references(job: Job) -> Iterator[Reference]:
-    for role in job.task_roles:
-        yield from role.prerequisites
-        yield from role.typed_references.values()
-    for definition in job.definitions:
-        yield from (requirement.reference for requirement in definition.requirements)
+    definition = next((one for one in job.definitions if one.name_scalar is node), None)
+    if definition is None or new_name in job.definitions_by_name:
+        return ()
+    return (Fix(f"Rename to '{new_name}'", rename_prerequisite(job, definition, new_name), safe=True),)
 
 
 @rule(Severity.ERROR)

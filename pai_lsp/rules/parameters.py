@@ -8,19 +8,18 @@ from pai_lsp.definition import key_name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.fixes import quote_fix
 from pai_lsp.nodes import Mapping, Scalar, Sequence, Style, plain_value
+from pai_lsp.renaming import rename_symbol
 from pai_lsp.rules.inserted_values import first_item_fix, kind_of_value, unused_entries
 from pai_lsp.rules.template_fixes import quote_insertions
 from pai_lsp.scalar import Date, server_text
-from pai_lsp.section_edits import written_key
+from pai_lsp.symbols import Symbol, SymbolKind
 from pai_lsp.template_answers import answers_with
 from pai_lsp.template_lookup import Outcome
-from pai_lsp.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job import Job
-    from pai_lsp.nodes import Entry
     from pai_lsp.template_answers import TemplateAnswer
 
 _LONGEST = 40
@@ -170,19 +169,11 @@ def parameter_key_with_dot(job: Job) -> Iterator[Finding]:
         if "." not in name:
             continue
         meant = name.replace(".", "_")
-        fixes = () if meant in job.parameters else (Fix(f"Rename to '{meant}'", _renaming(job, entry, name, meant)),)
+        edits = rename_symbol(job, Symbol(SymbolKind.PARAMETER, name), meant)
+        fixes = () if meant in job.parameters else (Fix(f"Rename to '{meant}'", edits),)
         yield Finding(
             key_name_span(entry), "a dot divides the names of a template, so none can name this parameter", fixes
         )
-
-
-def _renaming(job: Job, entry: Entry, name: str, meant: str) -> tuple[TextEdit, ...]:
-    edits = {TextEdit(entry.key.span, written_key(meant))}
-    for use in job.template_uses:
-        steps = use.tag.server_steps
-        if steps[0].name == "$parameters" and use.text and ".".join(str(step.name) for step in steps[1:]) == name:
-            edits.add(TextEdit(use.text.span(steps[1].span.start, steps[-1].span.end), meant))
-    return tuple(sorted(edits))
 
 
 @rule(Severity.HINT)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.fixes import quote_fix
 from pai_lsp.nodes import Scalar, Style
-from pai_lsp.template_uses import TemplatePlace
+from pai_lsp.template_uses import RUNTIME_PLACES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,7 +81,7 @@ def _parameters_read_otherwise(job: Job) -> Iterator[Finding]:
     reported: set[str] = set()
     for use in job.template_uses:
         steps = use.tag.steps
-        if use.place not in {TemplatePlace.DEFINITION, TemplatePlace.PLUGIN} or len(steps) < 2:
+        if use.place not in RUNTIME_PLACES or len(steps) < 2:
             continue
         name = str(steps[1].name)
         if steps[0].name != "$parameters" or name not in odd or name in reported or not _runs(job, use):

@@ -5,31 +5,29 @@ A mistake in a marketplace's file is shown on the reference in the job that lead
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.content import mapped
-from pai_lsp.definition import Definition, Origin, TemplateVariable, key_name_span
+from pai_lsp.definition import key_name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.edits import remove_entry, remove_item
 from pai_lsp.expand.yaml_text import flow_value
 from pai_lsp.fixes import fix_of, near_name_fixes
-from pai_lsp.nodes import Mapping, Scalar, Sequence, walk
+from pai_lsp.nodes import Mapping, Scalar, Sequence
 from pai_lsp.requirement_words import needs_values, requires_without_value, undeclared_variable
 from pai_lsp.rules.value_edits import append_value, insert_values
 from pai_lsp.spelling import did_you_mean
 from pai_lsp.template import variables
 from pai_lsp.text import TextEdit
+from pai_lsp.undeclared_variables import filled_texts, undeclared_variables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pai_lsp.definition import Definition, TemplateVariable
     from pai_lsp.job import Job
     from pai_lsp.nodes import Node
     from pai_lsp.requirements import Link
-
-# Other template languages put dots and blanks between the same braces; a template variable is one word.
-_WORD = re.compile(r"[A-Za-z_][\w-]*")
 
 
 @rule(Severity.ERROR)
@@ -181,29 +179,20 @@ def undeclared_template_variable(job: Job) -> Iterator[Finding]:
           template_variables:
             - name: dataPath
     """
-    if "{{" not in job.text:
-        return
-    for definition in job.definitions:
-        node = definition.node
-        is_template = bool(node.entry("template_variables") or node.entry("plugin_params"))
-        if definition.origin is Origin.JOB and not is_template:
-            continue
-        declared = {variable.name: variable for variable in definition.template_variables}
-        for scalar in _filled_texts(definition):
-            for variable in variables(scalar.text):
-                if variable.name in declared or not _WORD.fullmatch(variable.name):
-                    continue
-                text = mapped(job.text, scalar)
-                span = text.span(variable.name_span.start, variable.name_span.end)
-                fixes = near_name_fixes(span, variable.name, declared) + _declare(job, definition, variable.name)
-                yield Finding(span, undeclared_variable(variable.name, declared), fixes)
-
-
-def _filled_texts(definition: Definition) -> Iterator[Scalar]:
-    """The texts of a definition in which variables are filled: all but the declarations themselves."""
-    for entry in definition.node.effective_entries():
-        if entry.name not in {"template_variables", "description", "title", "summary"}:
-            yield from (node for node in walk(entry.value) if isinstance(node, Scalar) and "{{" in node.text)
+    for definition in job.definitions if "{{" in job.text else ():
+        declared = [variable.name for variable in definition.template_variables]
+        for scalar, variable in undeclared_variables(definition):
+            span = mapped(job.text, scalar).span(variable.name_span.start, variable.name_span.end)
+            fixes = near_name_fixes(span, variable.name, declared) + _declare(job, definition, variable.name)
+            yield Finding(span, undeclared_variable(variable.name, declared), fixes)
+    graph = job.require_graph
+    for entry in graph.entries:
+        for definition in graph.reached(entry) if any(map(graph.is_outside, entry.targets)) else ():
+            declared = [variable.name for variable in definition.template_variables]
+            for scalar, variable in undeclared_variables(definition):
+                message = undeclared_variable(variable.name, declared, definition.name)
+                related = (Related(scalar.span, "used here", graph.path(definition)),)
+                yield Finding(entry.reference.span, message, related=related)
 
 
 def _declare(job: Job, definition: Definition, name: str) -> tuple[Fix, ...]:
@@ -250,7 +239,7 @@ def unused_template_variable(job: Job) -> Iterator[Finding]:
     for definition in job.definitions:
         if not definition.template_variables:
             continue
-        used = {variable.name for scalar in _filled_texts(definition) for variable in variables(scalar.text)}
+        used = {variable.name for scalar in filled_texts(definition) for variable in variables(scalar.text)}
         for declared in definition.template_variables:
             if declared.name not in used:
                 message = f"the template variable '{declared.name}' is never used"

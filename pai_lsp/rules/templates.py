@@ -13,7 +13,7 @@ from pai_lsp.rules.template_fixes import inlined, meant_root, text_at
 from pai_lsp.rules.template_syntax_faults import faults
 from pai_lsp.template import ROOTS, TagKind
 from pai_lsp.template_lookup import Outcome
-from pai_lsp.template_uses import TemplatePlace
+from pai_lsp.template_uses import COMMAND_PLACES, TemplatePlace, place_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,20 +138,13 @@ def template_not_rendered_here(job: Job) -> Iterator[Finding]:
         keys, scalar = text_at(job, use.span.start)
         if (
             not _FREE_KEYS.isdisjoint(keys)
-            or _is_command(keys)
+            or place_at(job, use.span.start) in COMMAND_PLACES
             or (root == "$secrets" and _reaches_commands(job, use, keys))
         ):
             continue
         key = next((name for name in reversed(keys) if name), "")
         where = f"in '{key}'" if key else "here"
         yield Finding(use.span, f"templates are not filled {where}; the text stays as it is", inlined(job, use, scalar))
-
-
-def _is_command(keys: tuple[str, ...]) -> bool:
-    """Whether the text stands where a command should, and only its shape keeps it from being one."""
-    return (keys[:1] == ("taskRoles",) and keys[2:3] == ("commands",)) or (
-        keys[:1] == ("deployments",) and keys[4:5] in {("preCommands",), ("postCommands",)}
-    )
 
 
 def _reaches_commands(job: Job, use: TemplateUse, keys: tuple[str, ...]) -> bool:

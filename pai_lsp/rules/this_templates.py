@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.diagnostic import Finding, Severity, rule
+from pai_lsp.content import mapped
+from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.fixes import near_name_fixes
-from pai_lsp.requirement_words import no_parameter
-from pai_lsp.rules.command_places import SIMPLE_KEYS
-from pai_lsp.rules.this_lookup import key_step, lost_this
+from pai_lsp.text import Span, TextEdit
+from pai_lsp.this_lookup import this_faults
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.definition import Definition
+    from pai_lsp.content import MappedText
     from pai_lsp.job import Job
+    from pai_lsp.template import Tag
+    from pai_lsp.this_lookup import ThisFault
 
 
 @rule(Severity.ERROR)
 def unresolved_this(job: Job) -> Iterator[Finding]:
-    """`<% this.name %>` finds no such parameter.
+    """`<% this.name %>` finds no value.
 
-    `this` is the prerequisite that the tag stands in. The name is looked up among its own keys (or its
-    `plugin_params`), then among those of the prerequisites that it requires.
+    `this` is the prerequisite in which the tag is written. The path is looked up among its own keys (or its
+    `plugin_params`), then among those of the prerequisites that it requires. A value that is null does not count, and
+    a mapping is not written into a text. A job with such a tag cannot be expanded.
     Source: docs/protocol.md, "Expansion of a task role"; openpai, issue 5145.
 
         prerequisites:
@@ -54,24 +57,26 @@ def unresolved_this(job: Job) -> Iterator[Finding]:
                 commands:
                   - ls <% this.mountPoint %>/mnist
     """
-    lost = lost_this(job)
-    for use in job.template_uses:
-        if id(use) not in lost or use.definition is None:
-            continue
-        number = key_step(use)
-        if number is None:
-            # A `this` without anything behind it is reported as a root that nothing fills.
-            if use.tag.content.startswith("this."):
-                yield Finding(use.content_span, "expected 'this.NAME', with the name of a parameter")
-            continue
-        name, span = str(use.tag.steps[number].name), use.step_span(number)
-        below = [target for link in job.require_graph.links(use.definition) for target in link.targets]
-        near = list(dict.fromkeys(one for holder in (use.definition, *below) for one in _keys(holder)))
-        yield Finding(span, no_parameter(name, use.definition.name, near), near_name_fixes(span, name, near))
+    graph = job.require_graph
+    reported: set[Span] = set()  # definitions may share a text through an alias
+    for definition in job.definitions:
+        for scalar, tag, fault in this_faults(graph, definition):
+            span = fault.span(tag, text := mapped(job.text, scalar))
+            if span not in reported:
+                reported.add(span)
+                yield Finding(span, fault.message, _fixes(job, tag, text, fault))
+    for entry in graph.entries:
+        for definition in graph.reached(entry) if any(map(graph.is_outside, entry.targets)) else ():
+            for scalar, _, fault in this_faults(graph, definition):
+                related = (Related(scalar.span, "used here", graph.path(definition)),)
+                yield Finding(entry.reference.span, fault.message, related=related)
 
 
-def _keys(definition: Definition) -> Iterator[str]:
-    return (entry.name for entry in definition.parameters if entry.name not in {"callbacks", *SIMPLE_KEYS})
+def _fixes(job: Job, tag: Tag, text: MappedText, fault: ThisFault) -> tuple[Fix, ...]:
+    span = fault.span(tag, text)
+    if fault.without_blanks and "\n" not in job.text[span.start : span.end]:
+        return (Fix("Remove the blanks", (TextEdit(span, fault.without_blanks),), safe=True),)
+    return near_name_fixes(span, str(tag.steps[fault.step].name), fault.near) if fault.step is not None else ()
 
 
 RULES = (unresolved_this,)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import TYPED_FIELDS, Reference, name_span
+from pai_lsp.definition import LEGACY_TYPES, TYPED_FIELDS, Reference, name_span
 from pai_lsp.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.fixes import near_name_fixes
 from pai_lsp.nodes import Scalar
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pai_lsp.job import Job
     from pai_lsp.job_parts import TaskRole
 
-_TYPES = frozenset({*TYPED_FIELDS.values(), "storage"})
+_TYPES = frozenset({*LEGACY_TYPES, "storage"})
 
 
 @rule(Severity.ERROR)

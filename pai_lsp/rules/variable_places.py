@@ -147,16 +147,34 @@ def declared_ports(role: TaskRole) -> tuple[str, ...] | None:
 
 
 def platform_names(job: Job) -> list[str]:
-    """The variables that this job's tasks have, families with the first instance of each role: for suggestions."""
-    names: list[str] = []
+    """The variables that this job's tasks have, families with the first task of each role."""
+    return list(dict.fromkeys(name for name, _, _ in task_variables(job)))
+
+
+def task_variables(
+    job: Job, own: TaskRole | None = None, most_tasks: int = 1
+) -> Iterator[tuple[str, EnvironmentVariable, TaskRole | None]]:
+    """The variables that this job's tasks have, with the role that each is about.
+
+    own: the only role whose own variables are wanted; None for those of all roles.
+    most_tasks: of how many tasks of a role at most.
+    """
+    spellings = RoleSpellings(job)
     for variable in environment_variables():
-        if variable.status == "removed" or variable.available == "init":
+        if variable.status in {"removed", "internal"} or variable.available in {"init", "nowhere"}:
             continue
         if "{" not in variable.name:
-            names.append(variable.name)
+            yield variable.name, variable, own
             continue
-        for spelt, role in RoleSpellings(job).of(variable).items():
-            name = variable.name.replace("{role}", spelt).replace("{index}", "0")
-            labels = declared_ports(role) or () if "{label}" in name else ("",)
-            names += (name.replace("{label}", label) for label in labels)
-    return names
+        for spelt, role in spellings.of(variable).items():
+            if "{role}" not in variable.name and own not in {None, role}:
+                continue
+            labels = (declared_ports(role) or ()) if "{label}" in variable.name else ("",)
+            tasks = range(min(role.instances, most_tasks)) if "{index}" in variable.name else range(1)
+            for task in tasks:
+                for label in dict.fromkeys(labels):
+                    places = {"{role}": spelt, "{index}": str(task), "{label}": label}
+                    name = variable.name
+                    for place, text in places.items():
+                        name = name.replace(place, text)
+                    yield name, variable, role

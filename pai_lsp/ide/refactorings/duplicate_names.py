@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.definition import Origin
 from pai_lsp.ide.refactorings.job_sections import free_prerequisite_name
 from pai_lsp.ide.refactorings.refactoring import RefactoringKind, ready, together
-from pai_lsp.prerequisite_renaming import rename_prerequisite
+from pai_lsp.renaming import rename_prerequisite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

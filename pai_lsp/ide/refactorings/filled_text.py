@@ -10,11 +10,12 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.content import mapped
+from pai_lsp.definition import SIMPLE_KEYS
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.frozen import dataclass
-from pai_lsp.platform import RUNTIME_PLUGIN
 from pai_lsp.rules.template_fixes import text_at
 from pai_lsp.template import tags, tags_without_dollar
+from pai_lsp.template_uses import COMMAND_PLACES, RUNTIME_PLACES, TemplatePlace, place_at
 from pai_lsp.text import Span
 
 if TYPE_CHECKING:
@@ -112,25 +113,20 @@ def _commands(job: Job) -> Iterator[tuple[Scalar, Filler]]:
 
 
 def _filler(job: Job, keys: tuple[str, ...], scalar: Scalar) -> Filler | None:
-    if keys[:1] == ("taskRoles",):
-        return Filler.SERVER if keys[2:3] == ("commands",) and len(keys) == 4 else None
-    if keys[:1] == ("deployments",):
-        return Filler.SERVER if keys[4:5] in {("preCommands",), ("postCommands",)} and len(keys) == 6 else None
-    if keys[:1] == ("extras",):
-        is_plugin = keys[1:2] == (RUNTIME_PLUGIN,) and keys[3:4] == ("parameters",)
-        return Filler.RUNTIME if is_plugin and not _KEPT.intersection(keys[4:]) else None
-    definition = next((one for one in job.prerequisites if scalar.span.start in one.node.span), None)
-    if keys[:1] != ("prerequisites",) or definition is None:
+    place = place_at(job, scalar.span.start)
+    if place in COMMAND_PLACES:
+        return Filler.SERVER if _is_command(keys) else None
+    if place is TemplatePlace.AUTH:
+        return Filler.AUTH
+    if place not in RUNTIME_PLACES or _KEPT.intersection(keys):
         return None
-    if definition.type == "dockerimage":
-        return Filler.AUTH if keys[2:3] == ("auth",) else None
-    is_parameter = any(scalar.span.start in entry.value.span for entry in definition.parameters)
-    is_filled = definition.extended_plugin is not None and is_parameter and not _KEPT.intersection(keys[2:])
-    return Filler.RUNTIME if is_filled else None
+    owner = next((one for one in job.definitions if scalar.span.start in one.node.span), None)
+    is_parameter = owner is None or any(scalar.span.start in entry.value.span for entry in owner.parameters)
+    return Filler.RUNTIME if is_parameter else None
 
 
 def _is_command(keys: tuple[str, ...]) -> bool:
-    return keys[-2:-1] in {("commands",), ("preCommands",), ("postCommands",)}
+    return not {"commands", *SIMPLE_KEYS}.isdisjoint(keys[-2:-1])
 
 
 def _selected(job: Job, scalar: Scalar, chosen: Span) -> Span | None:

@@ -37,7 +37,7 @@ from pai_lsp.ide.refactorings.written_lines import (
 from pai_lsp.job import Job
 from pai_lsp.nodes import Mapping, Scalar, Sequence, plain_value
 from pai_lsp.platform import converted_role_name
-from pai_lsp.role_renaming import rename_role
+from pai_lsp.renaming import rename_role
 from pai_lsp.scalar import server_text
 from pai_lsp.spelling import free_name
 from pai_lsp.syntax import parse

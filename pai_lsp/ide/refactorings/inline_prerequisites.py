@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pai_lsp.comments import comments
+from pai_lsp.definition import COMMAND_KEYS
 from pai_lsp.edits import line_span
-from pai_lsp.expand.callbacks import Moment
 from pai_lsp.expand.code_edits import inline_edits
 from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.released_form import cmd_plugins
@@ -23,6 +23,7 @@ from pai_lsp.ide.refactorings.refactoring import (
     together,
 )
 from pai_lsp.nodes import Sequence
+from pai_lsp.platform import EventForm, Moment, moments_with
 from pai_lsp.requirements import expansion
 from pai_lsp.text import Span, apply_edits
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from pai_lsp.job import Job
     from pai_lsp.job_parts import TaskRole
     from pai_lsp.text import TextEdit
-_COMMAND_KEYS = ("callbacks", "preCommands", "postCommands")
 
 
 def inline_prerequisites(document: Document, span: Span) -> Iterator[Refactoring]:
@@ -66,7 +66,7 @@ def _runs(job: Job, reference: Reference) -> bool:
     """Whether anything runs that stands behind a reference."""
     found = expansion(job.require_graph, [reference])
     return any(
-        step.definition.extended_plugin not in {"cmd", None} or any(map(step.definition.parameter, _COMMAND_KEYS))
+        step.definition.extended_plugin not in {"cmd", None} or any(map(step.definition.parameter, COMMAND_KEYS))
         for step in found.steps
     )
 
@@ -123,7 +123,7 @@ def _refuse_what_runs_between(role: EffectiveRole, own: list[Prerequisite], refe
         raise CanNotRefactorError(
             f"'{between.definition.name}' runs between '{reference.name}' and the commands; inline it first"
         )
-    hooks = [one for one in running if one.moments(Moment.FAILURE) or one.moments(Moment.EXIT)]
+    hooks = [one for one in running if any(map(one.moments, moments_with(EventForm.TRAP)))]
     if any(one in own for one in hooks) and any(one not in own for one in hooks):
         other = next(one for one in hooks if one not in own)
         raise CanNotRefactorError(f"'{other.definition.name}' also runs commands at the end, in a trap of its own")

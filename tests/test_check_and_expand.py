@@ -1,0 +1,136 @@
+"""What `expand` refuses, `check` reports on the same words; and what `check` reports of that kind, `expand` refuses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from expansion import marketplace
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_expand_round_trip import document_of, jobs
+
+from pai_lsp.document import Document
+from pai_lsp.expand.write import expanded
+from pai_lsp.nodes import Mapping
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pai_lsp.diagnostic import Diagnostic
+    from pai_lsp.text import Span
+
+# What makes a job impossible to expand. `cannot-be-expanded` is reported by the command alone.
+CODES = {
+    "unresolved-this",
+    "undeclared-template-variable",
+    "unfilled-template-variable",
+    "unknown-prerequisite",
+    "unknown-required-prerequisite",
+    "unknown-marketplace-item",
+    "prerequisite-cycle",
+    "invalid-event",
+    "storage-conflict",
+    "cannot-be-expressed",
+}
+
+# Those that `expand` finds before it looks at how the definitions go together.
+FOUND_FIRST = {"unresolved-this", "undeclared-template-variable", "unfilled-template-variable", "invalid-event"}
+
+
+def assert_agreed(document: Document) -> None:
+    refused = {_words(one) for one in expanded(document.job).problems if one.code in CODES}
+    found = {_words(one) for one in document.diagnostics if one.code in CODES}
+    assert refused <= found
+    run = {one for one in found if _is_run(document, one[1])}
+    assert bool(refused) or not run
+    assert {one for one in run if one[0] in FOUND_FIRST} <= refused
+
+
+def _words(one: Diagnostic) -> tuple[str, Span]:
+    return one.code, one.span
+
+
+def _is_run(document: Document, span: Span) -> bool:
+    """Whether a place is in a task role, or in a definition that some task role runs."""
+    job = document.job
+    holder = next((one for one in job.definitions if _holds(one.node.span, span)), None)
+    if holder is None:
+        section = job.section("taskRoles")
+        return section is not None and isinstance(section.value, Mapping) and _holds(section.value.span, span)
+    return bool(job.roles_running(holder))
+
+
+def _holds(whole: Span, part: Span) -> bool:
+    return whole.start <= part.start and part.end <= whole.end
+
+
+@pytest.mark.parametrize("path", jobs(), ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_on_every_job_of_the_tests(path: Path) -> None:
+    document = document_of(path)
+    # What only the author's word keeps silent, and what no reader can go on after.
+    if "pai-lsp: ignore" not in document.text and not document.job.syntax.problems:
+        assert_agreed(document)
+
+
+HEAD = """\
+protocolVersion: 2
+name: agreement
+type: job
+prerequisites:
+  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
+"""
+ROLE = """\
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    prerequisites: [one, two]
+    commands: [echo run]
+"""
+PATHS = (
+    "this.server.host", "this.server.port", "this.server", "this.parameters.server.host", "this.none", "this.list[1]",
+    "this.list[5]", "this.list.0", "this.list", "this.list.x", "this.text", "this.text.x", "this.null", "this.null.x",
+    "this.empty", "this.name", "this. text", "this .text", "this.text ", "this.", "this", "this[0]", "this.parameters",
+    "this.parameters[0]", "this..text", "this.{{ v }}", "this.far", "this.far.deep", "thisx", "that.text",
+)  # fmt: skip
+KEYS = {
+    "server": "{host: a, '0': b}",
+    "list": "[x, 2]",
+    "text": "words",
+    "null": "null",
+    "empty": '""',
+    "far": "{deep: down}",
+    "plugin": "cmd",
+    "template_variables": "[]",
+    "uri": "https://example.com/<% this.text %>",
+}
+REQUIRED = ("two", "nobody", "one", "marketplace://name/cache", "marketplace://name/nothing")
+
+
+@st.composite
+def generated(draw: st.DrawFn) -> str:
+    """A job with two definitions, the first of which uses `this` and perhaps requires the second."""
+    lines: list[str] = []
+    path = draw(st.sampled_from(PATHS))
+    shared = draw(st.booleans())
+    for name in ("one", "two"):
+        lines += [f"  - name: {name}", "    type: script"]
+        for key in draw(st.sets(st.sampled_from(sorted(KEYS)), max_size=5)):
+            lines.append(f"    '{key}': {KEYS[key]}")
+        if name == "two" and shared:
+            lines += ["    callbacks: *both"]
+        elif name == "one":
+            if required := draw(st.lists(st.sampled_from(REQUIRED), max_size=2, unique=True)):
+                lines.append(f"    require: [{', '.join(required)}]")
+            event = draw(st.sampled_from(["taskStarts", "taskFails", "taskEnds"]))
+            text = f"echo <% {path} %> <% this.text %>"
+            lines += [f"    callbacks: &both [{{event: {event}, commands: ['{text}']}}]"]
+    return HEAD + "\n".join(lines) + "\n" + ROLE
+
+
+@settings(max_examples=250, deadline=None, derandomize=True)
+@given(generated())
+def test_on_small_jobs(text: str) -> None:
+    assert_agreed(Document(text, path="a.pai.yaml", lookup=marketplace()))
