@@ -21,7 +21,7 @@ def readable(text: str) -> str:
 
 
 def node_lines(node: GraphNode) -> tuple[str, ...]:
-    """The name of a node, then what it is and where it stands, as far as that is worth a line."""
+    """The name of a node, then what it is, where it comes from and whether it is in a cycle: one line each."""
     name = readable(node.name) or "(without a name)"
     if node.kind in {NodeKind.ROLE, NodeKind.MISSING, NodeKind.UNKNOWN}:
         more = (" · ".join(filter(None, (node.kind.value, readable(node.detail)))), readable(node.place))
@@ -29,7 +29,7 @@ def node_lines(node: GraphNode) -> tuple[str, ...]:
         more = (readable(node.detail), node.kind.value)
     else:
         more = (readable(node.detail), readable(node.place))
-    return (name, *filter(None, more))
+    return (name, *filter(None, more), *(("in a cycle",) if node.is_in_cycle else ()))
 
 
 def edge_sentence(graph: PrerequisiteGraph, edge: GraphEdge) -> str:
@@ -37,17 +37,6 @@ def edge_sentence(graph: PrerequisiteGraph, edge: GraphEdge) -> str:
     source, target = (node_lines(graph.nodes[number])[0] for number in (edge.source, edge.target))
     field = f" as {edge.field}" if edge.kind is EdgeKind.NAMES else ""
     return f"{source} {edge.kind.value} {target}{field}" + (" (in a cycle)" if edge.is_in_cycle else "")
-
-
-def cells(text: str) -> int:
-    """How many columns of a fixed-width font a text takes; East Asian wide characters take two."""
-    if text.isascii():
-        return len(text)
-    import unicodedata  # noqa: PLC0415 - most names are ASCII
-
-    return sum(
-        0 if unicodedata.combining(one) else 2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text
-    )
 
 
 def fitted(text: str, most: int, *, keeps_end: bool = False) -> str:
