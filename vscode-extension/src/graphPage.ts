@@ -11,13 +11,15 @@ const STYLE = `
   body { margin: 0; padding: 16px; background: var(--vscode-editor-background); color: var(--vscode-editor-foreground); }
   p { font-family: var(--vscode-font-family); }
   svg { display: block; max-width: 100%; height: auto; margin: 0 auto; }
-  text { font-family: var(--vscode-editor-font-family), monospace; fill: var(--line); }
+  text {
+    font-family: var(--vscode-editor-font-family), monospace;
+    fill: color-mix(in srgb, var(--vscode-editor-foreground) 75%, var(--vscode-editor-background));
+  }
   .graph { --line: color-mix(in srgb, var(--vscode-editor-foreground) 60%, var(--vscode-editor-background)); }
   .role { --line: var(--vscode-charts-blue); }
   .extras { --line: var(--vscode-charts-yellow); }
   .outside { --line: var(--vscode-charts-purple); }
   .missing, .cycle { --line: var(--vscode-charts-red); }
-  .node text { fill: color-mix(in srgb, var(--vscode-editor-foreground) 75%, var(--vscode-editor-background)); }
   .node text:first-of-type { fill: var(--vscode-editor-foreground); font-weight: bold; }
   .node :is(path, polygon) {
     stroke: var(--line); fill: color-mix(in srgb, var(--line) 12%, var(--vscode-editor-background));
