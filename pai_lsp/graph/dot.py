@@ -37,7 +37,7 @@ def dot(graph: PrerequisiteGraph) -> str:
     label = "" if graph.nodes else ' label="no task roles and no prerequisites"'
     lines = [
         "digraph prerequisites {",
-        f'  graph [rankdir=LR bgcolor=transparent ranksep=0.7 {_FONT} fontsize=11 fontcolor="#6e7781"{label}]',
+        f'  graph [rankdir=LR bgcolor=transparent ranksep=0.4 {_FONT} fontsize=11 fontcolor="#6e7781"{label}]',
         f'  node [shape=box style=filled fillcolor="#f6f8fa" color="#6e7781" fontcolor="#1f2328" {_FONT} fontsize=11]',
         f'  edge [color="#6e7781" fontcolor="#6e7781" arrowsize=0.8 {_FONT} fontsize=10]',
         *(_node(node) for node in graph.nodes),
