@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 _LONGEST = 48
 _RED = "#cf222e"
-# Characters of Courier are as wide as those of nearly every other fixed-width font, and Graphviz knows their width
-# without the font.
-_FONT = 'fontname="Courier New"'
+# Graphviz knows how wide the characters of Courier are without the font, they are as wide in nearly every other
+# fixed-width font, and in SVG it adds `monospace` for machines that lack it.
+_FONT = 'fontname="Courier"'
 _STYLES = {
     NodeKind.ROLE: 'style="rounded,filled" fillcolor="#ddf4ff" color="#0969da" penwidth=2',
     NodeKind.OWN: "",
