@@ -43,7 +43,7 @@ SUBCOMMANDS = (
     Subcommand("check", "pai_lsp.commands.check", "check job files, and mend what can safely be mended"),
     Subcommand("expand", "pai_lsp.commands.expand", "print the job that every cluster runs, or what it runs"),
     Subcommand("convert", "pai_lsp.commands.convert", "convert a job of protocol version 1 to version 2"),
-    Subcommand("graph", "pai_lsp.commands.graph", "draw who requires whom: mermaid, dot or svg"),
+    Subcommand("graph", "pai_lsp.commands.graph", "draw who requires whom: mermaid, dot, svg, png or pdf"),
     Subcommand("marketplace", "pai_lsp.commands.marketplace", "list, show, refresh and lock shared definitions"),
     Subcommand("rules", "pai_lsp.commands.rules", "list the rules"),
     Subcommand("explain", "pai_lsp.commands.explain", "explain one rule, with examples"),

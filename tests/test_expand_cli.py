@@ -127,7 +127,6 @@ def test_secrets_are_shown_to_who_asks_for_them(folder: Path) -> None:
         ("expand", "--as-is", "--format", "script"),
         ("graph",),
         ("graph", "--format", "dot"),
-        ("graph", "--format", "svg"),
     ],
 )
 def test_no_other_output_fills_a_secret_in(folder: Path, arguments: tuple[str, ...]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -67,11 +69,11 @@ flowchart LR
 @pytest.mark.parametrize(
     ("arguments", "begin"),
     [
-        (("--output", "train.svg"), "<svg "),
         (("--output", "train.gv"), "digraph "),
-        (("--output", "train.dot"), "digraph "),
+        (("--output", "train.DOT"), "digraph "),
         (("--output", "train.mmd"), "flowchart "),
-        (("--output", "train.txt"), "flowchart "),
+        (("--output", "train"), "flowchart "),
+        (("--output", "train.txt", "--format", "mermaid"), "flowchart "),
         (("--output", "train.svg", "--format", "dot"), "digraph "),
     ],
 )
@@ -80,6 +82,82 @@ def test_the_output_s_name_says_which_form(
 ) -> None:
     assert run(capsys, "train.pai.yaml", *arguments) == (0, "", "")
     assert (project / arguments[1]).read_text(encoding="utf-8").startswith(begin)
+
+
+def test_an_output_of_unknown_form_is_refused(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+    message = "no form of output ends in '.jpg'; use .mmd, .dot, .gv, .svg, .png, .pdf, or --format"
+    assert run(capsys, "train.pai.yaml", "--output", "train.jpg") == (2, "", f"pai-lsp graph: {message}\n")
+    assert not (project / "train.jpg").exists()
+
+
+def a_dot(folder: Path, body: str) -> None:
+    """A `dot` in a folder that reads its input, as Graphviz does, and then does what is given."""
+    folder.mkdir(exist_ok=True)
+    program = folder / "dot"
+    program.write_text(f"#!{sys.executable}\nimport sys\ntext = sys.stdin.read()\n{body}\n", encoding="utf-8")
+    program.chmod(0o755)
+
+
+ECHO = "sys.stdout.write(f'{sys.argv[1:]} {text}')"
+NO_PROGRAM = "svg needs Graphviz, and its program 'dot' is not on PATH; install graphviz, or use --format mermaid"
+needs_scripts = pytest.mark.skipif(sys.platform == "win32", reason="a script is a program only where #! is known")
+
+
+@needs_scripts
+@pytest.mark.parametrize("form", ["svg", "png", "pdf"])
+def test_graphviz_draws_pictures(
+    capsys: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    a_dot(project / "bin", ECHO)
+    monkeypatch.setenv("PATH", str(project / "bin"))
+    description = run(capsys, "train.pai.yaml", "--format", "dot")[1]
+    drawn = f"['-T{form}'] {description}"
+    assert run(capsys, "train.pai.yaml", "--output", f"train.{form}") == (0, "", "")
+    assert (project / f"train.{form}").read_text(encoding="utf-8") == drawn
+    assert run(capsys, "train.pai.yaml", "--format", form) == (0, drawn, "")
+
+
+@needs_scripts
+@pytest.mark.parametrize("path", ["", os.pathsep, ".", "bin"])
+def test_a_program_in_the_current_folder_draws_nothing(
+    capsys: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    a_dot(project, ECHO)
+    a_dot(project / "bin", ECHO)
+    monkeypatch.setenv("PATH", path)
+    assert run(capsys, "train.pai.yaml", "--output", "train.svg") == (3, "", f"pai-lsp graph: {NO_PROGRAM}\n")
+    assert not (project / "train.svg").exists()
+
+
+@needs_scripts
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("sys.exit('Format: \\x1b[31m\"pdf\" not recognized\\nUse one of')", 'Format: ␛[31m"pdf" not recognized'),
+        ("sys.exit(7)", "exit status 7"),
+    ],
+)
+def test_a_graphviz_that_fails_gives_its_reason(
+    capsys: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.MonkeyPatch, body: str, message: str
+) -> None:
+    a_dot(project / "bin", body)
+    monkeypatch.setenv("PATH", str(project / "bin"))
+    expected = f"pai-lsp graph: Graphviz could not draw the graph: {message}\n"
+    assert run(capsys, "train.pai.yaml", "--format", "pdf") == (3, "", expected)
+
+
+@needs_scripts
+def test_a_graphviz_without_an_end_is_ended(
+    capsys: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def waited(command: list[str], *, timeout: float, **_: object) -> None:
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    a_dot(project / "bin", ECHO)
+    monkeypatch.setenv("PATH", str(project / "bin"))
+    monkeypatch.setattr(subprocess, "run", waited)
+    message = "Graphviz has not drawn the graph in 60 seconds; use --format mermaid"
+    assert run(capsys, "train.pai.yaml", "--format", "svg") == (3, "", f"pai-lsp graph: {message}\n")
 
 
 def test_a_file_of_definitions(capsys: pytest.CaptureFixture[str]) -> None:
@@ -116,9 +194,9 @@ def test_what_can_not_be_read_or_written(capsys: pytest.CaptureFixture[str]) -> 
     status, output, errors = run(capsys, ".")
     assert (status, output) == (1, "")
     assert errors.startswith("error[unreadable-file]")
-    status, output, errors = run(capsys, "train.pai.yaml", "--output", "no/such/folder.svg")
+    status, output, errors = run(capsys, "train.pai.yaml", "--output", "no/such/folder.dot")
     assert (status, output) == (3, "")
-    assert errors == "pai-lsp graph: no/such/folder.svg: no such file or directory\n"
+    assert errors == "pai-lsp graph: no/such/folder.dot: no such file or directory\n"
 
 
 def test_the_job_is_never_written_over(capsys: pytest.CaptureFixture[str], project: Path) -> None:

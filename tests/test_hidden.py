@@ -21,7 +21,6 @@ from pai_lsp.document import Document
 from pai_lsp.graph.dot import dot
 from pai_lsp.graph.mermaid import mermaid
 from pai_lsp.graph.prerequisite_graph import prerequisite_graph
-from pai_lsp.graph.svg import svg
 from pai_lsp.ide.completion import complete
 from pai_lsp.ide.hover import hover
 from pai_lsp.ide.inlay_hints import inlay_hints
@@ -77,7 +76,7 @@ def shown_anywhere(document: Document, stride: int = 1) -> Iterator[str]:
     yield from (f"{link.address} {link.tooltip}" for link in links(document))
     yield str(outline(document))
     graph = prerequisite_graph(document.job)
-    yield from (mermaid(graph), dot(graph), svg(graph))
+    yield from (mermaid(graph), dot(graph))
     yield preview(document) if not document.is_catalogue else ""
     for offset in range(0, len(text), 10 * stride):
         yield from (found.title for found in refactorings(document, Span(offset, offset)))
@@ -167,7 +166,7 @@ def quoting(job: Job) -> Iterator[Finding]:
 ALL_OUTPUTS = (
     *(("check", "--severity", "hint", "--format", name) for name in FORMATS),
     ("check", "--diff", "--severity", "hint"),
-    *(("graph", "--format", name) for name in ("mermaid", "dot", "svg")),
+    *(("graph", "--format", name) for name in ("mermaid", "dot")),
     *(("expand", "--format", name) for name in ("script", "json")),
     ("expand", "--as-is"),
 )

@@ -165,7 +165,7 @@ async def test_files_are_told_from_the_workspace_on(workspace: Path) -> None:
         assert f"# --- before the commands: 'mnist' ({MNIST} in marketplace/mnist.yaml) ---\n" in preview["text"]
         graph = await client.ask("workspace/executeCommand", command="pai-lsp.graph", arguments=[uri])
         assert "marketplace/mnist.yaml" in graph["mermaid"]
-        assert str(workspace) not in preview["text"] + graph["mermaid"] + graph["svg"]
+        assert str(workspace) not in preview["text"] + graph["mermaid"] + graph["dot"]
 
 
 @in_a_loop

@@ -106,11 +106,11 @@ async def test_a_preview_follows_edits_and_says_what_is_wrong() -> None:
         assert (await result(client, "preview", URI, "nobody"))["text"] == "# no task role is named 'nobody'\n"
 
 
-async def test_the_graph_as_picture_and_as_mermaid() -> None:
+async def test_the_graph_for_graphviz_and_for_mermaid() -> None:
     async with connected() as client:
         client.open(JOB)
         graph = await result(client, "graph", URI)
-        assert graph["svg"].startswith("<svg ")
+        assert graph["dot"].startswith("digraph ")
         assert graph["mermaid"].startswith("flowchart LR\n")
         for text in graph.values():
             assert "prepare" in text

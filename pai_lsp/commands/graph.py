@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, OWN_FAILURE, WRONG_USAGE
+from pai_lsp.commands import graphviz
 from pai_lsp.commands.job_file import job_file
 from pai_lsp.commands.output import names_input, put, said, show_findings
 from pai_lsp.commands.targets import missing, path_argument
@@ -13,37 +14,38 @@ from pai_lsp.document import Document, check
 from pai_lsp.graph.dot import dot
 from pai_lsp.graph.mermaid import mermaid
 from pai_lsp.graph.prerequisite_graph import prerequisite_graph
-from pai_lsp.graph.svg import svg
 from pai_lsp.report.results import CheckedFile, checked_file
 from pai_lsp.report.terminal import visible
 
 if TYPE_CHECKING:
     import argparse
 
-_WRITERS = {"mermaid": mermaid, "dot": dot, "svg": svg}
-_ENDINGS = {".svg": "svg", ".dot": "dot", ".gv": "dot"}
+_WRITERS = {"mermaid": mermaid, "dot": dot}
+# What Graphviz draws of the second.
+_PICTURES = ("svg", "png", "pdf")
+_ENDINGS = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".png": "png", ".pdf": "pdf"}
 
 _DESCRIPTION = """\
 Draws who requires whom: the task roles of a job, the prerequisites that they list and name, and everything that those
 require, in the file, in extras.reference_prerequisites and in a marketplace.
 
-Cycles are red, what is not found is red and dashed, and what comes from a marketplace tells its file or address.
+Cycles are red, what is not found is red and dashed, and what comes from a marketplace has its file or address.
 """
 
 _EPILOG = """\
 formats:
-  mermaid  for Markdown on GitHub, GitLab and in many wikis, in a block of ```mermaid
-  dot      for Graphviz
-  svg      a picture for any browser, light or dark as the reader's screen
+  mermaid        for Markdown on GitHub, GitLab and in many wikis, in a block of ```mermaid
+  dot            for Graphviz
+  svg, png, pdf  pictures; Graphviz draws them: its program 'dot' must be on PATH
 
 exit status:
   0  done      1  the file can not be read to its end, or there is nothing to draw in it      2  wrong usage
-  3  pai-lsp failed, or the output could not be written
+  3  pai-lsp failed, the picture could not be drawn, or the output could not be written
 
 examples:
   pai-lsp graph train.pai.yaml
   pai-lsp graph train.pai.yaml --output train.svg
-  pai-lsp graph train.pai.yaml --format dot | dot -Tpdf > train.pdf
+  pai-lsp graph train.pai.yaml --format dot > train.dot
 """
 
 
@@ -58,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="JOB",
         help="a job file, a marketplace's file of definitions, or - for standard input",
     )
-    add("--format", choices=tuple(_WRITERS), help="form of the output (default: by the ending of FILE, else mermaid)")
+    add("--format", choices=(*_WRITERS, *_PICTURES), help="form of the output (default: by FILE's ending, or mermaid)")
     add("--output", type=path_argument, metavar="FILE", help="write to this file")
 
 
@@ -67,6 +69,11 @@ def run(arguments: argparse.Namespace) -> int:
     output = arguments.output
     if names_input(output, arguments.job):
         return said("graph", "--output names the job itself", WRONG_USAGE)
+    ending = Path(output or "").suffix
+    form = arguments.format or _ENDINGS.get(ending.lower(), "" if ending else "mermaid")
+    if not form:
+        known = ", ".join(_ENDINGS)
+        return said("graph", f"no form of output ends in '{visible(ending)}'; use {known}, or --format", WRONG_USAGE)
     if message := missing([arguments.job]):
         return said("graph", message, WRONG_USAGE)
     document = job_file(arguments.job)
@@ -78,8 +85,11 @@ def run(arguments: argparse.Namespace) -> int:
         show_findings(broken)
     if not graph.nodes:
         return said("graph", f"no task roles and no prerequisites in {visible(document.path or '')}", FINDINGS)
-    form = arguments.format or _ENDINGS.get(Path(output or "").suffix, "mermaid")
-    return put("graph", _WRITERS[form](graph), output) or (0 if broken is None else FINDINGS)
+    try:
+        content = _WRITERS[form](graph) if form in _WRITERS else graphviz.drawn(dot(graph), form)
+    except graphviz.NotDrawnError as error:
+        return said("graph", str(error), OWN_FAILURE)
+    return put("graph", content, output) or (0 if broken is None else FINDINGS)
 
 
 def _broken(document: Document) -> CheckedFile | None:

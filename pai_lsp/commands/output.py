@@ -29,13 +29,16 @@ def names_input(output: str | None, path: str) -> bool:
         return False
 
 
-def put(command: str, text: str, output: str | None) -> int:
+def put(command: str, content: str | bytes, output: str | None) -> int:
     """Write to a file, or without one to standard output; the exit status, after saying what went wrong."""
     if output is None:
-        sys.stdout.write(text)
+        if isinstance(content, str):
+            sys.stdout.write(content)
+        else:
+            sys.stdout.buffer.write(content)
         return 0
     try:
-        Path(output).write_bytes(text.encode("utf-8"))
+        Path(output).write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
     except OSError as error:
         return said(command, f"{visible(output)}: {why(error)}", OWN_FAILURE)
     return 0

@@ -21,7 +21,7 @@ def readable(text: str) -> str:
 
 
 def node_lines(node: GraphNode) -> tuple[str, ...]:
-    """The name of a node, then what it is and where it stands, as far as that is worth a line."""
+    """The name of a node, then what it is, where it comes from and whether it is in a cycle: one line each."""
     name = readable(node.name) or "(without a name)"
     if node.kind in {NodeKind.ROLE, NodeKind.MISSING, NodeKind.UNKNOWN}:
         more = (" · ".join(filter(None, (node.kind.value, readable(node.detail)))), readable(node.place))
@@ -29,7 +29,7 @@ def node_lines(node: GraphNode) -> tuple[str, ...]:
         more = (readable(node.detail), node.kind.value)
     else:
         more = (readable(node.detail), readable(node.place))
-    return (name, *filter(None, more))
+    return (name, *filter(None, more), *(("in a cycle",) if node.is_in_cycle else ()))
 
 
 def edge_sentence(graph: PrerequisiteGraph, edge: GraphEdge) -> str:

@@ -10,9 +10,9 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.definition import TYPED_FIELDS, Definition, Origin
-from pai_lsp.frozen import dataclass
-from pai_lsp.graph.circles import circles
+from pai_lsp.frozen import dataclass, replace
 from pai_lsp.lookup import LookupState, told_path
+from pai_lsp.requirements import cycles
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +63,7 @@ class GraphEdge:
     """A reference: `nodes[source]` lists, requires or names `nodes[target]`.
 
     field: the key of the task role that names it, for `EdgeKind.NAMES`; empty otherwise.
-    is_in_cycle: whether following it leads back to where it begins.
+    is_in_cycle: whether it is part of a cycle that `requirements.cycles` reports.
     """
 
     source: int
@@ -88,10 +88,9 @@ def prerequisite_graph(job: Job, folder: str = "") -> PrerequisiteGraph:
     """
     reader = _Reader(job, folder)
     reader.read()
-    pairs = [(edge.source, edge.target) for edge in reader.edges]
+    closed = reader.cyclic_edges()
+    in_cycle = {source for source, _ in closed}
     hidden = job.hidden
-    of_node = circles(len(reader.nodes), pairs)
-    in_circle = {of_node[source] for source, target in pairs if of_node[source] == of_node[target]}
     return PrerequisiteGraph(
         tuple(
             GraphNode(
@@ -100,14 +99,11 @@ def prerequisite_graph(job: Job, folder: str = "") -> PrerequisiteGraph:
                 hidden.without(name),
                 hidden.without(detail),
                 hidden.without(place),
-                is_in_cycle=of_node[number] in in_circle,
+                is_in_cycle=number in in_cycle,
             )
             for number, (kind, name, detail, place) in enumerate(reader.nodes)
         ),
-        tuple(
-            GraphEdge(edge.source, edge.target, edge.kind, edge.field, of_node[edge.source] == of_node[edge.target])
-            for edge in reader.edges
-        ),
+        tuple(replace(edge, is_in_cycle=(edge.source, edge.target) in closed) for edge in reader.edges),
     )
 
 
@@ -136,6 +132,14 @@ class _Reader:
         for definition in self._graph.definitions:
             for link in self._graph.links(definition):
                 self._link(self._definition(definition), link, EdgeKind.REQUIRES)
+
+    def cyclic_edges(self) -> set[tuple[int, int]]:
+        """The edges that close cycles: the same cycles that the rule about them reports."""
+        pairs: set[tuple[int, int]] = set()
+        for cycle in cycles(self._graph):
+            numbers = [self._definition(definition) for definition in cycle.definitions]
+            pairs.update(zip(numbers, [*numbers[1:], numbers[0]], strict=True))
+        return pairs
 
     def _link(self, source: int, link: Link, kind: EdgeKind) -> None:
         for target in self._targets(link):

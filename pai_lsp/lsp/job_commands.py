@@ -12,9 +12,9 @@ from lsprotocol.converters import get_converter
 from pygls.exceptions import JsonRpcInvalidParams
 
 from pai_lsp.expand.write import expanded
+from pai_lsp.graph.dot import dot
 from pai_lsp.graph.mermaid import mermaid
 from pai_lsp.graph.prerequisite_graph import prerequisite_graph
-from pai_lsp.graph.svg import svg
 from pai_lsp.ide.preview import preview
 from pai_lsp.ide.snippet_texts import JOBS
 from pai_lsp.ide.suggestion import plain_text
@@ -49,7 +49,7 @@ def _drawn(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, str] |
     if document.kind is not Kind.JOB:
         return None
     graph = prerequisite_graph(document.document.job, document.folder)
-    return {"svg": svg(graph), "mermaid": mermaid(graph)}
+    return {"dot": dot(graph), "mermaid": mermaid(graph)}
 
 
 def _expanded(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
@@ -75,7 +75,7 @@ def _is_job(document: OpenDocument) -> bool:
 
 # What a task role runs, as a text to read: the arguments are the job's URI, and the role's name or null for all roles.
 previewed = about_document(_previewed)
-# Who requires whom, as a picture and as Mermaid; the argument is the URI of a job or of a file of definitions.
+# Who requires whom, for Graphviz and for Mermaid; the argument is the URI of a job or of a file of definitions.
 drawn = about_document(_drawn)
 # The text of the job that every cluster runs, or the findings that keep it from being; the argument is the job's URI.
 expanded_job = about_document(_expanded)

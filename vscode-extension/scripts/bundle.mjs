@@ -1,6 +1,6 @@
 // Bundles TypeScript into single CommonJS files.
 //
-//   node bundle.mjs extension TARGET    the extension itself
+//   node bundle.mjs extension FOLDER    the extension itself, and what draws its graphs
 //   node bundle.mjs unit FOLDER         each unit test with what it tests
 //   node bundle.mjs offline TARGET      a program of the tests that makes a private environment
 //   node bundle.mjs host TARGET         the tests that run in VS Code's extension host
@@ -23,10 +23,19 @@ const shared = {
   logLevel: "warning",
 };
 
+/** Beside the code that starts it. */
+const worker = { graphviz: "src/graphvizWorker.ts" };
+
 const kinds = {
-  extension: () => ({ entryPoints: ["src/extension.ts"], outfile: target, minify: true, legalComments: "eof" }),
+  extension: () => ({
+    entryPoints: { extension: "src/extension.ts", ...worker },
+    outdir: target,
+    charset: "utf8",
+    minify: true,
+    legalComments: "eof",
+  }),
   unit: () => ({
-    entryPoints: fs.readdirSync(path.join(HOME, "test/unit")).map((name) => `test/unit/${name}`),
+    entryPoints: { ...worker, ...unitTests() },
     outdir: target,
     sourcemap: "inline",
   }),
@@ -39,3 +48,8 @@ if (!(what in kinds) || !target) {
   process.exit(2);
 }
 await build({ ...shared, ...kinds[what]() });
+
+function unitTests() {
+  const names = fs.readdirSync(path.join(HOME, "test/unit"));
+  return Object.fromEntries(names.map((name) => [path.parse(name).name, `test/unit/${name}`]));
+}

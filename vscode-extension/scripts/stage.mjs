@@ -37,7 +37,9 @@ for (const name of ["language-configuration.json", "syntaxes", "media"]) {
 }
 fs.rmSync(path.join(stage, "media/icon.svg"));
 copy(path.join(PROJECT, PICTURES), "media/pictures");
-copy(path.join(HOME, "CHANGELOG.md"), "CHANGELOG.md");
+for (const name of ["CHANGELOG.md", "THIRD-PARTY-NOTICES.md"]) {
+  copy(path.join(HOME, name), name);
+}
 copy(path.join(PROJECT, "LICENSE"), "LICENSE");
 const readme = fs.readFileSync(path.join(HOME, "README.md"), "utf8");
 fs.writeFileSync(path.join(stage, "README.md"), readme.replaceAll(`../${PICTURES}/`, PICTURES_ADDRESS));
@@ -46,7 +48,7 @@ copy(wheel, path.join("server", path.basename(wheel)));
 if (wheelhouse) {
   copy(wheelhouse, "server/wheelhouse");
 }
-const bundle = [path.join(HOME, "scripts/bundle.mjs"), "extension", path.resolve(stage, "dist/extension.js")];
+const bundle = [path.join(HOME, "scripts/bundle.mjs"), "extension", path.resolve(stage, "dist")];
 execFileSync(process.execPath, bundle, { stdio: "inherit" });
 
 /** The setting `openpai.rules` has a property for every rule. */

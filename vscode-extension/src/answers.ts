@@ -45,9 +45,10 @@ export function textAnswer(answer: unknown): TextAnswer | undefined {
   return typeof text === "string" ? { text, languageId: string(languageId) || "shellscript" } : undefined;
 }
 
-export function drawing(answer: unknown): string | undefined {
-  const { svg } = fields(answer);
-  return typeof svg === "string" && svg.trimStart().startsWith("<svg") ? svg : undefined;
+/** A graph in Graphviz' language. */
+export function graph(answer: unknown): string | undefined {
+  const { dot } = fields(answer);
+  return typeof dot === "string" ? dot : undefined;
 }
 
 export function expansion(answer: unknown): Expansion | undefined {

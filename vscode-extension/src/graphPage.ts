@@ -1,35 +1,41 @@
 /** The page around a drawn graph. */
 
 /**
- * Nothing may be loaded from anywhere and no script runs; colours come from the editor. The picture itself was drawn
- * from a job, whose author may be anybody: this line is what keeps it a picture.
+ * Nothing may be loaded from anywhere and no script runs. The picture itself was drawn from a job, whose author may be
+ * anybody: this line is what keeps it a picture.
  */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
+/** The colors are those of the editor's theme; the classes are those that the server's description of the graph has. */
 const STYLE = `
-  html { color-scheme: light dark; }
   body { margin: 0; padding: 16px; background: var(--vscode-editor-background); color: var(--vscode-editor-foreground); }
-  svg { display: block; max-width: 100%; height: auto; margin: 0 auto; }
-  svg .page { fill: none; }
   p { font-family: var(--vscode-font-family); }
+  svg { display: block; max-width: 100%; height: auto; margin: 0 auto; }
+  text {
+    font-family: var(--vscode-editor-font-family), monospace;
+    fill: color-mix(in srgb, var(--vscode-editor-foreground) 75%, var(--vscode-editor-background));
+  }
+  .graph { --line: color-mix(in srgb, var(--vscode-editor-foreground) 60%, var(--vscode-editor-background)); }
+  .role { --line: var(--vscode-charts-blue); }
+  .extras { --line: var(--vscode-charts-yellow); }
+  .outside { --line: var(--vscode-charts-purple); }
+  .missing, .cycle { --line: var(--vscode-charts-red); }
+  .node text:first-of-type { fill: var(--vscode-editor-foreground); font-weight: bold; }
+  .node :is(path, polygon) {
+    stroke: var(--line); fill: color-mix(in srgb, var(--line) 12%, var(--vscode-editor-background));
+  }
+  .node [fill="none"], .unknown polygon { fill: none; }
+  .edge :is(path, polygon) { stroke: var(--line); }
+  .edge polygon { fill: var(--line); }
 `;
 
 /** A wide picture shrinks so far to fit into a narrow panel; then the panel scrolls, so that words stay legible. */
 const LEAST_SCALE = 0.8;
 
-/** In the picture's style: what holds on dark screens. */
-const DARK_SCREEN = /\(\s*prefers-color-scheme\s*:\s*dark\s*\)/g;
-
-/**
- * The page with a picture, which is an `<svg>` element.
- *
- * The picture has colours for dark and for light screens, and a browser chooses by the system; here the editor's theme
- * decides.
- */
-export function graphPage(svg: string, isDark: boolean): string {
-  const width = Number(/^\s*<svg\b[^>]*\bwidth="(\d+)/.exec(svg)?.[1] ?? 0);
-  const legible = `<style>svg { min-width: ${Math.round(width * LEAST_SCALE)}px; }</style>`;
-  return page(legible + svg.replace(DARK_SCREEN, isDark ? "(min-width: 0)" : "(max-width: 0)"));
+/** The page with a picture, which is an `<svg>` element as Graphviz writes it, its size in points. */
+export function graphPage(svg: string): string {
+  const width = Number(/<svg\b[^>]*\bwidth="(\d+)pt"/.exec(svg)?.[1] ?? 0);
+  return page(`<style>svg { min-width: ${Math.round(width * LEAST_SCALE)}pt; }</style>${svg}`);
 }
 
 /** The page with a sentence in place of a picture. */

@@ -142,3 +142,17 @@ scene("a new job begins with a template", async () => {
   await page.locator(".tab.active", { hasText: "Untitled-" }).waitFor();
   await workbench.textBecomes(page, workbench.editor(page), (text) => /protocolVersion: 2/.test(text), "no job");
 });
+
+scene("the graph takes the colors of another theme at once", async () => {
+  await workbench.open(page, JOB);
+  await workbench.run(page, "OpenPAI: Show Prerequisite Graph");
+  const drawn = page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
+  const role = drawn.locator(".role path");
+  const color = () => role.evaluate((shape) => getComputedStyle(shape).stroke);
+  await role.waitFor();
+  const light = await color();
+  await workbench.run(page, "Preferences: Toggle between Light/Dark Themes");
+  await drawn.locator("body.vscode-dark").waitFor();
+  assert.notEqual(await color(), light);
+  await workbench.picture(page, "graph-dark");
+});

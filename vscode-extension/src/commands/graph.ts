@@ -1,23 +1,25 @@
-/** Draws who requires whom: the server's picture in a panel that loads nothing and runs nothing. */
+/** Draws who requires whom: the server describes the graph, Graphviz draws it, and its panel loads and runs nothing. */
 
 import * as vscode from "vscode";
 import { jobOf, shortName } from "../activeJob";
-import { drawing } from "../answers";
+import { graph } from "../answers";
 import { ask, clientFor, NoAnswer } from "../ask";
 import { followEdits } from "../followEdits";
 import { graphPage, messagePage } from "../graphPage";
+import { drawn } from "../graphviz";
 import type { Controller } from "../server/controller";
 
 /** The panels with graphs, one for each job. */
 export class Graphs implements vscode.Disposable {
   private readonly panels = new Map<string, vscode.WebviewPanel>();
+  /** What stops the latest drawing of each job. */
+  private readonly drawings = new Map<string, AbortController>();
   private readonly subscriptions: vscode.Disposable;
 
   constructor(private readonly controller: Controller) {
     this.subscriptions = vscode.Disposable.from(
       followEdits((uri) => void this.draw(uri.toString())),
       controller.onDidBegin(() => this.drawAll()),
-      vscode.window.onDidChangeActiveColorTheme(() => this.drawAll()),
     );
   }
 
@@ -26,6 +28,9 @@ export class Graphs implements vscode.Disposable {
     const job = await jobOf(named);
     const key = job.uri.toString();
     const page = await this.page(key);
+    if (page === undefined) {
+      return;
+    }
     const panel = this.panels.get(key) ?? this.opened(job.uri);
     panel.webview.html = page;
     panel.reveal(undefined, true);
@@ -47,7 +52,11 @@ export class Graphs implements vscode.Disposable {
       { enableScripts: false, localResourceRoots: [] },
     );
     this.panels.set(key, panel);
-    panel.onDidDispose(() => this.panels.delete(key));
+    panel.onDidDispose(() => {
+      this.panels.delete(key);
+      this.drawings.get(key)?.abort();
+      this.drawings.delete(key);
+    });
     return panel;
   }
 
@@ -64,7 +73,7 @@ export class Graphs implements vscode.Disposable {
       return;
     }
     try {
-      panel.webview.html = await this.page(key);
+      panel.webview.html = (await this.page(key)) ?? panel.webview.html;
     } catch (error) {
       if (!(error instanceof NoAnswer)) {
         throw error;
@@ -73,13 +82,31 @@ export class Graphs implements vscode.Disposable {
     }
   }
 
-  private async page(key: string): Promise<string> {
-    const client = await clientFor(this.controller, "pai-lsp.graph");
-    const svg = drawing(await ask(client, "pai-lsp.graph", [key]));
-    if (svg === undefined) {
-      throw new NoAnswer("this is no job with a graph to draw");
+  /** The page with the graph; none when a later drawing has begun meanwhile. */
+  private async page(key: string): Promise<string | undefined> {
+    this.drawings.get(key)?.abort();
+    const stop = new AbortController();
+    this.drawings.set(key, stop);
+    try {
+      const client = await clientFor(this.controller, "pai-lsp.graph");
+      const dot = graph(await ask(client, "pai-lsp.graph", [key]));
+      if (dot === undefined) {
+        throw new NoAnswer("this is no job with a graph to draw");
+      }
+      return graphPage(await picture(dot, stop.signal));
+    } catch (error) {
+      if (stop.signal.aborted) {
+        return undefined;
+      }
+      throw error;
     }
-    const { kind } = vscode.window.activeColorTheme;
-    return graphPage(svg, kind === vscode.ColorThemeKind.Dark || kind === vscode.ColorThemeKind.HighContrast);
+  }
+}
+
+async function picture(dot: string, stop: AbortSignal): Promise<string> {
+  try {
+    return await drawn(dot, stop);
+  } catch (error) {
+    throw new NoAnswer(error instanceof Error ? error.message : String(error));
   }
 }

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { drawing, expansion, listing, marketplaceStatus, templates, textAnswer } from "../../src/answers";
+import { expansion, graph, listing, marketplaceStatus, templates, textAnswer } from "../../src/answers";
 
 /** What no answer of ours looks like. */
-const NONSENSE: readonly unknown[] = [null, undefined, 7, "text", true, {}, { text: 7, svg: 7, findings: 7, items: 7 }];
+const NONSENSE: readonly unknown[] = [null, undefined, 7, "text", true, {}, { text: 7, dot: 7, findings: 7, items: 7 }];
 
 test("answers of another form are no answers", () => {
   for (const answer of NONSENSE) {
     assert.equal(textAnswer(answer), undefined);
-    assert.equal(drawing(answer), undefined);
+    assert.equal(graph(answer), undefined);
     assert.equal(expansion(answer), undefined);
     assert.equal(listing(answer), undefined);
     assert.equal(templates(answer), undefined);
@@ -19,11 +19,6 @@ test("answers of another form are no answers", () => {
 test("a text without a language is a shell script", () => {
   assert.deepEqual(textAnswer({ text: "ls" }), { text: "ls", languageId: "shellscript" });
   assert.deepEqual(textAnswer({ text: "{}", languageId: "json" }), { text: "{}", languageId: "json" });
-});
-
-test("only a picture is a picture", () => {
-  assert.equal(drawing({ svg: "\n<svg></svg>" }), "\n<svg></svg>");
-  assert.equal(drawing({ svg: "<script></script>" }), undefined);
 });
 
 test("an expansion is a text, or why there is none", () => {
