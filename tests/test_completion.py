@@ -200,6 +200,11 @@ def test_names_already_listed_come_last() -> None:
     assert [one.label for one in found][:2] == ["dataset", "prepare"]
 
 
+def test_a_name_comes_before_those_that_begin_with_it() -> None:
+    _, found = offered(in_role("prerequisites: [$0]").replace("name: prepare", "name: dataset_small", 1))
+    assert [one.label for one in found] == ["dataset", "dataset_small"]
+
+
 def test_a_whole_role_is_sound_as_it_comes() -> None:
     plain, found = offered(f"{JOB}taskRoles:\n  $0\n")
     role = next(one for one in found if one.label == "task role")

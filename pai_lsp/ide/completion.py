@@ -104,13 +104,12 @@ def _words(suggestion: Suggestion) -> tuple[str, ...]:
 def _shorter_first(ordered: list[Suggestion]) -> list[Suggestion]:
     """A name before those that begin with it: editors choose the first that fits what is typed."""
     places = {suggestion.label: place for place, suggestion in reversed([*enumerate(ordered)])}
-
-    def place(suggestion: Suggestion) -> tuple[int, int]:
-        label = suggestion.label
-        beginnings = (label[:length] for length in range(1, len(label) + 1))
-        return min(places[one] for one in beginnings if one in places), len(label)
-
-    return sorted(ordered, key=place)
+    first = dict(places)
+    for label, place in places.items():
+        for length in range(1, len(label)):
+            if (beginning := label[:length]) in places:
+                first[beginning] = min(first[beginning], place)
+    return sorted(ordered, key=lambda suggestion: (first[suggestion.label], len(suggestion.label)))
 
 
 def _without_secrets(cursor: Cursor, found: list[Suggestion]) -> list[Suggestion]:
