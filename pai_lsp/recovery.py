@@ -286,7 +286,7 @@ def _template_in_brackets(text: str, problem: str, context: str, at: int, contex
             item = token.end()
         elif token["tag"] and token.start() < at < token.end():
             is_meant = re.search(r"[\[{]", token[0]) is not None
-    if not is_meant:
+    if not is_meant or _unclosed_bracket(text, item) == item:
         return None
     written = text[item:end].strip()
     start = text.index(written, item)

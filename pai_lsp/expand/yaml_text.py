@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _PLAIN = re.compile(r"(?![-?:](?:\s|$))[^\s\-?:,\[\]{}#&*!|>'\"%@`=~<].*")
 _NOT_PLAIN = re.compile(r":(?:\s|$)|\s#|\s$")
 _BLOCK_LINE = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*")
-_NAME = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
+_NAME = re.compile(r"(?:[^\W\d]|/)[\w./-]*")
 
 
 def scalar_line(value: Any) -> str:
