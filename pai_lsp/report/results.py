@@ -141,7 +141,9 @@ def checked_file(document: Document, diagnostics: Iterable[Diagnostic], *, not_s
 
 
 def _without_telling_fixes(diagnostic: Diagnostic, hidden: Hidden) -> Diagnostic:
-    fixes = tuple(fix for fix in diagnostic.fixes if all(hidden.without(edit.new_text) == edit.new_text for edit in fix.edits))
+    fixes = tuple(
+        fix for fix in diagnostic.fixes if all(hidden.without(edit.new_text) == edit.new_text for edit in fix.edits)
+    )
     return diagnostic if len(fixes) == len(diagnostic.fixes) else replace(diagnostic, fixes=fixes)
 
 
