@@ -209,7 +209,7 @@ def _below_secrets(job: Job) -> Iterator[_Place]:
 
 
 def _shared(job: Job) -> Iterator[_Place]:
-    """What an alias brings from the secrets to other places, and anchors and aliases that are values by mistake."""
+    """What an alias brings into the secrets or out of them, and anchors and aliases that are values by mistake."""
     if not (job.syntax.aliases or job.syntax.anchors):
         return
     sections = _sections(job)
@@ -219,7 +219,7 @@ def _shared(job: Job) -> Iterator[_Place]:
         if alias.anchor is None:
             if hidden.holds(alias.span):
                 yield _Place(alias.span, alias.name)
-        elif hidden.holds(alias.anchor.span) and not hidden.holds(alias.span):
+        elif hidden.holds(alias.anchor.span) != hidden.holds(alias.span):
             yield from (_Place(one.span, one.text, is_anywhere=True) for one in _scalars(alias.anchor.node))
     for anchor in job.syntax.anchors:
         if not len(anchor.node.span) and hidden.holds(anchor.span):

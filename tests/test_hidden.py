@@ -67,7 +67,7 @@ def shown_anywhere(document: Document, stride: int = 1) -> Iterator[str]:
     for offset in range(0, len(text) + 1, stride):
         if found := hover(document, offset):
             yield found.markdown
-    for offset in range(0, len(text) + 1, 3 * stride):
+    for offset in range(0, len(text) + 1, 5 * stride):
         for one in complete(document, offset):
             # What is being typed stands in front of the cursor.
             typed = re.findall(r"\S*$", text[:offset])[0]
@@ -114,9 +114,7 @@ CONFIGURATIONS = {
 @pytest.mark.parametrize("settings", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
 def test_no_report_shows_a_secret(text: str, settings: Settings) -> None:
-    found = document_of(text, settings)
-    assert found.diagnostics or settings is CONFIGURATIONS["one rule"]
-    assert_hidden(reports(found))
+    assert_hidden(reports(document_of(text, settings)))
 
 
 @pytest.mark.parametrize("settings", CONFIGURATIONS.values(), ids=CONFIGURATIONS)
@@ -233,6 +231,48 @@ def test_no_secret_is_shown_when_nobody_knows_what_is_one(
     assert_hidden(outputs(capsys, text))
     assert_hidden(shown_anywhere(document_of(text), stride=10))
     assert_hidden(reports(document_of(text)))
+
+
+def test_what_runs_is_shown_without_passwords(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "a.pai.yaml").write_text(FILES["runs.pai.yaml"], encoding="utf-8")
+    for arguments in (("--format", "script"), ("--format", "json"), ("--as-is",), ("--as-is", "--format", "script")):
+        shown = run(capsys, "expand", *arguments, "a.pai.yaml")
+        assert "runs postgres://reader:***@db.example.com/runs -p *** <% $secrets.token %>" in shown
+        assert "login -p***" in shown
+        assert "logout -p***" in shown
+    assert "-p zq" in run(capsys, "expand", "--as-is", "--show-secrets", "a.pai.yaml")
+
+
+def test_the_log_does_not_quote_the_job(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    broken = Rule("broken", RULES[0].severity, failing, "")
+    monkeypatch.setattr(document_module, "RULES", (broken,))
+    assert document_of(FILES["clear.pai.yaml"]).diagnostics == ()
+    assert "rule broken failed: ValueError in test_hidden, line" in caplog.text
+    assert MARK not in caplog.text
+
+
+DEFINITION = """\
+name: tools
+type: script
+plugin: com.microsoft.pai.runtimeplugin.cmd
+description: from https://reader:zq5word@example.com
+template_variables: [path] # https://reader:zq6word@example.com
+callbacks: []
+"""
+
+
+def test_no_secret_of_a_definition_is_shown(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "marketplace").mkdir()
+    (folder / "marketplace" / "tools.yaml").write_text(DEFINITION, encoding="utf-8")
+    job = FILES["runs.pai.yaml"].replace("[prepare]", '["marketplace://name/tools"]')
+    (folder / "a.pai.yaml").write_text(job, encoding="utf-8")
+    report = run(capsys, "check", "--severity", "hint", "a.pai.yaml")
+    assert "template_variables: [path] # https://reader:*******@example.com" in report
+    listed = run(capsys, "marketplace", "show", "tools")
+    assert "description: from https://reader:***@example.com" in listed
+    locked = run(capsys, "marketplace", "show", "tools", "--format", "json")
+    assert "https://reader:***@example.com" in locked
+    assert MARK not in (report + listed + locked).lower()
 
 
 def messages(text: str) -> list[str]:

@@ -134,8 +134,7 @@ def _mended(document: Document, source: SourceFile, target: Target, options: Opt
         from pai_lsp.report.difference import unified_difference  # noqa: PLC0415 - as above
 
         shown_before, shown_after = (with_hidden(one.text, one.job.hidden.spans) for one in (document, after))
-        # What a fix has changed around a password may hide from the second look that it is one.
-        difference = document.job.hidden.without(unified_difference(target.path, shown_before, shown_after))
+        difference = unified_difference(target.path, shown_before, shown_after)
     if options.writes and target.given is None and after.text != document.text:
         try:
             write_text(source, after.text)

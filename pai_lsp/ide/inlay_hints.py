@@ -77,15 +77,12 @@ def _value(document: Document, answer: TemplateAnswer) -> str | None:
     node = answer.node
     if answer.outcome is not Outcome.FOUND or node is None or answer.root == "$secrets" or isinstance(node, Mapping):
         return None
-    hidden = document.job.hidden
-    if hidden.holds(node.span):
-        return None
     if answer.in_plugin:
         text = node.runtime_value if isinstance(node, Scalar) else None
     else:
         text = server_text(plain_value(node))
     is_shown = isinstance(text, str) and len(text) <= _LONGEST_VALUE and text.isprintable()
-    return text if is_shown and text and hidden.without(text) == text else None
+    return text if is_shown and text and document.job.hidden.without(text) == text else None
 
 
 def _run_order(document: Document, role: TaskRole) -> Iterator[InlayHint]:
