@@ -247,7 +247,7 @@ def test_the_log_does_not_quote_the_job(monkeypatch: pytest.MonkeyPatch, caplog:
     broken = Rule("broken", RULES[0].severity, failing, "")
     monkeypatch.setattr(document_module, "RULES", (broken,))
     assert document_of(FILES["clear.pai.yaml"]).diagnostics == ()
-    assert "rule broken failed: ValueError in test_hidden, line" in caplog.text
+    assert "rule broken failed: ValueError in pai_lsp.document, line" in caplog.text
     assert MARK not in caplog.text
 
 
