@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.content import mapped
 from pai_lsp.definition import TYPED_FIELDS
-from pai_lsp.expand.yaml_text import flow_scalar
+from pai_lsp.expand.yaml_text import scalar_line
 from pai_lsp.frozen import dataclass
 from pai_lsp.nodes import Style
 from pai_lsp.platform import converted_role_name
@@ -44,7 +44,7 @@ def renaming_edits(job: Job, places: Iterable[Occurrence], new_name: str) -> tup
     for place in places:
         text = converted_role_name(new_name) if place.is_converted else new_name
         is_whole = place.span in plain and place.symbol.kind is not SymbolKind.ANCHOR
-        edits.append(TextEdit(place.span, flow_scalar(text) if is_whole else text))
+        edits.append(TextEdit(place.span, scalar_line(text) if is_whole else text))
     return tuple(sorted(edit for edit in edits if job.text[edit.span.start : edit.span.end] != edit.new_text))
 
 

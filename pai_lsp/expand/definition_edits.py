@@ -8,7 +8,7 @@ from pai_lsp.definition import COMMAND_KEYS, EXTENDED_KEYS, LEGACY_TYPES, STORAG
 from pai_lsp.edits import column, insert_entry
 from pai_lsp.expand.filling import is_filled, step_value
 from pai_lsp.expand.quoting import surviving
-from pai_lsp.expand.released_form import is_extended_event
+from pai_lsp.expand.released_form import is_extended, is_extended_event
 from pai_lsp.expand.tree_edits import without_entries, without_items
 from pai_lsp.expand.yaml_text import flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
 from pai_lsp.nodes import Mapping, Scalar, Sequence, Style, plain_value, walk
@@ -39,10 +39,10 @@ def definition_edits(
     prerequisite: the definition with the values of its variables; None when no task role needs it.
     """
     node = definition.node
-    extended = definition.extended_entries
-    if node.merged or any(entry.name == "plugin_params" for entry in extended):
+    if node.merged or any(entry.name == "plugin_params" for entry in definition.extended_entries):
         return _rewritten(text, definition, prerequisite, items)
-    removed = list(extended)
+    # Empty ones ask for nothing: they go where something else has to be changed.
+    removed = [entry for key in EXTENDED_KEYS if (entry := node.own(key))] if is_extended(definition) else []
     kept_type = definition.type if definition.type in LEGACY_TYPES else "script"
     edits: list[TextEdit] = []
     inserted: list[str] = []
