@@ -152,6 +152,15 @@ class RequireGraph:
         """Every reference outside the file that one of its references leads to, each once."""
         return (link for definition in self.reached(entry) for link in self.links(definition))
 
+    @property
+    def lock_fault(self) -> tuple[Link, str] | None:
+        """Why the project's lock file cannot be used, with the first reference that it would answer; None if it can."""
+        for entry in self.entries:
+            for link in (entry, *self.beyond(entry)):
+                if link.answer.lock_fault:
+                    return entry, link.answer.lock_fault
+        return None
+
     def link(self, reference: Reference) -> Link:
         """What a reference in the job itself (a task role's, say) finds."""
         job = self._job()

@@ -209,12 +209,12 @@ def test_a_damaged_lock(project: Path, text: str, fault: str) -> None:
     (project / LOCK_NAME).write_text(text)
     catalogue = catalog(project)
     assert catalogue.find(MNIST).state is LookupState.FOUND
-    assert found(catalogue) == [fault], "once in a job"
+    assert found(catalogue, "broken-lock-file") == [fault], "once in a job"
 
 
 def test_a_lock_that_is_no_text(project: Path) -> None:
     (project / LOCK_NAME).write_bytes(b"\xff\xfe\x00")
-    assert "can not be used: this file is UTF-16" in found(catalog(project))[0]
+    assert "can not be used: this file is UTF-16" in found(catalog(project), "broken-lock-file")[0]
 
 
 def test_without_a_project_there_is_no_lock() -> None:

@@ -318,13 +318,14 @@ def test_a_broken_lock_is_refused(
         "resolve the conflict or repair it, or run 'pai-lsp marketplace lock' again ("
     )
     report = json.loads(run(capsys, "check", "--format", "json")[1])
-    (finding,) = (one for one in report["diagnostics"] if one["code"] == "locked-definition-changed")
+    (finding,) = (one for one in report["diagnostics"] if one["code"] == "broken-lock-file")
     assert finding["message"].startswith(message)
     assert line in finding["message"]
     for command in (["expand", "job.pai.yaml"], ["marketplace", "list"], ["marketplace", "lock", "--check"]):
         status, printed, errors = run(capsys, *command)
         assert errors.count(message) == 1, command
         assert message not in printed
+        assert (status, printed == "") == (1, True) or command[1] != "job.pai.yaml", "nothing is expanded"
     assert status == 1
     assert "type:     script\n" in run(capsys, "marketplace", "show", "mnist")[1]
     assert run(capsys, "marketplace", "lock") == (0, f"{LOCK_NAME} holds 1 definition\n", "")

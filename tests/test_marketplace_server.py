@@ -221,12 +221,12 @@ async def test_a_lock_in_a_merge_conflict(workspace: Path) -> None:
     lock.write_text('{\n "version": 1,\n<<<<<<< HEAD\n "definitions": {}\n=======\n "definitions": {}\n>>>>>>> x\n}\n')
     async with connected(**in_workspace(workspace)) as client:
         uri = open_job(client, workspace)
-        changed = [one for one in await client.published(uri) if one["code"] == "locked-definition-changed"]
-        assert [one["message"].partition(",")[0] for one in changed] == ["nothing in '.pai-lsp.lock' is used"]
+        broken = [one for one in await client.published(uri) if one["code"] == "broken-lock-file"]
+        assert [one["message"].partition(",")[0] for one in broken] == ["nothing in '.pai-lsp.lock' is used"]
         lock.unlink()
         event = {"uri": lock.as_uri(), "type": 3}
         client.send(client.notification("workspace/didChangeWatchedFiles", changes=[event]))
-        await until_code(client, uri, "locked-definition-changed", is_there=False)
+        await until_code(client, uri, "broken-lock-file", is_there=False)
 
 
 @in_a_loop

@@ -22,7 +22,13 @@ FIXTURES = Path(__file__).parent / "rules"
 FIXES = Path(__file__).parent / "fixes"
 CODES = [rule.code for rule in RULES]
 # Rules whose finding needs a file that no example can be.
-WITHOUT_EXAMPLE = {"too-large-to-read", "job-too-large", "unknown-marketplace-item", "locked-definition-changed"}
+WITHOUT_EXAMPLE = {
+    "too-large-to-read",
+    "job-too-large",
+    "unknown-marketplace-item",
+    "locked-definition-changed",
+    "broken-lock-file",
+}
 # Rules about characters that a docstring, which loses its tabs, can not show.
 WITHOUT_DOCUMENTED_EXAMPLE = WITHOUT_EXAMPLE | {"stray-tab", "unicode-line-end"}
 

@@ -13,7 +13,7 @@ from pai_lsp.content import mapped
 from pai_lsp.definition import CMD_PLUGIN, Definition
 from pai_lsp.diagnostic import Diagnostic, Related
 from pai_lsp.expand.callbacks import CommandItem, Commands, ignores_failure, items_at, read_commands
-from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, problem
+from pai_lsp.expand.problem import BROKEN_LOCK_FILE, CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.storages import Storage, is_storage, needed_storages
 from pai_lsp.expand.unmet import entries_beyond, unmet
 from pai_lsp.frozen import dataclass
@@ -130,6 +130,10 @@ class _Reader:
         self._plugins: list[CmdPluginEntry | PluginEntry] = []
 
     def read(self) -> EffectiveJob:
+        fault = self._job.require_graph.lock_fault
+        if fault:
+            entry, message = fault
+            self._problem(BROKEN_LOCK_FILE, entry.reference.span, message)
         for plugin in self._job.plugins:
             if plugin.plugin in {"cmd", CMD_PLUGIN} and isinstance(plugin.parameters, Mapping):
                 commands = tuple(read_commands(plugin.parameters, None, None, self._problem))

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 CANNOT_BE_EXPANDED = "cannot-be-expanded"
 # All is known, and a released cluster has no form for it.
 CANNOT_BE_EXPRESSED = "cannot-be-expressed"
+# Nothing says which definitions are meant.
+BROKEN_LOCK_FILE = "broken-lock-file"
 
 
 def problem(code: str, span: Span, message: str, *related: Related) -> Diagnostic:
