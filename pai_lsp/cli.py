@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, cast
 
 from pai_lsp import __version__
+from pai_lsp.failures import OWN_FAILURE
 from pai_lsp.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 FINDINGS = 1
 WRONG_USAGE = 2
-OWN_FAILURE = 3
 
 # What a shell reports for a program that the signals of ^C and of a closed pipe end: 128 and the signal's number.
 _INTERRUPTED = 130

@@ -5,11 +5,12 @@ from __future__ import annotations
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING
 
-from pai_lsp.frozen import dataclass
+from pai_lsp.frozen import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from pai_lsp.hidden import Hidden
     from pai_lsp.job import Job
     from pai_lsp.text import Span, TextEdit
 
@@ -90,6 +91,20 @@ class Diagnostic:
     def url(self) -> str:
         """The page that explains the rule."""
         return f"{DOCUMENTATION}{self.code}/"
+
+    def without_secrets(self, hidden: Hidden) -> Diagnostic:
+        """The same with no hidden value in its message, its related places and the titles of its fixes."""
+        is_in_place = hidden.holds(self.span)
+
+        def cleaned(message: str) -> str:
+            return hidden.sentence(message, is_in_place=is_in_place)
+
+        return replace(
+            self,
+            message=cleaned(self.message),
+            fixes=tuple(replace(fix, title=cleaned(fix.title)) for fix in self.fixes),
+            related=tuple(replace(related, message=cleaned(related.message)) for related in self.related),
+        )
 
 
 @dataclass(frozen=True, slots=True)

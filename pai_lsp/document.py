@@ -82,7 +82,7 @@ class Document:
     @cached_property
     def job(self) -> Job:
         """What the tree means as a job."""
-        return Job(self.syntax, self.settings, self.lookup, self.is_catalogue)
+        return Job(self.syntax, self.settings.plugins, self.lookup, self.is_catalogue)
 
     @cached_property
     def is_job(self) -> bool:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import TracebackType
 
+# The exit status of every program of this package that fails itself.
+OWN_FAILURE = 3
+
 PLEASE_REPORT = "this is a fault of pai-lsp; please report it, see https://pai-lsp.readthedocs.io/"
 
 _PACKAGE = __name__.partition(".")[0]

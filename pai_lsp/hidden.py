@@ -14,7 +14,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from pai_lsp.clear_secrets import tokens
-from pai_lsp.frozen import dataclass, replace
+from pai_lsp.frozen import dataclass
 from pai_lsp.nodes import Mapping, Scalar, walk
 from pai_lsp.nodes import Sequence as SequenceNode
 from pai_lsp.text import LineIndex, Span
@@ -22,7 +22,6 @@ from pai_lsp.text import LineIndex, Span
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from pai_lsp.diagnostic import Diagnostic
     from pai_lsp.job import Job
     from pai_lsp.nodes import Entry, Node
 
@@ -74,21 +73,7 @@ class Hidden:
         """A text that is made of the job's, with asterisks for the hidden values."""
         return self._plain.without(self._without_special(text))
 
-    def diagnostic(self, found: Diagnostic) -> Diagnostic:
-        """A finding without hidden values in its message, its related places and the titles of its fixes."""
-        is_in_place = self.holds(found.span)
-
-        def cleaned(message: str) -> str:
-            return self._message(message, is_in_place=is_in_place)
-
-        return replace(
-            found,
-            message=cleaned(found.message),
-            fixes=tuple(replace(fix, title=cleaned(fix.title)) for fix in found.fixes),
-            related=tuple(replace(related, message=cleaned(related.message)) for related in found.related),
-        )
-
-    def _message(self, message: str, *, is_in_place: bool) -> str:
+    def sentence(self, message: str, *, is_in_place: bool) -> str:
         """A sentence; ordinary words are hidden only where they are quoted from the file, so that it can be read."""
 
         def cleaned(quoted: re.Match[str]) -> str:

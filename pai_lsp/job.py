@@ -24,7 +24,6 @@ from pai_lsp.plugin_uses import PluginUse, plugin_uses
 from pai_lsp.prerequisite_uses import PrerequisiteUses, prerequisite_uses, roles_running
 from pai_lsp.requirements import RequireGraph, require_graph
 from pai_lsp.schema import StructureError, structure_errors
-from pai_lsp.settings import Settings
 from pai_lsp.template import Tag, TemplateFault, tags
 from pai_lsp.template_answers import TemplateAnswer, template_answers
 from pai_lsp.template_uses import TemplateUse, template_uses
@@ -39,10 +38,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A job file (or, when `is_catalogue`, a file of definitions), read once and never changed."""
+    """A job file (or, when `is_catalogue`, a file of definitions), read once and never changed.
+
+    site_plugins: names of runtime plugins that the site has added, without the prefix.
+    """
 
     syntax: Syntax
-    settings: Settings = Settings()
+    site_plugins: frozenset[str] = frozenset()
     lookup: Lookup = NoLookup()
     is_catalogue: bool = False
 

@@ -193,3 +193,22 @@ def cell_width(character: str) -> int:
 def cells_of(text: str) -> int:
     """How many cells of a terminal, or columns of a fixed-width font, a text takes."""
     return len(text) if text.isascii() else sum(map(cell_width, text))
+
+
+def visible(text: str) -> str:
+    """The text without what a terminal would obey or what would turn it around: such a character becomes a sign."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_sign(character) for character in text)
+
+
+def _sign(character: str) -> str:
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    if code == 0x7F:
+        return "\u2421"
+    if character.isprintable() or character in {"\u3000", "\xa0"}:
+        return character
+    # Joiners and variation selectors make emoji; the other format characters can reorder or hide a line.
+    return character if character in "\u200c\u200d" else "\ufffd"

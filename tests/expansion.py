@@ -13,7 +13,6 @@ from pai_lsp.definition import Definition, Origin, read_definitions
 from pai_lsp.expand.as_is import released_run
 from pai_lsp.job import Job
 from pai_lsp.lookup import LookupAnswer, LookupState, Offer
-from pai_lsp.settings import Settings
 from pai_lsp.syntax import parse
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def marketplace() -> MemoryLookup:
 
 
 def job_of(text: str) -> Job:
-    return Job(parse(text), Settings(), marketplace())
+    return Job(parse(text), lookup=marketplace())
 
 
 def run_of(text: str, role: str = "worker") -> RoleRun:

@@ -16,7 +16,6 @@ from pai_lsp.expand.runtime_references import references
 from pai_lsp.expand.secret_rendering import after_runtime
 from pai_lsp.expand.server_rendering import rendered
 from pai_lsp.job import Job
-from pai_lsp.settings import Settings
 from pai_lsp.syntax import parse
 from pai_lsp.template import TemplateFault
 
@@ -116,9 +115,9 @@ taskRoles:
 """
 
 
-def worker(text: str, settings: Settings | None = None) -> RoleRun | str:
+def worker(text: str, site_plugins: frozenset[str] = frozenset()) -> RoleRun | str:
     """What runs in the role, or why nothing does with the words it is about."""
-    run = released_run(Job(parse(text), settings or Settings()))
+    run = released_run(Job(parse(text), site_plugins))
     if run.stops:
         stop = run.stops[0]
         return f"{text[stop.span.start : stop.span.end]}: {stop.message}"
@@ -249,7 +248,7 @@ def test_the_name_of_a_plugin_is_a_path() -> None:
 
 def test_a_plugin_of_the_site_is_no_stop() -> None:
     text = with_setup("anything: [a]").replace("runtimeplugin.cmd", "runtimeplugin.ours")
-    assert worker(text, Settings(plugins=frozenset({"ours"}))) == RoleRun((), "echo hello", ())
+    assert worker(text, frozenset({"ours"})) == RoleRun((), "echo hello", ())
 
 
 def test_a_plugin_without_the_prefix_is_ignored() -> None:
@@ -349,14 +348,14 @@ def test_what_the_second_reader_fails_on_ends_the_task(text: str) -> None:
 )
 def test_secrets_come_into_commands_as_the_runtime_writes_them(written: str, shown: str) -> None:
     text = with_setup("preCommands: [a]").replace("token: abc", f"token: {written}")
-    job = Job(parse(text.replace("echo hello", '"echo <% $secrets.token %>"')), Settings())
+    job = Job(parse(text.replace("echo hello", '"echo <% $secrets.token %>"')))
     assert released_run(job, shows_secrets=True).roles["worker"].command == f"echo {shown}"
     assert released_run(job).roles["worker"].command == "echo <% $secrets.token %>"
 
 
 def test_secrets_come_into_callbacks_as_they_are() -> None:
     text = callbacks("echo <% $secrets.token %>").replace("token: abc", 'token: "a&b"')
-    run = released_run(Job(parse(text), Settings()), shows_secrets=True)
+    run = released_run(Job(parse(text)), shows_secrets=True)
     assert run.roles["worker"].pre == ("set -o errexit\necho a&b\n",)
 
 

@@ -45,7 +45,7 @@ taskRoles:
 
 def graph_of(text: str, lookup: Lookup | None = None, *, is_catalogue: bool = False) -> PrerequisiteGraph:
     job = Job(parse(text), is_catalogue=is_catalogue)
-    return prerequisite_graph(Job(job.syntax, job.settings, lookup, is_catalogue) if lookup else job)
+    return prerequisite_graph(Job(job.syntax, job.site_plugins, lookup, is_catalogue) if lookup else job)
 
 
 def told(graph: PrerequisiteGraph) -> list[str]:

@@ -85,7 +85,7 @@ def shown_anywhere(document: Document, stride: int = 1) -> Iterator[str]:
 def reports(document: Document) -> Iterator[str]:
     results = Results((checked_file(document, document.diagnostics),))
     yield from (render(name, results, Terminal(), RULES) for name in FORMATS)
-    yield str(list(map(document.job.hidden.diagnostic, map(without_edits, document.diagnostics))))
+    yield str([without_edits(one).without_secrets(document.job.hidden) for one in document.diagnostics])
 
 
 def without_edits(diagnostic: Any) -> Any:
@@ -277,7 +277,7 @@ def test_no_secret_of_a_definition_is_shown(folder: Path, capsys: pytest.Capture
 
 def messages(text: str) -> list[str]:
     found = document_of(text)
-    return [found.job.hidden.diagnostic(one).message for one in found.diagnostics]
+    return [one.without_secrets(found.job.hidden).message for one in found.diagnostics]
 
 
 def test_a_sentence_stays_whole_when_a_secret_is_one_of_its_words() -> None:

@@ -105,7 +105,7 @@ def test_the_job_runs_what_it_ran(path: Path) -> None:
 
 def runs(text: str) -> dict[str, list[str]]:
     """What runs, the secrets filled in, as no report ever shows it."""
-    job = Job(parse(text), Settings(), marketplace())
+    job = Job(parse(text), lookup=marketplace())
     found = what_runs(job)
     for name, entry in job.secrets.items():
         assert isinstance(entry.value, Scalar)

@@ -7,8 +7,8 @@ import pytest
 from pai_lsp.diagnostic import Diagnostic, Fix, Related, Severity
 from pai_lsp.report import render
 from pai_lsp.report.results import CheckedFile, Results
-from pai_lsp.report.terminal import Terminal, lay_out, terminal_for, visible
-from pai_lsp.text import Span, TextEdit, cell_width
+from pai_lsp.report.terminal import Terminal, lay_out, terminal_for
+from pai_lsp.text import Span, TextEdit, cell_width, visible
 
 JOB = """\
 name: train

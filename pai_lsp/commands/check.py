@@ -9,15 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from pai_lsp.cli import FINDINGS, OWN_FAILURE, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.commands.check_one import Options, Outcome, check_configuration, check_one
 from pai_lsp.commands.known_rules import BY_CODE, KNOWN_RULES, UnknownCodeError, codes_in
 from pai_lsp.commands.progress import with_progress
 from pai_lsp.commands.targets import STANDARD_INPUT, Configurations, missing, path_argument, targets
 from pai_lsp.diagnostic import Severity
+from pai_lsp.failures import OWN_FAILURE
 from pai_lsp.report import FORMATS, render
 from pai_lsp.report.results import Failure, Results
-from pai_lsp.report.terminal import terminal_for, visible
+from pai_lsp.report.terminal import terminal_for
+from pai_lsp.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

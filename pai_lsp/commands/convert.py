@@ -14,8 +14,8 @@ from pai_lsp.document import Document
 from pai_lsp.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.ide.refactorings.former_job import converted
 from pai_lsp.report.results import CheckedFile, checked_file
-from pai_lsp.report.terminal import visible
 from pai_lsp.rules.files import unreadable_file
+from pai_lsp.text import visible
 
 if TYPE_CHECKING:
     import argparse

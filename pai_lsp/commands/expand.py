@@ -21,8 +21,8 @@ from pai_lsp.failures import why
 from pai_lsp.frozen import dataclass, replace
 from pai_lsp.nodes import ProblemKind
 from pai_lsp.report.results import CheckedFile, checked_file
-from pai_lsp.report.terminal import visible
 from pai_lsp.spelling import did_you_mean
+from pai_lsp.text import visible
 
 if TYPE_CHECKING:
     import argparse

@@ -5,17 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import FINDINGS, OWN_FAILURE, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.commands import graphviz
 from pai_lsp.commands.job_file import job_file
 from pai_lsp.commands.output import names_input, put, said, show_findings
 from pai_lsp.commands.targets import missing, path_argument
 from pai_lsp.document import Document, check
+from pai_lsp.failures import OWN_FAILURE
 from pai_lsp.graph.dot import dot
 from pai_lsp.graph.mermaid import mermaid
 from pai_lsp.graph.prerequisite_graph import prerequisite_graph
 from pai_lsp.report.results import CheckedFile, checked_file
-from pai_lsp.report.terminal import visible
+from pai_lsp.text import visible
 
 if TYPE_CHECKING:
     import argparse

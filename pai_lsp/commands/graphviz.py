@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from pai_lsp.report.terminal import visible
+from pai_lsp.text import visible
 
 _LONGEST = 60  # seconds
 _PROGRAM = "dot.exe" if os.name == "nt" else "dot"

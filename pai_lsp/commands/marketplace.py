@@ -20,8 +20,8 @@ from pai_lsp.document import Document
 from pai_lsp.edits import column
 from pai_lsp.lookup import LookupState
 from pai_lsp.nodes import plain_value
-from pai_lsp.report.terminal import visible
 from pai_lsp.requirement_words import not_looked_up, nothing_at
+from pai_lsp.text import visible
 
 if TYPE_CHECKING:
     import argparse

@@ -11,16 +11,16 @@ from pai_lsp.catalog.setup import LOCK_NAME
 from pai_lsp.catalog.shelf import SourceState
 from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalog
 from pai_lsp.catalog.uses import locked_entries, uses_of
-from pai_lsp.cli import FINDINGS, OWN_FAILURE, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.commands.known_rules import BY_CODE
 from pai_lsp.commands.marketplace_sources import print_sources, tell_lock_fault
 from pai_lsp.commands.output import said
 from pai_lsp.commands.targets import Configurations, missing, targets
 from pai_lsp.document import Document
-from pai_lsp.failures import why
+from pai_lsp.failures import OWN_FAILURE, why
 from pai_lsp.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes
 from pai_lsp.frozen import replace
-from pai_lsp.report.terminal import visible
+from pai_lsp.text import visible
 
 if TYPE_CHECKING:
     import argparse

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.report.terminal import visible
+from pai_lsp.text import visible
 
 if TYPE_CHECKING:
     from pai_lsp.catalog.catalog import Catalog

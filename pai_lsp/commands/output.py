@@ -7,13 +7,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import OWN_FAILURE
 from pai_lsp.commands.known_rules import KNOWN_RULES
 from pai_lsp.commands.targets import STANDARD_INPUT
-from pai_lsp.failures import why
+from pai_lsp.failures import OWN_FAILURE, why
 from pai_lsp.report import render
 from pai_lsp.report.results import Results
-from pai_lsp.report.terminal import terminal_for, visible
+from pai_lsp.report.terminal import terminal_for
+from pai_lsp.text import visible
 
 if TYPE_CHECKING:
     from pai_lsp.report.results import CheckedFile

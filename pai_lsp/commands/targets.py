@@ -22,7 +22,7 @@ from pai_lsp.failures import kind_and_place
 from pai_lsp.files import Candidate, candidates
 from pai_lsp.frozen import dataclass, field, replace
 from pai_lsp.lookup import Lookup, NoLookup
-from pai_lsp.report.terminal import visible
+from pai_lsp.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

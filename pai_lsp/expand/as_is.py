@@ -110,7 +110,7 @@ def _role_run(job: Job, role: TaskRole, known: RuntimeJob, *, shows_secrets: boo
     try:
         runtime = runtime_role(known, role.name)
         for plugin in _plugins(runtime):
-            scripts = _plugin_scripts(plugin, runtime, job.settings.plugins, shows_secrets=shows_secrets)
+            scripts = _plugin_scripts(plugin, runtime, job.site_plugins, shows_secrets=shows_secrets)
             pre += [scripts[0]] if scripts[0] else []
             post += [scripts[1]] if scripts[1] else []
         plugin = None

@@ -42,7 +42,7 @@ class Proof:
 
 def proven(job: Job, text: str, form: ReleasedForm, items: Items, added: Mapping[str, AddedCommands]) -> Proof:
     """Read the text of an expanded job, which was written for `form`, `items` and `added`."""
-    after = Job(parse(text), job.settings, job.lookup)
+    after = Job(parse(text), job.site_plugins, job.lookup)
     again = effective_job(after)
     roles = {role.role.name: role for role in again.roles}
     if again.problems:

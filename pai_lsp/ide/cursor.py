@@ -202,7 +202,7 @@ def _find_in(
     stop = place.ends[last] if last > index else at + 1
     added = len(before) + 1
     replace = Span(min(start + shift, offset), max(offset, stop + shift - added))
-    job = Job(syntax, document.settings, document.lookup, document.is_catalogue)
+    job = Job(syntax, document.settings.plugins, document.lookup, document.is_catalogue)
     content = place.text.replace(mark, "", 1)
     return Cursor(
         spot,

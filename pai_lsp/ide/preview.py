@@ -30,5 +30,5 @@ def preview(document: Document, role: str | None = None, folder: str = "") -> st
 
 def _problems(document: Document, problems: Sequence[Diagnostic]) -> Iterator[str]:
     """What is wrong, a line each."""
-    for problem in map(document.job.hidden.diagnostic, problems):
+    for problem in (one.without_secrets(document.job.hidden) for one in problems):
         yield f"# line {document.lines.line_of(problem.span.start) + 1}: {' '.join(problem.message.split())}\n"

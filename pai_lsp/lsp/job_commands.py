@@ -59,7 +59,7 @@ def _expanded(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any
     result = expanded(document.document.job)
     if result.text is not None:
         return {"text": result.text}
-    shown = map(document.document.job.hidden.diagnostic, result.problems)
+    shown = (one.without_secrets(document.document.job.hidden) for one in result.problems)
     convert = get_converter().unstructure
     return {
         "findings": [

@@ -130,4 +130,4 @@ class OpenDocument:
 
 
 def _without_secrets(document: Document) -> tuple[Diagnostic, ...]:
-    return tuple(map(document.job.hidden.diagnostic, document.diagnostics))
+    return tuple(one.without_secrets(document.job.hidden) for one in document.diagnostics)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pygls.lsp.server import LanguageServer
 
 from pai_lsp import __version__
-from pai_lsp.cli import OWN_FAILURE
+from pai_lsp.failures import OWN_FAILURE
 from pai_lsp.lsp.asking import handlers
 from pai_lsp.lsp.failures import log_to_stderr
 from pai_lsp.lsp.protocol import Protocol

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.report.results import placed
-from pai_lsp.report.terminal import Style, visible
+from pai_lsp.report.terminal import Style
+from pai_lsp.text import visible
 
 if TYPE_CHECKING:
     from pai_lsp.report.results import Results

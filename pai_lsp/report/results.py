@@ -136,7 +136,7 @@ def checked_file(document: Document, diagnostics: Iterable[Diagnostic], *, not_s
     if not found:
         return CheckedFile(path, "", not_shown=not_shown)
     hidden = document.job.hidden
-    shown = tuple(_without_telling_fixes(hidden.diagnostic(one), hidden) for one in found)
+    shown = tuple(_without_telling_fixes(one.without_secrets(hidden), hidden) for one in found)
     return CheckedFile(path, with_hidden(document.text, hidden.spans), shown, hidden.spans, not_shown=not_shown)
 
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pai_lsp.frozen import dataclass
-from pai_lsp.text import cells_of
+from pai_lsp.text import cells_of, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,22 +89,3 @@ def lay_out(line: str) -> LaidOut:
         shown.append(text)
         cells.append(here + cells_of(text))
     return LaidOut("".join(shown), tuple(cells))
-
-
-def visible(text: str) -> str:
-    """The text without what a terminal would obey or what would turn it around: such a character becomes a sign."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_sign(character) for character in text)
-
-
-def _sign(character: str) -> str:
-    code = ord(character)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == 0x7F:
-        return "\u2421"
-    if character.isprintable() or character in {"\u3000", "\xa0"}:
-        return character
-    # Joiners and variation selectors make emoji; the other format characters can reorder or hide a line.
-    return character if character in "\u200c\u200d" else "\ufffd"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from pai_lsp.diagnostic import Severity
 from pai_lsp.report.code_frame import code_frame, number_width
 from pai_lsp.report.results import placed
-from pai_lsp.report.terminal import Style, visible
+from pai_lsp.report.terminal import Style
+from pai_lsp.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

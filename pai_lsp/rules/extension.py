@@ -182,7 +182,7 @@ def _plugin(job: Job, definition: Definition) -> Iterator[_Feature]:
     if scalar is None or definition.runtime_plugin is not None:
         return
     span, message = name_span(scalar), f"a released cluster ignores the plugin '{definition.plugin}'"
-    if definition.plugin in plugins() or definition.plugin in job.settings.plugins:
+    if definition.plugin in plugins() or definition.plugin in job.site_plugins:
         full = f"{PLUGIN_PREFIX}{definition.plugin}"
         yield _Feature(span, message, (Fix(f"Write '{full}'", (TextEdit(span, full),), safe=True),))
     elif definition.plugin in STORAGE_PLUGINS:

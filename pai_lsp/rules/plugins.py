@@ -47,7 +47,7 @@ def unknown_plugin(job: Job) -> Iterator[Finding]:
             type: script
             plugin: com.microsoft.pai.runtimeplugin.cmd
     """
-    known = (*plugins(), *sorted(job.settings.plugins))
+    known = (*plugins(), *sorted(job.site_plugins))
     for definition in job.definitions:
         name, scalar = definition.runtime_plugin, definition.plugin_scalar
         if scalar is None or definition.type == "dockerimage":
@@ -108,7 +108,7 @@ def plugin_name_form(job: Job) -> Iterator[Finding]:
     for entry in job.plugins:
         if entry.plugin_scalar and entry.plugin.startswith(PLUGIN_PREFIX):
             short = entry.plugin.removeprefix(PLUGIN_PREFIX)
-            if short not in plugins() and short not in job.settings.plugins:
+            if short not in plugins() and short not in job.site_plugins:
                 continue
             span = name_span(entry.plugin_scalar)
             fix = change_fix(span, short, safe=True)

@@ -158,7 +158,7 @@ def _idle(job: Job, definition: Definition) -> str | None:
     plugin = definition.extended_plugin
     if plugin is None:
         return "it has no 'plugin'"
-    known = (*plugins(), *job.settings.plugins)
+    known = (*plugins(), *job.site_plugins)
     if plugin in known or plugin in STORAGE_PLUGINS:
         return None
     return f"'{definition.plugin}' is no runtime plugin{did_you_mean(definition.plugin, known)}"
@@ -167,7 +167,7 @@ def _idle(job: Job, definition: Definition) -> str | None:
 def _plugin_fixes(job: Job, definition: Definition) -> tuple[Fix, ...]:
     if definition.plugin_scalar is None:
         return ()
-    known = [PLUGIN_PREFIX + name for name in (*plugins(), *sorted(job.settings.plugins))]
+    known = [PLUGIN_PREFIX + name for name in (*plugins(), *sorted(job.site_plugins))]
     by_name = {nearest_name.rpartition(".")[2]: nearest_name for nearest_name in known}
     near = nearest(definition.plugin.rpartition(".")[2], by_name) or nearest(definition.plugin, known)
     span = name_span(definition.plugin_scalar)

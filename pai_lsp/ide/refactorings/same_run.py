@@ -31,7 +31,7 @@ def refuse_another_run(job: Job, text: str) -> None:
     Raises:
         CanNotRefactorError: for this, and where it can not be known.
     """
-    if what_runs(job) != what_runs(Job(parse(text), job.settings, job.lookup)):
+    if what_runs(job) != what_runs(Job(parse(text), job.site_plugins, job.lookup)):
         raise CanNotRefactorError("the job would not run the same commands in the same order any more")
 
 
@@ -69,7 +69,7 @@ def what_runs(job: Job) -> dict[str, list[str]]:
     found = expanded(job)
     if found.text is None:
         raise CanNotRefactorError(found.problems[0].message)
-    run = released_run(Job(parse(found.text), job.settings, job.lookup))
+    run = released_run(Job(parse(found.text), job.site_plugins, job.lookup))
     return {name: list(_lines((*role.pre, role.command, *role.post))) for name, role in run.roles.items()} | {
         stop.message: [] for stop in run.stops
     }
