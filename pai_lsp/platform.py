@@ -237,7 +237,7 @@ def table(name: str) -> Any:
     Raises:
         OSError: if the installation is broken and the file is not there.
     """
-    package = Path(__file__).parent
+    package = Path(__file__).parent.parent
     # An installed package holds the folder; in a checkout it stands beside the package.
     shipped = package / "schemas"
     folder = shipped if shipped.is_dir() else package.parent / "schemas"
