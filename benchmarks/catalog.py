@@ -10,10 +10,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from pai_lsp.catalog.items import read_items
-from pai_lsp.catalog.server_source import server_key
+from pai_lsp.catalog.server_source import read_items, server_key
+from pai_lsp.catalog.settings import ServerSource
 from pai_lsp.catalog.store import Store, Stored, user_cache_folder
-from pai_lsp.marketplace_settings import ServerSource
 
 DEFINITIONS = 10_000
 ROUNDS = 100

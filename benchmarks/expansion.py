@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.document import Document
 from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.script import scripts
-from pai_lsp.expand.write import expanded
+from pai_lsp.expand.write.released_job import expanded
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,7 +2,7 @@
 
 import sys
 
-from pai_lsp.cli import main
+from pai_lsp.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -11,25 +11,24 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from pai_lsp.diagnostic import Diagnostic
-from pai_lsp.failures import kind_and_place
-from pai_lsp.fixes import takes_what_is_repeated
-from pai_lsp.frozen import dataclass, field, replace
-from pai_lsp.job import Job
-from pai_lsp.lookup import Lookup, NoLookup
-from pai_lsp.nodes import Mapping, ProblemKind, Scalar, Syntax
+from pai_lsp.findings.diagnostic import Diagnostic, Settings
+from pai_lsp.findings.fixes import takes_what_is_repeated
+from pai_lsp.findings.suppression import ignores, unused_ignore, unused_ignores
+from pai_lsp.job.job import Job
+from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.rules import BY_CODE, RULES
-from pai_lsp.rules.suppression import ignores, unused_ignore, unused_ignores
-from pai_lsp.settings import Settings
-from pai_lsp.syntax import parse
-from pai_lsp.text import LineIndex, overlapping
+from pai_lsp.source.failures import kind_and_place
+from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
+from pai_lsp.source.syntax import parse
+from pai_lsp.source.text import LineIndex, overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import TypeAlias
 
-    from pai_lsp.diagnostic import Finding, Fix, Rule
-    from pai_lsp.symbols import Occurrence
+    from pai_lsp.findings.diagnostic import Finding, Fix, Rule
+    from pai_lsp.job.symbols import Occurrence
 
     OnFault: TypeAlias = Callable[[Rule, Exception], None]
 
@@ -115,7 +114,7 @@ class Document:
     @cached_property
     def occurrences(self) -> tuple[Occurrence, ...]:
         """Every place of every name."""
-        from pai_lsp.symbols import occurrences  # noqa: PLC0415 - editors ask for it, the command line never
+        from pai_lsp.job.symbols import occurrences  # noqa: PLC0415 - editors ask for it, the command line never
 
         return occurrences(self.job)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from pai_lsp.diagnostic import Diagnostic, Fix, Severity
-from pai_lsp.frozen import dataclass, replace
-from pai_lsp.text import apply_edits
-from pai_lsp.written_comments import written_comments
+from pai_lsp.findings.diagnostic import Diagnostic, Fix, Severity
+from pai_lsp.source.comments import written_comments
+from pai_lsp.source.frozen import dataclass, replace
+from pai_lsp.source.text import apply_edits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -106,7 +106,7 @@ def _started(document: Document) -> int:
     """How many task roles a released cluster starts; none where it can not read the file."""
     if document.is_catalogue or document.syntax.problems or not document.job.task_roles:
         return 0
-    from pai_lsp.expand.as_is import released_run  # noqa: PLC0415 - only mending asks for it
+    from pai_lsp.expand.as_is.released_run import released_run  # noqa: PLC0415 - only mending asks for it
 
     return len(released_run(document.job).roles)
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from mkdocs.structure.files import File, Files
 
-from pai_lsp.commands.known_rules import KNOWN_RULES
-from pai_lsp.platform import table
-from pai_lsp.shipped_schemas import published_schema
+from pai_lsp.platform.job_schema import published_schema
+from pai_lsp.platform.tables import table
+from pai_lsp.rules.known_rules import KNOWN_RULES
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
 
-    from pai_lsp.diagnostic import Rule
+    from pai_lsp.findings.diagnostic import Rule
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:

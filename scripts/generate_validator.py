@@ -1,4 +1,6 @@
-"""Writes pai_lsp/_job_validator.py: a fast yes or no to the structure of a job, made from schemas/job.schema.json.
+"""Writes pai_lsp/platform/_job_validator.py: a fast yes or no to the structure of a job.
+
+It is made from schemas/job.schema.json.
 
     python scripts/generate_validator.py            write it
     python scripts/generate_validator.py --check    exit 1 when what is there is out of date
@@ -18,7 +20,7 @@ import fastjsonschema
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from pai_lsp.shipped_schemas import read_schema, structural  # noqa: E402 - found only from here on
+from pai_lsp.platform.job_schema import read_schema, structural  # noqa: E402 - found only from here on
 
 TARGET = ROOT / "pai_lsp" / "_job_validator.py"
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp import __version__
-from pai_lsp.commands.command_line import commands
+from pai_lsp.cli.commands.command_line import commands
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.commands.command_line import Argument, CommandDescription
+    from pai_lsp.cli.commands.command_line import Argument, CommandDescription
 
 PAGE = Path(__file__).parent.parent / "docs" / "pai-lsp.1"
 

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 
 from programs import harmless_programs
 
-from pai_lsp.definition import Definition, Origin, read_definitions
-from pai_lsp.expand.as_is import released_run
-from pai_lsp.job import Job
-from pai_lsp.lookup import LookupAnswer, LookupState, Offer
-from pai_lsp.syntax import parse
+from pai_lsp.expand.as_is.released_run import released_run
+from pai_lsp.job.definition import Definition, Origin, read_definitions
+from pai_lsp.job.job import Job
+from pai_lsp.job.lookup import LookupAnswer, LookupState, Offer
+from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.expand.as_is import RoleRun
+    from pai_lsp.expand.as_is.released_run import RoleRun
 
 FOLDER = Path(__file__).parent / "expand"
 

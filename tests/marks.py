@@ -15,12 +15,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pai_lsp.text import LineIndex
+from pai_lsp.source.text import LineIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from pai_lsp.diagnostic import Diagnostic
+    from pai_lsp.findings.diagnostic import Diagnostic
 
 _MARK = re.compile(
     r"^\s*(?P<hash>#)(?P<gap> *)(?P<carets>\^+) (?P<severity>error|warning|information|hint)"

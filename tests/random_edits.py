@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from marks import read_marks
 
-from pai_lsp.text import LineIndex, apply_edits
+from pai_lsp.source.text import LineIndex, apply_edits
 
 if TYPE_CHECKING:
     import random
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.text import ColumnUnit
+    from pai_lsp.source.text import ColumnUnit
 
 ROOT = Path(__file__).parent.parent
 

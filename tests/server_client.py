@@ -7,7 +7,7 @@ import json
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.lsp.server import Server
+from pai_lsp.lsp.language_server import Server
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -1,97 +1,118 @@
-"""The house: imports only go down, and the command line stays light."""
+"""The layout: imports only go down from package to package, modules have no cycles, and the command line stays light."""
 
 from __future__ import annotations
 
 import ast
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 PACKAGE = Path(__file__).parent.parent / "pai_lsp"
 
-# Each floor may import from the floors above it in this list, and within itself.
-FLOORS = (
-    ("text", "spelling", "scalar", "frozen", "failures", "stand_ins"),
-    ("embedded",),
-    ("nodes",),
-    ("tags",),
-    ("building",),
-    ("relocation",),
-    ("recovery",),
-    ("pieces",),
-    ("syntax",),
-    ("diagnostic", "files", "settings", "marketplace_settings", "content", "template", "template_variables",
-     "schema", "platform", "_job_validator", "structure", "shipped_schemas"),
-    ("job", "job_parts", "definition", "addresses", "lookup", "template_uses", "template_lookup", "template_answers",
-     "clear_secrets", "hidden", "requirements", "requirement_words", "plugin_parameters", "plugin_uses",
-     "prerequisite_uses", "comments", "undeclared_variables", "edits", "section_edits", "fixes", "this_lookup",
-     "masking", "symbols"),
-    ("catalog", "expand", "renaming"),
-    ("rules",),
-    ("document",),
-    ("graph",),
-    ("ide", "report", "config", "config_marketplace", "config_reader", "config_values", "exclusion",
-     "processes", "safe_fixes", "written_comments"),
-    ("lsp", "commands", "cli", "__main__"),
-)  # fmt: skip
+# Each package, or module beside the packages, imports only from itself and from those above it in this list.
+LAYERS = (
+    "source",
+    "embedded",
+    "platform",
+    "job",
+    "findings",
+    "catalog",
+    "expand",
+    "rules",
+    "document",
+    "safe_fixes",
+    "project",
+    "ide",
+    "lsp",
+    "cli",
+    "__main__",
+)
 
-
-def modules() -> list[Path]:
-    return sorted(PACKAGE.rglob("*.py"))
-
-
-def floor(name: str) -> int:
-    top = name.split(".")[1] if "." in name else "__init__"
-    return next((number for number, names in enumerate(FLOORS) if top in names), -1)
-
-
-def imported(path: Path) -> list[str]:
-    """Modules of the package that a file imports, except those that only type checkers read."""
-    found: list[str] = []
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            node.body = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("pai_lsp"):
-            found += [node.module] if node.module != "pai_lsp" else [f"pai_lsp.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names if alias.name.startswith("pai_lsp")]
-    return found
+# Every module that may import PyYAML, the library that reads YAML.
+YAML_READERS = {
+    "source.nodes",
+    "source.tags",
+    "source.building",
+    "source.recovery",
+    "source.syntax",
+    "job.plugin_parameters",
+}
 
 
 def name_of(path: Path) -> str:
-    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+    """The name of a module without `pai_lsp.`; empty for the package itself."""
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
 
 
-@pytest.mark.parametrize("path", modules(), ids=name_of)
-def test_every_module_has_a_floor(path: Path) -> None:
-    name = name_of(path)
-    assert name == "pai_lsp" or floor(name) >= 0, f"{name} is on no floor"
+MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
 
 
-@pytest.mark.parametrize("path", modules(), ids=name_of)
-def test_imports_only_go_down(path: Path) -> None:
-    name = name_of(path)
-    if name == "pai_lsp":
-        return
-    upward = [other for other in imported(path) if other != "pai_lsp" and floor(other) > floor(name)]
-    assert upward == []
+def imports(name: str) -> set[str]:
+    """The modules of the package that a module imports, those only for types and inside functions included."""
+    found: set[str] = set()
+    for node in ast.walk(TREES[name]):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return {one for one in (module.removeprefix("pai_lsp.") for module in found) if one in MODULES and one != name}
 
 
-@pytest.mark.parametrize("path", modules(), ids=name_of)
-def test_every_module_says_why_it_exists(path: Path) -> None:
-    assert ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+def layer(name: str) -> int:
+    return LAYERS.index(name.partition(".")[0])
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if name])
+def test_imports_only_go_down(name: str) -> None:
+    assert [other for other in imports(name) if other and layer(other) > layer(name)] == []
+
+
+def cycles() -> list[list[str]]:
+    """Groups of modules that import each other."""
+    reached: dict[str, set[str]] = {}
+    for name in MODULES:
+        seen: set[str] = set()
+        waiting = [name]
+        while waiting:
+            for other in imports(waiting.pop()) - seen:
+                seen.add(other)
+                waiting.append(other)
+        reached[name] = seen
+    groups = {
+        tuple(sorted({name, *(o for o in seen if name in reached[o])}))
+        for name, seen in reached.items()
+        if name in seen
+    }
+    return [list(group) for group in sorted(groups)]
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    assert cycles() == []
+
+
+def test_a_file_name_occurs_once() -> None:
+    names = Counter(path.name for path in MODULES.values() if path.name != "__init__.py")
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_module_says_why_it_exists(name: str) -> None:
+    assert ast.get_docstring(TREES[name])
 
 
 def test_only_the_reader_imports_yaml() -> None:
-    readers = {f"pai_lsp.{name}" for name in ("nodes", "building", "recovery", "pieces", "syntax", "plugin_parameters")}
-    for path in modules():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import) and any(alias.name == "yaml" for alias in node.names):
-                assert name_of(path) in readers
+    found = {
+        name
+        for name, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import) and any(alias.name == "yaml" for alias in node.names)
+    }
+    assert found <= YAML_READERS
 
 
 def test_the_checker_does_not_load_the_server() -> None:

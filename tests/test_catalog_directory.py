@@ -14,15 +14,15 @@ from pai_lsp.catalog import directory_source
 from pai_lsp.catalog.catalog import Catalog
 from pai_lsp.catalog.definition_text import DefinitionText, read_definition_text
 from pai_lsp.catalog.directory_source import read_directory
+from pai_lsp.catalog.index import SourceState
 from pai_lsp.catalog.lock import definition_hash
+from pai_lsp.catalog.settings import DirectorySource, Marketplace, ServerSource
 from pai_lsp.catalog.setup import CatalogSetup, catalog_setup
-from pai_lsp.catalog.shelf import SourceState
 from pai_lsp.catalog.sources import Surroundings, load_catalog, overlaid_catalog
 from pai_lsp.catalog.store import Store, user_cache_folder
 from pai_lsp.document import Document
-from pai_lsp.lookup import LookupState
-from pai_lsp.marketplace_settings import DirectorySource, Marketplace, ServerSource
-from pai_lsp.requirements import expansion
+from pai_lsp.job.lookup import LookupState
+from pai_lsp.job.require_graph import expansion
 
 MNIST = "name: mnist\ntype: data\nsummary: Digits\ntemplate_variables: [{name: dataPath}]\nrequire: [tools]\n"
 STREAM = """\

@@ -11,16 +11,16 @@ from loopback import alone, item, items, marketplace
 
 from pai_lsp.catalog.catalog import Catalog
 from pai_lsp.catalog.lock import LockedDefinition, definition_hash, lock_text, read_lock
+from pai_lsp.catalog.settings import Marketplace, ServerSource
 from pai_lsp.catalog.setup import LOCK_NAME, CatalogSetup, catalog_setup
 from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalog
 from pai_lsp.catalog.uses import locked_entries, uses_of
-from pai_lsp.definition import Definition, Origin, read_definitions
 from pai_lsp.document import Document
-from pai_lsp.ide.completion import complete
-from pai_lsp.lookup import LookupState
-from pai_lsp.marketplace_settings import Marketplace, ServerSource
-from pai_lsp.nodes import plain_value
-from pai_lsp.syntax import parse
+from pai_lsp.ide.completion.complete import complete
+from pai_lsp.job.definition import Definition, Origin, read_definitions
+from pai_lsp.job.lookup import LookupState
+from pai_lsp.source.nodes import plain_value
+from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
     from pathlib import Path

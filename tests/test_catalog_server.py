@@ -30,11 +30,11 @@ from loopback import (
 )
 
 from pai_lsp.catalog.fetching import Failure, Limits, fetch
+from pai_lsp.catalog.index import SourceState
+from pai_lsp.catalog.settings import ServerSource
 from pai_lsp.catalog.setup import CatalogSetup
-from pai_lsp.catalog.shelf import SourceState
 from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalog
-from pai_lsp.lookup import LookupState
-from pai_lsp.marketplace_settings import ServerSource
+from pai_lsp.job.lookup import LookupState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

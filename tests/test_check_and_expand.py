@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from test_expand_round_trip import document_of, jobs
 
 from pai_lsp.document import Document
-from pai_lsp.expand.write import expanded
-from pai_lsp.nodes import Mapping
+from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.source.nodes import Mapping
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pai_lsp.diagnostic import Diagnostic
-    from pai_lsp.text import Span
+    from pai_lsp.findings.diagnostic import Diagnostic
+    from pai_lsp.source.text import Span
 
 # What makes a job impossible to expand. `cannot-be-expanded` is reported by the command alone.
 CODES = {

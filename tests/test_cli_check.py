@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pai_lsp import document
-from pai_lsp.cli import main
-from pai_lsp.commands import check_one
-from pai_lsp.diagnostic import Finding, Related, Rule, Severity
-from pai_lsp.report import FORMATS
+from pai_lsp.cli.commands import check_one
+from pai_lsp.cli.main import main
+from pai_lsp.cli.report import FORMATS
+from pai_lsp.findings.diagnostic import Finding, Related, Rule, Severity
 from pai_lsp.rules import RULES
-from pai_lsp.text import Span
+from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.job import Job
+    from pai_lsp.job.job import Job
 
 GOOD = """\
 protocolVersion: 2

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pai_lsp import __version__
-from pai_lsp.cli import SUBCOMMANDS, main
-from pai_lsp.commands.known_rules import KNOWN_RULES
-from pai_lsp.commands.progress import bar, with_progress
+from pai_lsp.cli.commands.progress import bar, with_progress
+from pai_lsp.cli.main import SUBCOMMANDS, main
+from pai_lsp.rules.known_rules import KNOWN_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,9 +129,9 @@ def test_server(arguments: list[str], expected: tuple[str, int] | None, monkeypa
         asked.append(tcp)
         return 7
 
-    stand_in = types.ModuleType("pai_lsp.lsp.server")
+    stand_in = types.ModuleType("pai_lsp.lsp.language_server")
     monkeypatch.setattr(stand_in, "main", serve, raising=False)
-    monkeypatch.setitem(sys.modules, "pai_lsp.lsp.server", stand_in)
+    monkeypatch.setitem(sys.modules, "pai_lsp.lsp.language_server", stand_in)
     monkeypatch.setattr(import_module("pai_lsp.lsp"), "server", stand_in, raising=False)
     assert main(["server", *arguments]) == 7
     assert asked == [expected]
@@ -146,7 +146,7 @@ def test_an_address_that_is_none(capsys: pytest.CaptureFixture[str], address: st
 
 def test_progress_shows_only_on_long_runs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("pai_lsp.commands.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("pai_lsp.cli.commands.progress.time.monotonic", lambda: now[0])
 
     def slowly(seconds: float) -> Iterator[int]:
         for number in range(4):
@@ -173,5 +173,5 @@ def test_an_interrupted_run_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pai_lsp.commands.rules.run", interrupted)
+    monkeypatch.setattr("pai_lsp.cli.commands.rules.run", interrupted)
     assert main(["rules"]) == 130

@@ -6,7 +6,7 @@ import io
 import sys
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli import main
+from pai_lsp.cli.main import main
 from pai_lsp.document import Document
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from pai_lsp.cli import main
-from pai_lsp.diagnostic import Diagnostic, Fix, Severity
+from pai_lsp.cli.main import main
+from pai_lsp.cli.report.difference import styled_difference, unified_difference
+from pai_lsp.cli.report.terminal import Terminal
 from pai_lsp.document import Document
-from pai_lsp.files import SourceFile, write_text
-from pai_lsp.report.difference import styled_difference, unified_difference
-from pai_lsp.report.terminal import Terminal
+from pai_lsp.findings.diagnostic import Diagnostic, Fix, Severity
 from pai_lsp.safe_fixes import MOST_ROUNDS, mend
-from pai_lsp.text import Span, TextEdit
+from pai_lsp.source.files import SourceFile, write_text
+from pai_lsp.source.text import Span, TextEdit
 
 BAD = """\
 protocolVersion: 2
@@ -139,7 +139,7 @@ def test_a_file_that_can_not_be_written(capsys: pytest.CaptureFixture[str], monk
     def no_room(source: SourceFile, text: str) -> None:
         raise OSError(28, "No space left on device", source.path, len(text))
 
-    monkeypatch.setattr("pai_lsp.commands.check_one.write_text", no_room)
+    monkeypatch.setattr("pai_lsp.cli.commands.check_one.write_text", no_room)
     Path("a.pai.yaml").write_text(BAD)
     status, output, errors = run(capsys, "--fix", "--format", "concise")
     assert status == 3

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pai_lsp.processes import Lost
+from pai_lsp.cli.processes import Lost
 
 BAD = """\
 protocolVersion: 2
@@ -105,11 +105,11 @@ def test_checking_loads_nothing_that_it_does_not_need(tmp_path: Path) -> None:
     ended = pai_lsp("check", *RULE, "--format", "concise", folder=tmp_path, before=("-X", "importtime"))
     loaded = {line.rsplit("|", 1)[-1].strip() for line in ended.stderr.splitlines() if "import time:" in line}
     assert ended.returncode == 1
-    assert "pai_lsp.commands.check_one" in loaded
+    assert "pai_lsp.cli.commands.check_one" in loaded
     heavy = {
         *("pygls", "lsprotocol", "ruamel", "jsonschema", "httpx", "rich", "asyncio", "multiprocessing", "subprocess"),
-        *("shutil", "tempfile", "pickle", "unicodedata", "pai_lsp.processes", "pai_lsp.config_reader"),
-        *("pai_lsp.safe_fixes", "pai_lsp.report.sarif_format", "pai_lsp.report.text_format"),
+        *("shutil", "tempfile", "pickle", "unicodedata", "pai_lsp.cli.processes", "pai_lsp.project.config_reader"),
+        *("pai_lsp.safe_fixes", "pai_lsp.cli.report.sarif_format", "pai_lsp.cli.report.text_format"),
     }
     assert loaded & heavy == set()
 
@@ -139,7 +139,7 @@ def in_a_new_process(code: str) -> str:
     preface = (
         # A script starts its background jobs with SIGINT ignored, and a test run that is one passes that on.
         "import os, signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        "from pai_lsp.processes import mapped\nfrom test_cli_process import doubled, doubled_or_dead, slow\n"
+        "from pai_lsp.cli.processes import mapped\nfrom test_cli_process import doubled, doubled_or_dead, slow\n"
     )
     folders = os.pathsep.join((str(Path(__file__).parent), str(Path(__file__).parent.parent)))
     ended = subprocess.run(

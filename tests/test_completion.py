@@ -7,11 +7,11 @@ from __future__ import annotations
 import pytest
 from marks import read_cursor
 
-from pai_lsp.diagnostic import Severity
 from pai_lsp.document import Document
-from pai_lsp.ide.completion import complete
-from pai_lsp.ide.suggestion import Suggestion, written_scalar
-from pai_lsp.text import apply_edits
+from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.ide.completion.complete import complete
+from pai_lsp.ide.completion.suggestion import Suggestion, written_scalar
+from pai_lsp.source.text import apply_edits
 
 JOB = """\
 protocolVersion: 2

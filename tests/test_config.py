@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
-from pai_lsp.config import (
+from pai_lsp.catalog.settings import DirectorySource, Marketplace, ServerSource
+from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.platform.tables import table
+from pai_lsp.project.config import (
     FILE_NAME,
     Configuration,
     find_configuration,
@@ -16,13 +19,10 @@ from pai_lsp.config import (
     load_configuration,
     project_folder,
 )
-from pai_lsp.config_reader import KEYS, SEVERITIES, parse_configuration
-from pai_lsp.diagnostic import Severity
-from pai_lsp.exclusion import exclusion_of
-from pai_lsp.marketplace_settings import DirectorySource, Marketplace, ServerSource
-from pai_lsp.nodes import plain_value
-from pai_lsp.platform import table
-from pai_lsp.syntax import parse
+from pai_lsp.project.config_reader import KEYS, SEVERITIES, parse_configuration
+from pai_lsp.project.exclusion import exclusion_of
+from pai_lsp.source.nodes import plain_value
+from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
     from pathlib import Path

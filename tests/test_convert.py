@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types as lsp
 
-from pai_lsp.diagnostic import Diagnostic, Related, Severity, Tag
+from pai_lsp.findings.diagnostic import Diagnostic, Related, Severity, Tag
 from pai_lsp.lsp.client import Client
 from pai_lsp.lsp.convert import Places, changed_text, lsp_diagnostic, path_of, workspace_edit
-from pai_lsp.text import ColumnUnit, LineIndex, Span, TextEdit
+from pai_lsp.source.text import ColumnUnit, LineIndex, Span, TextEdit
 
 UNITS = list(ColumnUnit)
 

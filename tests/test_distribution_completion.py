@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pai_lsp.cli import SUBCOMMANDS, main
-from pai_lsp.commands.command_line import KINDS, Kind, commands, with_parts
-from pai_lsp.commands.known_rules import KNOWN_RULES
-from pai_lsp.report import FORMATS
+from pai_lsp.cli.commands.command_line import KINDS, Kind, commands, with_parts
+from pai_lsp.cli.main import SUBCOMMANDS, main
+from pai_lsp.cli.report import FORMATS
+from pai_lsp.rules.known_rules import KNOWN_RULES
 
 if TYPE_CHECKING:
     from pathlib import Path

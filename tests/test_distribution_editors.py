@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from documentation_blocks import DOCUMENTATION, marked_blocks
 
-from pai_lsp.config import FILE_NAME
-from pai_lsp.files import JOB_ENDINGS
-from pai_lsp.lsp.marketplace import HOW_TO_TRUST
-from pai_lsp.lsp.open_document import JOB_LANGUAGE
+from pai_lsp.lsp.documents import JOB_LANGUAGE
+from pai_lsp.lsp.marketplaces import HOW_TO_TRUST
+from pai_lsp.project.config import FILE_NAME
+from pai_lsp.source.files import JOB_ENDINGS
 
 BLOCKS = marked_blocks("editors.md")
 

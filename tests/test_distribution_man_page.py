@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pai_lsp.commands.command_line import commands, with_parts
+from pai_lsp.cli.commands.command_line import commands, with_parts
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "pai-lsp.1"

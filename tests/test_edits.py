@@ -6,10 +6,10 @@ import textwrap
 
 import pytest
 
-from pai_lsp.edits import append_item, cut_entry, insert_entry, remove_entry, remove_item
-from pai_lsp.nodes import Mapping, Sequence
-from pai_lsp.syntax import parse
-from pai_lsp.text import apply_edits
+from pai_lsp.source.edits import append_item, cut_entry, insert_entry, remove_entry, remove_item
+from pai_lsp.source.nodes import Mapping, Sequence
+from pai_lsp.source.syntax import parse
+from pai_lsp.source.text import apply_edits
 
 
 def mapping(text: str, *path: str | int) -> Mapping:

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pai_lsp.expand.as_is import RoleRun, released_run
-from pai_lsp.expand.javascript import trim
-from pai_lsp.expand.runtime_reading import RuntimeStopError, masked_text
-from pai_lsp.expand.runtime_references import references
-from pai_lsp.expand.secret_rendering import after_runtime
-from pai_lsp.expand.server_rendering import rendered
-from pai_lsp.job import Job
-from pai_lsp.syntax import parse
-from pai_lsp.template import TemplateFault
+from pai_lsp.embedded.server_rendering import rendered, trim
+from pai_lsp.embedded.template import TemplateFault
+from pai_lsp.expand.as_is.released_run import RoleRun, released_run
+from pai_lsp.expand.as_is.runtime_plugins import references
+from pai_lsp.expand.as_is.runtime_reading import RuntimeStopError, masked_text
+from pai_lsp.expand.as_is.secret_rendering import after_runtime
+from pai_lsp.job.job import Job
+from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
     from pathlib import Path

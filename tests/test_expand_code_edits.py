@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 from expansion import Ended, job_of, run_of, run_task
 
-from pai_lsp.expand.code_edits import import_edits, inline_edits, into_job_edits
-from pai_lsp.expand.write import expanded
-from pai_lsp.text import apply_edits
+from pai_lsp.expand.write.code_edits import import_edits, inline_edits, into_job_edits
+from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.source.text import apply_edits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from pai_lsp.definition import Reference
-    from pai_lsp.job import Job
-    from pai_lsp.text import TextEdit
+    from pai_lsp.job.definition import Reference
+    from pai_lsp.job.job import Job
+    from pai_lsp.source.text import TextEdit
 
 JOB = """\
 protocolVersion: 2

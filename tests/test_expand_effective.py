@@ -9,15 +9,15 @@ from expansion import job_of
 
 from pai_lsp.document import Document
 from pai_lsp.expand.effective import effective_job
-from pai_lsp.expand.released_commands import role_values
 from pai_lsp.expand.script import Origins, effective_parts
+from pai_lsp.expand.write.released_commands import role_values
 from pai_lsp.ide.preview import preview
-from pai_lsp.text import LineIndex
+from pai_lsp.source.text import LineIndex
 
 if TYPE_CHECKING:
     from pai_lsp.expand.effective import EffectiveRole
     from pai_lsp.expand.script import Part
-    from pai_lsp.job import Job
+    from pai_lsp.job.job import Job
 
 JOB = """\
 protocolVersion: 2

@@ -7,9 +7,9 @@ from expansion import job_of, marketplace
 
 from pai_lsp.document import Document, check
 from pai_lsp.expand.effective import effective_job
-from pai_lsp.expand.write import expanded
-from pai_lsp.job import Job
-from pai_lsp.syntax import parse
+from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.job.job import Job
+from pai_lsp.source.syntax import parse
 
 HEAD = """\
 protocolVersion: 2

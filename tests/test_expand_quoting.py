@@ -9,11 +9,11 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pai_lsp.expand.quoting import surviving
-from pai_lsp.expand.yaml_text import flow_value, value_lines
-from pai_lsp.nodes import plain_value
-from pai_lsp.plugin_parameters import runtime_round_trip
-from pai_lsp.syntax import parse
+from pai_lsp.expand.write.quoting import surviving
+from pai_lsp.job.plugin_parameters import runtime_round_trip
+from pai_lsp.source.nodes import plain_value
+from pai_lsp.source.syntax import parse
+from pai_lsp.source.writing import flow_value, value_lines
 
 
 @pytest.mark.parametrize(

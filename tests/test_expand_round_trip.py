@@ -9,13 +9,13 @@ from expansion import FOLDER, marketplace
 from marks import read_marks
 from test_rules import is_catalogue
 
+from pai_lsp.catalog.settings import DirectorySource
 from pai_lsp.catalog.setup import CatalogSetup
 from pai_lsp.catalog.sources import Surroundings, load_catalog
-from pai_lsp.diagnostic import Severity
 from pai_lsp.document import Document
-from pai_lsp.expand.write import expanded
-from pai_lsp.lookup import Lookup, NoLookup
-from pai_lsp.marketplace_settings import DirectorySource
+from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.job.lookup import Lookup, NoLookup
 
 TESTS = Path(__file__).parent
 EXAMPLES = TESTS.parent / "examples"

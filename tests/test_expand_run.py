@@ -9,8 +9,8 @@ from expansion import Ended, job_of, run_of, run_task
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pai_lsp.expand.write import expanded
-from pai_lsp.expand.yaml_text import flow_value, indented, item_lines
+from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.source.writing import flow_value, indented, item_lines
 
 HEAD = """\
 protocolVersion: 2

@@ -11,13 +11,13 @@ import pytest
 from pai_lsp.document import Document
 from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.script import scripts
-from pai_lsp.expand.write import expanded
+from pai_lsp.expand.write.released_job import expanded
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import FrameType
 
-    from pai_lsp.job import Job
+    from pai_lsp.job.job import Job
 
 HEAD = """\
 protocolVersion: 2

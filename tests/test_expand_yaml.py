@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from expansion import FOLDER, cases, job_of, marketplace
 
-from pai_lsp.diagnostic import Severity
 from pai_lsp.document import Document, check
-from pai_lsp.expand.write import expanded
+from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.findings.diagnostic import Severity
 
 CASES = [*cases("yaml"), *cases("inline")]
 IDS = [path.stem for name in ("yaml", "inline") for path in sorted((FOLDER / name).glob("*.yaml"))]

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pai_lsp import frozen
-from pai_lsp.text import Span
+from pai_lsp.source import frozen
+from pai_lsp.source.text import Span
 
 
 @frozen.dataclass(frozen=True, slots=True, order=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pai_lsp.document import Document, check
-from pai_lsp.ide.completion import complete
+from pai_lsp.ide.completion.complete import complete
 from pai_lsp.ide.folding import folds
 from pai_lsp.ide.hover import hover
 from pai_lsp.ide.inlay_hints import inlay_hints
@@ -17,7 +17,7 @@ from pai_lsp.ide.links import links
 from pai_lsp.ide.navigation import definitions, references
 from pai_lsp.ide.outline import outline
 from pai_lsp.ide.semantic_tokens import semantic_tokens
-from pai_lsp.text import Span
+from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 from expansion import MemoryLookup
 
-from pai_lsp.graph.dot import dot
-from pai_lsp.graph.mermaid import mermaid
-from pai_lsp.graph.names import readable
-from pai_lsp.graph.prerequisite_graph import GraphNode, NodeKind, PrerequisiteGraph, prerequisite_graph
-from pai_lsp.job import Job
-from pai_lsp.syntax import parse
+from pai_lsp.ide.graph.dot import dot
+from pai_lsp.ide.graph.mermaid import mermaid, readable
+from pai_lsp.ide.graph.prerequisite_graph import GraphNode, NodeKind, PrerequisiteGraph, prerequisite_graph
+from pai_lsp.job.job import Job
+from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
-    from pai_lsp.lookup import Lookup
+    from pai_lsp.job.lookup import Lookup
 
 MARKETPLACE = """\
 - {name: digits, type: data, plugin: cmd, require: ["marketplace://name/wget", nowhere]}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pai_lsp.cli import main
+from pai_lsp.cli.main import main
 
 if TYPE_CHECKING:
     from pathlib import Path

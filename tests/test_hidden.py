@@ -13,32 +13,31 @@ import pytest
 from random_edits import job_texts
 from test_rules import examples, is_catalogue
 
-import pai_lsp.job as job_module
+import pai_lsp.job.job as job_module
 from pai_lsp import document as document_module
-from pai_lsp.cli import main
-from pai_lsp.diagnostic import Finding, Fix, Related, Rule
+from pai_lsp.cli.main import main
+from pai_lsp.cli.report import FORMATS, render
+from pai_lsp.cli.report.results import Results, checked_file
+from pai_lsp.cli.report.terminal import Terminal
 from pai_lsp.document import Document
-from pai_lsp.graph.dot import dot
-from pai_lsp.graph.mermaid import mermaid
-from pai_lsp.graph.prerequisite_graph import prerequisite_graph
-from pai_lsp.ide.completion import complete
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Rule, Settings
+from pai_lsp.ide.completion.complete import complete
+from pai_lsp.ide.graph.dot import dot
+from pai_lsp.ide.graph.mermaid import mermaid
+from pai_lsp.ide.graph.prerequisite_graph import prerequisite_graph
 from pai_lsp.ide.hover import hover
 from pai_lsp.ide.inlay_hints import inlay_hints
 from pai_lsp.ide.links import links
 from pai_lsp.ide.outline import outline
 from pai_lsp.ide.preview import preview
 from pai_lsp.ide.refactorings import refactorings
-from pai_lsp.report import FORMATS, render
-from pai_lsp.report.results import Results, checked_file
-from pai_lsp.report.terminal import Terminal
 from pai_lsp.rules import RULES
-from pai_lsp.settings import Settings
-from pai_lsp.text import Span, TextEdit
+from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pai_lsp.job import Job
+    from pai_lsp.job.job import Job
 
 FILES = {path.name: path.read_text(encoding="utf-8") for path in sorted((Path(__file__).parent / "hidden").iterdir())}
 MARK = "zq"

@@ -9,10 +9,10 @@ import pytest
 from documentation_blocks import DOCUMENTATION, marked_blocks
 from lsprotocol import types as lsp
 
-from pai_lsp.diagnostic import Severity
 from pai_lsp.document import Document
-from pai_lsp.ide.completion import complete
-from pai_lsp.ide.folding import folds
+from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.ide.completion.complete import complete
+from pai_lsp.ide.folding import folds, selection_ranges
 from pai_lsp.ide.hierarchy import members_at, needed_by, needs
 from pai_lsp.ide.hover import hover
 from pai_lsp.ide.inlay_hints import HintKind, inlay_hints
@@ -21,10 +21,9 @@ from pai_lsp.ide.links import links
 from pai_lsp.ide.navigation import references
 from pai_lsp.ide.outline import OutlineItem, outline
 from pai_lsp.ide.rename import RenameRefused, rename
-from pai_lsp.ide.selection_ranges import selection_ranges
 from pai_lsp.ide.semantic_tokens import semantic_tokens
 from pai_lsp.lsp.features import DOCUMENT_FEATURES, WORKSPACE_FEATURES
-from pai_lsp.text import Span, apply_edits
+from pai_lsp.source.text import Span, apply_edits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

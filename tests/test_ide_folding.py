@@ -8,8 +8,7 @@ import pytest
 from marks import read_cursor
 
 from pai_lsp.document import Document
-from pai_lsp.ide.folding import folds
-from pai_lsp.ide.selection_ranges import selection_ranges
+from pai_lsp.ide.folding import folds, selection_ranges
 
 JOB = """\
 # about

@@ -6,7 +6,7 @@ import pytest
 
 from pai_lsp.document import Document
 from pai_lsp.ide.inlay_hints import HintKind, inlay_hints
-from pai_lsp.text import Span
+from pai_lsp.source.text import Span
 
 JOB = """\
 protocolVersion: 2

@@ -6,7 +6,7 @@ import pytest
 
 from pai_lsp.document import Document
 from pai_lsp.ide.semantic_tokens import semantic_tokens
-from pai_lsp.text import Span
+from pai_lsp.source.text import Span
 
 JOB = """\
 protocolVersion: 2

@@ -8,10 +8,9 @@ import pytest
 
 from pai_lsp.document import Document
 from pai_lsp.ide import cursor as cursor_module
-from pai_lsp.ide import window as window_module
-from pai_lsp.ide.completion import complete
-from pai_lsp.ide.cursor import Cursor, cursor
-from pai_lsp.ide.window import window
+from pai_lsp.ide import cursor as window_module
+from pai_lsp.ide.completion.complete import complete
+from pai_lsp.ide.cursor import Cursor, cursor, window
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

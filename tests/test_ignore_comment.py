@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from pai_lsp.diagnostic import Diagnostic, Severity
 from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import Diagnostic, Severity
 from pai_lsp.ide.ignore_comment import ignore_comment
-from pai_lsp.text import Span, apply_edits
+from pai_lsp.source.text import Span, apply_edits
 
 
 def ignored(text: str) -> str:

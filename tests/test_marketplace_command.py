@@ -14,7 +14,7 @@ import pytest
 from loopback import Marketplace, alone, item, items, marketplace, says
 
 from pai_lsp.catalog.setup import LOCK_NAME
-from pai_lsp.cli import main
+from pai_lsp.cli.main import main
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -369,7 +369,7 @@ def test_a_configuration_of_another_user_is_not_read(
         (project / folder).mkdir()
         (project / folder / "job.pai.yaml").write_text(JOB.replace("[data]", "[nothing]"))
     assert "unknown-prerequisite" not in codes(capsys)
-    monkeypatch.setattr("pai_lsp.commands.targets.is_of_another_user", lambda _: True)
+    monkeypatch.setattr("pai_lsp.project.targets.is_of_another_user", lambda _: True)
     assert codes(capsys).count("unknown-prerequisite") == 2
     _, _, errors = run(capsys, "check")
     assert errors == (
@@ -431,9 +431,7 @@ def test_related_places_are_shown_in_the_other_file(capsys: pytest.CaptureFixtur
 
 def imported(folder: Path, *arguments: str) -> set[str]:
     """The modules that a run of the command line loads."""
-    code = (
-        "import sys\nfrom pai_lsp.cli import main\nmain(sys.argv[1:])\nprint('\\n'.join(sys.modules), file=sys.stderr)"
-    )
+    code = "import sys\nfrom pai_lsp.cli.main import main\nmain(sys.argv[1:])\nprint('\\n'.join(sys.modules), file=sys.stderr)"
     ended = subprocess.run(
         [sys.executable, "-c", code, *arguments],
         cwd=folder,

@@ -14,8 +14,8 @@ from loopback import Marketplace, alone, item, items, marketplace, never, says
 from server_client import CAPABILITIES, TIMEOUT, Client, codes, connected, place
 
 from pai_lsp.document import Document
-from pai_lsp.lsp import marketplace as marketplaces
-from pai_lsp.text import ColumnUnit, LineIndex, Span, TextEdit, apply_edits
+from pai_lsp.lsp import marketplaces
+from pai_lsp.source.text import ColumnUnit, LineIndex, Span, TextEdit, apply_edits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -291,7 +291,7 @@ async def test_the_definition_of_an_item_is_a_file_to_look_at(workspace: Path, s
 async def test_a_client_that_opens_no_progress(
     workspace: Path, server: Marketplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pai_lsp.lsp.progress._PATIENCE", 0.01)
+    monkeypatch.setattr("pai_lsp.lsp.progress_reports._PATIENCE", 0.01)
     async with connected(capabilities=PROGRESS, **in_workspace(workspace)) as client:
         uri = open_job(client, workspace)
         await until_code(client, uri, NOT_ASKED, is_there=False)

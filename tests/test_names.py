@@ -11,7 +11,7 @@ from pai_lsp.document import Document
 from pai_lsp.ide.hover import hover
 from pai_lsp.ide.navigation import definitions, highlights, references
 from pai_lsp.ide.rename import RenameRefused, prepare, rename
-from pai_lsp.text import Span, apply_edits
+from pai_lsp.source.text import Span, apply_edits
 
 JOB = """\
 # 语😀

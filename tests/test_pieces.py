@@ -10,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_edits import job_texts, random_edit
 
-from pai_lsp.building import build
-from pai_lsp.nodes import Mapping, Scalar, Tree
-from pai_lsp.pieces import build_in_pieces
-from pai_lsp.syntax import parse
+from pai_lsp.source.building import build
+from pai_lsp.source.nodes import Mapping, Scalar, Tree
+from pai_lsp.source.syntax import build_in_pieces, parse
 
 if TYPE_CHECKING:
-    from pai_lsp.nodes import Node, Syntax
+    from pai_lsp.source.nodes import Node, Syntax
 
 TEXTS = job_texts()
 NAMES = sorted(TEXTS)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pai_lsp.document import Document
-from pai_lsp.expand.write import expanded
-from pai_lsp.platform import (
+from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.platform.tables import (
     PLUGIN_PREFIX,
     Event,
     EventForm,
@@ -107,7 +107,7 @@ def test_a_new_event_needs_nothing_but_its_row(monkeypatch: pytest.MonkeyPatch, 
     like = next(row for row in table("events.json") if row["moment"] == moment.value)
     new = {**like, "name": "taskPreempted", "status": "extended", "replacement": None}
     rows = [*table("events.json"), new]
-    monkeypatch.setattr("pai_lsp.platform.table", lambda name: rows if name == "events.json" else table(name))
+    monkeypatch.setattr("pai_lsp.platform.tables.table", lambda name: rows if name == "events.json" else table(name))
     document = Document(JOB_WITH_AN_EVENT, path="a.pai.yaml")
     assert [one.code for one in document.diagnostics] == ["needs-expansion"]
     released = expanded(document.job)

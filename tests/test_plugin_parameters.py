@@ -9,10 +9,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pai_lsp.definition import Origin, read_definitions
-from pai_lsp.plugin_parameters import Damage, damages, released_parameters, runtime_round_trip
-from pai_lsp.syntax import parse
-from pai_lsp.tags import runtime_value
+from pai_lsp.job.definition import Origin, read_definitions
+from pai_lsp.job.plugin_parameters import Damage, damages, released_parameters, runtime_round_trip
+from pai_lsp.source.syntax import parse
+from pai_lsp.source.tags import runtime_value
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from random_edits import assert_sound, job_texts, no_failures, random_edit
 from server_client import URI, Client
 
 from pai_lsp.document import Document
+from pai_lsp.lsp.checks import diagnostics_of
 from pai_lsp.lsp.convert import path_of
-from pai_lsp.lsp.open_document import OpenDocument
-from pai_lsp.lsp.publishing import diagnostics_of
-from pai_lsp.text import ColumnUnit
+from pai_lsp.lsp.documents import OpenDocument
+from pai_lsp.source.text import ColumnUnit
 
 TEXTS = job_texts()
 NAMES = sorted(TEXTS)

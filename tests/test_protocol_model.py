@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from runtime_container import FINISHED, STARTING, USER_END, USER_START, Container
 
-from pai_lsp.definition import Origin, read_definitions
-from pai_lsp.diagnostic import Severity
 from pai_lsp.document import Document
-from pai_lsp.expand.as_is import released_run
-from pai_lsp.expand.write import expanded
-from pai_lsp.lookup import LookupAnswer, LookupState, NoLookup
-from pai_lsp.syntax import parse
+from pai_lsp.expand.as_is.released_run import released_run
+from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.job.definition import Origin, read_definitions
+from pai_lsp.job.lookup import LookupAnswer, LookupState, NoLookup
+from pai_lsp.source.syntax import parse
 
 PAGE = (Path(__file__).parent.parent / "docs" / "protocol.md").read_text(encoding="utf-8")
 

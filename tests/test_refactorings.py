@@ -12,16 +12,15 @@ from pathlib import Path
 import pytest
 from expansion import marketplace
 
-from pai_lsp.comments import comments
-from pai_lsp.diagnostic import Severity
 from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import Settings, Severity
 from pai_lsp.ide.refactorings import Refactoring, made, refactorings
-from pai_lsp.ide.refactorings.same_run import what_runs
-from pai_lsp.job import Job
-from pai_lsp.nodes import Scalar
-from pai_lsp.settings import Settings
-from pai_lsp.syntax import parse
-from pai_lsp.text import Span, TextEdit, apply_edits
+from pai_lsp.ide.refactorings.refactoring import what_runs
+from pai_lsp.job.job import Job
+from pai_lsp.source.comments import comments
+from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.syntax import parse
+from pai_lsp.source.text import Span, TextEdit, apply_edits
 
 FIXTURES = sorted((Path(__file__).parent / "refactorings").glob("*.yaml"))
 # Their jobs run nothing yet.

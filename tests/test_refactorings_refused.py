@@ -10,9 +10,9 @@ from marks import read_marks
 from test_refactorings import document, edits_of, offered, read_selection
 
 from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.ide.refactorings import made, refactorings
-from pai_lsp.settings import Settings
-from pai_lsp.text import Span, apply_edits
+from pai_lsp.source.text import Span, apply_edits
 
 HEAD = """\
 protocolVersion: 2

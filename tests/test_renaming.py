@@ -7,9 +7,9 @@ from random_edits import job_texts
 
 from pai_lsp.document import Document
 from pai_lsp.ide.rename import RenameRefused, rename
-from pai_lsp.renaming import rename_prerequisite, rename_role
-from pai_lsp.symbols import SymbolKind, occurrence_at
-from pai_lsp.text import apply_edits
+from pai_lsp.job.renaming import rename_prerequisite, rename_role
+from pai_lsp.job.symbols import SymbolKind, occurrence_at
+from pai_lsp.source.text import apply_edits
 
 TEXTS = job_texts()
 NEW = {

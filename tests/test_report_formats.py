@@ -9,11 +9,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from pai_lsp.diagnostic import Diagnostic, Fix, Related, Rule, Severity
-from pai_lsp.report import FORMATS, render
-from pai_lsp.report.results import CheckedFile, Failure, Results, with_hidden
-from pai_lsp.report.terminal import Terminal
-from pai_lsp.text import Span, TextEdit
+from pai_lsp.cli.report import FORMATS, render
+from pai_lsp.cli.report.results import CheckedFile, Failure, Results, with_hidden
+from pai_lsp.cli.report.terminal import Terminal
+from pai_lsp.findings.diagnostic import Diagnostic, Fix, Related, Rule, Severity
+from pai_lsp.source.text import Span, TextEdit
 
 JOB = "name: 训练😀\r\ntype: jobb\r\nsecrets:\r\n  key: topsecret\r\n"
 SECRET = Span(JOB.index("topsecret"), JOB.index("topsecret") + len("topsecret"))

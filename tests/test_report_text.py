@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pai_lsp.diagnostic import Diagnostic, Fix, Related, Severity
-from pai_lsp.report import render
-from pai_lsp.report.results import CheckedFile, Results
-from pai_lsp.report.terminal import Terminal, lay_out, terminal_for
-from pai_lsp.text import Span, TextEdit, cell_width, visible
+from pai_lsp.cli.report import render
+from pai_lsp.cli.report.results import CheckedFile, Results
+from pai_lsp.cli.report.terminal import Terminal, lay_out, terminal_for
+from pai_lsp.findings.diagnostic import Diagnostic, Fix, Related, Severity
+from pai_lsp.source.text import Span, TextEdit, cell_width, visible
 
 JOB = """\
 name: train

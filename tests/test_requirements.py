@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from pai_lsp.definition import Origin, read_definitions
-from pai_lsp.job import Job
-from pai_lsp.lookup import LookupAnswer, LookupState, NoLookup
-from pai_lsp.requirements import cycles, expansion
-from pai_lsp.syntax import parse
+from pai_lsp.job.definition import Origin, read_definitions
+from pai_lsp.job.job import Job
+from pai_lsp.job.lookup import LookupAnswer, LookupState, NoLookup
+from pai_lsp.job.require_graph import cycles, expansion
+from pai_lsp.source.syntax import parse
 
 
 @dataclass(frozen=True)

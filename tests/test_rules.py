@@ -12,11 +12,11 @@ from marks import as_marks, read_marks
 
 from pai_lsp.document import Document
 from pai_lsp.rules import BY_CODE, RULES
-from pai_lsp.text import apply_edits, overlapping
-from pai_lsp.written_comments import written_comments
+from pai_lsp.source.comments import written_comments
+from pai_lsp.source.text import apply_edits, overlapping
 
 if TYPE_CHECKING:
-    from pai_lsp.diagnostic import Rule
+    from pai_lsp.findings.diagnostic import Rule
 
 FIXTURES = Path(__file__).parent / "rules"
 FIXES = Path(__file__).parent / "fixes"

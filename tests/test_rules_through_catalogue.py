@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pai_lsp.definition import Origin, read_definitions
 from pai_lsp.document import Document
-from pai_lsp.lookup import LookupAnswer, LookupState, Offer
-from pai_lsp.syntax import parse
+from pai_lsp.job.definition import Origin, read_definitions
+from pai_lsp.job.lookup import LookupAnswer, LookupState, Offer
+from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
-    from pai_lsp.diagnostic import Diagnostic
+    from pai_lsp.findings.diagnostic import Diagnostic
 
 CATALOGUE = {
     "tools": "name: tools\nplugin: cmd\nplugin_params: {callbacks: [{event: taskStarts, commands: [echo hello]}]}\n",

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import pytest
 from jsonschema import Draft202012Validator
 
-from pai_lsp.nodes import plain_value
-from pai_lsp.platform import events, plugins, table
-from pai_lsp.schema import Field, Kind, field, fields, structure_errors
-from pai_lsp.shipped_schemas import published_schema
-from pai_lsp.syntax import parse
+from pai_lsp.platform.job_schema import Field, Kind, field, fields, published_schema, structure_errors
+from pai_lsp.platform.tables import events, plugins, table
+from pai_lsp.source.nodes import plain_value
+from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

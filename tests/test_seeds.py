@@ -13,10 +13,10 @@ import yaml
 from programs import harmless_programs
 from runtime_container import FINISHED, STARTING, USER_END, USER_START, Container, TaskEnd
 
-from pai_lsp.cli import main
-from pai_lsp.diagnostic import Severity
+from pai_lsp.cli.main import main
 from pai_lsp.document import Document
-from pai_lsp.expand.as_is import released_run
+from pai_lsp.expand.as_is.released_run import released_run
+from pai_lsp.findings.diagnostic import Severity
 
 MARKETPLACE = Path(__file__).parent.parent / "examples" / "marketplace"
 

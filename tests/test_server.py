@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from server_client import CAPABILITIES, URI, Client, codes, connected, place
 
-from pai_lsp.diagnostic import DOCUMENTATION
+from pai_lsp.findings.diagnostic import DOCUMENTATION
 from pai_lsp.lsp import answers, features
 
 pytestmark = pytest.mark.asyncio

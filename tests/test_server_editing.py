@@ -8,7 +8,7 @@ import pytest
 from marks import read_cursor
 from server_client import URI, Client, connected
 
-from pai_lsp.lsp.markup import plain_text
+from pai_lsp.lsp.convert import plain_text
 
 if TYPE_CHECKING:
     from pathlib import Path

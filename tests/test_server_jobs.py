@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from server_client import URI, Client, connected, place
 
-from pai_lsp.diagnostic import Severity
 from pai_lsp.document import Document
-from pai_lsp.ide.completion import complete
+from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.ide.completion.complete import complete
 from pai_lsp.ide.hover import hover
 
 if TYPE_CHECKING:

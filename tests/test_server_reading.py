@@ -230,7 +230,7 @@ async def test_names_in_all_jobs_of_the_workspace(tmp_path: Path) -> None:
 
 
 async def test_a_workspace_is_not_searched_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pai_lsp.lsp import outlines, workspace  # noqa: PLC0415 - the server loads them when it is asked
+    from pai_lsp.lsp import workspace  # noqa: PLC0415 - the server loads them when it is asked
 
     for number in range(10):
         (tmp_path / f"{number}.pai.yaml").write_text(f"taskRoles: {{role{number}: {{}}}}\n")
@@ -244,7 +244,7 @@ async def test_a_workspace_is_not_searched_without_end(tmp_path: Path, monkeypat
             patch.setattr(workspace, "LONGEST_LOOK", -1)
             assert await names(client, "role") == []
         with monkeypatch.context() as patch:
-            patch.setattr(outlines, "MOST_SYMBOLS", 3)
+            patch.setattr(workspace, "MOST_SYMBOLS", 3)
             assert len(await names(client, "role")) == 3
         with monkeypatch.context() as patch:
             patch.setattr(workspace, "MOST_BYTES", 10)

@@ -10,13 +10,13 @@ import pytest
 from lsprotocol import types as lsp
 from server_client import TIMEOUT, URI, Client, codes, connected, place
 
-from pai_lsp.lsp import answers, asking, publishing, scheduling
+from pai_lsp.lsp import answers, asking, checks
 from pai_lsp.lsp.commands import about_document
-from pai_lsp.lsp.failures import QuietFormatter
 from pai_lsp.lsp.features import DocumentFeature, WorkspaceFeature
+from pai_lsp.lsp.log import QuietFormatter
 
 if TYPE_CHECKING:
-    from pai_lsp.lsp.open_document import OpenDocument
+    from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.workspace import Workspace
 
 pytestmark = pytest.mark.asyncio
@@ -88,7 +88,7 @@ async def test_a_request_cancelled_in_the_same_write_is_not_run(work: Work) -> N
 
 
 async def test_a_request_cancelled_while_it_waits_is_not_run(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduling, "PATIENCE", TIMEOUT)
+    monkeypatch.setattr(checks, "PATIENCE", TIMEOUT)
     async with connected() as client:
         client.open(JOB)
         slow, waiting = about(client, SLOW), about(client, QUICK)
@@ -128,10 +128,10 @@ async def test_a_slow_request_holds_up_nobody(work: Work) -> None:
 
 
 async def test_more_slow_requests_than_threads_are_all_answered(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scheduling, "PATIENCE", 0.001)
+    monkeypatch.setattr(checks, "PATIENCE", 0.001)
     async with connected() as client:
         client.open(JOB)
-        questions = [about(client, SLOW) for _ in range(scheduling.MOST_THREADS + 3)]
+        questions = [about(client, SLOW) for _ in range(checks.MOST_THREADS + 3)]
         client.send(*questions)
         await begun(work)
         work.may_end.set()
@@ -244,17 +244,17 @@ async def test_shutdown_cancels_what_is_asked(work: Work) -> None:
 async def test_a_check_that_takes_too_long_is_given_up(
     work: Work, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ordinary = publishing.diagnostics_of
+    ordinary = checks.diagnostics_of
 
     def endless(document: OpenDocument) -> Any:
         if document.version == 1:
-            monkeypatch.setattr(publishing, "LONGEST_CHECK", TIMEOUT)  # of the checks that come after this
+            monkeypatch.setattr(checks, "LONGEST_CHECK", TIMEOUT)  # of the checks that come after this
             work.has_begun.set()
             work.may_end.wait(TIMEOUT)
         return ordinary(document)
 
-    monkeypatch.setattr(publishing, "diagnostics_of", endless)
-    monkeypatch.setattr(publishing, "LONGEST_CHECK", 0.05)
+    monkeypatch.setattr(checks, "diagnostics_of", endless)
+    monkeypatch.setattr(checks, "LONGEST_CHECK", 0.05)
     async with connected(capabilities={}) as client:
         client.open(JOB)
         await begun(work)

@@ -7,15 +7,14 @@ import re
 import pytest
 from marks import read_cursor
 
-from pai_lsp.diagnostic import Severity
 from pai_lsp.document import Document
-from pai_lsp.ide import snippet_texts
-from pai_lsp.ide.completion import complete
-from pai_lsp.ide.suggestion import Kind, Suggestion, plain_text
-from pai_lsp.lookup import NoLookup, Offer
-from pai_lsp.platform import plugins
-from pai_lsp.settings import Settings
-from pai_lsp.text import TextEdit, apply_edits
+from pai_lsp.findings.diagnostic import Settings, Severity
+from pai_lsp.ide.completion import snippet_texts
+from pai_lsp.ide.completion.complete import complete
+from pai_lsp.ide.completion.suggestion import Kind, Suggestion, plain_text
+from pai_lsp.job.lookup import NoLookup, Offer
+from pai_lsp.platform.tables import plugins
+from pai_lsp.source.text import TextEdit, apply_edits
 
 HEAD = "protocolVersion: 2\nname: train\ntype: job\n"
 IMAGE = "  - {type: dockerimage, name: pytorch, uri: 'openpai/standard:python_3.6-pytorch_1.2.0-gpu'}\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pai_lsp.spelling import did_you_mean, nearest
+from pai_lsp.source.spelling import did_you_mean, nearest
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, validators
 
-from pai_lsp._job_validator import PARTS, is_valid, is_whole
-from pai_lsp.nodes import plain_value
-from pai_lsp.schema import StructureError, structure_errors
-from pai_lsp.shipped_schemas import read_schema, structural
-from pai_lsp.syntax import parse
+from pai_lsp.platform._job_validator import PARTS, is_valid, is_whole
+from pai_lsp.platform.job_schema import StructureError, read_schema, structural, structure_errors
+from pai_lsp.source.nodes import plain_value
+from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from pai_lsp.document import Document
-from pai_lsp.rules import BY_CODE, structure, values
-from pai_lsp.rules.structure import MAX_BYTES
-from pai_lsp.structure import StructureError
-from pai_lsp.text import apply_edits
+from pai_lsp.platform.structure_errors import StructureError
+from pai_lsp.rules import BY_CODE
+from pai_lsp.rules.structure import job_shape, value_types
+from pai_lsp.rules.structure.job_shape import MAX_BYTES
+from pai_lsp.source.text import apply_edits
 
-CODES = {rule.code for rule in (*structure.RULES, *values.RULES)}
+CODES = {rule.code for rule in (*job_shape.RULES, *value_types.RULES)}
 
 JOB = """\
 protocolVersion: 2

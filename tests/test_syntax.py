@@ -9,11 +9,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pai_lsp.content import mapped
-from pai_lsp.nodes import Mapping, Scalar, Sequence, plain_value, walk
-from pai_lsp.scalar import Date, server_text, server_value
-from pai_lsp.syntax import MAX_CHARACTERS, parse
-from pai_lsp.text import apply_edits
+from pai_lsp.source.content import mapped
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value, walk
+from pai_lsp.source.scalar import Date, server_text, server_value
+from pai_lsp.source.syntax import MAX_CHARACTERS, parse
+from pai_lsp.source.text import apply_edits
 
 JOB = """\
 protocolVersion: 2

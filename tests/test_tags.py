@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pai_lsp.cli import main
-from pai_lsp.diagnostic import Severity
+from pai_lsp.cli.main import main
 from pai_lsp.document import Document, check
-from pai_lsp.nodes import plain_value
-from pai_lsp.scalar import Binary, Date
-from pai_lsp.syntax import parse
-from pai_lsp.tags import runtime_value
-from pai_lsp.text import apply_edits
+from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.source.nodes import plain_value
+from pai_lsp.source.scalar import Binary, Date
+from pai_lsp.source.syntax import parse
+from pai_lsp.source.tags import runtime_value
+from pai_lsp.source.text import apply_edits
 
 if TYPE_CHECKING:
     from pathlib import Path

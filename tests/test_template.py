@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pai_lsp.template import MISSING, TagKind, runtime_tags, server_lookup, server_path, tags, variables
+from pai_lsp.embedded.template import MISSING, TagKind, runtime_tags, server_lookup, server_path, tags, variables
 
 
 @pytest.mark.parametrize(

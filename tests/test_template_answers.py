@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from pai_lsp.job import Job
-from pai_lsp.nodes import Scalar
-from pai_lsp.syntax import parse
-from pai_lsp.template import TagKind, runtime_tags, tags, tags_without_dollar
-from pai_lsp.template_lookup import Outcome
-from pai_lsp.template_uses import TemplatePlace
+from pai_lsp.embedded.template import TagKind, runtime_tags, tags, tags_without_dollar
+from pai_lsp.job.job import Job
+from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.template_uses import TemplatePlace
+from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.syntax import parse
 
 JOB = """\
 parameters:

@@ -6,8 +6,8 @@ import pytest
 
 from pai_lsp.document import Document
 from pai_lsp.ide.refactorings.filled_text import Filler, piece_at
-from pai_lsp.template_uses import TemplatePlace, place_at
-from pai_lsp.text import Span
+from pai_lsp.job.template_uses import TemplatePlace, place_at
+from pai_lsp.source.text import Span
 
 JOB = """\
 protocolVersion: 2

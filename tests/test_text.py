@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pai_lsp.text import ColumnUnit, LineIndex, Span, TextEdit, apply_edits
+from pai_lsp.source.text import ColumnUnit, LineIndex, Span, TextEdit, apply_edits
 
 TEXT = st.text(alphabet="ab é语😀\n\r\u2028\x85", max_size=40)
 

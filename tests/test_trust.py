@@ -10,11 +10,11 @@ import pytest
 from loopback import Marketplace, alone, item, items, marketplace
 from server_client import Client, codes, connected
 
+from pai_lsp.catalog.index import SourceState
+from pai_lsp.catalog.settings import DirectorySource
 from pai_lsp.catalog.setup import CatalogSetup
-from pai_lsp.catalog.shelf import SourceState
 from pai_lsp.catalog.sources import Surroundings, load_catalog
 from pai_lsp.lsp.trust import Trust, refuses, trust_in
-from pai_lsp.marketplace_settings import DirectorySource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -230,7 +230,7 @@ async def test_a_folder_of_a_user_that_there_is_not(folder: Path) -> None:
 
 
 @in_a_loop
-@pytest.mark.parametrize("part", ["pai_lsp.lsp.marketplace.catalog_setup", "pai_lsp.catalog.sources.load_catalog"])
+@pytest.mark.parametrize("part", ["pai_lsp.lsp.marketplaces.catalog_setup", "pai_lsp.catalog.sources.load_catalog"])
 async def test_a_marketplace_that_fails_takes_nothing_else_along(
     folder: Path, server: Marketplace, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:

@@ -6,12 +6,12 @@ import pytest
 import yaml
 
 from pai_lsp.document import Document
-from pai_lsp.masking import masked_span
-from pai_lsp.renaming import rename_role
-from pai_lsp.rules import anchors, characters, readers
-from pai_lsp.text import apply_edits
+from pai_lsp.job.renaming import rename_role
+from pai_lsp.platform.masking import masked_span
+from pai_lsp.rules.text import anchors, characters, two_readers
+from pai_lsp.source.text import apply_edits
 
-CODES = {rule.code for rule in (*characters.RULES, *readers.RULES, *anchors.RULES)}
+CODES = {rule.code for rule in (*characters.RULES, *two_readers.RULES, *anchors.RULES)}
 
 JOB = """\
 name: train # a

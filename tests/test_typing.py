@@ -14,8 +14,7 @@ import pytest
 from server_client import URI, Client, connected
 
 from pai_lsp.document import Document
-from pai_lsp.ide.completion import complete
-from pai_lsp.ide.triggers import TRIGGERS
+from pai_lsp.ide.completion.complete import TRIGGERS, complete
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

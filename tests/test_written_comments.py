@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from pai_lsp.diagnostic import Diagnostic, Fix, Severity
 from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import Diagnostic, Fix, Severity
 from pai_lsp.safe_fixes import mend
-from pai_lsp.text import Span, TextEdit
-from pai_lsp.written_comments import written_comments
+from pai_lsp.source.comments import written_comments
+from pai_lsp.source.text import Span, TextEdit
 
 TEXT = """\
 # above

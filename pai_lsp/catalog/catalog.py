@@ -2,6 +2,10 @@
 
 Three answers: found, not there, could not ask. "Not there" is only said when every source is known and its knowledge
 is not old; of several definitions with one name the first source's counts, and in it the first text's.
+
+The catalogue of a run of the command line: read when the first address is asked for.
+
+Most jobs name no address, and must not wait for a catalogue.
 """
 
 from __future__ import annotations
@@ -10,21 +14,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.addresses import AddressFault, AddressKind, read_address
 from pai_lsp.catalog.definition_text import card_of
-from pai_lsp.catalog.index import Index, Place, card_offer, in_order
+from pai_lsp.catalog.index import Index, Place, Shelf, SourceState, card_offer, in_order
 from pai_lsp.catalog.lock import definition_hash
 from pai_lsp.catalog.setup import CatalogSetup
-from pai_lsp.catalog.shelf import Shelf, SourceState
-from pai_lsp.catalog.web_page import WebPage, page_key, why_not_asked
-from pai_lsp.frozen import dataclass, field, replace
-from pai_lsp.lookup import LookupAnswer, LookupState, Offer, told_path
+from pai_lsp.catalog.web_source import WebPage, page_key, why_not_asked
+from pai_lsp.job.addresses import AddressFault, AddressKind, read_address
+from pai_lsp.job.lookup import LookupAnswer, LookupState, Offer, told_path
+from pai_lsp.source.frozen import dataclass, field, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from pai_lsp.catalog.definition_text import DefinitionText
     from pai_lsp.catalog.lock import Lock, LockedDefinition
+    from pai_lsp.job.lookup import Lookup
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,3 +196,28 @@ class Catalog:
 
 def _told(text: DefinitionText) -> tuple[str, str]:
     return text.path, text.text
+
+
+@dataclass(slots=True, eq=False)
+class LazyLookup:
+    """Answers as the lookup does that `read` gives, which is called at most once."""
+
+    read: Callable[[], Lookup]
+    _known: Lookup | None = None
+
+    def find(self, reference: str) -> LookupAnswer:
+        """The definition(s) that an address names."""
+        return self._lookup().find(reference)
+
+    def names(self) -> tuple[str, ...]:
+        """Every address that `find` would find."""
+        return self._lookup().names()
+
+    def offers(self, typed: str, most: int) -> tuple[Offer, ...]:
+        """What to suggest where `typed` stands."""
+        return self._lookup().offers(typed, most)
+
+    def _lookup(self) -> Lookup:
+        if self._known is None:
+            self._known = self.read()
+        return self._known

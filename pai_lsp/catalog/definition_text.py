@@ -10,16 +10,16 @@ import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import EXTENDED_KEYS, LEGACY_TYPES, Definition, Origin, read_definitions
-from pai_lsp.frozen import dataclass, field
-from pai_lsp.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence
-from pai_lsp.syntax import parse
-from pai_lsp.text import Span
+from pai_lsp.job.definition import EXTENDED_KEYS, LEGACY_TYPES, Definition, Origin, read_definitions
+from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence
+from pai_lsp.source.syntax import parse
+from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.nodes import Syntax
+    from pai_lsp.source.nodes import Syntax
 
 _LONGEST_SUMMARY = 200
 _BLANKS = re.compile(r"[ \t\r\n]*")

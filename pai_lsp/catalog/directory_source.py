@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.definition_text import read_definition_text
-from pai_lsp.catalog.shelf import Shelf, SourceState
+from pai_lsp.catalog.index import Shelf, SourceState
 from pai_lsp.catalog.store import Stored
-from pai_lsp.files import YAML_ENDINGS, UnreadableFile, decoded, read_bytes
-from pai_lsp.frozen import replace
+from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, read_bytes
+from pai_lsp.source.frozen import replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

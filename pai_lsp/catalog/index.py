@@ -1,21 +1,25 @@
-"""Which address names which definition, over all sources, and which of many a person may mean who types."""
+"""Which address names which definition, over all sources, and which of many a person may mean who types.
+
+What is known of one source at one moment: its texts, how old that knowledge is, and what is wrong with it.
+"""
 
 from __future__ import annotations
 
 import re
+from enum import Enum
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from pai_lsp.addresses import TYPES
-from pai_lsp.frozen import dataclass
-from pai_lsp.lookup import Offer
+from pai_lsp.job.addresses import TYPES
+from pai_lsp.job.lookup import Offer
+from pai_lsp.source.frozen import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from pai_lsp.catalog.definition_text import Card, DefinitionText
-    from pai_lsp.catalog.shelf import Shelf
+
 
 _BY_NAME = "marketplace://name/"
 _BY_ITEM = "marketplace://prerequisites/itemId/"
@@ -133,3 +137,51 @@ def _offer(found: Place | Offer, reference: str) -> Offer:
 def card_offer(card: Card, reference: str) -> Offer:
     """A definition as it is offered under an address."""
     return Offer(reference, card.name, card.type, card.summary, card.variables)
+
+
+# Knowledge that is older, in seconds, is no reason any more to say that something is not there.
+FRESH = 24 * 60 * 60
+
+
+class SourceState(Enum):
+    """How well a source is known; from the best to the worst."""
+
+    READY = "ready"
+    STALE = "stale"
+    UNTRUSTED = "untrusted"
+    UNREACHABLE = "unreachable"
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """One source.
+
+    label: what people call it: the folder, or the server's address.
+    state: UNREACHABLE means that nothing is known of it.
+    note: why it is in this state, how old the knowledge is; empty where there is nothing to say.
+    skipped: what of it could not be read, in words.
+    stamps: by path, what tells a text from a later one in the same file.
+    asked: when a server last answered, in seconds since 1970; None for never, and for a folder.
+    """
+
+    label: str
+    texts: tuple[DefinitionText, ...] = ()
+    state: SourceState = SourceState.READY
+    note: str = ""
+    skipped: tuple[str, ...] = ()
+    stamps: Mapping[str, str] = field(default_factory=dict, repr=False)
+    asked: float | None = None
+
+    @property
+    def count(self) -> int:
+        """How many definitions it holds."""
+        return sum(len(text.cards) for text in self.texts)
+
+
+def age(seconds: float) -> str:
+    """How long ago something was, in words."""
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            number = int(seconds // length)
+            return f"{number} {unit}{'s' if number > 1 else ''} ago"
+    return "just now"

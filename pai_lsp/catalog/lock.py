@@ -12,12 +12,12 @@ import os
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.definition import Definition, Origin
-from pai_lsp.frozen import dataclass
-from pai_lsp.nodes import Mapping, Scalar, Sequence, plain_value
-from pai_lsp.scalar import server_text
-from pai_lsp.syntax import parse
-from pai_lsp.text import LineIndex
+from pai_lsp.job.definition import Definition, Origin
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
+from pai_lsp.source.scalar import server_text
+from pai_lsp.source.syntax import parse
+from pai_lsp.source.text import LineIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

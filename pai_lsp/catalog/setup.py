@@ -9,8 +9,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.frozen import dataclass, replace
-from pai_lsp.marketplace_settings import DirectorySource, Marketplace, ServerSource
+from pai_lsp.catalog.settings import DirectorySource, Marketplace, ServerSource
+from pai_lsp.source.frozen import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

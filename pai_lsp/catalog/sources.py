@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.catalog import Catalog
 from pai_lsp.catalog.directory_source import read_directory, with_open_texts
+from pai_lsp.catalog.index import Shelf, SourceState
 from pai_lsp.catalog.lock import Lock, read_lock
 from pai_lsp.catalog.server_source import UNTRUSTED_NOTE, load_server, refresh_server, server_asked
-from pai_lsp.catalog.shelf import Shelf, SourceState
+from pai_lsp.catalog.settings import DirectorySource
 from pai_lsp.catalog.store import Store, user_cache_folder
 from pai_lsp.catalog.web_source import load_pages, pages_asked, refresh_pages
-from pai_lsp.files import YAML_ENDINGS, UnreadableFile, decoded, read_bytes
-from pai_lsp.frozen import dataclass, field, replace
-from pai_lsp.marketplace_settings import DirectorySource
+from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, read_bytes
+from pai_lsp.source.frozen import dataclass, field, replace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

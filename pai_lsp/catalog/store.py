@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.catalog.definition_text import Card, Content, DefinitionText
-from pai_lsp.files import write_at_once
-from pai_lsp.frozen import dataclass
-from pai_lsp.text import Span
+from pai_lsp.source.files import write_at_once
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.lock import LockedDefinition, definition_hash, locked_source
-from pai_lsp.frozen import dataclass, field, replace
-from pai_lsp.lookup import LookupState
+from pai_lsp.job.lookup import LookupState
+from pai_lsp.source.frozen import dataclass, field, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pai_lsp.catalog.catalog import Catalog
-    from pai_lsp.definition import Definition
-    from pai_lsp.job import Job
-    from pai_lsp.lookup import Lookup, LookupAnswer, Offer
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.lookup import Lookup, LookupAnswer, Offer
 
 
 @dataclass(slots=True, eq=False)

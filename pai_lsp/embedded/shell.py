@@ -23,16 +23,9 @@ from pai_lsp.embedded.shell_conditional import Conditional
 from pai_lsp.embedded.shell_grammar import Grammar
 from pai_lsp.embedded.shell_lines import LineReader
 from pai_lsp.embedded.shell_reserved import Role
-from pai_lsp.embedded.shell_script import (
-    HERE_DOCUMENT,
-    Assignment,
-    PartKind,
-    Script,
-    SimpleCommand,
-    Word,
-)
-from pai_lsp.frozen import dataclass, field, replace
-from pai_lsp.text import Span
+from pai_lsp.embedded.shell_script import HERE_DOCUMENT, Assignment, PartKind, Script, SimpleCommand, Word
+from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.text import Span
 
 _OPERATOR = re.compile(r"&&|\|\||;;&|;;|;&|\|&|[;&|)\n]")
 _CONDITIONAL_OPERATOR = re.compile(r"&&|\|\||[<>](?![(%])|[();&|]")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pai_lsp.text import Span
+    from pai_lsp.source.text import Span
 
 _UNARY = frozenset(f"-{letter}" for letter in "abcdefghkprstuwxGLNORSvnoz")
 _BINARY = frozenset({"=", "==", "!=", "=~", "-nt", "-ot", "-ef", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"})

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 
 from pai_lsp.embedded.shell_arithmetic import MAX_LENGTH, NAMES_AND_EXPANSIONS, SETTING, arithmetic_end
 from pai_lsp.embedded.shell_script import Assignment, Part, PartKind, Unclosed, VariableUse
-from pai_lsp.text import Span
+from pai_lsp.source.text import Span
 
 # Substitutions nested deeper are not read: nobody writes them, and reading them costs stack.
 _MAX_DEPTH = 40

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell_reserved import ENDING, JOINING, NEXT, OPENING, PREFIXES, SKIPPING, Position, Role
 from pai_lsp.embedded.shell_script import Unclosed
-from pai_lsp.frozen import dataclass
+from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from pai_lsp.text import Span
+    from pai_lsp.source.text import Span
 
 
 @dataclass(slots=True)

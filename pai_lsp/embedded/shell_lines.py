@@ -6,8 +6,8 @@ import re
 
 from pai_lsp.embedded.shell_script import CONTINUATION, HERE_DOCUMENT, Assignment, PartKind
 from pai_lsp.embedded.shell_words import WordReader
-from pai_lsp.frozen import dataclass
-from pai_lsp.text import Span
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.text import Span
 
 _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
 _REDIRECTION = re.compile(r"(?:[0-9]+|\{([A-Za-z_][A-Za-z0-9_]*)\})?(<<<|<<-|<<|<>|>>|>\||>&|<&|<|>)|&>>?")

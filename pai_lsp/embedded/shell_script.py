@@ -9,12 +9,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell_effects import changes_process, is_endless, run_builtin, taking_exit_trap
-from pai_lsp.frozen import dataclass
+from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.text import Span
+    from pai_lsp.source.text import Span
 
 # Commands that may set any variable: what follows them is not judged by the absence of an assignment.
 _OPEN_ENDED = frozenset(

@@ -7,7 +7,7 @@ from abc import abstractmethod
 
 from pai_lsp.embedded.shell_expansions import ExpansionReader
 from pai_lsp.embedded.shell_script import CONTINUATION, Assignment, PartKind, Word
-from pai_lsp.text import Span
+from pai_lsp.source.text import Span
 
 _PLAIN = re.compile(r"[^ \t\n;&|()<>$`\"'\\]+")
 _PLAIN_IN_QUOTES = re.compile(r"[^\"$`\\<]+")

@@ -1,4 +1,6 @@
-"""The commands of a `cmd` plugin and when they run, in whatever form they are written.
+"""What keeps a job from being expanded: diagnostics, always errors, under the codes of the rules where there is one.
+
+The commands of a `cmd` plugin and when they run, in whatever form they are written.
 
 Source of the events: docs/protocol.md, "Events"; of the parameters: openpai-runtime, src/plugins/cmd/init.py.
 """
@@ -7,13 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import SIMPLE_KEYS, name_span
 from pai_lsp.expand.filling import step_text
-from pai_lsp.expand.problem import CANNOT_BE_EXPANDED
-from pai_lsp.frozen import dataclass
-from pai_lsp.nodes import Mapping, Node, Scalar, Sequence
-from pai_lsp.platform import events
-from pai_lsp.requirement_words import (
+from pai_lsp.findings.diagnostic import Diagnostic, Related, Severity
+from pai_lsp.job.definition import SIMPLE_KEYS, name_span
+from pai_lsp.job.require_graph import (
     CALLBACK_FORM,
     CALLBACK_NEEDS_COMMANDS,
     CALLBACK_NEEDS_EVENT,
@@ -22,14 +21,35 @@ from pai_lsp.requirement_words import (
     command_is_no_text,
     no_event,
 )
+from pai_lsp.platform.tables import events
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from pai_lsp.source.text import Span
+
+    Report: TypeAlias = Callable[[str, Span, str], None]
     from collections.abc import Iterator
 
-    from pai_lsp.expand.problem import Report
-    from pai_lsp.platform import Moment
-    from pai_lsp.requirements import Step
-    from pai_lsp.text import Span
+    from pai_lsp.job.require_graph import Step
+    from pai_lsp.platform.tables import Moment
+    from pai_lsp.source.text import Span
+
+
+# Something is wrong or not known.
+CANNOT_BE_EXPANDED = "cannot-be-expanded"
+# All is known, and a released cluster has no form for it.
+CANNOT_BE_EXPRESSED = "cannot-be-expressed"
+# Nothing says which definitions are meant.
+BROKEN_LOCK_FILE = "broken-lock-file"
+
+
+def problem(code: str, span: Span, message: str, *related: Related) -> Diagnostic:
+    """One problem."""
+    return Diagnostic(code, Severity.ERROR, span, message, related=related)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

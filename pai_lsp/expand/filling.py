@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.nodes import Mapping, Node, Scalar, Sequence, plain_value
-from pai_lsp.scalar import server_text
-from pai_lsp.template import MISSING
-from pai_lsp.template_variables import filled
-from pai_lsp.this_lookup import looked_up, this_tags, with_required
+from pai_lsp.embedded.template import MISSING
+from pai_lsp.embedded.variables import filled
+from pai_lsp.job.this_lookup import looked_up, this_tags, with_required
+from pai_lsp.source.nodes import Mapping, Node, Scalar, Sequence, plain_value
+from pai_lsp.source.scalar import server_text
 
 if TYPE_CHECKING:
-    from pai_lsp.requirements import Step
-    from pai_lsp.template import Tag
+    from pai_lsp.embedded.template import Tag
+    from pai_lsp.job.require_graph import Step
 
 
 def step_text(text: str, step: Step) -> str:

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.expand.as_is import command_source, server_values
+from pai_lsp.embedded.server_rendering import rendered
+from pai_lsp.embedded.template import TemplateFault
+from pai_lsp.expand.as_is.released_run import command_source, server_values
 from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
-from pai_lsp.expand.released_commands import role_values, shown_text
-from pai_lsp.expand.role_commands import owner
-from pai_lsp.expand.server_rendering import rendered
-from pai_lsp.frozen import dataclass
-from pai_lsp.lookup import told_path
-from pai_lsp.platform import EventForm, Moment, moments_with
-from pai_lsp.template import TemplateFault
-from pai_lsp.text import LineIndex, Span
+from pai_lsp.expand.write.released_commands import role_values, shown_text
+from pai_lsp.expand.write.role_commands import owner
+from pai_lsp.job.lookup import told_path
+from pai_lsp.platform.tables import EventForm, Moment, moments_with
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.text import LineIndex, Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pai_lsp.expand.as_is import RoleRun
+    from pai_lsp.expand.as_is.released_run import RoleRun
     from pai_lsp.expand.effective import EffectiveJob, EffectiveRole
-    from pai_lsp.expand.released_commands import RoleValues
-    from pai_lsp.expand.role_commands import Source
-    from pai_lsp.job import Job
-    from pai_lsp.job_parts import PluginEntry
+    from pai_lsp.expand.write.released_commands import RoleValues
+    from pai_lsp.expand.write.role_commands import Source
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import PluginEntry
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,22 +8,22 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import STORAGE_PLUGINS
-from pai_lsp.diagnostic import Diagnostic, Related
+from pai_lsp.expand.callbacks import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.filling import step_text
-from pai_lsp.expand.problem import CANNOT_BE_EXPANDED, problem
-from pai_lsp.frozen import dataclass
-from pai_lsp.nodes import Mapping, Scalar, Sequence
-from pai_lsp.requirement_words import mounted_already
+from pai_lsp.findings.diagnostic import Diagnostic, Related
+from pai_lsp.job.definition import STORAGE_PLUGINS
+from pai_lsp.job.require_graph import mounted_already
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pai_lsp.definition import Definition
-    from pai_lsp.expand.problem import Report
-    from pai_lsp.job import Job
-    from pai_lsp.requirements import Step
-    from pai_lsp.text import Span
+    from pai_lsp.expand.callbacks import Report
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.require_graph import Step
+    from pai_lsp.source.text import Span
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,17 +1,25 @@
-"""Markdown for people: a key of the schema, a definition, an event, a variable; shared by completion and hover."""
+"""Markdown for people: a key of the schema, a definition, an event, a variable; shared by completion and hover.
+
+A rule's documentation as Markdown for an editor.
+"""
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
-from pai_lsp.nodes import Scalar, Sequence
-from pai_lsp.platform import EventForm, event_at
+from pai_lsp.platform.tables import EventForm, event_at
+from pai_lsp.source.nodes import Scalar, Sequence
 
 if TYPE_CHECKING:
-    from pai_lsp.definition import Definition
-    from pai_lsp.lookup import Offer
-    from pai_lsp.platform import EnvironmentVariable, Event, ExitCode, Plugin
-    from pai_lsp.schema import Field
+    from collections.abc import Iterator
+
+    from pai_lsp.findings.diagnostic import Rule
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.lookup import Offer
+    from pai_lsp.platform.job_schema import Field
+    from pai_lsp.platform.tables import EnvironmentVariable, Event, ExitCode, Plugin
+
 
 _ENFORCED = {
     "rest-server": "checked by the rest-server when the job is submitted",
@@ -116,3 +124,27 @@ def exit_code_documentation(code: int, known: ExitCode | None) -> str:
         return f"**exit {code}**: reported as 255; the portal shows {code} as the code of your command"
     lines = [f"**exit {code}**" + (f" ({known.phrase})" if known.phrase else ""), known.description, known.hint]
     return "\n\n".join(line for line in lines if line)
+
+
+def rule_page(rule: Rule) -> str:
+    """The code as title, the usual severity, the documentation with its examples as YAML, the address of the page."""
+    body = "\n\n".join(_blocks(rule.documentation))
+    return f"# {rule.code}\n\n*{rule.severity.label}*\n\n{body}\n\n[{rule.url}]({rule.url})\n"
+
+
+def _blocks(documentation: str) -> Iterator[str]:
+    """The paragraphs; one that is indented is an example."""
+    example: list[str] = []
+    for block in documentation.split("\n\n"):
+        if block.startswith("    "):
+            example.append(block)
+            continue
+        yield from _fenced(example)
+        example = []
+        yield block
+    yield from _fenced(example)
+
+
+def _fenced(example: list[str]) -> Iterator[str]:
+    if example:
+        yield "```yaml\n" + textwrap.dedent("\n\n".join(example)).strip("\n") + "\n```"

@@ -1,19 +1,27 @@
-"""What can be folded away: the value of a key, an item of a list, a block of comment lines."""
+"""What can be folded away: the value of a key, an item of a list, a block of comment lines.
+
+What to select when a selection grows: the word, the template, the line of a command, the value, the entry.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.frozen import dataclass
-from pai_lsp.nodes import Mapping, Sequence
-from pai_lsp.text import Span
+from pai_lsp.ide.location import locate
+from pai_lsp.job.definition import name_span
+from pai_lsp.source.content import mapped
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.nodes import Node
+    from pai_lsp.ide.location import Location
+    from pai_lsp.source.nodes import Node
+
 
 _COMMENTS = re.compile(r"(?:^[ \t]*#[^\r\n]*(?:\r\n|\n|\r|\Z)){2,}", re.MULTILINE)
 
@@ -59,3 +67,69 @@ def _comments(document: Document) -> Iterator[Fold]:
         span = Span(match.start(), match.start() + len(match[0].rstrip("\r\n")))
         if not any(block.start < span.start and span.end <= block.end for block in blocks):
             yield Fold(span, is_comment=True)
+
+
+_WORD = re.compile(r"[\w-]+")
+
+
+def selection_ranges(document: Document, offset: int) -> list[Span]:
+    """The spans around an offset, the innermost first; each holds the one before it and is larger."""
+    location = locate(document, offset)
+    around = [*_in_text(document, offset), *_in_tree(document, location, offset)] if location else []
+    grown: list[Span] = []
+    for span in sorted((*around, Span(0, len(document.text))), key=len):
+        last = grown[-1] if grown else Span(offset, offset)
+        if span.start <= last.start and last.end <= span.end and span != last:
+            grown.append(span)
+    return grown
+
+
+def _in_text(document: Document, offset: int) -> Iterator[Span]:
+    """The word at the offset, and the template with its content."""
+    line = document.lines.line_span(document.lines.line_of(offset))
+    for match in _WORD.finditer(document.text, line.start, line.end):
+        if match.start() <= offset <= match.end():
+            yield Span(*match.span())
+    for use in document.job.template_uses:
+        if use.span.touches(offset):
+            yield use.content_span
+            yield use.span
+
+
+def _in_tree(document: Document, location: Location, offset: int) -> Iterator[Span]:
+    """The line of a block, the scalar without and with its quotes, and every collection around it with its key."""
+    node = location.node
+    if isinstance(node, Scalar):
+        if node.is_block:
+            yield from _block_lines(document, node, offset)
+        yield name_span(node)
+    yield node.span
+    inner = node
+    for parent in reversed(location.parents):
+        if isinstance(parent, Mapping):
+            yield from (entry.span for entry in parent.entries if entry.value is inner or entry.key is inner)
+        elif not parent.is_flow:
+            yield _item(document, inner.span)
+        yield parent.span
+        inner = parent
+
+
+def _item(document: Document, span: Span) -> Span:
+    """An item of a block list with its dash."""
+    start = document.lines.line_start(document.lines.line_of(span.start))
+    dash = document.text.rfind("-", start, span.start)
+    return Span(dash, span.end) if dash >= 0 and not document.text[dash + 1 : span.start].strip() else span
+
+
+def _block_lines(document: Document, node: Scalar, offset: int) -> Iterator[Span]:
+    """The line of a block's text that the offset is in, and all its text."""
+    text = mapped(document.text, node)
+    if not text.text.strip():
+        return
+    whole = text.span(0, len(text.text.rstrip()))
+    line = document.lines.line_span(document.lines.line_of(offset))
+    written = document.text[line.start : line.end]
+    start = line.start + len(written) - len(written.lstrip())
+    if whole.start <= start and line.end <= whole.end:
+        yield Span(start, line.end)
+    yield whole

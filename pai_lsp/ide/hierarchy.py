@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import TYPED_FIELDS
-from pai_lsp.frozen import dataclass
-from pai_lsp.ide.names import name_at
-from pai_lsp.symbols import SymbolKind
+from pai_lsp.ide.navigation import name_at
+from pai_lsp.job.definition import TYPED_FIELDS
+from pai_lsp.job.symbols import SymbolKind
+from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pai_lsp.definition import Definition
     from pai_lsp.document import Document
-    from pai_lsp.job import Job
-    from pai_lsp.job_parts import TaskRole
-    from pai_lsp.text import Span
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.source.text import Span
 
 
 @dataclass(frozen=True, slots=True)

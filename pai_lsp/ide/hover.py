@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.content import mapped
-from pai_lsp.frozen import dataclass
 from pai_lsp.ide.documentation import (
     definition_documentation,
     event_documentation,
@@ -17,18 +15,20 @@ from pai_lsp.ide.documentation import (
 )
 from pai_lsp.ide.known_values import resources_sentence, template_value, variable_value
 from pai_lsp.ide.location import Location, locate
-from pai_lsp.ide.names import name_at, places_of
-from pai_lsp.lookup import LookupState
-from pai_lsp.nodes import Mapping, Scalar
-from pai_lsp.platform import PLUGIN_PREFIX, environment_variable, events, exit_codes, plugins
-from pai_lsp.renaming import meant_prerequisite
-from pai_lsp.schema import field
-from pai_lsp.symbols import Occurrence, SymbolKind
+from pai_lsp.ide.navigation import name_at, places_of
+from pai_lsp.job.lookup import LookupState
+from pai_lsp.job.renaming import meant_prerequisite
+from pai_lsp.job.symbols import Occurrence, SymbolKind
+from pai_lsp.platform.job_schema import field
+from pai_lsp.platform.tables import PLUGIN_PREFIX, environment_variable, events, exit_codes, plugins
+from pai_lsp.source.content import mapped
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Mapping, Scalar
 
 if TYPE_CHECKING:
     from pai_lsp.document import Document
-    from pai_lsp.template_uses import TemplateUse
-    from pai_lsp.text import Span
+    from pai_lsp.job.template_uses import TemplateUse
+    from pai_lsp.source.text import Span
 
 _VARIABLE = re.compile(r"(?<!\w)(?:PAI|FC)_\w+|NVIDIA_VISIBLE_DEVICES")
 _EXIT = re.compile(r"(?<!\w)exit[ \t]+(\d+)")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.content import mapped
-from pai_lsp.diagnostic import Fix
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import PartKind
-from pai_lsp.nodes import Scalar, Style, walk
-from pai_lsp.rules.suppression import ignores
-from pai_lsp.text import Span, TextEdit
+from pai_lsp.findings.diagnostic import Fix
+from pai_lsp.findings.suppression import ignores
+from pai_lsp.source.content import mapped
+from pai_lsp.source.nodes import Scalar, Style, walk
+from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
-    from pai_lsp.diagnostic import Diagnostic
     from pai_lsp.document import Document
+    from pai_lsp.findings.diagnostic import Diagnostic
 
 
 def ignore_comment(document: Document, diagnostic: Diagnostic) -> Fix | str:

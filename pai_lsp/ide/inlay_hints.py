@@ -5,21 +5,21 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from pai_lsp.frozen import dataclass
 from pai_lsp.ide.known_values import job_resources, resources_sentence
-from pai_lsp.nodes import Mapping, Scalar, plain_value
-from pai_lsp.requirements import expansion
-from pai_lsp.scalar import server_text
-from pai_lsp.template_lookup import Outcome
+from pai_lsp.job.require_graph import expansion
+from pai_lsp.job.template_answers import Outcome
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Mapping, Scalar, plain_value
+from pai_lsp.source.scalar import server_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.job_parts import TaskRole
-    from pai_lsp.nodes import Entry
-    from pai_lsp.template_answers import TemplateAnswer
-    from pai_lsp.text import Span
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.job.template_answers import TemplateAnswer
+    from pai_lsp.source.nodes import Entry
+    from pai_lsp.source.text import Span
 
 _LONGEST_VALUE = 40
 

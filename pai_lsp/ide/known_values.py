@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.frozen import dataclass
-from pai_lsp.nodes import plain_value
-from pai_lsp.platform import converted_role_name
-from pai_lsp.scalar import server_text
-from pai_lsp.template import MISSING, server_lookup, server_path
+from pai_lsp.embedded.template import MISSING, server_lookup, server_path
+from pai_lsp.platform.tables import converted_role_name
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import plain_value
+from pai_lsp.source.scalar import server_text
 
 if TYPE_CHECKING:
-    from pai_lsp.job import Job
-    from pai_lsp.job_parts import TaskRole
-    from pai_lsp.platform import EnvironmentVariable
-    from pai_lsp.template_uses import TemplateUse
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.job.template_uses import TemplateUse
+    from pai_lsp.platform.tables import EnvironmentVariable
 
 _SHORT = 60
 

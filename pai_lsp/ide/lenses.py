@@ -5,18 +5,18 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from pai_lsp.frozen import dataclass
-from pai_lsp.symbols import Symbol, SymbolKind
+from pai_lsp.job.symbols import Symbol, SymbolKind
+from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from pai_lsp.definition import Definition
     from pai_lsp.document import Document
-    from pai_lsp.job import Job
-    from pai_lsp.job_parts import TaskRole
-    from pai_lsp.nodes import Mapping
-    from pai_lsp.text import Span
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.source.nodes import Mapping
+    from pai_lsp.source.text import Span
 
 
 class LensKind(Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-from pai_lsp.text import Span, TextEdit
+from pai_lsp.source.text import Span, TextEdit
 
 
 def line_edits(before: str, after: str) -> tuple[TextEdit, ...]:

@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.content import mapped
-from pai_lsp.definition import name_span
-from pai_lsp.frozen import dataclass
-from pai_lsp.nodes import Scalar
+from pai_lsp.job.definition import name_span
+from pai_lsp.source.content import mapped
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.text import Span
+    from pai_lsp.source.text import Span
 
 # What stands behind an address in a sentence or a command rather than in it.
 _ADDRESS = re.compile(r"(?<![\w+.-])(?:https?|git|ssh)://[^\s'\"<>`\\^{}|;,\]]+")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.frozen import dataclass
-from pai_lsp.nodes import Entry, Mapping, Node, Scalar, Sequence
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
     from pai_lsp.document import Document

@@ -10,18 +10,18 @@ import json
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.edits import append_item, column, insert_entry, line_end
-from pai_lsp.ide.suggestion import written_scalar
-from pai_lsp.nodes import Mapping, Scalar, Sequence
-from pai_lsp.spelling import free_name
-from pai_lsp.text import Span, TextEdit
+from pai_lsp.ide.completion.suggestion import written_scalar
+from pai_lsp.source.edits import append_item, column, insert_entry, line_end
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.spelling import free_name
+from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping as MappingOf
 
-    from pai_lsp.job import Job
-    from pai_lsp.job_parts import TaskRole
-    from pai_lsp.nodes import Entry
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.source.nodes import Entry
 
 _SECTION = "reference_prerequisites"
 

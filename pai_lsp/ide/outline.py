@@ -5,20 +5,20 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import TYPED_FIELDS, Definition, key_name_span, name_span, scalars
-from pai_lsp.frozen import dataclass, replace
 from pai_lsp.ide.known_values import job_resources, role_resources, short
-from pai_lsp.nodes import Entry, Mapping, Node, Scalar, Sequence
-from pai_lsp.platform import RUNTIME_PLUGIN
-from pai_lsp.text import Span
+from pai_lsp.job.definition import TYPED_FIELDS, Definition, key_name_span, name_span, scalars
+from pai_lsp.platform.tables import RUNTIME_PLUGIN
+from pai_lsp.source.frozen import dataclass, replace
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
+from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.hidden import Hidden
-    from pai_lsp.job import Job
-    from pai_lsp.job_parts import Deployment, PluginEntry, TaskRole
+    from pai_lsp.job.hidden import Hidden
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import Deployment, PluginEntry, TaskRole
 
 _NO_NAME = "(no name)"
 # What every job has to say, and nobody looks for.

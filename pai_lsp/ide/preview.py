@@ -10,8 +10,8 @@ from pai_lsp.expand.script import scripts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pai_lsp.diagnostic import Diagnostic
     from pai_lsp.document import Document
+    from pai_lsp.findings.diagnostic import Diagnostic
 
 
 def preview(document: Document, role: str | None = None, folder: str = "") -> str:

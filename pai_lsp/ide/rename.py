@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.frozen import dataclass
-from pai_lsp.ide.names import name_at, places_of
-from pai_lsp.platform import converted_role_name
-from pai_lsp.renaming import meant_prerequisite, rename_prerequisite, renaming_edits
-from pai_lsp.symbols import Symbol, SymbolKind
+from pai_lsp.ide.navigation import name_at, places_of
+from pai_lsp.job.renaming import meant_prerequisite, rename_prerequisite, renaming_edits
+from pai_lsp.job.symbols import Symbol, SymbolKind
+from pai_lsp.platform.tables import converted_role_name
+from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
     from pai_lsp.document import Document
-    from pai_lsp.text import Span, TextEdit
+    from pai_lsp.source.text import Span, TextEdit
 
 # Sources: rest-server, src/config/v2/protocol.js (names, roles, port labels); openpai-runtime issue 47 (roles in lower
 # case, without `_`); mustache 2.3.2 (a dot separates keys); YAML 1.1 (anchors).

@@ -1,30 +1,56 @@
-"""What the words of a job are, for colours: names and their uses, templates, variables in commands.
+"""The kinds of words that semantic tokens tell apart; a module of its own, quick to load.
+
+What the words of a job are, for colours: names and their uses, templates, variables in commands.
 
 The YAML itself is coloured by the editor's grammar; only what a grammar can not know is told here.
 """
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING
 
-from pai_lsp.content import mapped
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.frozen import dataclass
-from pai_lsp.ide.token_types import TokenModifier, TokenType
-from pai_lsp.nodes import Scalar, walk
-from pai_lsp.platform import environment_variable
-from pai_lsp.symbols import SymbolKind
-from pai_lsp.template import ROOTS, TagKind, variables
-from pai_lsp.template_uses import TemplatePlace
-from pai_lsp.text import Span
+from pai_lsp.embedded.template import ROOTS, TagKind, variables
+from pai_lsp.job.symbols import SymbolKind
+from pai_lsp.job.template_uses import TemplatePlace
+from pai_lsp.platform.tables import environment_variable
+from pai_lsp.source.content import mapped
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Scalar, walk
+from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.job import Job
-    from pai_lsp.platform import EnvironmentVariable
-    from pai_lsp.template_uses import TemplateUse
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.template_uses import TemplateUse
+    from pai_lsp.platform.tables import EnvironmentVariable
+
+
+class TokenType(Enum):
+    """What a word is; the values are those of LSP's names that editors colour fittingly."""
+
+    PREREQUISITE = "function"
+    TASK_ROLE = "class"
+    DEPLOYMENT = "namespace"
+    PARAMETER = "parameter"
+    PORT = "enumMember"
+    ROOT = "keyword"
+    MEMBER = "property"
+    TEMPLATE_VARIABLE = "typeParameter"
+    DELIMITER = "macro"
+    VARIABLE = "variable"
+
+
+class TokenModifier(Enum):
+    """What is particular about a word; the values are LSP's names."""
+
+    DECLARATION = "declaration"
+    PLATFORM = "defaultLibrary"
+    SECRET = "readonly"  # noqa: S105 - LSP's word
+    DEPRECATED = "deprecated"
 
 
 @dataclass(frozen=True, slots=True)

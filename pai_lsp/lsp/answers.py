@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 
-from pai_lsp.lsp import call_hierarchy, editing, job_commands, marketplace_commands, navigation, outlines, reading
-from pai_lsp.lsp.code_actions import code_actions
+from pai_lsp.lsp import commands, editing, name_answers, reading, workspace
+from pai_lsp.lsp.checks import diagnostics_of
+from pai_lsp.lsp.code_actions import code_actions, resolved_action
 from pai_lsp.lsp.commands import apply_edit, explain, open_rule
 from pai_lsp.lsp.features import (
     APPLY_EDIT,
@@ -27,14 +28,12 @@ from pai_lsp.lsp.features import (
     PREVIEW,
     TEMPLATES,
 )
-from pai_lsp.lsp.publishing import diagnostics_of
-from pai_lsp.lsp.refactoring_actions import resolved_action
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from pai_lsp.lsp.commands import Command
-    from pai_lsp.lsp.open_document import OpenDocument
+    from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.workspace import Workspace
 
 
@@ -51,13 +50,13 @@ DOCUMENT_ANSWERS: Mapping[str, Callable[[OpenDocument, Any], Any]] = {
     lsp.CODE_ACTION_RESOLVE: resolved_action,
     lsp.TEXT_DOCUMENT_COMPLETION: editing.completion,
     lsp.COMPLETION_ITEM_RESOLVE: editing.resolved_completion,
-    lsp.TEXT_DOCUMENT_HOVER: navigation.hovered,
-    lsp.TEXT_DOCUMENT_DEFINITION: navigation.definition,
-    lsp.TEXT_DOCUMENT_REFERENCES: navigation.all_references,
-    lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: navigation.highlighted,
+    lsp.TEXT_DOCUMENT_HOVER: name_answers.hovered,
+    lsp.TEXT_DOCUMENT_DEFINITION: name_answers.definition,
+    lsp.TEXT_DOCUMENT_REFERENCES: name_answers.all_references,
+    lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: name_answers.highlighted,
     lsp.TEXT_DOCUMENT_PREPARE_RENAME: editing.prepared_rename,
     lsp.TEXT_DOCUMENT_RENAME: editing.renamed,
-    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: outlines.document_symbols,
+    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: workspace.document_symbols,
     lsp.TEXT_DOCUMENT_INLAY_HINT: reading.hints,
     lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: reading.all_tokens,
     lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE: reading.some_tokens,
@@ -65,26 +64,26 @@ DOCUMENT_ANSWERS: Mapping[str, Callable[[OpenDocument, Any], Any]] = {
     lsp.TEXT_DOCUMENT_DOCUMENT_LINK: reading.document_links,
     lsp.TEXT_DOCUMENT_FOLDING_RANGE: reading.folding_ranges,
     lsp.TEXT_DOCUMENT_SELECTION_RANGE: reading.selections,
-    lsp.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY: call_hierarchy.prepared,
-    lsp.CALL_HIERARCHY_INCOMING_CALLS: call_hierarchy.incoming,
-    lsp.CALL_HIERARCHY_OUTGOING_CALLS: call_hierarchy.outgoing,
+    lsp.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY: name_answers.prepared,
+    lsp.CALL_HIERARCHY_INCOMING_CALLS: name_answers.incoming,
+    lsp.CALL_HIERARCHY_OUTGOING_CALLS: name_answers.outgoing,
 }
 
 # About the workspace: gets it as it was when the question came in, and the request's parameters.
 WORKSPACE_ANSWERS: Mapping[str, Callable[[Workspace, Any], Any]] = {
-    lsp.WORKSPACE_SYMBOL: outlines.workspace_symbols,
+    lsp.WORKSPACE_SYMBOL: workspace.workspace_symbols,
 }
 
 COMMANDS: Mapping[str, Command] = {
     EXPLAIN: explain,
     OPEN_RULE: open_rule,
     APPLY_EDIT: apply_edit,
-    PREVIEW: job_commands.previewed,
-    GRAPH: job_commands.drawn,
-    EXPAND: job_commands.expanded_job,
-    TEMPLATES: job_commands.templates,
-    MARKETPLACE_LIST: marketplace_commands.listed,
-    MARKETPLACE_INSERT: marketplace_commands.inserted,
-    MARKETPLACE_REFRESH: marketplace_commands.refreshed,
-    MARKETPLACE_TEXT: marketplace_commands.text,
+    PREVIEW: commands.previewed,
+    GRAPH: commands.drawn,
+    EXPAND: commands.expanded_job,
+    TEMPLATES: commands.templates,
+    MARKETPLACE_LIST: commands.listed,
+    MARKETPLACE_INSERT: commands.inserted,
+    MARKETPLACE_REFRESH: commands.refreshed,
+    MARKETPLACE_TEXT: commands.text,
 }

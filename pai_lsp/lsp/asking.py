@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
 
-from pai_lsp.failures import kind_and_place
 from pai_lsp.lsp.features import DOCUMENT_FEATURES, WORKSPACE_FEATURES, WORKSPACE_TRUST, DocumentFeature
 from pai_lsp.lsp.session import ARRIVED
+from pai_lsp.source.failures import kind_and_place
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from lsprotocol import types as lsp
 
-    from pai_lsp.lsp.open_document import OpenDocument
+    from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.session import Session
     from pai_lsp.lsp.workspace import Workspace
 

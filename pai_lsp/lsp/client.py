@@ -6,8 +6,8 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-from pai_lsp.frozen import dataclass
-from pai_lsp.text import ColumnUnit
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.text import ColumnUnit
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,12 @@
-"""What the server's commands do; their table is in answers.py."""
+"""What the server's commands do; their table is in answers.py.
+
+The server's commands about whole jobs: what runs, who requires whom, the expanded job, and jobs to begin with.
+
+No answer tells a secret: previews and graphs hold none, and an expanded job has its `secrets` as the author's own text
+has them, because it is the text to submit.
+
+The server's commands about the marketplace: list, insert, refresh, and the text behind an answer.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +17,34 @@ from lsprotocol import types as lsp
 from lsprotocol.converters import get_converter
 from pygls.exceptions import JsonRpcInvalidParams
 
-from pai_lsp.commands.known_rules import UnknownCodeError, known
-from pai_lsp.ide.rule_page import rule_page
-from pai_lsp.lsp.features import APPLY_EDIT
+from pai_lsp.catalog.catalog import Catalog
+from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.ide.completion.snippet_texts import JOBS
+from pai_lsp.ide.completion.suggestion import plain_text
+from pai_lsp.ide.documentation import rule_page
+from pai_lsp.ide.graph.dot import dot
+from pai_lsp.ide.graph.mermaid import mermaid
+from pai_lsp.ide.graph.prerequisite_graph import prerequisite_graph
+from pai_lsp.ide.marketplace_insertion import insertion
+from pai_lsp.ide.preview import preview
+from pai_lsp.job.lookup import LookupState
+from pai_lsp.lsp.convert import workspace_edit
+from pai_lsp.lsp.documents import Kind
+from pai_lsp.lsp.features import APPLY_EDIT, MARKETPLACE_INSERT, PREVIEW
 from pai_lsp.lsp.session import ARRIVED
+from pai_lsp.rules.known_rules import UnknownCodeError, known
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from pai_lsp.diagnostic import Rule
-    from pai_lsp.lsp.open_document import OpenDocument
+    from pai_lsp.findings.diagnostic import Rule
+    from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.session import Session
 
     Command = Callable[[Session, Sequence[Any]], Awaitable[Any]]
+    from collections.abc import Sequence
+
+    from pai_lsp.lsp.session import Session
 
 
 async def explain(session: Session, arguments: Sequence[Any]) -> str:
@@ -68,3 +91,119 @@ def _rule(arguments: Sequence[Any]) -> Rule:
         return known(str(arguments[0]) if arguments else "")
     except UnknownCodeError as error:
         raise JsonRpcInvalidParams(str(error)) from None
+
+
+async def templates(session: Session, arguments: Sequence[Any]) -> list[dict[str, str]]:
+    """Jobs to begin with, each with its name, what it is for, and its text."""
+    del session, arguments
+    return [{"name": name, "description": detail, "text": plain_text(snippet)} for name, detail, snippet in JOBS]
+
+
+def _previewed(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, str] | None:
+    role = arguments[0] if arguments else None
+    if role is not None and not isinstance(role, str):
+        raise JsonRpcInvalidParams(f"'{PREVIEW}' expects a URI and the name of a task role, or none for all")
+    if not _is_job(document):
+        return None
+    return {"text": preview(document.document, role, document.folder), "languageId": "shellscript"}
+
+
+def _drawn(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, str] | None:
+    del arguments
+    if document.kind is not Kind.JOB:
+        return None
+    graph = prerequisite_graph(document.document.job, document.folder)
+    return {"dot": dot(graph), "mermaid": mermaid(graph)}
+
+
+def _expanded(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
+    del arguments
+    if not _is_job(document):
+        return None
+    result = expanded(document.document.job)
+    if result.text is not None:
+        return {"text": result.text}
+    shown = (one.without_secrets(document.document.job.hidden) for one in result.problems)
+    convert = get_converter().unstructure
+    return {
+        "findings": [
+            {"code": one.code, "message": one.message, "range": convert(document.places.range(one.span))}
+            for one in shown
+        ]
+    }
+
+
+def _is_job(document: OpenDocument) -> bool:
+    return document.kind is Kind.JOB and not document.document.is_catalogue
+
+
+# What a task role runs, as a text to read: the arguments are the job's URI, and the role's name or null for all roles.
+previewed = about_document(_previewed)
+# Who requires whom, for Graphviz and for Mermaid; the argument is the URI of a job or of a file of definitions.
+drawn = about_document(_drawn)
+# The text of the job that every cluster runs, or the findings that keep it from being; the argument is the job's URI.
+expanded_job = about_document(_expanded)
+
+
+# An editor shows them in one list that a person searches.
+_MOST = 20_000
+
+
+async def listed(session: Session, arguments: Sequence[Any]) -> list[dict[str, Any]]:
+    """The definitions that a document's job can name; without the URI of one, those of any project."""
+    uri = str(arguments[0]) if arguments else ""
+    documents = ARRIVED.get()
+    lookups = [documents[uri].lookup] if uri in documents else session.marketplaces.lookups()
+    offers = {offer.reference: offer for lookup in lookups for offer in lookup.offers("", _MOST)}
+    return [
+        {
+            "reference": offer.reference,
+            "name": offer.name,
+            "type": offer.type,
+            "summary": offer.summary,
+            "variables": list(offer.variables),
+        }
+        for offer in offers.values()
+    ]
+
+
+def _inserted(document: OpenDocument, arguments: Sequence[Any]) -> lsp.WorkspaceEdit | None:
+    position, reference, *more = arguments if len(arguments) > 1 else (None, None)
+    values = {} if not more or more[0] is None else more[0]
+    if not isinstance(reference, str) or not isinstance(values, dict):
+        raise JsonRpcInvalidParams(f"'{MARKETPLACE_INSERT}' expects a URI, a position, a reference and values")
+    try:
+        at = get_converter().structure(position, lsp.Position)
+    except Exception as error:
+        raise JsonRpcInvalidParams(f"'{MARKETPLACE_INSERT}' expects a position") from error
+    answer = document.lookup.find(reference)
+    if answer.state is not LookupState.FOUND or not answer.definitions:
+        note = f": {answer.note}" if answer.note else ""
+        raise JsonRpcInvalidParams(f"'{reference}' can not be inserted, {answer.state.value}{note}")
+    definition = answer.definitions[0]
+    declared = {variable.name for variable in definition.template_variables}
+    given = {name: value for name, value in values.items() if name in declared}
+    offset = document.places.offset(at)
+    edits = insertion(document.document.job, offset, reference, definition.name, given)
+    if not edits:
+        return None
+    return workspace_edit(edits, document.uri, document.version, document.places, document.client)
+
+
+# The edit that puts a definition into a job: the arguments are its URI, a position, the definition's address, and the
+# values of its template variables by name.
+inserted = about_document(_inserted)
+
+
+async def refreshed(session: Session, arguments: Sequence[Any]) -> dict[str, str]:
+    """Ask all servers again; how the marketplaces are then."""
+    del arguments
+    status = await session.marketplaces.refresh()
+    return {"state": status.state, "note": status.note}
+
+
+async def text(session: Session, arguments: Sequence[Any]) -> str | None:
+    """The text that the catalogue keeps for an address, for a view that nobody can write in."""
+    path = str(arguments[0]) if arguments else ""
+    catalogs = [lookup for lookup in session.marketplaces.lookups() if isinstance(lookup, Catalog)]
+    return next((found for catalog in catalogs if (found := catalog.text(path)) is not None), None)

@@ -1,24 +1,29 @@
-"""Our values in the protocol's words and back. Nothing else knows that clients count in other units than we do."""
+"""Our values in the protocol's words and back. Nothing else knows that clients count in other units than we do.
+
+Markdown for clients that show it, and the same in plain text for those that do not.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 from pygls.uris import to_fs_path, urlparse
 
-from pai_lsp.frozen import dataclass
-from pai_lsp.ide.token_types import TokenModifier, TokenType
-from pai_lsp.text import ColumnUnit, LineIndex, Span, TextEdit, text_width
+from pai_lsp.ide.semantic_tokens import TokenModifier, TokenType
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.text import ColumnUnit, LineIndex, Span, TextEdit, text_width
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from pai_lsp.diagnostic import Diagnostic, Related
+    from pai_lsp.findings.diagnostic import Diagnostic, Related
     from pai_lsp.ide.folding import Fold
     from pai_lsp.ide.navigation import Target
     from pai_lsp.ide.semantic_tokens import Token
     from pai_lsp.lsp.client import Client
+
 
 SOURCE = "pai-lsp"
 
@@ -189,3 +194,48 @@ def path_of(uri: str) -> str:
         return to_fs_path(uri) or urlparse(uri)[2]
     except ValueError:  # what is no URI at all still is a name
         return uri
+
+
+_FENCE = re.compile(r"^[ \t]*`{3,}[\w-]*[ \t]*$")
+_LINK = re.compile(r"\[([^\]\n]+)\]\(([^)\s]+)\)")
+_STRONG = re.compile(r"\*\*(.+?)\*\*")
+_EMPHASIS = re.compile(r"(?<!\w)_([^_\n]+(?:_[^_\n]+)*)_(?!\w)")
+_CODE = re.compile(r"(`+)(.+?)\1")
+
+
+def markup(markdown: str, *, is_shown: bool) -> lsp.MarkupContent:
+    """Our Markdown as it is where a client shows such, else without its marks."""
+    if is_shown:
+        return lsp.MarkupContent(lsp.MarkupKind.Markdown, markdown)
+    return lsp.MarkupContent(lsp.MarkupKind.PlainText, plain_text(markdown))
+
+
+def plain_text(markdown: str) -> str:
+    """The text without marks; what stands in a block of code stays as it is."""
+    lines: list[str] = []
+    fence = ""
+    for line in markdown.split("\n"):
+        if _FENCE.match(line) and (not fence or line.strip() == fence):
+            fence = "" if fence else line.strip().rstrip("abcdefghijklmnopqrstuvwxyz")
+        elif fence:
+            lines.append(line)
+        else:
+            lines.append(_without_marks(line))
+    return "\n".join(lines).strip("\n")
+
+
+def _without_marks(line: str) -> str:
+    """A line outside of blocks of code; what stands in single backquotes keeps its asterisks and underscores."""
+    parts: list[str] = []
+    at = 0
+    for code in _CODE.finditer(line):
+        parts += _outside_code(line[at : code.start()]), code[2]
+        at = code.end()
+    return "".join([*parts, _outside_code(line[at:])])
+
+
+def _outside_code(text: str) -> str:
+    if text.strip() == "---":
+        return ""
+    linked = _LINK.sub(r"\1 (\2)", text)
+    return _EMPHASIS.sub(r"\1", _STRONG.sub(r"\1", linked))

@@ -1,20 +1,28 @@
-"""Answers to who is writing: completion and rename."""
+"""Answers to who is writing: completion and rename.
+
+Suggestions as a client takes them: with snippets or without, in one edit or two, indented as it will leave them.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from pai_lsp.ide.completion import complete, is_all
+from pai_lsp.ide.completion.complete import complete, is_all
+from pai_lsp.ide.completion.suggestion import Kind, Suggestion, escaped
 from pai_lsp.ide.rename import RenameRefused, prepare, rename
-from pai_lsp.lsp.completion_items import Offer
-from pai_lsp.lsp.convert import workspace_edit
-from pai_lsp.lsp.markup import markup
+from pai_lsp.lsp.convert import markup, workspace_edit
+from pai_lsp.source.edits import line_end
+from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
-    from pai_lsp.lsp.open_document import OpenDocument
+    from collections.abc import Mapping
+
+    from pai_lsp.lsp.documents import OpenDocument
 
 
 def completion(document: OpenDocument, params: lsp.CompletionParams) -> lsp.CompletionList:
@@ -77,3 +85,100 @@ def _place_asked(kept: object) -> lsp.Position | None:
     if not (isinstance(line, int) and isinstance(character, int)) or min(line, character) < 0:
         return None
     return lsp.Position(line, character)
+
+
+_KINDS: Mapping[Kind, lsp.CompletionItemKind] = {
+    Kind.KEY: lsp.CompletionItemKind.Property,
+    Kind.VALUE: lsp.CompletionItemKind.Value,
+    Kind.REFERENCE: lsp.CompletionItemKind.Reference,
+    Kind.ROLE: lsp.CompletionItemKind.Class,
+    Kind.PLUGIN: lsp.CompletionItemKind.Module,
+    Kind.EVENT: lsp.CompletionItemKind.Event,
+    Kind.SNIPPET: lsp.CompletionItemKind.Snippet,
+    Kind.VARIABLE: lsp.CompletionItemKind.Variable,
+    Kind.PARAMETER: lsp.CompletionItemKind.Field,
+}
+# Only what is one word may be put in front of the rest of another word; keys and pieces take its place.
+_WORDS = frozenset({Kind.VALUE, Kind.REFERENCE, Kind.ROLE, Kind.PLUGIN, Kind.EVENT, Kind.VARIABLE, Kind.PARAMETER})
+
+
+@dataclass(frozen=True, eq=False)
+class Offer:
+    """Makes the items for one place: the document, and the offset of the cursor in it.
+
+    kept: what the client sends back when it wants to know more about an item.
+    """
+
+    document: OpenDocument
+    offset: int
+    kept: Mapping[str, object] | None = None
+    _ranges: dict[Span, lsp.Range] = field(default_factory=dict)
+
+    def item(self, suggestion: Suggestion) -> lsp.CompletionItem:
+        """One suggestion."""
+        client = self.document.client.completion
+        kind = _KINDS[suggestion.kind]
+        text, form = self._text(suggestion)
+        documentation = suggestion.documentation if self.kept is None else ""
+        is_marked = suggestion.is_deprecated and lsp.CompletionItemTag.Deprecated in client.tags
+        return lsp.CompletionItem(
+            suggestion.label,
+            kind=kind if kind in client.kinds else lsp.CompletionItemKind.Value,
+            tags=[lsp.CompletionItemTag.Deprecated] if is_marked else None,
+            deprecated=True if suggestion.is_deprecated and client.deprecated and not is_marked else None,
+            detail=suggestion.detail or None,
+            documentation=markup(documentation, is_shown=client.markdown) if documentation else None,
+            sort_text=f"{suggestion.order:05}",
+            filter_text=self._filter_text(suggestion),
+            insert_text_format=form,
+            insert_text_mode=lsp.InsertTextMode.AsIs if client.keeps_indentation else None,
+            text_edit=self._edit(suggestion, text),
+            additional_text_edits=[lsp.TextEdit(self._range(one.span), one.new_text) for one in suggestion.elsewhere]
+            or None,
+            data=dict(self.kept) if self.kept and suggestion.documentation else None,
+        )
+
+    def _text(self, suggestion: Suggestion) -> tuple[str, lsp.InsertTextFormat | None]:
+        """What is inserted, in the line ends of the document."""
+        client = self.document.client.completion
+        text, form = suggestion.edit.new_text, lsp.InsertTextFormat.PlainText
+        is_indented_again = "\n" in text and client.snippets and not client.keeps_indentation
+        if client.snippets and (suggestion.snippet is not None or is_indented_again):
+            text = suggestion.snippet if suggestion.snippet is not None else escaped(text)
+            form = lsp.InsertTextFormat.Snippet
+        if "\n" in text:
+            if is_indented_again:
+                text = text.replace("\n" + self._indentation(suggestion.edit.span.start), "\n")
+            text = text.replace("\n", line_end(self.document.text))
+        return text, form if client.snippets else None
+
+    def _indentation(self, offset: int) -> str:
+        """The blanks that the line of an offset begins with."""
+        lines = self.document.document.lines
+        line = self.document.text[lines.line_start(lines.line_of(offset)) : offset]
+        return line[: len(line) - len(line.lstrip())]
+
+    def _filter_text(self, suggestion: Suggestion) -> str | None:
+        """What the client is to compare with what is typed, where that is not the beginning of the label.
+
+        It ends at a colon: clients go on comparing, and a typed `worker:` is no beginning of a piece.
+        """
+        typed = re.compile(re.escape(self.document.text[suggestion.edit.span.start : self.offset]), re.IGNORECASE)
+        if typed.match(suggestion.label):
+            return None
+        line = suggestion.edit.new_text.strip().partition("\n")[0]
+        found = typed.search(line)
+        return line[found.start() :].partition(":")[0] if found else None
+
+    def _edit(self, suggestion: Suggestion, text: str) -> lsp.TextEdit | lsp.InsertReplaceEdit:
+        span = suggestion.edit.span
+        behind = span.end > self.offset >= span.start
+        if behind and self.document.client.completion.two_edits and suggestion.kind in _WORDS and "\n" not in text:
+            return lsp.InsertReplaceEdit(text, self._range(Span(span.start, self.offset)), self._range(span))
+        return lsp.TextEdit(self._range(span), text)
+
+    def _range(self, span: Span) -> lsp.Range:
+        """Most suggestions for one place replace the same."""
+        if span not in self._ranges:
+            self._ranges[span] = self.document.places.range(span)
+        return self._ranges[span]

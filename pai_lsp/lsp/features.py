@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 
-from pai_lsp.frozen import dataclass
-from pai_lsp.ide.token_types import TokenModifier, TokenType
-from pai_lsp.ide.triggers import TRIGGERS
-from pai_lsp.lsp.open_document import Kind
+from pai_lsp.ide.completion.complete import TRIGGERS
+from pai_lsp.ide.semantic_tokens import TokenModifier, TokenType
+from pai_lsp.lsp.documents import Kind
+from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

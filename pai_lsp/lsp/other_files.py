@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pygls.uris import from_fs_path
 
-from pai_lsp.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.lsp.convert import Places
-from pai_lsp.text import LineIndex
+from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.source.text import LineIndex
 
 if TYPE_CHECKING:
-    from pai_lsp.lsp.open_document import OpenDocument
+    from pai_lsp.lsp.documents import OpenDocument
 
 
 class FilePlaces(NamedTuple):

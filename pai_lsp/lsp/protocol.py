@@ -21,14 +21,13 @@ from pygls.exceptions import (
 )
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
-from pai_lsp.failures import kind_and_place
 from pai_lsp.lsp.asking import load_answers, run_command
 from pai_lsp.lsp.client import client_of
 from pai_lsp.lsp.features import COMMAND_NAMES
-from pai_lsp.lsp.parent import parent_end
 from pai_lsp.lsp.session import ARRIVED, Session
-from pai_lsp.lsp.transport import bodies
-from pai_lsp.text import ColumnUnit
+from pai_lsp.lsp.transport import bodies, parent_end
+from pai_lsp.source.failures import kind_and_place
+from pai_lsp.source.text import ColumnUnit
 
 if TYPE_CHECKING:
     import asyncio

@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 
-from pai_lsp.ide.folding import folds
+from pai_lsp.ide.folding import folds, selection_ranges
 from pai_lsp.ide.inlay_hints import HintKind, inlay_hints
 from pai_lsp.ide.lenses import LensKind, lenses
 from pai_lsp.ide.links import links
-from pai_lsp.ide.selection_ranges import selection_ranges
 from pai_lsp.ide.semantic_tokens import semantic_tokens
 from pai_lsp.lsp.convert import fold_range, location, selection_range, token_numbers
 
 if TYPE_CHECKING:
     from pai_lsp.ide.lenses import Lens
-    from pai_lsp.lsp.open_document import OpenDocument
+    from pai_lsp.lsp.documents import OpenDocument
 
 PREVIEW = "openpai.preview"
 # A client that announces one of these can show a list of places; the second is what VS Code's own is called.

@@ -2,6 +2,8 @@
 
 All messages that have arrived are read before anything else happens in the event loop: so a cancellation is heard
 before the request in front of it is begun, and of several changes only the last text is checked.
+
+Watches the process that started the server: LSP asks a server to end when its client is gone.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
+
 
 _CHUNK = 1 << 16
 _LENGTH = re.compile(rb"content-length:[ \t]*(\d{1,12})[ \t]*\r?\n", re.IGNORECASE)
@@ -103,3 +106,41 @@ def standard_streams() -> tuple[asyncio.StreamReader, FileWriter]:
 
     threading.Thread(target=pump, name="pai-lsp input", daemon=True).start()
     return reader, writer
+
+
+INTERVAL = 5.0
+
+
+async def parent_end(identifier: int) -> None:
+    """Return when there is no process `identifier` any more."""
+    while is_alive(identifier):  # noqa: ASYNC110 - no event tells of it
+        await asyncio.sleep(INTERVAL)
+
+
+if sys.platform == "win32":
+
+    def is_alive(identifier: int) -> bool:
+        """Whether the process runs; where that can not be told, it does."""
+        import ctypes  # noqa: PLC0415 - only for this
+
+        synchronize, timeout = 0x00100000, 0x00000102
+        kernel = ctypes.windll.kernel32
+        handle = kernel.OpenProcess(synchronize, 0, identifier)
+        if not handle:
+            return bool(ctypes.GetLastError() == 5)  # it is there, and is not ours to look at
+        try:
+            return bool(kernel.WaitForSingleObject(handle, 0) == timeout)
+        finally:
+            kernel.CloseHandle(handle)
+
+else:
+
+    def is_alive(identifier: int) -> bool:
+        """Whether the process runs; where that can not be told, it does."""
+        try:
+            os.kill(identifier, 0)
+        except ProcessLookupError:
+            return False
+        except (PermissionError, OverflowError):
+            return True
+        return True

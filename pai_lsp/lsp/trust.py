@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.frozen import dataclass
+from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

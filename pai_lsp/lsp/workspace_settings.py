@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from pai_lsp.config import FILE_NAME, Configuration, find_configuration, load_configuration, project_folder
-from pai_lsp.frozen import dataclass, replace
+from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.lsp.convert import path_of
-from pai_lsp.settings import Settings
+from pai_lsp.project.config import FILE_NAME, Configuration, find_configuration, load_configuration, project_folder
+from pai_lsp.source.frozen import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pygls.lsp.server import LanguageServer
 
+    from pai_lsp.catalog.settings import Marketplace
     from pai_lsp.lsp.client import Client
-    from pai_lsp.marketplace_settings import Marketplace
 
 SECTION = "openpai"
 # How long a client may take to tell its settings before the first check goes on without them, in seconds.
@@ -88,7 +88,7 @@ def _nearest_file(folder: str, top: str) -> Configuration | None:
     path = find_configuration(folder, top)
     if path is None:
         return None
-    from pai_lsp.commands.known_rules import BY_CODE  # noqa: PLC0415 - loaded when the client is connected
+    from pai_lsp.rules.known_rules import BY_CODE  # noqa: PLC0415 - loaded when the client is connected
 
     return load_configuration(path, BY_CODE)
 
@@ -110,8 +110,8 @@ def section_configuration(section: Any, folder: str = "") -> Configuration:
     """What the editor's section says, read as the file is; `folder` is the absolute path that patterns count from."""
     if not isinstance(section, dict):
         return Configuration(folder=folder)
-    from pai_lsp.commands.known_rules import BY_CODE  # noqa: PLC0415 - most editors say nothing
-    from pai_lsp.config_reader import KEYS, parse_configuration  # noqa: PLC0415 - as above
+    from pai_lsp.project.config_reader import KEYS, parse_configuration  # noqa: PLC0415 - as above
+    from pai_lsp.rules.known_rules import BY_CODE  # noqa: PLC0415 - most editors say nothing
 
     ours = {key: section[key] for key in KEYS if section.get(key)}
     return parse_configuration(json.dumps(ours, ensure_ascii=False), BY_CODE, folder=folder)

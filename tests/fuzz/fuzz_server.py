@@ -24,10 +24,10 @@ from random_edits import assert_sound, job_texts, no_failures, random_edit
 from server_client import CAPABILITIES, URI, Client
 
 from pai_lsp.lsp import features
+from pai_lsp.lsp.checks import diagnostics_of
 from pai_lsp.lsp.convert import path_of
-from pai_lsp.lsp.open_document import OpenDocument
-from pai_lsp.lsp.publishing import diagnostics_of
-from pai_lsp.text import ColumnUnit
+from pai_lsp.lsp.documents import OpenDocument
+from pai_lsp.source.text import ColumnUnit
 
 ROUNDS_OF_CHANGES = 12
 # A text of this size is checked in milliseconds; what takes this long (in seconds) would be felt in an editor.

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.ide.refactorings.conversion import conversion
 from pai_lsp.ide.refactorings.duplicate_names import duplicate_names
 from pai_lsp.ide.refactorings.expand_job import expand_job
 from pai_lsp.ide.refactorings.extract_prerequisite import extract_prerequisite
+from pai_lsp.ide.refactorings.fill_variables import template_variables
 from pai_lsp.ide.refactorings.import_prerequisites import import_prerequisites
 from pai_lsp.ide.refactorings.inline_prerequisites import inline_prerequisites
 from pai_lsp.ide.refactorings.legacy_fields import legacy_field
 from pai_lsp.ide.refactorings.missing_keys import missing_keys
 from pai_lsp.ide.refactorings.parameter_from_text import parameter_from_text
+from pai_lsp.ide.refactorings.protocol_v1 import conversion
 from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, made
 from pai_lsp.ide.refactorings.secret_from_text import secret_from_text
-from pai_lsp.ide.refactorings.template_variables import template_variables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from pai_lsp.document import Document
-    from pai_lsp.text import Span
+    from pai_lsp.source.text import Span
 
     Offer = Callable[[Document, Span], Iterable[Refactoring]]
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import Origin
 from pai_lsp.ide.refactorings.job_sections import free_prerequisite_name
 from pai_lsp.ide.refactorings.refactoring import RefactoringKind, ready, together
-from pai_lsp.renaming import rename_prerequisite
+from pai_lsp.job.definition import Origin
+from pai_lsp.job.renaming import rename_prerequisite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.definition import Definition
     from pai_lsp.document import Document
     from pai_lsp.ide.refactorings.refactoring import Refactoring
-    from pai_lsp.job import Job
-    from pai_lsp.text import Span, TextEdit
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+    from pai_lsp.source.text import Span, TextEdit
 
 
 def duplicate_names(document: Document, span: Span) -> Iterator[Refactoring]:

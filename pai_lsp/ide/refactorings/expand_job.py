@@ -5,21 +5,21 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pai_lsp.expand.write import expanded
+from pai_lsp.expand.write.released_job import expanded
 from pai_lsp.ide.line_edits import line_edits
 from pai_lsp.ide.refactorings.refactoring import (
     CanNotRefactorError,
     Refactoring,
     RefactoringKind,
     attempted,
+    refuse_unknown,
 )
-from pai_lsp.ide.refactorings.same_run import refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.text import Span, TextEdit
+    from pai_lsp.source.text import Span, TextEdit
 
 _NEEDED = frozenset({"needs-expansion", "refused-until-expanded"})
 

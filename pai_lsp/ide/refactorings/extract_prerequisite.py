@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import CMD_PLUGIN
 from pai_lsp.ide.refactorings.command_selection import (
+    callback_commands,
     flow_items,
     moved_lines,
     selected_commands,
@@ -17,21 +17,15 @@ from pai_lsp.ide.refactorings.job_sections import (
     listed_in_role,
     refuse_shared,
 )
-from pai_lsp.ide.refactorings.leading_commands import callback_commands
-from pai_lsp.ide.refactorings.refactoring import (
-    CanNotRefactorError,
-    Refactoring,
-    RefactoringKind,
-    attempted,
-    together,
-)
+from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError, Refactoring, RefactoringKind, attempted, together
+from pai_lsp.job.definition import CMD_PLUGIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
     from pai_lsp.ide.refactorings.command_selection import CommandSelection
-    from pai_lsp.text import Span, TextEdit
+    from pai_lsp.source.text import Span, TextEdit
 
 
 def extract_prerequisite(document: Document, span: Span) -> Iterator[Refactoring]:

@@ -1,6 +1,6 @@
 """What is selected in a text in which somebody fills templates: the piece that a `<% %>` can take the place of.
 
-Sources of who fills what: pai_lsp/template_uses.py.
+Sources of who fills what: pai_lsp/job/template_uses.py.
 """
 
 from __future__ import annotations
@@ -9,20 +9,20 @@ import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from pai_lsp.content import mapped
-from pai_lsp.definition import SIMPLE_KEYS
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.frozen import dataclass
-from pai_lsp.rules.template_fixes import text_at
-from pai_lsp.template import tags, tags_without_dollar
-from pai_lsp.template_uses import COMMAND_PLACES, RUNTIME_PLACES, TemplatePlace, place_at
-from pai_lsp.text import Span
+from pai_lsp.embedded.template import tags, tags_without_dollar
+from pai_lsp.job.definition import SIMPLE_KEYS
+from pai_lsp.job.template_uses import COMMAND_PLACES, RUNTIME_PLACES, TemplatePlace, place_at
+from pai_lsp.rules.templates.template_fixes import text_at
+from pai_lsp.source.content import mapped
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.job import Job
-    from pai_lsp.nodes import Scalar
+    from pai_lsp.job.job import Job
+    from pai_lsp.source.nodes import Scalar
 
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _ASSIGNED = re.compile(r"(-{0,2}[A-Za-z_][\w-]*)=(.+)", re.DOTALL)

@@ -5,23 +5,24 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pai_lsp.expand.code_edits import import_edits, into_job_edits
+from pai_lsp.expand.write.code_edits import import_edits, into_job_edits
 from pai_lsp.ide.refactorings.refactoring import (
     CanNotRefactorError,
     Refactoring,
     RefactoringKind,
     attempted,
+    refuse_another_run,
+    refuse_unknown,
     together,
 )
-from pai_lsp.ide.refactorings.same_run import refuse_another_run, refuse_unknown
-from pai_lsp.text import apply_edits
+from pai_lsp.source.text import apply_edits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pai_lsp.definition import Reference
     from pai_lsp.document import Document
-    from pai_lsp.text import Span, TextEdit
+    from pai_lsp.job.definition import Reference
+    from pai_lsp.source.text import Span, TextEdit
 
 
 def import_prerequisites(document: Document, span: Span) -> Iterator[Refactoring]:

@@ -5,37 +5,31 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pai_lsp.comments import comments
-from pai_lsp.definition import COMMAND_KEYS
-from pai_lsp.edits import line_span
-from pai_lsp.expand.code_edits import inline_edits
 from pai_lsp.expand.effective import effective_job
-from pai_lsp.expand.released_form import cmd_plugins
-from pai_lsp.expand.tree_edits import without_items
-from pai_lsp.frozen import replace
+from pai_lsp.expand.write.code_edits import inline_edits
+from pai_lsp.expand.write.released_form import cmd_plugins
 from pai_lsp.ide.line_edits import line_edits
 from pai_lsp.ide.refactorings.job_sections import is_shared
-from pai_lsp.ide.refactorings.refactoring import (
-    CanNotRefactorError,
-    Refactoring,
-    RefactoringKind,
-    attempted,
-    together,
-)
-from pai_lsp.nodes import Sequence
-from pai_lsp.platform import EventForm, Moment, moments_with
-from pai_lsp.requirements import expansion
-from pai_lsp.text import Span, apply_edits
+from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError, Refactoring, RefactoringKind, attempted, together
+from pai_lsp.job.definition import COMMAND_KEYS
+from pai_lsp.job.require_graph import expansion
+from pai_lsp.platform.tables import EventForm, Moment, moments_with
+from pai_lsp.source.comments import comments
+from pai_lsp.source.edits import line_span
+from pai_lsp.source.frozen import replace
+from pai_lsp.source.nodes import Sequence
+from pai_lsp.source.text import Span, apply_edits
+from pai_lsp.source.tree_edits import without_items
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.definition import Reference
     from pai_lsp.document import Document
     from pai_lsp.expand.effective import EffectiveRole, Prerequisite
-    from pai_lsp.job import Job
-    from pai_lsp.job_parts import TaskRole
-    from pai_lsp.text import TextEdit
+    from pai_lsp.job.definition import Reference
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.source.text import TextEdit
 
 
 def inline_prerequisites(document: Document, span: Span) -> Iterator[Refactoring]:

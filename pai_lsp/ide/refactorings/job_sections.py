@@ -8,19 +8,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.edits import append_item, insert_entry
 from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError
-from pai_lsp.nodes import Mapping, Sequence
-from pai_lsp.section_edits import add_to_section, written_key
-from pai_lsp.spelling import free_name
+from pai_lsp.job.section_edits import add_to_section, written_key
+from pai_lsp.source.edits import append_item, insert_entry
+from pai_lsp.source.nodes import Mapping, Sequence
+from pai_lsp.source.spelling import free_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from pai_lsp.job import Job
-    from pai_lsp.job_parts import TaskRole
-    from pai_lsp.nodes import Node
-    from pai_lsp.text import Span, TextEdit
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.source.nodes import Node
+    from pai_lsp.source.text import Span, TextEdit
 
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 # The keys behind which people write a task role's `prerequisites`.

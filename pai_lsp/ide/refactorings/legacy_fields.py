@@ -9,35 +9,30 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pai_lsp.definition import CMD_PLUGIN, TYPED_FIELDS, Origin
-from pai_lsp.edits import insert_entry
+from pai_lsp.embedded.template import tags
 from pai_lsp.ide.refactorings.command_selection import (
+    CallbackCommands,
+    callback_commands,
     command_selection,
     flow_items,
     moved_lines,
     without_commands,
 )
 from pai_lsp.ide.refactorings.job_sections import listed_in_role, refuse_shared
-from pai_lsp.ide.refactorings.leading_commands import CallbackCommands, callback_commands
-from pai_lsp.ide.refactorings.refactoring import (
-    CanNotRefactorError,
-    Refactoring,
-    RefactoringKind,
-    attempted,
-    together,
-)
-from pai_lsp.nodes import Scalar, Sequence
-from pai_lsp.plugin_parameters import released_parameters, runtime_round_trip
-from pai_lsp.template import tags
+from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError, Refactoring, RefactoringKind, attempted, together
+from pai_lsp.job.definition import CMD_PLUGIN, TYPED_FIELDS, Origin
+from pai_lsp.job.plugin_parameters import released_parameters, runtime_round_trip
+from pai_lsp.source.edits import insert_entry
+from pai_lsp.source.nodes import Scalar, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.definition import Definition
     from pai_lsp.document import Document
-    from pai_lsp.job import Job
-    from pai_lsp.job_parts import TaskRole
-    from pai_lsp.text import Span, TextEdit
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.source.text import Span, TextEdit
 
 
 def legacy_field(document: Document, span: Span) -> Iterator[Refactoring]:

@@ -5,29 +5,24 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pai_lsp.frozen import replace
 from pai_lsp.ide.line_edits import line_edits
 from pai_lsp.ide.location import locate
-from pai_lsp.ide.refactorings.refactoring import (
-    CanNotRefactorError,
-    Refactoring,
-    RefactoringKind,
-    together,
-)
-from pai_lsp.nodes import Mapping
-from pai_lsp.rules.structure_fixes import insert_fixes
-from pai_lsp.rules.structure_places import places
-from pai_lsp.schema import fields
-from pai_lsp.text import apply_edits
+from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError, Refactoring, RefactoringKind, together
+from pai_lsp.platform.job_schema import fields
+from pai_lsp.rules.structure.structure_fixes import insert_fixes
+from pai_lsp.rules.structure.structure_places import places
+from pai_lsp.source.frozen import replace
+from pai_lsp.source.nodes import Mapping
+from pai_lsp.source.text import apply_edits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.job import Job
-    from pai_lsp.rules.skeletons import Path
-    from pai_lsp.rules.structure_places import Place
-    from pai_lsp.text import Span, TextEdit
+    from pai_lsp.job.job import Job
+    from pai_lsp.rules.structure.structure_fixes import Path
+    from pai_lsp.rules.structure.structure_places import Place
+    from pai_lsp.source.text import Span, TextEdit
 
 # A key that is added may make others necessary, such as a prerequisite's type.
 _MOST_ROUNDS = 20

@@ -6,8 +6,6 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pai_lsp.edits import quoted
-from pai_lsp.expand.yaml_text import scalar_line
 from pai_lsp.ide.refactorings.filled_text import Filler, piece_at, same_pieces
 from pai_lsp.ide.refactorings.job_sections import is_shared, value_added
 from pai_lsp.ide.refactorings.refactoring import (
@@ -15,26 +13,28 @@ from pai_lsp.ide.refactorings.refactoring import (
     Refactoring,
     RefactoringKind,
     attempted,
+    refuse_new_findings,
     together,
 )
-from pai_lsp.ide.refactorings.same_run import refuse_new_findings
 from pai_lsp.ide.refactorings.secret_from_text import is_clear_secret
-from pai_lsp.nodes import Scalar
-from pai_lsp.scalar import server_text
-from pai_lsp.spelling import free_name
-from pai_lsp.text import TextEdit
+from pai_lsp.source.edits import quoted
+from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.scalar import server_text
+from pai_lsp.source.spelling import free_name
+from pai_lsp.source.text import TextEdit
+from pai_lsp.source.writing import scalar_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
     from pai_lsp.ide.refactorings.filled_text import Piece
-    from pai_lsp.job import Job
-    from pai_lsp.text import Span
+    from pai_lsp.job.job import Job
+    from pai_lsp.source.text import Span
 
 # Numbers that both readers of the file take for the same, and that the rest-server writes into commands unchanged.
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{0,9}[1-9])?")
-# What changes, or breaks, a plugin's parameters when the runtime fills it in (see pai_lsp/plugin_parameters.py).
+# What changes, or breaks, a plugin's parameters when the runtime fills it in (see pai_lsp/job/plugin_parameters.py).
 _SPOILS_PLUGIN = re.compile(r"['\"\\\t\r\n]")
 
 

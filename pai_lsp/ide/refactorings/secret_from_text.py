@@ -9,7 +9,6 @@ import re
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pai_lsp.edits import quoted
 from pai_lsp.ide.refactorings.filled_text import Filler, piece_at
 from pai_lsp.ide.refactorings.job_sections import is_shared, value_added
 from pai_lsp.ide.refactorings.refactoring import (
@@ -17,25 +16,26 @@ from pai_lsp.ide.refactorings.refactoring import (
     Refactoring,
     RefactoringKind,
     attempted,
+    refuse_new_findings,
     together,
 )
-from pai_lsp.ide.refactorings.same_run import refuse_new_findings
-from pai_lsp.masking import is_line_start
-from pai_lsp.nodes import Scalar
-from pai_lsp.rules.clear_secrets import moved_to_secrets
-from pai_lsp.scalar import server_text
-from pai_lsp.spelling import free_name
-from pai_lsp.text import TextEdit
+from pai_lsp.platform.masking import is_line_start
+from pai_lsp.rules.secrets.move_to_secret import moved_to_secrets
+from pai_lsp.source.edits import quoted
+from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.scalar import server_text
+from pai_lsp.source.spelling import free_name
+from pai_lsp.source.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pai_lsp.diagnostic import Fix
     from pai_lsp.document import Document
+    from pai_lsp.findings.diagnostic import Fix
     from pai_lsp.ide.refactorings.filled_text import Piece
-    from pai_lsp.job import Job
-    from pai_lsp.nodes import Entry
-    from pai_lsp.text import Span
+    from pai_lsp.job.job import Job
+    from pai_lsp.source.nodes import Entry
+    from pai_lsp.source.text import Span
 
 # pystache writes these as HTML, in commands and for the registry's login (openpai-runtime, src/common/utils.py).
 _CHANGED_IN_HTML = re.compile(r"[&<>\"']")

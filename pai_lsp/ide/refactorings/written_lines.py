@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.expand.yaml_text import scalar_line, value_lines
-from pai_lsp.frozen import dataclass, replace
-from pai_lsp.nodes import Mapping, Sequence
+from pai_lsp.source.frozen import dataclass, replace
+from pai_lsp.source.nodes import Mapping, Sequence
+from pai_lsp.source.writing import scalar_line, value_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from collections.abc import Sequence as SequenceOf
 
-    from pai_lsp.comments import Comment
-    from pai_lsp.nodes import Node
+    from pai_lsp.source.comments import Comment
+    from pai_lsp.source.nodes import Node
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from xml.etree import ElementTree as Tree
 
 import pytest
 
-from pai_lsp.cli import main
-from pai_lsp.commands import graphviz
-from pai_lsp.graph.dot import dot
+from pai_lsp.cli.commands import graphviz
+from pai_lsp.cli.main import main
+from pai_lsp.ide.graph.dot import dot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

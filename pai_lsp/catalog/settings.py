@@ -1,0 +1,40 @@
+"""Where a configuration says that definitions come from, as values; apart from settings.py because few runs need it."""
+
+from __future__ import annotations
+
+from pai_lsp.source.frozen import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class DirectorySource:
+    """A folder of definition files: an absolute path, or one from the configuration's folder."""
+
+    directory: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSource:
+    """A marketplace server: its base address, and where the access token comes from.
+
+    token_env: the name of the environment variable that holds it. token_command: a command that prints it.
+    """
+
+    url: str
+    token_env: str | None = None
+    token_command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Marketplace:
+    """Where definitions come from that jobs name by an address.
+
+    sources: asked in this order. allowed_hosts: the only hosts that single addresses are fetched from.
+    """
+
+    sources: tuple[DirectorySource | ServerSource, ...] = ()
+    allowed_hosts: frozenset[str] = frozenset()
+
+    @property
+    def is_named(self) -> bool:
+        """Whether anything is configured."""
+        return bool(self.sources or self.allowed_hosts)

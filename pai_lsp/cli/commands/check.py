@@ -1,0 +1,248 @@
+"""`pai-lsp check`: checks job files and reports what it finds."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from pai_lsp.cli.commands.check_one import Options, Outcome, check_configuration, check_one
+from pai_lsp.cli.commands.progress import with_progress
+from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
+from pai_lsp.cli.report import FORMATS, render
+from pai_lsp.cli.report.results import Failure, Results
+from pai_lsp.cli.report.terminal import terminal_for
+from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.project.targets import STANDARD_INPUT, Configurations, missing, path_argument, targets
+from pai_lsp.rules.known_rules import BY_CODE, KNOWN_RULES, UnknownCodeError, codes_in
+from pai_lsp.source.failures import OWN_FAILURE
+from pai_lsp.source.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pai_lsp.cli.report.terminal import Terminal
+    from pai_lsp.project.targets import Target
+
+_SEVERITIES = {severity.label: severity for severity in Severity}
+# For programs, which choose themselves; people get what matters.
+_COMPLETE_FORMATS = frozenset({"json", "sarif"})
+# With fewer files to each process, forking costs more than it saves.
+_FILES_A_PROCESS = 24
+_HOME = "https://pai-lsp.readthedocs.io/"
+
+_DESCRIPTION = """\
+Checks OpenPAI job files and says what the cluster would say.
+
+In folders, files are jobs whose name ends in .pai.yaml or .pai.yml, and other .yaml and .yml files whose root has
+protocolVersion 2 and taskRoles or type: job. Hidden folders and node_modules are passed over, and so is what
+'exclude' in .pai-lsp.yaml names. A file that is named here is checked as a job whatever it holds.
+"""
+
+_EPILOG = """\
+severities, and what becomes of them:
+  error        the cluster refuses the job, or it dies at start
+  warning      it runs, but surely not as meant
+  information  worth knowing          } shown only with --severity information or hint,
+  hint         unused or superseded   } but json and sarif always have them
+
+exit status:
+  0  nothing at or above --severity     1  findings, or with --diff something to mend
+  2  wrong usage                        3  pai-lsp failed and says why; if on one file, the others were checked
+
+environment: NO_COLOR and FORCE_COLOR are honoured.
+values of secrets are shown as asterisks everywhere, also in --diff.
+
+examples:
+  pai-lsp check                                        this folder and all below
+  pai-lsp check train.yaml --format concise            one line a finding
+  pai-lsp check jobs/ --ignore unused-prerequisite,image-latest-tag
+  pai-lsp check --diff                                 what --fix would change
+  pai-lsp check - --stdin-filename train.pai.yaml      for editors
+  pai-lsp check --format sarif > pai-lsp.sarif         for code scanning
+  pai-lsp check --format gitlab > gl-code-quality.json for merge requests
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp check`."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
+    add = parser.add_argument
+    add(
+        "paths",
+        nargs="*",
+        type=path_argument,
+        metavar="PATH",
+        help="files, folders, or - for standard input (default: this folder)",
+    )
+    add("--format", choices=FORMATS, default="text", help="form of the report (default: text)")
+    add("--select", action="append", default=[], metavar="CODES", help="only these rules: codes with commas between")
+    add("--ignore", action="append", default=[], metavar="CODES", help="all rules but these")
+    add("--severity", choices=_SEVERITIES, help="least severity that is shown and gives status 1 (default: warning)")
+    mending = parser.add_mutually_exclusive_group()
+    mending.add_argument(
+        "--fix", action="store_true", help="apply safe fixes; with - the mended text goes to the output"
+    )
+    mending.add_argument("--diff", action="store_true", help="show what --fix would change, and write nothing")
+    add(
+        "--stdin-filename",
+        type=path_argument,
+        metavar="NAME",
+        help="what reports call standard input; also finds its .pai-lsp.yaml",
+    )
+    add("--force-exclude", action="store_true", help="leave out excluded files even when they are named here")
+    add("--only-jobs", action="store_true", help="leave out files that are no jobs even when they are named here")
+    add("--jobs", type=_count, metavar="N", help="processes for many files (default: one a processor when it pays)")
+    add("--color", choices=("auto", "always", "never"), default="auto", help="colours (default: auto, on a terminal)")
+    add("--no-progress", action="store_true", help="no progress bar on long runs")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check what the arguments name, and print the report."""
+    paths: list[str] = arguments.paths or [os.curdir]
+    try:
+        options = _options(arguments)
+    except UnknownCodeError as error:
+        return _refused(f"{error} (pai-lsp rules lists all)")
+    if message := missing(paths):
+        return _refused(message)
+    if paths.count(STANDARD_INPUT) > 1:
+        return _refused("standard input can be checked only once")
+    configurations = Configurations(BY_CODE)
+    found = list(
+        targets(
+            paths,
+            configurations,
+            given=sys.stdin.buffer.read() if STANDARD_INPUT in paths else b"",
+            given_name=arguments.stdin_filename or "<stdin>",
+            force_exclude=arguments.force_exclude,
+            only_jobs=arguments.only_jobs,
+        )
+    )
+    outcomes = _outcomes(found, options, arguments)
+    files = [outcome.file for outcome in outcomes if outcome.file is not None]
+    files += [check_configuration(faulty, options) for faulty in configurations.faulty(unless_in=found)]
+    results = Results(
+        tuple(sorted(files, key=lambda file: file.path)),
+        tuple(failure for outcome in outcomes for failure in outcome.failures),
+        sum(outcome.fixed for outcome in outcomes),
+        is_trial=arguments.diff,
+        folder=str(Path.cwd()),
+    )
+    _print(results, found, outcomes, arguments)
+    return _status(results, outcomes, options)
+
+
+def _options(arguments: argparse.Namespace) -> Options:
+    """What the arguments ask for.
+
+    Raises:
+        UnknownCodeError: if they name a rule that there is not.
+    """
+    threshold = _SEVERITIES[arguments.severity or "warning"]
+    is_complete = arguments.severity is None and arguments.format in _COMPLETE_FORMATS
+    return Options(
+        codes_in(arguments.select),
+        codes_in(arguments.ignore),
+        shown=Severity.HINT if is_complete else threshold,
+        threshold=threshold,
+        writes=arguments.fix,
+        compares=arguments.diff,
+    )
+
+
+def _outcomes(found: Sequence[Target], options: Options, arguments: argparse.Namespace) -> list[Outcome]:
+    """What became of each file, in the order of `found`."""
+    is_shown = not arguments.no_progress and sys.stderr.isatty()
+    outcomes = dict(with_progress(_numbered(found, options, arguments.jobs), len(found), shown=is_shown))
+    return [outcomes[number] for number in range(len(found))]
+
+
+def _numbered(found: Sequence[Target], options: Options, jobs: int | None) -> Iterator[tuple[int, Outcome]]:
+    work = partial(check_one, options=options)
+    processes = _processes(found, jobs)
+    if processes < 2:
+        yield from ((number, work(target)) for number, target in enumerate(found))
+        return
+    from pai_lsp.cli.processes import Lost, mapped  # noqa: PLC0415 - most runs have too few files to need them
+
+    for number, outcome in mapped(work, found, processes):
+        if isinstance(outcome, Lost):
+            yield number, Outcome(failures=(Failure(found[number].path, outcome.reason),))
+        else:
+            yield number, outcome
+
+
+def _processes(found: Sequence[Target], jobs: int | None) -> int:
+    """How many processes to use."""
+    if jobs == 1 or (jobs is None and len(found) < 2 * _FILES_A_PROCESS):
+        return 1
+    from pai_lsp.cli.processes import available_processors, can_fork  # noqa: PLC0415 - as above
+
+    if not can_fork():
+        return 1
+    return min(jobs or available_processors(), len(found) if jobs else len(found) // _FILES_A_PROCESS)
+
+
+def _print(
+    results: Results, found: Sequence[Target], outcomes: Sequence[Outcome], arguments: argparse.Namespace
+) -> None:
+    """The report to standard output, except where that is for a mended text or a diff."""
+    is_filter = arguments.fix and STANDARD_INPUT in arguments.paths
+    if is_filter:
+        _print_given(found, outcomes)
+    elif arguments.diff:
+        from pai_lsp.cli.report.difference import styled_difference  # noqa: PLC0415 - rarely asked for
+
+        terminal = _terminal(sys.stdout, arguments.color)
+        sys.stdout.write("".join(styled_difference(outcome.difference, terminal) for outcome in outcomes))
+    output = sys.stderr if is_filter or arguments.diff else sys.stdout
+    output.write(render(arguments.format, results, _terminal(output, arguments.color), KNOWN_RULES))
+    for failure in results.failures:
+        sys.stderr.write(f"pai-lsp: {visible(failure.path)}: {failure.reason}\n")
+    if any(failure.is_fault for failure in results.failures):
+        sys.stderr.write(f"pai-lsp: this is a fault of pai-lsp; please report it, see {_HOME}\n")
+
+
+def _print_given(found: Sequence[Target], outcomes: Sequence[Outcome]) -> None:
+    """The text of standard input, mended where it could be read, and in any case not lost."""
+    for target, outcome in zip(found, outcomes, strict=True):
+        if target.given is not None:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(target.given if outcome.text is None else outcome.text.encode("utf-8"))
+
+
+def _status(results: Results, outcomes: Sequence[Outcome], options: Options) -> int:
+    if results.failures:
+        return OWN_FAILURE
+    if any(outcome.difference for outcome in outcomes):
+        return FINDINGS
+    matters = any(diagnostic.severity <= options.threshold for file in results.files for diagnostic in file.diagnostics)
+    return FINDINGS if matters else 0
+
+
+def _terminal(output: TextIO, choice: str) -> Terminal:
+    is_terminal = output.isatty()
+    width = 0
+    if is_terminal:
+        try:
+            width = os.get_terminal_size(output.fileno()).columns
+        except OSError:
+            width = 0
+    return terminal_for(choice, os.environ, is_terminal=is_terminal, width=width)
+
+
+def _count(text: str) -> int:
+    """A number of processes, at least one."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of processes, such as 4")
+    return int(text)
+
+
+def _refused(message: str) -> int:
+    sys.stderr.write(f"pai-lsp check: {message}\n")
+    return WRONG_USAGE

@@ -1,0 +1,186 @@
+"""Checks one file of a run, and mends it when that is asked for. Nothing here ends the run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.cli.report.results import CheckedFile, Failure, checked_file, with_hidden
+from pai_lsp.document import Document, check
+from pai_lsp.findings.diagnostic import Diagnostic, Severity
+from pai_lsp.project.config import load_configuration
+from pai_lsp.rules.known_rules import BY_CODE
+from pai_lsp.rules.text.unreadable_files import unreadable_file
+from pai_lsp.source.failures import kind_and_place, why
+from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes, write_text
+from pai_lsp.source.frozen import dataclass, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeAlias
+
+    from pai_lsp.findings.diagnostic import Rule, Settings
+    from pai_lsp.project.config import Configuration
+    from pai_lsp.project.targets import Target
+
+    Check: TypeAlias = Callable[[Document], tuple[Diagnostic, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user wants of every file.
+
+    selected, ignored: codes of rules; with `selected` empty, all but the ignored ones count.
+    shown: the least severity that the report shows; threshold: the least one that matters, and that is mended.
+    writes: whether mended texts are written; compares: whether the differences are wanted.
+    """
+
+    selected: frozenset[str] = frozenset()
+    ignored: frozenset[str] = frozenset()
+    shown: Severity = Severity.WARNING
+    threshold: Severity = Severity.WARNING
+    writes: bool = False
+    compares: bool = False
+
+    @property
+    def mends(self) -> bool:
+        """Whether safe fixes are applied."""
+        return self.writes or self.compares
+
+    def counts(self, diagnostic: Diagnostic) -> bool:
+        """Whether the user wants to hear of this rule."""
+        return diagnostic.code not in self.ignored and (not self.selected or diagnostic.code in self.selected)
+
+    def matters(self, diagnostic: Diagnostic) -> bool:
+        """Whether a finding decides the exit status, and is mended."""
+        return self.counts(diagnostic) and diagnostic.severity <= self.threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one file; `file` is None for one that turned out to be no job.
+
+    fixed: how many findings were mended. difference: a unified diff. text: the mended text.
+    """
+
+    file: CheckedFile | None = None
+    failures: tuple[Failure, ...] = ()
+    fixed: int = 0
+    difference: str = ""
+    text: str | None = None
+
+
+def check_one(target: Target, options: Options) -> Outcome:
+    """Check a file; a fault of ours in it becomes a `Failure`."""
+    failures: list[Failure] = []
+
+    def checked(document: Document) -> tuple[Diagnostic, ...]:
+        return check(document, failed)
+
+    def failed(rule: Rule, error: Exception) -> None:
+        failures.append(Failure(target.path, f"rule {rule.code} failed: {kind_and_place(error)}"))
+
+    try:
+        outcome = _checked(target, options, checked)
+        return replace(outcome, failures=(*failures, *outcome.failures))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other files are still to be checked
+        return Outcome(failures=(Failure(target.path, kind_and_place(error)),))
+
+
+def check_configuration(configuration: Configuration, options: Options) -> CheckedFile:
+    """What is wrong in a configuration file."""
+    return _reported(configuration.path or "", configuration.text, configuration.diagnostics, options)
+
+
+def _checked(target: Target, options: Options, check: Check) -> Outcome:
+    if target.candidate.problem is not None:
+        return _unreadable(UnreadableFile(target.path, target.candidate.problem), target, options)
+    if target.is_configuration:
+        return Outcome(check_configuration(load_configuration(target.path, BY_CODE), options))
+    data = target.given if target.given is not None else read_bytes(target.path)
+    if isinstance(data, UnreadableFile):
+        return _unreadable(data, target, options)
+    if not target.candidate.is_surely_job and target.in_catalogue is None and not might_be_job(data):
+        return Outcome()
+    source = decoded(target.path, data)
+    if isinstance(source, UnreadableFile):
+        return _unreadable(source, target, options)
+    settings = _settings(target.configuration.settings, options)
+    document = Document(source.text, settings, target.path, target.lookup)
+    if target.in_catalogue is not None and not document.is_job:
+        document = document.as_definitions(is_wanted=target.in_catalogue.is_configured)
+    if not (target.candidate.is_named or document.is_job or document.is_catalogue):
+        return Outcome()
+    if options.mends:
+        return _mended(document, source, target, options, check)
+    return Outcome(_reported_document(document, check(document), options))
+
+
+def _mended(document: Document, source: SourceFile, target: Target, options: Options, check: Check) -> Outcome:
+    from pai_lsp.safe_fixes import mend  # noqa: PLC0415 - most runs mend nothing
+
+    mended = mend(document, check, options.matters)
+    after = mended.document
+    file = _reported_document(after, mended.diagnostics, options)
+    difference = ""
+    if options.compares and after.text != document.text:
+        from pai_lsp.cli.report.difference import unified_difference  # noqa: PLC0415 - as above
+
+        shown_before, shown_after = (with_hidden(one.text, one.job.hidden.spans) for one in (document, after))
+        difference = unified_difference(target.path, shown_before, shown_after)
+    if options.writes and target.given is None and after.text != document.text:
+        try:
+            write_text(source, after.text)
+        except OSError as error:
+            failure = Failure(target.path, f"could not be written: {why(error)}", is_fault=False)
+            return Outcome(_reported_document(document, check(document), options), (failure,))
+    mark = "\ufeff" if source.has_byte_order_mark else ""
+    return Outcome(file, (), mended.fixed, difference, mark + after.text)
+
+
+def _settings(settings: Settings, options: Options) -> Settings:
+    """The settings with the rules that the command line names turned on again."""
+    turned_off = [code for code, severity in settings.severities.items() if severity is None]
+    if not options.selected.intersection(turned_off):
+        return settings
+    severities = {code: severity for code, severity in settings.severities.items() if code not in options.selected}
+    return replace(settings, severities=severities)
+
+
+def _unreadable(file: UnreadableFile, target: Target, options: Options) -> Outcome:
+    severity = _settings(target.configuration.settings, options).severity_of(unreadable_file)
+    if severity is None:
+        return Outcome()
+    diagnostic = Diagnostic(unreadable_file.code, severity, file.span, file.message)
+    return Outcome(_reported(file.path, file.text, (diagnostic,), options))
+
+
+def _reported_document(document: Document, diagnostics: tuple[Diagnostic, ...], options: Options) -> CheckedFile:
+    shown, not_shown = _selected(diagnostics, options)
+    file = checked_file(document, shown, not_shown=not_shown)
+    return replace(file, other_texts=_other_texts(file))
+
+
+def _other_texts(file: CheckedFile) -> dict[str, str]:
+    """The texts, without secrets, of the other files on this machine that findings point to, to show their places."""
+    paths = {related.path for diagnostic in file.diagnostics for related in diagnostic.related} - {None, file.path}
+    texts: dict[str, str] = {}
+    for path in paths:
+        if path is not None and "://" not in path:
+            data = read_bytes(path)
+            source = data if isinstance(data, UnreadableFile) else decoded(path, data)
+            if isinstance(source, SourceFile):
+                other = Document(source.text).as_definitions(is_wanted=True)
+                texts[path] = with_hidden(other.text, other.job.hidden.spans)
+    return texts
+
+
+def _reported(path: str, text: str, diagnostics: tuple[Diagnostic, ...], options: Options) -> CheckedFile:
+    shown, not_shown = _selected(diagnostics, options)
+    return CheckedFile(path, text if shown else "", shown, not_shown=not_shown)
+
+
+def _selected(diagnostics: tuple[Diagnostic, ...], options: Options) -> tuple[tuple[Diagnostic, ...], int]:
+    """The findings to show, and how many more count."""
+    counted = [diagnostic for diagnostic in diagnostics if options.counts(diagnostic)]
+    shown = tuple(diagnostic for diagnostic in counted if diagnostic.severity <= options.shown)
+    return shown, len(counted) - len(shown)

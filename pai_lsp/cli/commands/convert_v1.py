@@ -1,0 +1,78 @@
+"""`pai-lsp convert`: a job of protocol version 1 as one of version 2."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pai_lsp.cli.commands.job_file import put, said, show_findings
+from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
+from pai_lsp.cli.report.results import CheckedFile, checked_file
+from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import Diagnostic, Severity
+from pai_lsp.ide.refactorings.protocol_v1 import converted
+from pai_lsp.project.targets import STANDARD_INPUT, missing, path_argument
+from pai_lsp.rules.text.unreadable_files import unreadable_file
+from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.source.text import visible
+
+if TYPE_CHECKING:
+    import argparse
+
+_DESCRIPTION = """\
+Converts a job of protocol version 1 (JSON, with // comments or without, or the same keys in YAML) to version 2.
+
+Comments stay. Names of task roles become ones that the runtime finds, in environment variables of commands too. What
+had a default in version 1 keeps it where version 2 has another one. What no cluster can do any more is said in
+comments at the top.
+"""
+
+_EPILOG = """\
+findings in the new job go to standard error.
+
+exit status:
+  0  done      1  this is no job of protocol version 1, or cannot be read      2  wrong usage
+  3  pai-lsp failed, or the output could not be written
+
+examples:
+  pai-lsp convert train.json > train.pai.yaml
+  pai-lsp convert train.json --output train.pai.yaml
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp convert`."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
+    parser.add_argument("job", type=path_argument, metavar="JOB", help="a job file, or - for standard input")
+    parser.add_argument(
+        "--output", type=path_argument, metavar="FILE", help="write to this file; it must not be there yet"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Convert the job and print it."""
+    if arguments.output is not None and Path(arguments.output).exists():
+        return said("convert", f"{visible(arguments.output)} is there already", WRONG_USAGE)
+    if message := missing([arguments.job]):
+        return said("convert", message, WRONG_USAGE)
+    is_input = arguments.job == STANDARD_INPUT
+    name = "<stdin>" if is_input else arguments.job
+    data = sys.stdin.buffer.read() if is_input else read_bytes(name)
+    source = data if isinstance(data, UnreadableFile) else decoded(name, data)
+    if isinstance(source, UnreadableFile):
+        diagnostic = Diagnostic(unreadable_file.code, Severity.ERROR, source.span, source.message)
+        show_findings(CheckedFile(name, source.text, (diagnostic,)))
+        return FINDINGS
+    found = converted(source.text)
+    if found.text is None:
+        return said("convert", f"{visible(name)}: {found.problem}", FINDINGS)
+    show_findings(_checked(arguments.output or "<converted>", found.text))
+    return put("convert", found.text, arguments.output)
+
+
+def _checked(name: str, text: str) -> CheckedFile:
+    """The new job with what is found in it, the values of secrets hidden."""
+    document = Document(text, path=name)
+    return checked_file(document, (one for one in document.diagnostics if one.severity <= Severity.WARNING))

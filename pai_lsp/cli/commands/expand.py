@@ -1,0 +1,215 @@
+"""`pai-lsp expand`: the job that every released cluster runs as it is meant, and what runs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pai_lsp.cli.commands.job_file import job_file, names_input, put, said, show_findings
+from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
+from pai_lsp.cli.report.results import CheckedFile, checked_file
+from pai_lsp.document import check
+from pai_lsp.expand.as_is.released_run import released_run
+from pai_lsp.expand.callbacks import CANNOT_BE_EXPANDED, problem
+from pai_lsp.expand.effective import effective_job
+from pai_lsp.expand.script import released_script, scripts, together
+from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.findings.diagnostic import Diagnostic, Severity
+from pai_lsp.project.targets import missing, path_argument
+from pai_lsp.source.failures import why
+from pai_lsp.source.frozen import dataclass, replace
+from pai_lsp.source.nodes import ProblemKind
+from pai_lsp.source.spelling import did_you_mean
+from pai_lsp.source.text import visible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pai_lsp.document import Document
+    from pai_lsp.expand.as_is.released_run import ReleasedRun, RoleRun
+    from pai_lsp.job.hidden import Hidden
+    from pai_lsp.job.job import Job
+
+_VERSION = 1
+# What the expansion itself is the answer to.
+_ANSWERED = frozenset({"needs-expansion", "refused-until-expanded"})
+
+_DESCRIPTION = """\
+Expands a job: prints one that every released cluster takes and runs as it is meant.
+
+Prerequisites that are required, from the job, from extras.reference_prerequisites or from a marketplace, come into the
+job; template variables are filled; storages go to extras; commands for taskFails and containerExit become an EXIT trap;
+commands that the released runtime would change (several lines, quotes, backslashes) are written so that it does not.
+Comments, order and formatting of everything else stay. Secrets stay references, whatever the format; only
+--show-secrets fills them in. Passwords in clear are asterisks in script and json, unless --show-secrets is given.
+"""
+
+_EPILOG = """\
+formats:
+  yaml    the job to submit
+  script  for reading: what runs before, the commands, what runs after, each with where it is written
+  json    the scripts and commands by task role as the released runtime writes them:
+          {"version": 1, "taskRoles": {"ROLE": {"pre": [...], "command": "...", "post": [...]}}}
+
+findings go to standard error. What can not be expanded gives no output.
+
+exit status:
+  0  done      1  the job can not be expanded, or with --check the file differs      2  wrong usage
+  3  pai-lsp failed, or the output could not be written
+
+examples:
+  pai-lsp expand train.pai.yaml > released.yaml
+  pai-lsp expand train.pai.yaml --format script --task-role worker
+  pai-lsp expand train.pai.yaml --as-is                      what runs if it is submitted unexpanded
+  pai-lsp expand train.pai.yaml --as-is --show-secrets       the same to the letter, to compare with a real task
+  pai-lsp expand train.pai.yaml --output released.yaml --check    for pre-commit and CI
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp expand`."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
+    add = parser.add_argument
+    add("job", type=path_argument, metavar="JOB", help="a job file, or - for standard input")
+    add("--as-is", action="store_true", help="show what a released cluster runs when the file is submitted unexpanded")
+    add(
+        "--show-secrets",
+        action="store_true",
+        help="with --as-is in json: fill in the secrets that the file holds as the runtime does it, to compare with "
+        "what a cluster really ran; the output then holds their values",
+    )
+    add("--inline", action="store_true", help="put commands of callbacks into the task roles' own commands")
+    add("--format", choices=("yaml", "json", "script"), help="form of the output (default: yaml; with --as-is json)")
+    add("--task-role", metavar="ROLE", help="only this task role; with yaml, the only one that --inline is for")
+    add("--output", type=path_argument, metavar="FILE", help="write to this file")
+    add("--check", action="store_true", help="write nothing; status 1 when the file of --output is not up to date")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Expand the job and print what comes of it."""
+    form = arguments.format or ("json" if arguments.as_is else "yaml")
+    if problem := _wrong_usage(arguments, form):
+        return said("expand", problem, WRONG_USAGE)
+    if message := missing([arguments.job]):
+        return said("expand", message, WRONG_USAGE)
+    document = job_file(arguments.job)
+    if isinstance(document, CheckedFile):
+        show_findings(document)
+        return FINDINGS
+    if document.is_catalogue:
+        name = visible(arguments.job)
+        return said("expand", f"{name} holds definitions, no job; expand a job that uses them", FINDINGS)
+    roles = [role.name for role in document.job.task_roles]
+    if arguments.task_role is not None and arguments.task_role not in roles:
+        near = did_you_mean(arguments.task_role, roles)
+        return said("expand", f"the job has no task role '{visible(arguments.task_role)}'{near}", WRONG_USAGE)
+    result = _as_is(document.job, form, arguments) if arguments.as_is else _expanded(document.job, form, arguments)
+    show_findings(_reported(document, result, ignored=_ignored(arguments, roles)))
+    if result.output is None:
+        return FINDINGS
+    if arguments.check:
+        return _compared(arguments.output, result.output)
+    return put("expand", result.output, arguments.output)
+
+
+def _ignored(arguments: argparse.Namespace, roles: list[str]) -> frozenset[str]:
+    """The findings that what is printed has an answer to."""
+    if arguments.as_is:
+        return frozenset()
+    is_all_inlined = arguments.inline and (arguments.task_role is None or len(roles) == 1)
+    return _ANSWERED | {"export-in-callback"} if is_all_inlined else _ANSWERED
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """What to print; None when there is nothing for the reasons in `problems`."""
+
+    output: str | None
+    problems: tuple[Diagnostic, ...] = ()
+
+
+def _as_is(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
+    # The rest-server reads an alias inside of what it names; every other problem makes it refuse the file.
+    if any(problem.kind is not ProblemKind.SELF_ALIAS for problem in job.syntax.problems):
+        return _Result(None, effective_job(job).problems)
+    run = released_run(job, shows_secrets=arguments.show_secrets)
+    return _run_result(run if arguments.show_secrets else _without_secrets(run, job.hidden), form, arguments)
+
+
+def _expanded(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
+    inlined = [role.name for role in job.task_roles if arguments.task_role in {None, role.name}]
+    found = expanded(job, inlined if arguments.inline else ())
+    if found.text is None or found.run is None or form == "yaml":
+        return _Result(found.text, found.problems)
+    if form == "script" and not arguments.inline:
+        return _Result(job.hidden.without(scripts(job, effective_job(job), arguments.task_role)))
+    # The stops mean the new text; what is left to stop a role there is its name, which stands in the old one too.
+    missing = [role.name_span for role in job.task_roles if role.name not in found.run.roles]
+    stops = tuple(replace(stop, span=span) for stop, span in zip(found.run.stops, missing, strict=False))
+    return _run_result(_without_secrets(replace(found.run, stops=stops), job.hidden), form, arguments)
+
+
+def _without_secrets(run: ReleasedRun, hidden: Hidden) -> ReleasedRun:
+    """What runs, with asterisks for passwords that the job has in clear."""
+
+    def cleaned(scripts: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(map(hidden.without, scripts))
+
+    roles = {
+        name: replace(role, pre=cleaned(role.pre), command=hidden.without(role.command), post=cleaned(role.post))
+        for name, role in run.roles.items()
+    }
+    return replace(run, roles=roles)
+
+
+def _run_result(run: ReleasedRun, form: str, arguments: argparse.Namespace) -> _Result:
+    if run.stops:
+        problems = (problem(CANNOT_BE_EXPANDED, stop.span, stop.message) for stop in run.stops)
+        return _Result(None, tuple(problems))
+    roles = {name: role for name, role in run.roles.items() if arguments.task_role in {None, name}}
+    if form == "script":
+        return _Result(together({name: released_script(role) for name, role in roles.items()}))
+    values = {name: _role_as_json(role) for name, role in roles.items()}
+    return _Result(json.dumps({"version": _VERSION, "taskRoles": values}, indent=2) + "\n")
+
+
+def _role_as_json(role: RoleRun) -> dict[str, object]:
+    return {"pre": list(role.pre), "command": role.command, "post": list(role.post)}
+
+
+def _wrong_usage(arguments: argparse.Namespace, form: str) -> str | None:
+    if arguments.as_is and arguments.inline:
+        return "--as-is shows the file as it is; --inline changes it"
+    if arguments.show_secrets and not (arguments.as_is and form == "json"):
+        return "--show-secrets is for --as-is in json; everything else leaves secrets as they are written"
+    if arguments.as_is and form == "yaml":
+        return "--as-is has no yaml: it is the file itself"
+    if arguments.check and arguments.output is None:
+        return "--check needs the file of --output to compare with"
+    if arguments.task_role is not None and form == "yaml" and not arguments.inline:
+        return "a job is expanded as a whole; --task-role is for --format script, --format json and --inline"
+    return "--output names the job itself" if names_input(arguments.output, arguments.job) else None
+
+
+def _compared(path: str, output: str) -> int:
+    try:
+        is_same = Path(path).read_bytes() == output.encode("utf-8")
+    except OSError as error:
+        return said("expand", f"{visible(path)}: {why(error)}", FINDINGS)
+    if is_same:
+        return 0
+    return said("expand", f"{visible(path)} is not up to date; run the same without --check", FINDINGS)
+
+
+def _reported(document: Document, result: _Result, *, ignored: frozenset[str]) -> CheckedFile:
+    """The findings that matter with what the expansion itself found, the values of secrets hidden."""
+    findings = [one for one in check(document) if one.severity <= Severity.WARNING and one.code not in ignored]
+    errors = [one for one in findings if one.severity is Severity.ERROR]
+    new = [one for one in result.problems if not any(one.span.overlaps(error.span) for error in errors)]
+    return checked_file(document, sorted([*findings, *new], key=_place))
+
+
+def _place(diagnostic: Diagnostic) -> tuple[int, int]:
+    return diagnostic.span.start, diagnostic.span.end

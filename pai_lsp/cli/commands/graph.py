@@ -1,0 +1,100 @@
+"""`pai-lsp graph`: who requires whom in a job, as a picture or as text that other programs draw."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pai_lsp.cli.commands import graphviz
+from pai_lsp.cli.commands.job_file import job_file, names_input, put, said, show_findings
+from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
+from pai_lsp.cli.report.results import CheckedFile, checked_file
+from pai_lsp.document import Document, check
+from pai_lsp.ide.graph.dot import dot
+from pai_lsp.ide.graph.mermaid import mermaid
+from pai_lsp.ide.graph.prerequisite_graph import prerequisite_graph
+from pai_lsp.project.targets import missing, path_argument
+from pai_lsp.source.failures import OWN_FAILURE
+from pai_lsp.source.text import visible
+
+if TYPE_CHECKING:
+    import argparse
+
+_WRITERS = {"mermaid": mermaid, "dot": dot}
+# What Graphviz draws of the second.
+_PICTURES = ("svg", "png", "pdf")
+_ENDINGS = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".png": "png", ".pdf": "pdf"}
+
+_DESCRIPTION = """\
+Draws who requires whom: the task roles of a job, the prerequisites that they list and name, and everything that those
+require, in the file, in extras.reference_prerequisites and in a marketplace.
+
+Cycles are red, what is not found is red and dashed, and what comes from a marketplace has its file or address.
+"""
+
+_EPILOG = """\
+formats:
+  mermaid        for Markdown on GitHub, GitLab and in many wikis, in a block of ```mermaid
+  dot            for Graphviz
+  svg, png, pdf  pictures; Graphviz draws them: its program 'dot' must be on PATH
+
+exit status:
+  0  done      1  the file can not be read to its end, or there is nothing to draw in it      2  wrong usage
+  3  pai-lsp failed, the picture could not be drawn, or the output could not be written
+
+examples:
+  pai-lsp graph train.pai.yaml
+  pai-lsp graph train.pai.yaml --output train.svg
+  pai-lsp graph train.pai.yaml --format dot > train.dot
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp graph`."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
+    add = parser.add_argument
+    add(
+        "job",
+        type=path_argument,
+        metavar="JOB",
+        help="a job file, a marketplace's file of definitions, or - for standard input",
+    )
+    add("--format", choices=(*_WRITERS, *_PICTURES), help="form of the output (default: by FILE's ending, or mermaid)")
+    add("--output", type=path_argument, metavar="FILE", help="write to this file")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Draw the graph."""
+    output = arguments.output
+    if names_input(output, arguments.job):
+        return said("graph", "--output names the job itself", WRONG_USAGE)
+    ending = Path(output or "").suffix
+    form = arguments.format or _ENDINGS.get(ending.lower(), "" if ending else "mermaid")
+    if not form:
+        known = ", ".join(_ENDINGS)
+        return said("graph", f"no form of output ends in '{visible(ending)}'; use {known}, or --format", WRONG_USAGE)
+    if message := missing([arguments.job]):
+        return said("graph", message, WRONG_USAGE)
+    document = job_file(arguments.job)
+    if isinstance(document, CheckedFile):
+        show_findings(document)
+        return FINDINGS
+    graph, broken = prerequisite_graph(document.job), _broken(document)
+    if broken is not None and (graph.nodes or document.is_job):
+        show_findings(broken)
+    if not graph.nodes:
+        return said("graph", f"no task roles and no prerequisites in {visible(document.path or '')}", FINDINGS)
+    try:
+        content = _WRITERS[form](graph) if form in _WRITERS else graphviz.drawn(dot(graph), form)
+    except graphviz.NotDrawnError as error:
+        return said("graph", str(error), OWN_FAILURE)
+    return put("graph", content, output) or (0 if broken is None else FINDINGS)
+
+
+def _broken(document: Document) -> CheckedFile | None:
+    """What keeps the file from being read to its end, the values of secrets hidden; None when nothing does."""
+    codes = {problem.kind.value for problem in document.syntax.problems}
+    if not codes:
+        return None
+    return checked_file(document, (one for one in check(document) if one.code in codes))

@@ -1,0 +1,80 @@
+"""Reads the one file that a command is about, with the configuration and the marketplace of its folder.
+
+What the commands about one file do alike with what they have to say: a file to write, findings to show.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from pai_lsp.cli.report import render
+from pai_lsp.cli.report.results import CheckedFile, Results
+from pai_lsp.cli.report.terminal import terminal_for
+from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import Diagnostic, Severity
+from pai_lsp.project.targets import STANDARD_INPUT, Configurations
+from pai_lsp.rules.known_rules import BY_CODE, KNOWN_RULES
+from pai_lsp.rules.text.unreadable_files import unreadable_file
+from pai_lsp.source.failures import OWN_FAILURE, why
+from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.source.text import visible
+
+
+def job_file(path: str) -> Document | CheckedFile:
+    """The job in a file, or on standard input for `-`; where nobody can read it, what is to be reported.
+
+    A file of definitions in a marketplace's folder is read as one.
+    """
+    is_input = path == STANDARD_INPUT
+    name = "<stdin>" if is_input else path
+    data = sys.stdin.buffer.read() if is_input else read_bytes(name)
+    source = data if isinstance(data, UnreadableFile) else decoded(name, data)
+    if isinstance(source, UnreadableFile):
+        diagnostic = Diagnostic(unreadable_file.code, Severity.ERROR, source.span, source.message)
+        return CheckedFile(name, source.text, (diagnostic,))
+    configurations, folder = Configurations(BY_CODE), str(Path(name).parent)
+    document = Document(source.text, configurations.of_folder(folder).settings, name, configurations.lookup_of(folder))
+    in_catalogue = None if is_input or document.is_job else configurations.in_catalogue(path)
+    if in_catalogue is None:
+        return document
+    return document.as_definitions(is_wanted=in_catalogue.is_configured)
+
+
+def names_input(output: str | None, path: str) -> bool:
+    """Whether the file to write is the one that was read."""
+    if output is None or path == STANDARD_INPUT:
+        return False
+    try:
+        return Path(output).samefile(path)
+    except OSError:
+        return False
+
+
+def put(command: str, content: str | bytes, output: str | None) -> int:
+    """Write to a file, or without one to standard output; the exit status, after saying what went wrong."""
+    if output is None:
+        if isinstance(content, str):
+            sys.stdout.write(content)
+        else:
+            sys.stdout.buffer.write(content)
+        return 0
+    try:
+        Path(output).write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+    except OSError as error:
+        return said(command, f"{visible(output)}: {why(error)}", OWN_FAILURE)
+    return 0
+
+
+def said(command: str, message: str, status: int) -> int:
+    """Say something on standard error; the exit status that was given."""
+    sys.stderr.write(f"pai-lsp {command}: {message}\n")
+    return status
+
+
+def show_findings(file: CheckedFile) -> None:
+    """Print what was found in a file, if anything, as text on standard error."""
+    if file.diagnostics:
+        terminal = terminal_for("auto", os.environ, is_terminal=sys.stderr.isatty(), width=0)
+        sys.stderr.write(render("text", Results((file,)), terminal, KNOWN_RULES))

@@ -1,0 +1,45 @@
+"""`pai-lsp schema`: prints a JSON schema, for people whose editor knows schemas and not language servers."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from pai_lsp.platform.job_schema import published_schema
+from pai_lsp.platform.tables import table
+
+if TYPE_CHECKING:
+    import argparse
+
+_NAMES = ("job", "definition", "configuration")
+
+_DESCRIPTION = """\
+Prints a JSON schema (draft 2020-12):
+
+  job            a job file
+  definition     a file of prerequisite definitions, as in a marketplace folder
+  configuration  .pai-lsp.yaml
+"""
+
+_EPILOG = """\
+example, for an editor with yaml-language-server:
+  pai-lsp schema job > openpai-job.schema.json
+  # then, as the first line of a job:
+  # yaml-language-server: $schema=openpai-job.schema.json
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp schema`."""
+    parser.description = _DESCRIPTION
+    parser.epilog = _EPILOG
+    parser.add_argument("name", nargs="?", choices=_NAMES, default="job", help="which one (default: job)")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print it."""
+    name = arguments.name
+    schema = table("configuration.schema.json") if name == "configuration" else published_schema(name)
+    sys.stdout.write(json.dumps(schema, indent=2, ensure_ascii=False) + "\n")
+    return 0

@@ -1,0 +1,171 @@
+"""What a run of the checker found, as values: the input of every report format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.text import LineIndex, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pai_lsp.document import Document
+    from pai_lsp.findings.diagnostic import Diagnostic, Fix, Related
+    from pai_lsp.job.hidden import Hidden
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    """One file and what was found in it.
+
+    path: as the user would write it from the working directory.
+    text: the checked text with the characters of `hidden` replaced one by one, so that offsets mean the same.
+    diagnostics: those to report, in the order of their places.
+    hidden: the places of values that no report may show.
+    other_texts: the texts of the other files that related places are in, by `Related.path`.
+    not_shown: how many findings were left out because they are below the severity asked for.
+    """
+
+    path: str
+    text: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+    hidden: tuple[Span, ...] = ()
+    other_texts: Mapping[str, str] = field(default_factory=dict)
+    not_shown: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A file that could not be checked or written to the end; `reason` quotes nothing from the file.
+
+    is_fault: whether pai-lsp is to blame, and not, say, a full disk.
+    """
+
+    path: str
+    reason: str
+    is_fault: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """All files of a run, sorted by path.
+
+    fixed: how many findings were mended in them before this check. is_trial: the mended texts were not written.
+    folder: the absolute path of the working directory, from which relative paths count.
+    """
+
+    files: tuple[CheckedFile, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    fixed: int = 0
+    is_trial: bool = False
+    folder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One place as reports give it: line and column count from 1, the offset from 0, all in code points."""
+
+    line: int
+    column: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedRelated:
+    """A related place with its file; `start` and `end` are None where that file could not be read."""
+
+    path: str
+    message: str
+    span: Span
+    lines: LineIndex | None
+
+    @property
+    def start(self) -> Place | None:
+        """Where it begins."""
+        return None if self.lines is None else place(self.lines, self.span.start)
+
+    @property
+    def end(self) -> Place | None:
+        """Where it ends."""
+        return None if self.lines is None else place(self.lines, self.span.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A diagnostic with its file and its places."""
+
+    path: str
+    lines: LineIndex
+    diagnostic: Diagnostic
+    start: Place
+    end: Place
+    related: tuple[PlacedRelated, ...]
+    fixes: tuple[Fix, ...]
+
+
+def placed(results: Results) -> Iterator[Placed]:
+    """Every diagnostic of the run with its places, by file and offset."""
+    for file in results.files:
+        if not file.diagnostics:
+            continue
+        lines = LineIndex(file.text)
+        others = {path: LineIndex(text) for path, text in file.other_texts.items()}
+        for diagnostic in file.diagnostics:
+            yield Placed(
+                file.path,
+                lines,
+                diagnostic,
+                place(lines, diagnostic.span.start),
+                place(lines, diagnostic.span.end),
+                tuple(_related(file.path, lines, others, related) for related in diagnostic.related),
+                tuple(fix for fix in diagnostic.fixes if not _tells_hidden(fix, file)),
+            )
+
+
+def place(lines: LineIndex, offset: int) -> Place:
+    """The place at `offset`; one outside the text is drawn to its nearest end."""
+    offset = min(max(offset, 0), len(lines.text))
+    position = lines.position(offset)
+    return Place(position.line + 1, position.column + 1, offset)
+
+
+def checked_file(document: Document, diagnostics: Iterable[Diagnostic], *, not_shown: int = 0) -> CheckedFile:
+    """A document with the findings to report, and nothing hidden in its text, its messages and its fixes."""
+    path, found = document.path or "", tuple(diagnostics)
+    if not found:
+        return CheckedFile(path, "", not_shown=not_shown)
+    hidden = document.job.hidden
+    shown = tuple(_without_telling_fixes(one.without_secrets(hidden), hidden) for one in found)
+    return CheckedFile(path, with_hidden(document.text, hidden.spans), shown, hidden.spans, not_shown=not_shown)
+
+
+def _without_telling_fixes(diagnostic: Diagnostic, hidden: Hidden) -> Diagnostic:
+    fixes = tuple(
+        fix for fix in diagnostic.fixes if all(hidden.without(edit.new_text) == edit.new_text for edit in fix.edits)
+    )
+    return diagnostic if len(fixes) == len(diagnostic.fixes) else replace(diagnostic, fixes=fixes)
+
+
+def with_hidden(text: str, hidden: Iterable[Span]) -> str:
+    """The text with every visible character inside `hidden` replaced by `*`, as long as before."""
+    parts: list[str] = []
+    done = 0
+    for span in sorted(hidden):
+        start, end = max(span.start, done), span.end
+        if start >= end:
+            continue
+        parts += text[done:start], "".join(c if c.isspace() else "*" for c in text[start:end])
+        done = end
+    return "".join([*parts, text[done:]])
+
+
+def _related(path: str, lines: LineIndex, others: Mapping[str, LineIndex], related: Related) -> PlacedRelated:
+    if related.path is None or related.path == path:
+        return PlacedRelated(path, related.message, related.span, lines)
+    return PlacedRelated(related.path, related.message, related.span, others.get(related.path))
+
+
+def _tells_hidden(fix: Fix, file: CheckedFile) -> bool:
+    """Whether the fix touches a hidden value, so that its new text may hold it."""
+    return any(edit.span.overlaps(span) for edit in fix.edits for span in file.hidden)

@@ -1,0 +1,91 @@
+"""How a line looks on a terminal: its colours, its links, and how many cells each character takes."""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.text import cells_of, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TAB_STOP = 4
+_PLAIN_WIDTH = 160
+
+
+class Style(Enum):
+    """What a piece of a report is; the values are the parameters of ECMA-48's "select graphic rendition"."""
+
+    ERROR = "1;31"
+    WARNING = "1;33"
+    INFORMATION = "1;36"
+    HINT = "1;32"
+    STRONG = "1"
+    FRAME = "34"
+    ADDED = "32"
+    REMOVED = "31"
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """What the place that a report goes to can show; `width` is in cells."""
+
+    colour: bool = False
+    links: bool = False
+    width: int = _PLAIN_WIDTH
+
+    def styled(self, text: str, style: Style) -> str:
+        """The text in a style; without colours, the text."""
+        return f"\x1b[{style.value}m{text}\x1b[0m" if self.colour and text else text
+
+    def linked(self, text: str, url: str) -> str:
+        """The text as a link, by the OSC 8 convention; where links are not shown, the text."""
+        return f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\" if self.links else text
+
+
+def terminal_for(choice: str, environment: Mapping[str, str], *, is_terminal: bool, width: int) -> Terminal:
+    """What to show on an output.
+
+    `choice` is `always`, `never` or `auto`; `auto` is colours on a terminal unless NO_COLOR is set (no-color.org),
+    and colours anywhere when FORCE_COLOR is (force-color.org); both count only when they are not empty. FORCE_COLOR=0
+    forces nothing: Node.js reads it so, and so does its author.
+    """
+    is_dumb = environment.get("TERM") == "dumb"
+    if choice == "auto":
+        if environment.get("NO_COLOR"):
+            colour = False
+        elif environment.get("FORCE_COLOR", "") not in {"", "0"}:
+            colour = True
+        else:
+            colour = is_terminal and not is_dumb
+    else:
+        colour = choice == "always"
+    return Terminal(
+        colour, colour and is_terminal and not is_dumb, width if is_terminal and width > 0 else _PLAIN_WIDTH
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class LaidOut:
+    """A line as it is shown: `cells[i]` is the cell, from 0, where its character i begins, the last one the end."""
+
+    text: str
+    cells: tuple[int, ...]
+
+
+@lru_cache(maxsize=16)
+def lay_out(line: str) -> LaidOut:
+    """Show a line: tabs become blanks, control characters become visible signs, wide characters take two cells."""
+    if line.isascii() and line.isprintable():
+        return LaidOut(line, tuple(range(len(line) + 1)))
+    shown: list[str] = []
+    cells = [0]
+    for character in line:
+        here = cells[-1]
+        text = " " * (_TAB_STOP - here % _TAB_STOP) if character == "\t" else visible(character)
+        shown.append(text)
+        cells.append(here + cells_of(text))
+    return LaidOut("".join(shown), tuple(cells))

@@ -1,0 +1,281 @@
+"""What the rest-server makes of a role's commands: `<% %>` filled in as mustache 2.3.2 and its caller do it.
+
+`pai_lsp.embedded.template.tags` finds the tags; here the text around them is kept, with mustache's rule for lines that
+hold nothing but a tag. Only text and names are kept; sections, partials, comments and unescaped names vanish.
+Sources: mustache.js 2.3.2, parseTemplate; rest-server, src/middlewares/v2/protocol.js, render.
+
+What JavaScript finds under a property name: `<% $parameters.l.length %>` reaches more than a job's own keys.
+
+The rest-server looks paths up with mustache 2.3.2, which follows any property, those of the prototypes among them, and
+calls what turns out to be a function on the template's values. The tables say what such a call writes; they were
+recorded from mustache 2.3.2. Source: mustache.js 2.3.2, Context.prototype.lookup; ECMAScript.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.embedded.template import MISSING, OPENING, SPACES, Tag, TagKind, TemplateFault, server_path, tags
+from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.scalar import Date, server_text
+from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+_RUN = re.compile(rf"\n|(?:(?!\n)[{SPACES}])+|[^{SPACES}]+")
+# What mustache takes for text on a line, though nothing but a name is kept of it.
+_COUNTS_AS_TEXT = frozenset({TagKind.NAME, TagKind.UNESCAPED, TagKind.UNESCAPED_BRACES})
+
+
+def rendered(template: str, values: dict[str, Any]) -> str | TemplateFault:
+    """The text with its tags filled from `values`, JavaScript values by root; or where the rest-server answers 500.
+
+    `values` holds `$parameters`, `$data` … as `pai_lsp.source.nodes.plain_value` gives them. Names that find nothing
+    are put back as `<% name %>`, with `[0]` written `.0`.
+    """
+    if template in OBJECT_PROTOTYPE_NAMES:
+        message = f"a script that is nothing but '{template}' is taken for a template read before"
+        return TemplateFault(message, Span(0, len(template)))
+    if OPENING not in template:
+        return trim(template)
+    found, fault = tags(template)
+    if fault is not None:
+        return fault
+    parts: list[str] = []
+    for token in _tokens(template, found):
+        if isinstance(token, str):
+            parts.append(token)
+            continue
+        path = server_path(token.content)
+        try:
+            text = written(looked_up(path, values))
+        except CallFailedError as error:
+            message = f"'{token.content}' reaches a function of JavaScript that fails, '{error}'"
+            return TemplateFault(message, token.span)
+        parts.append(f"<% {path} %>" if text is None else text)
+    return trim(well_formed("".join(parts)))
+
+
+@dataclass(slots=True)
+class _Line:
+    """What the line that is being read holds so far; `blanks` are the places of its white space among the tokens."""
+
+    blanks: list[int] = field(default_factory=list)
+    has_tag: bool = False
+    has_text: bool = False
+
+
+def _tokens(template: str, found: Sequence[Tag]) -> list[str | Tag]:
+    """The texts and the names outside of all sections."""
+    tokens: list[str | Tag | None] = []
+    line = _Line()
+    open_sections = at = 0
+    for tag in found:
+        _add_text(template, Span(at, tag.span.start), tokens, line, is_kept=not open_sections)
+        at = tag.span.end
+        line.has_tag = True
+        line.has_text |= tag.kind in _COUNTS_AS_TEXT
+        if tag.kind in {TagKind.SECTION, TagKind.INVERTED}:
+            open_sections += 1
+        elif tag.kind is TagKind.END:
+            open_sections -= 1
+        elif tag.kind is TagKind.NAME and not open_sections:
+            tokens.append(tag)
+    _add_text(template, Span(at, len(template)), tokens, line, is_kept=not open_sections)
+    return [token for token in tokens if token is not None]
+
+
+def _add_text(template: str, span: Span, tokens: list[str | Tag | None], line: _Line, *, is_kept: bool) -> None:
+    """Take text between tags; inside a section it is not kept, and only counts for its line."""
+    for match in _RUN.finditer(template, span.start, span.end):
+        text = match[0]
+        if text[0] in SPACES:
+            if is_kept:
+                line.blanks.append(len(tokens))
+        else:
+            line.has_text = True
+        if is_kept:
+            tokens.append(text)
+        if text == "\n":
+            _end_line(tokens, line)
+
+
+def _end_line(tokens: list[str | Tag | None], line: _Line) -> None:
+    """Drop the white space of a line, its line end too, that held tags without a value and nothing else."""
+    if line.has_tag and not line.has_text:
+        for number in line.blanks:
+            tokens[number] = None
+    line.blanks.clear()
+    line.has_tag = line.has_text = False
+
+
+_OBJECT_TEXT = "[object Object]"
+_INDEX = re.compile(r"0|[1-9][0-9]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function met on a path.
+
+    result: the text that calling it writes; None where it gives nothing, so that the tag is left as it is.
+    fails: whether calling it throws, which makes the rest-server answer 500.
+    """
+
+    name: str
+    result: str | None = None
+    fails: bool = False
+    length: int | None = None
+
+
+class CallFailedError(Exception):
+    """A function was called that throws."""
+
+
+def _functions(results: dict[str | None, str], failing: str = "") -> dict[str, Function]:
+    found = {name: Function(name, result) for result, names in results.items() for name in names.split()}
+    return found | {name: Function(name, fails=True) for name in failing.split()}
+
+
+_OBJECT_MEMBERS = _functions(
+    {
+        _OBJECT_TEXT: "toString toLocaleString valueOf",
+        "false": "hasOwnProperty isPrototypeOf propertyIsEnumerable",
+        None: "__lookupGetter__ __lookupSetter__",
+    },
+    "__defineGetter__ __defineSetter__",
+)
+_ARRAY_MEMBERS = _functions(
+    {
+        "": "slice splice join flat toLocaleString",
+        _OBJECT_TEXT: "concat copyWithin fill reverse sort toString",
+        "-1": "indexOf lastIndexOf",
+        "0": "push unshift",
+        "false": "includes",
+        "[object Array Iterator]": "keys entries values",
+        None: "pop shift at",
+    },
+    "find findIndex findLast findLastIndex forEach filter flatMap map every some reduce reduceRight",
+)
+_STRING_MEMBERS = _functions(
+    {
+        _OBJECT_TEXT: "concat normalize padEnd padStart replace replaceAll slice split substr substring trim trimStart "
+        "trimLeft trimEnd trimRight",
+        "": "match repeat",
+        "[": "at charAt",
+        "91": "charCodeAt codePointAt",
+        "0": "search",
+        "-1": "indexOf lastIndexOf localeCompare",
+        "false": "endsWith includes startsWith",
+        "[object object]": "toLocaleLowerCase toLowerCase",
+        "[OBJECT OBJECT]": "toLocaleUpperCase toUpperCase",
+        "[object RegExp String Iterator]": "matchAll",
+        '<a name="undefined">[object Object]</a>': "anchor",
+        '<a href="undefined">[object Object]</a>': "link",
+        '<font color="undefined">[object Object]</font>': "fontcolor",
+        '<font size="undefined">[object Object]</font>': "fontsize",
+        "<big>[object Object]</big>": "big",
+        "<blink>[object Object]</blink>": "blink",
+        "<b>[object Object]</b>": "bold",
+        "<tt>[object Object]</tt>": "fixed",
+        "<i>[object Object]</i>": "italics",
+        "<small>[object Object]</small>": "small",
+        "<strike>[object Object]</strike>": "strike",
+        "<sub>[object Object]</sub>": "sub",
+        "<sup>[object Object]</sup>": "sup",
+    },
+    "toString valueOf",
+)
+_NUMBER_MEMBERS = _functions({}, "toExponential toFixed toPrecision toString valueOf toLocaleString")
+_BOOLEAN_MEMBERS = _functions({}, "toString valueOf")
+# A Date's own methods want a Date and get the template's values; which of them is asked for does not matter.
+_DATE_MEMBER = re.compile(r"(?:to|get|set)[A-Z]\w*|valueOf")
+_FUNCTION_MEMBERS = _functions({}, "apply bind call toString")
+
+_CONSTRUCTORS = {
+    dict: Function("Object", _OBJECT_TEXT, length=1),
+    list: Function("Array", "", length=1),
+    str: Function("String", "", length=1),
+    int: Function("Number", "0", length=1),
+    float: Function("Number", "0", length=1),
+    bool: Function("Boolean", "false", length=1),
+    Function: Function("Function", "function anonymous(\n) {\n\n}", length=1),
+}
+_MEMBERS = {
+    list: _ARRAY_MEMBERS,
+    str: _STRING_MEMBERS,
+    int: _NUMBER_MEMBERS,
+    float: _NUMBER_MEMBERS,
+    bool: _BOOLEAN_MEMBERS,
+    Function: _FUNCTION_MEMBERS,
+}
+# These names find something in every object; templates and prerequisites may be named so by accident.
+OBJECT_PROTOTYPE_NAMES = frozenset({*_OBJECT_MEMBERS, "constructor", "__proto__"})
+
+
+def member(value: Any, name: str) -> Any:
+    """The property of a value that is not null: its own, else its prototype's; `MISSING` for undefined."""
+    kind = type(value)
+    if kind is dict and name in value:
+        return value[name]
+    if kind is list:
+        if name == "length":
+            return len(value)
+        if _INDEX.fullmatch(name) and int(name) < len(value):
+            return value[int(name)]
+    if kind is str:
+        units = value.encode("utf-16-le", "surrogatepass")
+        if name == "length":
+            return len(units) // 2
+        if _INDEX.fullmatch(name) and int(name) < len(units) // 2:
+            return units[2 * int(name) : 2 * int(name) + 2].decode("utf-16-le", "surrogatepass")
+    if kind is Function and name in {"name", "length"}:
+        return value.name if name == "name" else MISSING if value.length is None else value.length
+    return _inherited(kind, name)
+
+
+def _inherited(kind: type, name: str) -> Any:
+    if name == "__proto__":
+        return {}
+    if name == "constructor":
+        return _CONSTRUCTORS.get(kind, MISSING)
+    if kind is Date and _DATE_MEMBER.fullmatch(name):
+        return Function(name, fails=True)
+    return _MEMBERS.get(kind, {}).get(name) or _OBJECT_MEMBERS.get(name, MISSING)
+
+
+def looked_up(path: str, values: dict[str, Any]) -> Any:
+    """What mustache finds under a tag's path, called if it is a function; `MISSING` for undefined.
+
+    Raises:
+        CallFailedError: if that function throws.
+    """
+    if path == ".":
+        return values
+    value: Any = values
+    for name in path.split(".") if path.find(".") > 0 else (path,):
+        if value is None or value is MISSING:
+            break
+        value = member(value, name)
+    if isinstance(value, Function):
+        if value.fails:
+            raise CallFailedError(value.name)
+        return MISSING if value.result is None else value.result
+    return value
+
+
+def written(value: Any) -> str | None:
+    """How a value is added to a string; None for null and undefined, which the rest-server leaves out."""
+    return None if value is None or value is MISSING else server_text(value)
+
+
+def trim(text: str) -> str:
+    """`text.trim()`."""
+    return text.strip(SPACES)
+
+
+def well_formed(text: str) -> str:
+    """The text as it leaves JavaScript in UTF-8: halves of surrogate pairs joined, or replaced where one is missing."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")

@@ -1,0 +1,291 @@
+"""`<% $parameters.x %>` and `{{ name }}`: finding them in a text, and what they mean.
+
+The rest-server reads `<% %>` with mustache 2.3.2 and keeps only text and names; the runtime has a reader of its own
+for plugin parameters. Sources: mustache.js 2.3.2, parseTemplate; rest-server, middlewares/v2/protocol.js, render;
+openpai-runtime, src/init.d/initializer.py, replace_ref. Offsets are code points in the text given.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OPENING, CLOSING = "<%", "%>"
+# What `\s` and `trim()` take for white space in JavaScript; Python's differ in both directions.
+SPACES = (
+    "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+
+# What may stand in front of the first dot; `this` belongs to the extended protocol.
+ROOTS = ("$parameters", "$secrets", "$data", "$script", "$output")
+
+_SPACE, _SPACES = re.compile(f"[{SPACES}]*"), re.compile(f"[{SPACES}]+")
+_SERVER_INDEX = re.compile(r"\[([0-9]+)\]")
+_SERVER_CUT = re.compile(r"\.|\[([0-9]+)\]")
+_PLAIN_INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
+_RUNTIME_INDEX = re.compile(r"([^\[]*)\[\s*([0-9]+)\s*\]")
+_STEP = re.compile(r"(?P<dot>\.)?(?P<name>[^.\[\]]+)|\[(?P<blank>\s*)(?P<index>[0-9]+)\s*\]")
+_VARIABLE = re.compile(r"\{\{[ \t]*([A-Za-z_][\w.-]*)[ \t]*\}\}")
+# Names that Kubernetes' FrameworkController fills into the whole pod specification, so they mean something anywhere.
+# Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/funcs.go.
+_CONTROLLER_VARIABLE = re.compile(r"FC_[A-Z_]+")
+# openpai-runtime, replace_ref: the `$` is a must, blanks may stand in front of it. Other white space may not: the
+# runtime looks at Python's writing of the text, where a line end is a backslash and an `n`.
+_RUNTIME_OPENING = re.compile(r"<% *(?=\$)")
+
+
+class TagKind(Enum):
+    """What mustache takes a tag for; the values are its first characters."""
+
+    NAME = ""
+    SECTION = "#"
+    INVERTED = "^"
+    END = "/"
+    PARTIAL = ">"
+    UNESCAPED_BRACES = "{"
+    UNESCAPED = "&"
+    DELIMITERS = "="
+    COMMENT = "!"
+
+
+_KINDS = {kind.value: kind for kind in TagKind if kind.value}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One part of a path: a key, or an index as a number; `span` is its text without dot or brackets."""
+
+    name: str | int
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """One `<% … %>`; `span` holds the delimiters, `content_span` what stands between them without blanks.
+
+    in_section: whether it stands in a section, all of which the rest-server drops.
+    """
+
+    kind: TagKind
+    content: str
+    span: Span
+    content_span: Span
+    in_section: bool = False
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The content as a path: `$data.uri[0]` has three steps; empty where it is no path."""
+        steps: list[Step] = []
+        at = 0
+        while at < len(self.content):
+            match = _STEP.match(self.content, at)
+            if match is None or (at and match["name"] and not match["dot"]) or (not at and match["dot"]):
+                return ()
+            group = "index" if match["index"] is not None else "name"
+            name: str | int = _index(match["index"]) if group == "index" else match["name"]
+            start, end = match.span(group)
+            steps.append(Step(name, Span(start, end).shifted(self.content_span.start)))
+            at = match.end()
+        return tuple(steps)
+
+    @property
+    def server_steps(self) -> tuple[Step, ...]:
+        """The content as the rest-server splits it, every name a string: `$data.uri[0]` gives `$data`, `uri`, `0`.
+
+        Source: rest-server, middlewares/v2/protocol.js, render; mustache.js 2.3.2, Context.lookup.
+        """
+        content, at = self.content, self.content_span.start
+        cuts = list(_SERVER_CUT.finditer(content))
+        if not cuts or cuts[0].start() == 0:
+            return (Step(content, self.content_span),)
+        steps: list[Step] = []
+        start, prefix = 0, ""
+        for number, cut in enumerate(cuts):
+            if number == 0:
+                steps.append(Step(content[: cut.start()], Span(at, at + cut.start())))
+            start, prefix = (cut.start(1), cut[1]) if cut[1] is not None else (cut.end(), "")
+            end = cuts[number + 1].start() if number + 1 < len(cuts) else len(content)
+            rest = content[cut.end() : end]
+            span = Span(start, cut.end(1)) if cut[1] is not None and not rest else Span(start, end)
+            steps.append(Step(prefix + rest, span.shifted(at)))
+        return tuple(steps)
+
+    @property
+    def runtime_steps(self) -> tuple[Step, ...]:
+        """The content as the runtime splits it: names by dots, and numbers in brackets, which are ints.
+
+        Source: openpai-runtime, src/init.d/initializer.py, replace_ref.
+        """
+        steps: list[Step] = []
+        at = self.content_span.start
+        for part in self.content.split("."):
+            here = 0
+            for match in _RUNTIME_INDEX.finditer(part) if steps else ():
+                here = match.end()
+                if match[1]:
+                    steps.append(Step(match[1], Span(*match.span(1)).shifted(at)))
+                steps.append(Step(_index(match[2]), Span(*match.span(2)).shifted(at)))
+            if not here:
+                steps.append(Step(part, Span(at, at + len(part))))
+            at += len(part) + 1
+        return tuple(steps)
+
+    @property
+    def root(self) -> str:
+        """The first step, as `$parameters`; the whole content where it is no path."""
+        steps = self.steps
+        return str(steps[0].name) if steps else self.content
+
+
+def _index(digits: str) -> int:
+    # No list is longer than this, and Python refuses to read thousands of digits.
+    return int(digits) if len(digits) < 10 else 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateFault:
+    """Where mustache gives up, which makes the rest-server answer 500."""
+
+    message: str
+    span: Span
+
+
+def tags(text: str) -> tuple[tuple[Tag, ...], TemplateFault | None]:
+    """All tags of a text, exactly as mustache reads it, and the fault that stops it, if any."""
+    found: list[Tag] = []
+    sections: list[Tag] = []
+    opening, closing = OPENING, CLOSING
+    at = 0
+    while (start := text.find(opening, at)) >= 0:
+        at = _behind_space(text, start + len(opening))
+        kind = _KINDS.get(text[at : at + 1], TagKind.NAME)
+        if kind is not TagKind.NAME:
+            at = _behind_space(text, at + 1)
+        content_end, end = _tag_end(text, at, kind, closing)
+        if end < 0:
+            return tuple(found), _unclosed(kind, opening, closing, Span(start, at))
+        content_end = at + len(text[at:content_end].rstrip(SPACES))
+        span = Span(start, end + len(closing))
+        tag = Tag(kind, text[at:content_end], span, Span(at, max(at, content_end)), in_section=bool(sections))
+        at = span.end
+        if kind is TagKind.DELIMITERS:
+            words = _SPACES.split(tag.content)
+            if len(words) < 2:
+                return tuple(found), _unclosed(kind, opening, closing, Span(start, tag.content_span.start))
+            opening, closing = words[:2]
+        found.append(tag)
+        if kind in {TagKind.SECTION, TagKind.INVERTED}:
+            sections.append(tag)
+        elif kind is TagKind.END:
+            if not sections:
+                return tuple(found), TemplateFault(f"nothing opens the section '{tag.content}'", span)
+            opened = sections.pop()
+            if opened.content != tag.content:
+                return tuple(found), TemplateFault(f"the section '{opened.content}' is never closed", opened.span)
+    if sections:
+        return tuple(found), TemplateFault(f"the section '{sections[-1].content}' is never closed", sections[-1].span)
+    return tuple(found), None
+
+
+def _tag_end(text: str, at: int, kind: TagKind, closing: str) -> tuple[int, int]:
+    """Where a tag's content ends, and where its closing mark stands; -1 where there is none.
+
+    Source: mustache.js 2.3.2, parseTemplate: `{` and `=` have an end of their own in front of the closing mark.
+    """
+    if kind is TagKind.UNESCAPED_BRACES:
+        end = text.find("}" + closing, at)
+        return end, end + 1 if end >= 0 else -1
+    if kind is TagKind.DELIMITERS:
+        equals = text.find("=", at)
+        return equals, text.find(closing, equals + 1) if equals >= 0 else -1
+    end = text.find(closing, at)
+    return end, end
+
+
+def runtime_tags(text: str) -> tuple[Tag, ...]:
+    """The tags that the runtime fills in a plugin parameter: `<% $… %>`, and nothing else."""
+    found: list[Tag] = []
+    at = 0
+    while (match := _RUNTIME_OPENING.search(text, at)) and (end := text.find(CLOSING, match.end())) >= 0:
+        at = end + len(CLOSING)
+        content = text[match.end() : end].rstrip(" ")
+        found.append(Tag(TagKind.NAME, content, Span(match.start(), at), Span(match.end(), match.end() + len(content))))
+    return tuple(found)
+
+
+def _unclosed(kind: TagKind, opening: str, closing: str, span: Span) -> TemplateFault:
+    """The fault of a tag that does not end as its kind must; `span` reaches to its content."""
+    if kind is TagKind.DELIMITERS:
+        return TemplateFault(f"mustache takes '{opening}=' for a change of its marks", span)
+    if kind is TagKind.UNESCAPED_BRACES:
+        return TemplateFault(f"'{opening}{{' without '}}{closing}'", span)
+    return TemplateFault(f"'{opening}' without '{closing}'", Span(span.start, span.start + len(opening)))
+
+
+def tags_without_dollar(text: str) -> tuple[Tag, ...]:
+    """The tags of a plugin parameter that the runtime leaves alone, because they do not begin with `$`."""
+    found: list[Tag] = []
+    at = 0
+    while (end := text.find(CLOSING, at)) >= 0:
+        start = text.rfind(OPENING, at, end)
+        at = end + len(CLOSING)
+        content = text[start + len(OPENING) : end] if start >= 0 else ""
+        if (name := content.strip()) and not name.startswith("$"):
+            first = start + len(OPENING) + len(content) - len(content.lstrip())
+            found.append(Tag(TagKind.NAME, name, Span(start, at), Span(first, first + len(name))))
+    return tuple(found)
+
+
+def _behind_space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One `{{ name }}`; `span` holds the braces."""
+
+    name: str
+    span: Span
+    name_span: Span
+
+
+def variables(text: str) -> Iterator[Variable]:
+    """The `{{ name }}` of a text, without those of FrameworkController (`{{FC_TASK_INDEX}}`)."""
+    for match in _VARIABLE.finditer(text):
+        if not _CONTROLLER_VARIABLE.fullmatch(match[1]):
+            yield Variable(match[1], Span(*match.span()), Span(*match.span(1)))
+
+
+def server_path(content: str) -> str:
+    """A tag's content as the rest-server looks it up: `a[0]` becomes `a.0`."""
+    return _SERVER_INDEX.sub(r".\1", content)
+
+
+MISSING = object()
+
+
+def server_lookup(path: str, values: dict[str, Any]) -> Any:
+    """What mustache finds under a path in the rest-server's values; `MISSING` where it finds nothing or null.
+
+    JavaScript's own members that a job can reach by accident are known: `length` of lists and strings.
+    """
+    value: Any = values
+    for name in path.split("."):
+        if isinstance(value, dict) and name in value:
+            value = value[name]
+        elif isinstance(value, (list, str)) and _PLAIN_INDEX.fullmatch(name) and int(name) < len(value):
+            value = value[int(name)]
+        elif isinstance(value, (list, str)) and name == "length":
+            value = len(value)
+        else:
+            return MISSING
+    return MISSING if value is None else value

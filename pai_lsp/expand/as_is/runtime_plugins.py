@@ -1,0 +1,165 @@
+"""What the runtime's `cmd` plugin makes of its parameters: a script before and one after the user's command.
+
+It takes what it is given without a look: a text for a list gives one character a line, and what is no text ends it.
+Sources: openpai-runtime, src/plugins/cmd/init.py; src/plugins/plugin_utils.py, inject_commands.
+
+Filling `<% $… %>` in plugin parameters as the released runtime does it, in the written text of all parameters.
+
+Source: openpai-runtime, src/init.d/initializer.py, replace_ref.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.embedded.template import CLOSING
+from pai_lsp.expand.as_is.runtime_reading import RuntimeStopError
+from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.expand.as_is.runtime_reading import RuntimeRole
+
+
+@dataclass(slots=True)
+class CmdScripts:
+    """The two scripts, empty where there is nothing to run, and whether the plugin failed behind writing them."""
+
+    pre: str = ""
+    post: str = ""
+    fails: bool = field(default=False)
+
+
+def cmd_scripts(parameters: Any, failure_policy: Any = "fail") -> CmdScripts:
+    """The scripts for the parameters as the plugin gets them, after the runtime's round trip."""
+    scripts = CmdScripts()
+    if not parameters:
+        return scripts
+    try:
+        _write(parameters, failure_policy, scripts)
+    except (TypeError, LookupError, AttributeError):
+        # Whatever Python says of a value of the wrong kind ends the plugin's process the same way.
+        scripts.fails = True
+    return scripts
+
+
+def _write(parameters: Any, failure_policy: Any, scripts: CmdScripts) -> None:
+    if "callbacks" in parameters:
+        if "preCommands" in parameters or "postCommands" in parameters:
+            raise LookupError
+        pre: list[Any] = []
+        post: list[Any] = []
+        for callback in parameters["callbacks"]:
+            if callback["event"] == "taskStarts":
+                pre.extend(callback["commands"])
+            elif callback["event"] == "taskSucceeds":
+                post.extend(callback["commands"])
+        scripts.pre = _script(pre, failure_policy)
+        scripts.post = _script(post, failure_policy)
+        return
+    if "preCommands" in parameters:
+        scripts.pre = _script(parameters["preCommands"], failure_policy)
+    if "postCommands" in parameters:
+        scripts.post = _script(parameters["postCommands"], failure_policy)
+
+
+def _script(commands: Any, failure_policy: Any) -> str:
+    if not commands:
+        return ""
+    body = "".join([command + "\n" for command in commands])
+    if failure_policy.lower() == "ignore":
+        return f"set +o errexit\n{body}set -o errexit\n"
+    return f"set -o errexit\n{body}"
+
+
+_OPENING = re.compile(r"<%\s*\$")
+_SERVER_INDEX = re.compile(r"\[\s*([0-9]+)\s*\]")
+_INDEXES = re.compile(r"([\s\S]*?)\[(\s*)([0-9]+)(\s*)\]")
+
+
+def with_references_filled(text: str, role: RuntimeRole, *, shows_secrets: bool) -> str:
+    """The text with its references replaced.
+
+    shows_secrets: whether secrets are filled in too, as the runtime does it. Without, references to secrets stay as
+        they are written.
+
+    Raises:
+        RuntimeStopError: where a reference finds nothing, or something that is no text.
+    """
+    parts: list[str] = []
+    at = 0
+    for reference in references(text):
+        value = _found(reference.path, role)
+        if value is not None and not isinstance(value, str):
+            raise RuntimeStopError(
+                f"'${reference.path}' is no text, and the runtime fills only text into plugin parameters"
+            )
+        parts.append(text[at : reference.span.start])
+        at = reference.span.end
+        is_left = value is not None and reference.names_secret and not shows_secrets
+        parts.append(text[reference.span.start : at] if is_left else value or "")
+    return "".join([*parts, text[at:]])
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeReference:
+    """One `<% $… %>` of a text: where it stands, and its path without the `$`."""
+
+    span: Span
+    path: str
+
+    @property
+    def names_secret(self) -> bool:
+        """Whether it stands for a secret."""
+        return self.path.split(".")[0] == "secrets"
+
+    @property
+    def server_path(self) -> str:
+        """The path as the rest-server looks it up in commands, with `$` and with indexes behind dots."""
+        return "$" + _SERVER_INDEX.sub(r".\1", self.path)
+
+
+def references(text: str) -> Iterator[RuntimeReference]:
+    """The references of a text that the runtime fills: from a `<% $` to the next `%>`, whatever stands between."""
+    at = 0
+    while (opening := _OPENING.search(text, at)) and (end := text.find(CLOSING, opening.end())) >= 0:
+        at = end + len(CLOSING)
+        path = _OPENING.sub("", text[opening.start() : end]).rstrip()
+        yield RuntimeReference(Span(opening.start(), at), path)
+
+
+def names_secret(text: str) -> bool:
+    """Whether a reference to a secret stands in the text."""
+    return "secrets" in text and any(reference.names_secret for reference in references(text))
+
+
+def _found(path: str, role: RuntimeRole) -> Any:
+    root, *steps = path.split(".")
+    try:
+        value = _root(root, role)
+        for step in steps:
+            indexes = _INDEXES.findall(step)
+            if not indexes:
+                value = value[step]
+            for name, _, index, _ in indexes:
+                if name:
+                    value = value[name]
+                value = value[int(index)]
+    except (LookupError, TypeError):
+        raise RuntimeStopError(f"'${path}' finds nothing in the runtime") from None
+    return value
+
+
+def _root(name: str, role: RuntimeRole) -> Any:
+    if name == "parameters":
+        return role.job.values[name]
+    if name == "secrets":
+        return role.job.secrets
+    if name in {"script", "output", "data"}:
+        for prerequisite in role.job.values["prerequisites"]:
+            if prerequisite["type"] == name and prerequisite["name"] == role.values[name]:
+                return prerequisite
+    raise LookupError(name)

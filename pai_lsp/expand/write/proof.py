@@ -1,0 +1,103 @@
+"""Reading an expanded job again, to see that it runs what was meant.
+
+Expansion edits text; where that text is shared through aliases or merge keys, an edit may reach further than it should.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.embedded.server_rendering import trim
+from pai_lsp.expand.as_is.released_run import command_source, released_run
+from pai_lsp.expand.callbacks import CANNOT_BE_EXPANDED, problem
+from pai_lsp.expand.effective import Prerequisite, effective_job
+from pai_lsp.expand.write.released_form import cmd_plugins
+from pai_lsp.job.job import Job
+from pai_lsp.platform.tables import Moment
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.syntax import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from pai_lsp.expand.as_is.released_run import ReleasedRun
+    from pai_lsp.expand.effective import EffectiveRole
+    from pai_lsp.expand.write.definition_edits import Items
+    from pai_lsp.expand.write.released_form import ReleasedForm
+    from pai_lsp.expand.write.role_commands import AddedCommands, Source
+    from pai_lsp.findings.diagnostic import Diagnostic
+    from pai_lsp.source.text import Span
+
+# A plugin with what it runs before and after.
+_Run = tuple[str, str, str, bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What an expanded job runs otherwise than it should; and where that is nothing, what it runs."""
+
+    problems: tuple[Diagnostic, ...]
+    run: ReleasedRun | None = None
+
+
+def proven(job: Job, text: str, form: ReleasedForm, items: Items, added: Mapping[str, AddedCommands]) -> Proof:
+    """Read the text of an expanded job, which was written for `form`, `items` and `added`."""
+    after = Job(parse(text), job.site_plugins, job.lookup)
+    again = effective_job(after)
+    roles = {role.role.name: role for role in again.roles}
+    if again.problems:
+        span = form.effective.roles[0].role.name_span
+        return Proof((_problem(span, f"expansion would make a job that is wrong: {again.problems[0].message}"),))
+    found: list[Diagnostic] = []
+    for role in form.effective.roles:
+        name = role.role.name
+        command = "\n".join(map(trim, (*added[name].front, command_source(job, role.role), *added[name].behind)))
+        is_same = name in roles and trim(command_source(after, roles[name].role)) == trim(command)
+        if not is_same or _meant(role, form, items) != _read(roles[name]):
+            message = f"'{name}' shares text with another place through an alias or '<<'; write it out there"
+            found.append(_problem(role.role.name_span, message))
+    if found:
+        return Proof(tuple(found))
+    run = released_run(after)
+    return Proof(tuple(_stops(run, after, form)), run)
+
+
+def _meant(role: EffectiveRole, form: ReleasedForm, items: Items) -> list[_Run]:
+    def lines(source: Source, moment: Moment) -> str:
+        return "\n".join(line for one in source.commands if one.moment is moment for line in items.get(id(one), ()))
+
+    return _runs((*form.listed[role.role.name], *cmd_plugins(role)), lines)
+
+
+def _read(role: EffectiveRole) -> list[_Run]:
+    return _runs(role.sources, lambda source, moment: "\n".join(item.text for item in source.moments(moment)))
+
+
+def _runs(sources: Iterable[Source], lines: Callable[[Source, Moment], str]) -> list[_Run]:
+    """What runs, without what runs nothing."""
+    found: list[_Run] = []
+    for source in sources:
+        plugin = source.plugin if isinstance(source, Prerequisite) else "cmd"
+        run = (plugin or "", lines(source, Moment.START), lines(source, Moment.SUCCESS), source.ignores_failure)
+        if plugin and (plugin != "cmd" or run[1] or run[2]):
+            found.append(run)
+    return found
+
+
+def _stops(run: ReleasedRun, after: Job, form: ReleasedForm) -> Iterator[Diagnostic]:
+    """What keeps the expanded job from starting, but for a role's name, which expansion has nothing to do with."""
+    names = {role.name_span for role in after.task_roles}
+    places = {
+        form.name(one): one.definition.name_span if one.is_own else one.entry.reference.span
+        for one in form.listed_anywhere
+    }
+    for stop in run.stops:
+        if stop.span in names or not len(stop.span):
+            continue
+        written = after.text[stop.span.start : stop.span.end]
+        span = places.get(written, form.effective.roles[0].role.name_span)
+        yield _problem(span, stop.message)
+
+
+def _problem(span: Span, message: str) -> Diagnostic:
+    return problem(CANNOT_BE_EXPANDED, span, message)

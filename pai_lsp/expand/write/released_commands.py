@@ -1,0 +1,257 @@
+"""Commands of a callback in the form in which a released cluster runs them as they are meant.
+
+A callback's commands go through the runtime's way with plugin parameters; what is moved into a task role's commands is
+rendered by the rest-server instead, and a second time by the runtime. Both fill `<% $… %>`, each in its own way.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
+
+from pai_lsp.embedded.server_rendering import CallFailedError, looked_up, well_formed, written
+from pai_lsp.embedded.template import MISSING, OPENING
+from pai_lsp.expand.as_is.released_run import server_values
+from pai_lsp.expand.as_is.runtime_plugins import references, with_references_filled
+from pai_lsp.expand.as_is.runtime_reading import RuntimeStopError, runtime_job, runtime_role
+from pai_lsp.expand.write.quoting import ansi_quoted, surviving, without_last_line_ends
+from pai_lsp.job.plugin_parameters import runtime_round_trip
+from pai_lsp.source.frozen import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from pai_lsp.expand.as_is.runtime_plugins import RuntimeReference
+    from pai_lsp.expand.as_is.runtime_reading import RuntimeJob, RuntimeRole
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+
+# A value that means nothing to bash, in or out of quotes, so that it may be written in other quotes.
+_INERT = re.compile(r"[A-Za-z0-9_./:@%+=,-]*")
+# pystache writes these otherwise when it fills a secret into commands (templates in the runtime are HTML to it).
+_CHANGED_IN_HTML = re.compile(r"[&<>\"']")
+
+
+class CanNotExpressError(Exception):
+    """Commands for which there is no released form; the message says why, and tells no secret."""
+
+
+class FindsNothingError(CanNotExpressError):
+    """A reference in the commands finds nothing that could stand there, in any protocol."""
+
+
+@dataclass(frozen=True, eq=False)
+class RoleValues:
+    """What the references in a task role's commands stand for; found out when first asked for."""
+
+    job: Job
+    role: TaskRole
+    known: Callable[[], RuntimeJob | None]
+
+    @cached_property
+    def server(self) -> dict[str, Any]:
+        """The values of the rest-server, by root."""
+        return server_values(self.job, self.role)
+
+    @cached_property
+    def secrets(self) -> dict[str, Any]:
+        """The job's secrets as the rest-server reads them."""
+        secrets = self.job.plain.get("secrets") if isinstance(self.job.plain, dict) else None
+        return secrets if isinstance(secrets, dict) else {}
+
+    @cached_property
+    def runtime(self) -> RuntimeRole | None:
+        """The role in the runtime; None for one that never starts."""
+        try:
+            known = self.known()
+            return runtime_role(known, self.role.name) if known else None
+        except RuntimeStopError:
+            return None
+
+
+def role_values(job: Job) -> dict[str, RoleValues]:
+    """What references stand for, by task role."""
+
+    @cache
+    def known() -> RuntimeJob | None:
+        try:
+            return runtime_job(job)
+        except RuntimeStopError:
+            return None
+
+    return {role.name: RoleValues(job, role, known) for role in job.task_roles}
+
+
+def callback_items(commands: Sequence[str], roles: Sequence[RoleValues]) -> tuple[str, ...]:
+    """The items of a callback's `commands` that run as these commands are meant, in all of the roles.
+
+    Raises:
+        CanNotExpressError: where there are none.
+    """
+    if not any(OPENING in command for command in commands):
+        return surviving(commands)
+    commands = [_with_references_on_one_line(command) for command in commands]
+    items = surviving(commands)
+    is_kept = items == _lines(commands)
+    if (is_kept or _are_inert(commands, roles, only_secrets=False)) and _come_through(items, roles) is None:
+        return items
+    # The references that spoil the text are replaced by what they stand for; secrets stay references.
+    commands = [_with_values(command, roles) for command in commands]
+    items = surviving(commands)
+    is_kept = items == _lines(commands)
+    if not is_kept and not _are_inert(commands, roles, only_secrets=True):
+        raise CanNotExpressError(
+            "a secret in a command with these quotes must consist of letters, digits and any of '_./:@%+=,-'"
+        )
+    if problem := _come_through(items, roles):
+        raise CanNotExpressError(problem)
+    return items
+
+
+def command_text(commands: Sequence[str], values: RoleValues) -> str:
+    """The commands of a callback as text that may stand among a task role's commands.
+
+    Raises:
+        CanNotExpressError: where there is none.
+    """
+    text = "\n".join(map(without_last_line_ends, commands))
+    if OPENING not in text:
+        return text
+    parts: list[tuple[str, bool]] = []
+    at = 0
+    for reference in references(text):
+        parts.append((text[at : reference.span.start], False))
+        if reference.names_secret:
+            _check_secret(reference, values)
+            parts.append((f"<% {reference.server_path} %>", True))
+        elif _value(reference, values):
+            parts.append((f"<% {reference.server_path} %>", True))
+        at = reference.span.end
+    parts.append((text[at:], False))
+    if not any(OPENING in part for part, is_reference in parts if not is_reference):
+        return "".join(part for part, _ in parts)
+    return _without_own_marks(parts, values)
+
+
+def shown_text(command: str, values: RoleValues) -> str:
+    """The command with every reference but those to secrets replaced by what it stands for, where it finds anything."""
+    try:
+        return _with_values(command, [values])
+    except CanNotExpressError:
+        return command
+
+
+def _without_own_marks(parts: list[tuple[str, bool]], values: RoleValues) -> str:
+    """Text that holds `<%` of its own, which the rest-server must not see: as one `eval` that writes it otherwise."""
+    written_parts: list[str] = []
+    for part, is_reference in parts:
+        if is_reference and not all(_is_inert(reference, values) for reference in references(part)):
+            raise CanNotExpressError("a reference in a command that also holds '<%' must stand for plain text")
+        text = part if is_reference else ansi_quoted(part)[2:-1].replace(OPENING, r"\x3c%")
+        written_parts.append(text)
+    return f"eval $'{''.join(written_parts)}'"
+
+
+def _lines(commands: Sequence[str]) -> tuple[str, ...]:
+    return tuple(line for command in commands for line in without_last_line_ends(command).split("\n"))
+
+
+def _with_references_on_one_line(command: str) -> str:
+    """The command with references that go over several lines written on one, so that lines can be told apart."""
+    parts: list[str] = []
+    at = 0
+    for reference in references(command):
+        span = reference.span
+        if "\n" in command[span.start : span.end]:
+            parts += (command[at : span.start], f"<% ${reference.path} %>")
+            at = span.end
+    return "".join([*parts, command[at:]])
+
+
+def _check_secret(reference: RuntimeReference, values: RoleValues) -> None:
+    secret = _secret(reference, values)
+    if not isinstance(secret, str):
+        raise FindsNothingError(f"'${reference.path}' is no text")
+    if _CHANGED_IN_HTML.search(secret):
+        raise CanNotExpressError(
+            f"the runtime writes the secret '${reference.path}' as HTML among commands, which changes it"
+        )
+
+
+def _secret(reference: RuntimeReference, values: RoleValues) -> Any:
+    return looked_up(reference.server_path, {"$secrets": values.secrets})
+
+
+def _value(reference: RuntimeReference, values: RoleValues) -> str:
+    """What a reference that names no secret stands for; nothing for null.
+
+    Raises:
+        FindsNothingError: where it finds nothing, or a list or mapping.
+    """
+    try:
+        value = looked_up(reference.server_path, values.server)
+    except CallFailedError:
+        value = MISSING
+    if value is MISSING:
+        raise FindsNothingError(f"'${reference.path}' finds nothing")
+    if isinstance(value, (list, dict)):
+        raise FindsNothingError(f"'${reference.path}' is no single value")
+    return well_formed(written(value) or "")
+
+
+def _is_inert(reference: RuntimeReference, values: RoleValues) -> bool:
+    value = _secret(reference, values) if reference.names_secret else _value(reference, values)
+    return isinstance(value, str) and _INERT.fullmatch(value) is not None
+
+
+def _are_inert(commands: Sequence[str], roles: Sequence[RoleValues], *, only_secrets: bool) -> bool:
+    try:
+        return all(
+            _is_inert(reference, values)
+            for command in commands
+            for reference in references(command)
+            for values in roles
+            if reference.names_secret or not only_secrets
+        )
+    except CanNotExpressError:
+        return False
+
+
+def _with_values(command: str, roles: Sequence[RoleValues]) -> str:
+    """The command with every reference but those to secrets replaced by what it stands for in all roles."""
+    parts: list[str] = []
+    at = 0
+    for reference in references(command):
+        if reference.names_secret:
+            continue
+        found = {_value(reference, values) for values in roles}
+        if len(found) > 1:
+            raise CanNotExpressError(f"'${reference.path}' stands for different texts in the task roles that use it")
+        parts += (command[at : reference.span.start], *found)
+        at = reference.span.end
+    return "".join([*parts, command[at:]])
+
+
+def _come_through(items: Sequence[str], roles: Sequence[RoleValues]) -> str | None:
+    """What keeps an item with references from coming through the runtime as it is meant; None for nothing."""
+    for values in roles:
+        runtime = values.runtime
+        if runtime is None:
+            continue
+        for item in items:
+            if OPENING not in item:
+                continue
+            try:
+                meant = with_references_filled(item, runtime, shows_secrets=True)
+                passed = runtime_round_trip([item], _filler(runtime))
+            except RuntimeStopError as error:
+                return str(error)
+            if passed != [meant]:
+                return "a value in this command holds quotes or other characters that the runtime changes"
+    return None
+
+
+def _filler(runtime: RuntimeRole) -> Any:
+    return lambda text: with_references_filled(text, runtime, shows_secrets=True)

@@ -1,0 +1,140 @@
+"""Which form each prerequisite of a job takes on a released cluster: its name, its commands, and where it is listed.
+
+pai_lsp/expand/write/released_job.py writes this down in the job's text.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pai_lsp.expand.effective import CmdPluginEntry
+from pai_lsp.job.definition import LEGACY_TYPES, Origin
+from pai_lsp.platform.tables import EventForm, events, moments_with
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.spelling import free_name
+from pai_lsp.source.writing import scalar_line
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+    from typing import Any
+
+    from pai_lsp.expand.effective import EffectiveJob, EffectiveRole, Prerequisite
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+
+_NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
+_LONGEST_NAME = 255
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedForm:
+    """What becomes of a job's prerequisites.
+
+    names: by identity of the prerequisite, its name in the released job.
+    homes: by identity of the definition's node, the prerequisite that takes the place of a definition of the job.
+    listed: by task role, what stands in its `prerequisites`, in order.
+    inlined: the names of the task roles whose commands take in those of their prerequisites.
+    """
+
+    effective: EffectiveJob
+    names: dict[int, str]
+    homes: dict[int, Prerequisite]
+    listed: dict[str, tuple[Prerequisite, ...]]
+    inlined: frozenset[str]
+
+    def name(self, prerequisite: Prerequisite) -> str:
+        """The prerequisite's name in the released job."""
+        return self.names[id(prerequisite)]
+
+    @cached_property
+    def users(self) -> dict[int, list[EffectiveRole]]:
+        """By identity of the prerequisite, the task roles that list it."""
+        found: dict[int, list[EffectiveRole]] = {}
+        for role in self.effective.roles:
+            for one in self.listed[role.role.name]:
+                found.setdefault(id(one), []).append(role)
+        return found
+
+    @property
+    def listed_anywhere(self) -> tuple[Prerequisite, ...]:
+        """Everything that some task role lists, each once."""
+        return tuple({id(one): one for found in self.listed.values() for one in found}.values())
+
+
+def released_form(job: Job, effective: EffectiveJob, inlined: Collection[str] = ()) -> ReleasedForm:
+    """Decide on names, and on what is listed where."""
+    listed: dict[str, tuple[Prerequisite, ...]] = {}
+    for role in effective.roles:
+        own = {reference.name for reference in role.role.prerequisites}
+        is_inlined = role.role.name in inlined
+        listed[role.role.name] = tuple(
+            one for one in role.prerequisites if not (is_inlined and one.plugin == "cmd") and _is_listed(one, own)
+        )
+    form = ReleasedForm(effective, {}, {}, listed, frozenset(inlined))
+    taken = {definition.name for definition in job.prerequisites}
+    for one in effective.prerequisites:
+        definition = one.definition
+        if definition.origin is Origin.JOB and one.is_own and id(definition.node) not in form.homes:
+            form.homes[id(definition.node)] = one
+            form.names[id(one)] = definition.name
+    for one in form.listed_anywhere:
+        if id(one) not in form.names:
+            form.names[id(one)] = free_prerequisite_name(one.definition.name, taken)
+            taken.add(form.names[id(one)])
+    return form
+
+
+def is_extended(definition: Definition) -> bool:
+    """Whether anything in a definition of the job is of the extended protocol."""
+    if definition.extended_entries or definition.type not in LEGACY_TYPES:
+        return True
+    if definition.type == "dockerimage":
+        return bool(definition.plugin)
+    if definition.extended_plugin == "cmd" and definition.runtime_plugin is None:
+        return True
+    return any(is_extended_event(callback.event_name) for callback in definition.callbacks)
+
+
+def is_extended_event(name: str) -> bool:
+    """Whether no released runtime knows the event, though the extended protocol does."""
+    event = events().get(name)
+    return event is not None and event.status != "released"
+
+
+def _is_listed(prerequisite: Prerequisite, own_references: Iterable[str]) -> bool:
+    """Whether a task role that needs a prerequisite lists it in the released job."""
+    definition = prerequisite.definition
+    if prerequisite.plugin == "cmd" and any(map(prerequisite.moments, moments_with(EventForm.CALLBACK))):
+        return True
+    if prerequisite.plugin not in {None, "cmd"}:
+        return True
+    # What runs nothing may stand in a list, and stays there if its author put it there.
+    is_of_job = prerequisite.is_own and definition.origin is Origin.JOB
+    return is_of_job and definition.name in own_references and not is_extended(definition)
+
+
+def free_prerequisite_name(wanted: str, taken: Collection[str]) -> str:
+    """A name that no prerequisite has yet, near to the wanted one."""
+    base = _NOT_IN_NAME.sub("-", wanted)[: _LONGEST_NAME - 6].strip("-") or "prerequisite"
+    return free_name(base, taken)
+
+
+def cmd_plugins(role: EffectiveRole) -> tuple[CmdPluginEntry, ...]:
+    """The `cmd` plugins of `extras` that are for a task role."""
+    return tuple(plugin for plugin in role.plugins if isinstance(plugin, CmdPluginEntry))
+
+
+def origin_comment(prerequisite: Prerequisite) -> str:
+    """Where a definition that comes in stood, and what its variables are."""
+    step = prerequisite.step
+    origin = step.link.reference.name
+    if prerequisite.is_own:
+        origin = f"{prerequisite.definition.name} of {prerequisite.definition.origin.value}"
+    with_values = ", ".join(f"{key}: {scalar_line(value)}" for key, value in step.values.items() if _is_short(value))
+    return f"from {origin}" + (f" with {with_values}" if with_values else "")
+
+
+def _is_short(value: Any) -> bool:
+    return not isinstance(value, (dict, list)) and len(str(value)) <= 60 and str(value).isprintable()

@@ -1,0 +1,253 @@
+"""The released job: an extended job's text with all that a released cluster does not know taken out or filled in.
+
+Only what must change changes; comments, order and formatting of the rest stay. What was written is read again and
+compared with what was meant (pai_lsp/expand/write/proof.py), so that text shared by aliases cannot come out wrong
+unnoticed.
+Source of what a released cluster takes: docs/protocol.md, "What expand gives".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.expand.callbacks import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, problem
+from pai_lsp.expand.effective import CmdPluginEntry, effective_job
+from pai_lsp.expand.storages import merged_storages
+from pai_lsp.expand.write.definition_edits import definition_edits, new_definition, plugin_edits
+from pai_lsp.expand.write.list_edits import extras_edits, released_references, role_list_edits
+from pai_lsp.expand.write.proof import proven
+from pai_lsp.expand.write.released_commands import CanNotExpressError, callback_items, role_values
+from pai_lsp.expand.write.released_form import cmd_plugins, is_extended, origin_comment, released_form
+from pai_lsp.expand.write.role_commands import AddedCommands, added_commands, place_of
+from pai_lsp.job.definition import TYPED_FIELDS
+from pai_lsp.platform.tables import RUNTIME_PLUGIN, EventForm, moments_with
+from pai_lsp.source.comments import comments
+from pai_lsp.source.edits import keeping_comments, line_end
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Mapping, Sequence
+from pai_lsp.source.text import Span, TextEdit, apply_edits
+from pai_lsp.source.tree_edits import items_behind, items_in_front, without_items
+from pai_lsp.source.writing import indented, item_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable
+
+    from pai_lsp.expand.as_is.released_run import ReleasedRun
+    from pai_lsp.expand.effective import EffectiveJob, EffectiveRole
+    from pai_lsp.expand.write.role_commands import Source
+    from pai_lsp.findings.diagnostic import Diagnostic
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.source.nodes import Entry, Node
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandedJob:
+    """The released job's text, and what it runs; None where there is none, and then the problems say why."""
+
+    text: str | None
+    problems: tuple[Diagnostic, ...] = ()
+    run: ReleasedRun | None = None
+
+
+def expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
+    """Expand a job.
+
+    inlined: the task roles whose prerequisites' commands go among the role's own, where `export` and `cd` reach them.
+    """
+    effective = effective_job(job)
+    if effective.problems:
+        return ExpandedJob(None, effective.problems)
+    writer = _Writer(job, effective, inlined)
+    text = writer.written()
+    if writer.problems:
+        return ExpandedJob(None, tuple(writer.problems))
+    proof = proven(job, text, writer.form, writer.items, writer.added)
+    return ExpandedJob(None if proof.problems else text, proof.problems, proof.run)
+
+
+def inexpressible(job: Job) -> tuple[Diagnostic, ...]:
+    """What a job means to run that no released cluster can; nothing where the job can not be expanded anyway."""
+    effective = effective_job(job)
+    if effective.problems:
+        return ()
+    writer = _Writer(job, effective, ())
+    writer.written()
+    return tuple(problem for problem in writer.problems if problem.code == CANNOT_BE_EXPRESSED)
+
+
+class _Writer:
+    """Writes one job; problems are gathered, and then nothing that is written counts."""
+
+    def __init__(self, job: Job, effective: EffectiveJob, inlined: Collection[str]) -> None:
+        self._job = job
+        self._text = job.text
+        self._effective = effective
+        self.form = released_form(job, effective, inlined)
+        self._values = role_values(job)
+        self._edits: dict[TextEdit, None] = {}
+        self._shared: dict[tuple[int, str], tuple[str, ...]] = {}
+        self.problems: list[Diagnostic] = []
+        self.items: dict[int, tuple[str, ...]] = {}
+        self.added: dict[str, AddedCommands] = {}
+        self._inlined_plugins = self._plugins_to_inline()
+
+    def written(self) -> str:
+        """The job's text with all edits, for what they are worth when there are problems."""
+        self._callback_items()
+        for role in self._effective.roles:
+            self._role_commands(role)
+            self._role_list(role)
+        self._definitions()
+        self._extras()
+        if self.problems:
+            return ""
+        newline = line_end(self._text)
+        kept = keeping_comments(self._text, tuple(self._edits), comments(self._job.syntax))
+        edits = (TextEdit(edit.span, edit.new_text.replace("\r\n", "\n").replace("\n", newline)) for edit in kept)
+        try:
+            return apply_edits(self._text, edits)
+        except ValueError:
+            self._problem(Span(0, 0), "aliases in this job share text that expansion must change in different ways")
+            return ""
+
+    def _problem(self, span: Span, message: str) -> None:
+        self.problems.append(problem(CANNOT_BE_EXPANDED, span, message))
+
+    def _edit(self, edits: Iterable[TextEdit]) -> None:
+        self._edits.update(dict.fromkeys(edits))
+
+    def _agree(self, node: Node, what: str, texts: tuple[str, ...], role: TaskRole) -> bool:
+        """Whether this is the first wish for a list that roles may share; a different wish is a problem."""
+        known = self._shared.setdefault((id(node), what), texts)
+        if known == texts:
+            return known is texts
+        message = f"'{role.name}' shares its {what} with a task role that needs other ones"
+        self.problems.append(problem(CANNOT_BE_EXPRESSED, role.name_span, message))
+        return False
+
+    def _plugins_to_inline(self) -> dict[int, CmdPluginEntry]:
+        """The `cmd` plugins of `extras` all of whose roles are inlined: they run behind the prerequisites."""
+        users: dict[int, tuple[CmdPluginEntry, list[str]]] = {}
+        for role in self._effective.roles:
+            for plugin in cmd_plugins(role):
+                users.setdefault(id(plugin), (plugin, []))[1].append(role.role.name)
+        return {key: one for key, (one, names) in users.items() if self.form.inlined.issuperset(names)}
+
+    def _callback_items(self) -> None:
+        """Bring the commands of everything that stays a callback into the form that comes through."""
+        for prerequisite in self.form.listed_anywhere:
+            if prerequisite.plugin == "cmd":
+                self._source_items(prerequisite, self.form.users[id(prerequisite)])
+        for plugin in {id(one): one for role in self._effective.roles for one in cmd_plugins(role)}.values():
+            if id(plugin) not in self._inlined_plugins:
+                self._source_items(plugin, [role for role in self._effective.roles if plugin in role.plugins])
+
+    def _source_items(self, source: Source, roles: list[EffectiveRole]) -> None:
+        values = [self._values[role.role.name] for role in roles]
+        for one in source.commands:
+            if one.moment in moments_with(EventForm.CALLBACK):
+                try:
+                    self.items[id(one)] = callback_items([item.text for item in one.items], values)
+                except CanNotExpressError as error:
+                    self._problem(place_of(source, one.items), str(error))
+
+    def _role_commands(self, role: EffectiveRole) -> None:
+        name = role.role.name
+        inlined: tuple[Source, ...] = ()
+        if name in self.form.inlined:
+            own = tuple(one for one in role.prerequisites if one.plugin == "cmd")
+            plugins = cmd_plugins(role)
+            for plugin in plugins:
+                if id(plugin) not in self._inlined_plugins and own:
+                    message = "this plugin runs behind the prerequisites, and not all its task roles are inlined"
+                    self._problem(plugin.entry.node.span, message)
+            inlined = (*own, *(plugin for plugin in plugins if id(plugin) in self._inlined_plugins))
+        added = added_commands(self._job, role, self._values[name], inlined, self.problems.append)
+        self.added[name] = added
+        first, last = self._command_lists(role.role)
+        if first is None or last is None:
+            if added.front or added.behind:
+                self._problem(role.role.name_span, f"'{name}' has no list of commands")
+            return
+        if self._agree(first, "first commands", added.front, role.role):
+            self._edit(items_in_front(self._text, first, added.front))
+        if self._agree(last, "last commands", added.behind, role.role):
+            self._edit(items_behind(self._text, last, added.behind))
+
+    def _command_lists(self, role: TaskRole) -> tuple[Sequence | None, Sequence | None]:
+        """The lists with the first and with the last of the commands that a role runs."""
+        own = role.get("commands")
+        first = last = own if isinstance(own, Sequence) and own.items else None
+        if deployment := self._job.default_deployment:
+            entry = next((entry for entry in deployment.role_entries if entry.name == role.name), None)
+            if entry and isinstance(entry.value, Mapping):
+                before, behind = entry.value.get("preCommands"), entry.value.get("postCommands")
+                first = before if isinstance(before, Sequence) and before.items else first
+                last = behind if isinstance(behind, Sequence) and behind.items else last
+        return first, last
+
+    def _role_list(self, role: EffectiveRole) -> None:
+        entry = role.role.field("prerequisites")
+        names = tuple(self.form.name(one) for one in self.form.listed[role.role.name])
+        if entry is None or not self._agree(entry.value, "prerequisites", names, role.role):
+            return
+        listed = {id(one.step): self.form.name(one) for one in self.form.listed[role.role.name]}
+        released = released_references(self._job, role, listed)
+        self._edit(role_list_edits(self._text, role.role, names, released))
+
+    def _definitions(self) -> None:
+        """Every definition of the job in its released form, or taken out; and those that come in."""
+        section = self._job.section("prerequisites")
+        sequence = section.value if section and isinstance(section.value, Sequence) else None
+        used = {
+            id(definition.node)
+            for role in self._job.task_roles
+            for field, reference in role.typed_references.items()
+            if (definition := self._job.find_typed(TYPED_FIELDS[field], reference.name))
+        }
+        places = {id(item): number for number, item in enumerate(sequence.items if sequence else ())}
+        removed: list[int] = []
+        for definition in self._job.prerequisites:
+            prerequisite = self.form.homes.get(id(definition.node))
+            is_listed = prerequisite is not None and id(prerequisite) in self.form.users
+            is_inlined = prerequisite is not None and not is_listed and prerequisite.plugin == "cmd"
+            if not is_listed and id(definition.node) not in used and (is_inlined or is_extended(definition)):
+                removed += [places[id(definition.node)]] if id(definition.node) in places else []
+            else:
+                self._edit(definition_edits(self._text, definition, prerequisite, self.items))
+        if sequence is not None:
+            self._edit(without_items(self._text, sequence, removed))
+        homes = {id(one) for one in self.form.homes.values()}
+        new = [one for one in self.form.listed_anywhere if id(one) not in homes]
+        values = [new_definition(one, self.form.name(one), self.items) for one in new]
+        comments = [origin_comment(one) for one in new]
+        if sequence is not None:
+            self._edit(items_behind(self._text, sequence, values, comments=comments))
+        elif values:
+            self._new_section(values, comments)
+
+    def _new_section(self, values: list[dict[str, Any]], comments: list[str]) -> None:
+        root = self._job.root
+        if root is None or self._job.section("prerequisites") or root.is_flow:
+            self._problem(root.span if root else Span(0, 0), "this job has no list of prerequisites to add to")
+            return
+        lines = ["prerequisites:"]
+        for value, comment in zip(values, comments, strict=True):
+            lines += indented([f"# {comment}", *item_lines(value)], "  ")
+        at = next((entry.key.span.start for entry in root.entries if entry.name == "taskRoles"), root.span.start)
+        self._edit([TextEdit(Span(at, at), "".join(f"{line}\n" for line in lines))])
+
+    def _extras(self) -> None:
+        needed = [storage for one in self._effective.prerequisites for storage in one.storages]
+        storages, problems = merged_storages(self._job, needed)
+        self.problems += problems
+        for plugin in {id(one): one for role in self._effective.roles for one in cmd_plugins(role)}.values():
+            if id(plugin) not in self._inlined_plugins:
+                self._edit(plugin_edits(self._text, plugin, self.items))
+        entry = self._job.extras_entry(RUNTIME_PLUGIN)
+        removed: tuple[Entry, list[int]] | None = None
+        if entry and isinstance(entry.value, Sequence) and self._inlined_plugins:
+            gone = {id(one.entry.node) for one in self._inlined_plugins.values()}
+            removed = (entry, [number for number, item in enumerate(entry.value.items) if id(item) in gone])
+        self._edit(extras_edits(self._job, storages, ("reference_prerequisites",), removed))

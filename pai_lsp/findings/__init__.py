@@ -1,0 +1,1 @@
+"""Findings, the rules that make them, their fixes, and comments that silence them."""

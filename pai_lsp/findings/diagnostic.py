@@ -1,0 +1,165 @@
+"""What the checker says: findings, their fixes, and the rules that make them. Values only.
+
+What a user may decide about checking, as values; where it is written (file, editor) is not known here.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, IntEnum
+from typing import TYPE_CHECKING
+
+from pai_lsp.source.frozen import dataclass, field, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pai_lsp.job.hidden import Hidden
+    from pai_lsp.job.job import Job
+    from pai_lsp.source.text import Span, TextEdit
+
+
+DOCUMENTATION = "https://pai-lsp.readthedocs.io/rules/"
+
+
+class Severity(IntEnum):
+    """How bad it is; the numbers are LSP's.
+
+    error: the cluster refuses the job, or it dies at start. warning: it runs, but surely not as meant.
+    information: worth knowing. hint: unused or superseded.
+    """
+
+    ERROR = 1
+    WARNING = 2
+    INFORMATION = 3
+    HINT = 4
+
+    @property
+    def label(self) -> str:
+        """The word that people and configuration files use."""
+        return self.name.lower()
+
+
+class Tag(Enum):
+    """How an editor may draw a finding; the values are LSP's."""
+
+    UNNECESSARY = 1
+    DEPRECATED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that matters to a finding; `path` is None for the same file."""
+
+    span: Span
+    message: str
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """One way to mend a finding.
+
+    A safe fix keeps or restores what the author surely meant, so that `check --fix` may apply it unasked;
+    any other is offered in the editor only.
+    """
+
+    title: str
+    edits: tuple[TextEdit, ...]
+    safe: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule found; who runs the rule adds its code and severity."""
+
+    span: Span
+    message: str
+    fixes: tuple[Fix, ...] = ()
+    related: tuple[Related, ...] = ()
+    tags: tuple[Tag, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """A finding with the code of its rule and the severity in force."""
+
+    code: str
+    severity: Severity
+    span: Span
+    message: str
+    fixes: tuple[Fix, ...] = ()
+    related: tuple[Related, ...] = ()
+    tags: tuple[Tag, ...] = ()
+
+    @property
+    def url(self) -> str:
+        """The page that explains the rule."""
+        return f"{DOCUMENTATION}{self.code}/"
+
+    def without_secrets(self, hidden: Hidden) -> Diagnostic:
+        """The same with no hidden value in its message, its related places and the titles of its fixes."""
+        is_in_place = hidden.holds(self.span)
+
+        def cleaned(message: str) -> str:
+            return hidden.sentence(message, is_in_place=is_in_place)
+
+        return replace(
+            self,
+            message=cleaned(self.message),
+            fixes=tuple(replace(fix, title=cleaned(fix.title)) for fix in self.fixes),
+            related=tuple(replace(related, message=cleaned(related.message)) for related in self.related),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule: its code, its usual severity, its check, and the docstring that documents it."""
+
+    code: str
+    severity: Severity
+    check: Callable[[Job], Iterable[Finding]]
+    docstring: str
+
+    @property
+    def documentation(self) -> str:
+        """What is wrong and what the cluster does, in Markdown without a title."""
+        import inspect  # noqa: PLC0415 - a check never asks for it, and it is slow to load
+
+        return inspect.cleandoc(self.docstring)
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the documentation."""
+        return self.documentation.split("\n", 1)[0]
+
+    @property
+    def url(self) -> str:
+        """The page that explains the rule."""
+        return f"{DOCUMENTATION}{self.code}/"
+
+
+def rule(severity: Severity) -> Callable[[Callable[[Job], Iterable[Finding]]], Rule]:
+    """Make a rule of a function: its name is the code, its docstring the documentation."""
+
+    def make(check: Callable[[Job], Iterable[Finding]]) -> Rule:
+        return Rule(check.__name__.replace("_", "-"), severity, check, check.__doc__ or "")
+
+    return make
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How a document is checked.
+
+    severities: by the code of a rule, the severity to report it with; None means that the rule is off.
+        Codes that are absent keep their rule's own severity.
+    plugins: names of runtime plugins that this site has added, as they are written in a job
+        (`com.microsoft.pai.runtimeplugin.NAME` without the prefix).
+    """
+
+    severities: Mapping[str, Severity | None] = field(default_factory=dict)
+    plugins: frozenset[str] = frozenset()
+
+    def severity_of(self, rule: Rule) -> Severity | None:
+        """The severity in force for `rule`; None when it is off."""
+        return self.severities.get(rule.code, rule.severity)

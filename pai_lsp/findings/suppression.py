@@ -1,0 +1,96 @@
+"""`# pai-lsp: ignore[code] reason`: silencing one finding, and saying when there was nothing to silence."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Diagnostic, Finding, Fix, Severity, Tag, rule
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.spelling import did_you_mean
+from pai_lsp.source.text import LineIndex, Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from pai_lsp.job.job import Job
+
+_COMMENT = re.compile(r"#[ \t]*pai-lsp:[ \t]*ignore\[(?P<codes>[^\]\r\n]*)\][^\r\n]*")
+_CODE = re.compile(r"[^\s,]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Ignore:
+    """One code in one comment. It silences findings that begin on its own line or, alone on its line, on the next."""
+
+    code: str
+    span: Span
+    comment: Span
+    lines: tuple[int, ...]
+    is_only_code: bool
+
+    def silences(self, diagnostic: Diagnostic, lines: LineIndex) -> bool:
+        """Whether the comment means this finding."""
+        return self.code == diagnostic.code and lines.line_of(diagnostic.span.start) in self.lines
+
+
+def ignores(text: str, lines: LineIndex) -> tuple[Ignore, ...]:
+    """Every ignored code in the text; comments in a block of shell count as well."""
+    if "pai-lsp:" not in text:
+        return ()
+    found: list[Ignore] = []
+    for match in _COMMENT.finditer(text):
+        line = lines.line_of(match.start())
+        is_alone = not text[lines.line_start(line) : match.start()].strip()
+        codes = list(_CODE.finditer(text, *match.span("codes")))
+        found += (
+            Ignore(
+                code[0],
+                Span(*code.span()),
+                Span(*match.span()),
+                (line, line + 1) if is_alone else (line,),
+                len(codes) == 1,
+            )
+            for code in codes
+        )
+    return tuple(found)
+
+
+def unused_ignores(
+    comments: Sequence[Ignore], diagnostics: Collection[Diagnostic], lines: LineIndex, codes: Iterable[str]
+) -> Iterator[Finding]:
+    """The findings of `unused_ignore`: it is the one rule that must know what the others found."""
+    known = tuple(codes)
+    for comment in comments:
+        if any(comment.silences(diagnostic, lines) for diagnostic in diagnostics):
+            continue
+        if comment.code in known:
+            message = f"there is no '{comment.code}' here to ignore"
+        else:
+            message = f"no rule is named '{comment.code}'{did_you_mean(comment.code, known)}"
+        place = comment.comment if comment.is_only_code else comment.span
+        fixes = (Fix("Remove the comment", (TextEdit(place, ""),)),) if comment.is_only_code else ()
+        yield Finding(comment.span, message, fixes, tags=(Tag.UNNECESSARY,))
+
+
+@rule(Severity.HINT)
+def unused_ignore(job: Job) -> Iterable[Finding]:
+    """An ignore comment silences nothing.
+
+    The finding that it was written for is gone, or its code is misspelt; left behind, it would hide a later mistake.
+    A comment means its own line, or the next one when it stands alone:
+    `# pai-lsp: ignore[image-latest-tag] we pin it nightly`.
+
+        # pai-lsp: ignore[unknown-key] was needed once
+        #                 ^^^^^^^^^^^ hint
+        name: train
+
+    Good:
+
+        name: train
+    """
+    del job  # found by `unused_ignores`, once the other rules have spoken
+    return ()
+
+
+RULES = (unused_ignore,)

@@ -1,0 +1,1 @@
+"""Completion: what can be typed at a place."""

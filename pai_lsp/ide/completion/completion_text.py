@@ -1,0 +1,197 @@
+"""Completion inside text: `<% $parameters.x %>`, `{{ name }}`, and `$PAI_…` variables in commands."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.ide.completion.suggestion import Kind, Suggestion
+from pai_lsp.ide.documentation import variable_documentation
+from pai_lsp.ide.known_values import short, variable_value
+from pai_lsp.job.definition import ROLE_TYPES, SIMPLE_KEYS
+from pai_lsp.job.this_lookup import this_parameters
+from pai_lsp.job.variable_places import task_variables
+from pai_lsp.source.nodes import Mapping, Node, Scalar, Sequence
+from pai_lsp.source.scalar import server_text
+from pai_lsp.source.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.ide.cursor import Cursor
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.platform.tables import EnvironmentVariable
+
+_OPEN_TAG = re.compile(r"<%\s*([$\w.\[\]-]*)$")
+_OPEN_VARIABLE = re.compile(r"\{\{\s*([\w.-]*)$")
+# A `$` after a word is the end of a pattern, as in `grep end$`.
+_SHELL_NAME = re.compile(r"((?<![\w)\]])\$\{?!?|\b)([A-Za-z_]\w*)?$")
+_MOST_INDEXES = 8
+_MOST_MEMBERS = 20
+_DEPTH = 3
+
+
+def complete_in_text(cursor: Cursor) -> list[Suggestion] | None:
+    """What can be typed inside a text; None where the cursor is not in a template or a command."""
+    before = cursor.content[: cursor.index]
+    line = before.rpartition("\n")[2]
+    if tag := _OPEN_TAG.search(line):
+        return list(_members(cursor, tag[1]))
+    owner = _definition_around(cursor)
+    if owner is not None and (variable := _OPEN_VARIABLE.search(line)):
+        return list(_template_variables(cursor, owner, variable[1]))
+    if not _is_command(cursor):
+        return None
+    name = _SHELL_NAME.search(line)
+    typed = (name[2] or "") if name else ""
+    # One letter is rather a variable of the script's own.
+    if name is None or len(typed) == 1 or not (name[1] or typed.startswith(("PAI", "FC_"))):
+        return []
+    return [*_variables(cursor, name[1], typed), *_tags(cursor, name[1], typed)]
+
+
+def _is_command(cursor: Cursor) -> bool:
+    keys = [step for step in cursor.path if isinstance(step, str)]
+    return bool(keys) and keys[-1] in {"commands", *SIMPLE_KEYS}
+
+
+def _role(cursor: Cursor) -> TaskRole | None:
+    path = cursor.path
+    if path[:1] == ("taskRoles",) and len(path) > 1:
+        return cursor.job.task_roles_by_name.get(str(path[1]))
+    if path[:1] == ("deployments",) and len(path) > 3:
+        return cursor.job.task_roles_by_name.get(str(path[3]))
+    return None
+
+
+def _definition_around(cursor: Cursor) -> Definition | None:
+    return next(
+        (
+            definition
+            for definition in cursor.local_job.definitions
+            if any(parent is definition.node for parent in cursor.parents)
+        ),
+        None,
+    )
+
+
+def _typed(cursor: Cursor, typed: str, behind: str) -> Span:
+    """The place in the document of what is typed before the cursor and of the word that goes on behind it."""
+    rest = re.match(behind, cursor.content[cursor.index :].split("\n")[0])
+    return Span(cursor.offset - len(typed), cursor.offset + (len(rest[0]) if rest else 0))
+
+
+def _members(cursor: Cursor, typed: str) -> Iterator[Suggestion]:
+    place = _typed(cursor, typed, r"[$\w.\[\]-]*")
+    rest = cursor.content[cursor.index :].split("\n")[0]
+    following = re.sub(r"^[$\w.\[\]-]*", "", rest)
+    closing = "" if following.lstrip().startswith("%>") else " %>"
+    blank = " " if cursor.content[: cursor.index - len(typed)].endswith("<%") else ""
+    for number, (path, value, detail) in enumerate(_roots(cursor)):
+        shown = detail or value
+        edit = TextEdit(place, blank + path + closing)
+        yield Suggestion(path, Kind.PARAMETER, edit, None, shown, "", number)
+
+
+def _roots(cursor: Cursor) -> Iterator[tuple[str, str, str]]:
+    """`(path, value as text, detail)` of what works at the cursor; never a secret's value."""
+    job = cursor.job
+    is_auth = "auth" in cursor.path
+    if not is_auth:
+        for name, entry in job.parameters.items():
+            yield from _paths(f"$parameters.{name}", entry.value)
+    for name in job.secrets:
+        yield f"$secrets.{name}", "", "secret"
+    if is_auth:
+        return
+    definition = _definition_around(cursor)
+    role = _role(cursor)
+    roles = (role,) if role else _roles_listing(job, definition) if definition else job.task_roles
+    for field in ROLE_TYPES:
+        for one in roles:
+            reference = one.typed_references.get(field)
+            bound = job.find_typed(field, reference.name) if reference else None
+            if bound is not None:
+                for entry in bound.node.effective_entries():
+                    if entry.name not in {"callbacks", "require", "plugin"}:
+                        yield from _paths(f"${field}.{entry.name}", entry.value)
+                break
+    if definition is not None:
+        yield from _this_paths(job, definition)
+
+
+def _this_paths(job: Job, definition: Definition) -> Iterator[tuple[str, str, str]]:
+    """What `this` finds in a definition, and in what it requires."""
+    whole = job.definitions_by_name.get(definition.name, definition)
+    for name, entry in this_parameters(job.require_graph, whole).items():
+        yield from _paths(f"this.{name}", entry.value, with_null=False)
+
+
+def _roles_listing(job: Job, definition: Definition) -> tuple[TaskRole, ...]:
+    return job.roles_listing(job.definitions_by_name.get(definition.name, definition))
+
+
+def _paths(path: str, node: Node, depth: int = _DEPTH, *, with_null: bool = True) -> Iterator[tuple[str, str, str]]:
+    if isinstance(node, Scalar):
+        if with_null or node.value is not None:
+            yield path, _shown(node.value), ""
+    elif isinstance(node, Sequence) and depth:
+        for number, item in enumerate(node.items[:_MOST_MEMBERS]):
+            yield from _paths(f"{path}[{number}]", item, depth - 1, with_null=with_null)
+    elif isinstance(node, Mapping) and depth:
+        for entry in node.effective_entries()[:_MOST_MEMBERS]:
+            yield from _paths(f"{path}.{entry.name}", entry.value, depth - 1, with_null=with_null)
+
+
+def _shown(value: Any) -> str:
+    return "" if value is None else short(server_text(value))
+
+
+def _template_variables(cursor: Cursor, owner: Definition, typed: str) -> Iterator[Suggestion]:
+    place = _typed(cursor, typed, r"[\w.-]*")
+    following = re.sub(r"^[\w.-]*", "", cursor.content[cursor.index :].split("\n")[0])
+    closing = "" if following.lstrip().startswith("}}") else " }}"
+    blank = " " if cursor.content[: cursor.index - len(typed)].endswith("{{") else ""
+    for number, variable in enumerate(owner.template_variables):
+        edit = TextEdit(place, blank + variable.name + closing)
+        yield Suggestion(variable.name, Kind.VARIABLE, edit, None, "template variable", "", number)
+
+
+def _variables(cursor: Cursor, sigil: str, typed: str) -> Iterator[Suggestion]:
+    place = _typed(cursor, typed, r"\w*")
+    closing = "}" if "{" in sigil and not cursor.content[cursor.index :].lstrip("_" + _WORD).startswith("}") else ""
+    for number, (name, variable, value) in enumerate(_names(cursor.job, _role(cursor))):
+        if not name.lower().startswith(typed.lower()):
+            continue
+        detail = value or variable.description
+        documentation = variable_documentation(variable, name, value)
+        edit = TextEdit(place, name + closing)
+        yield Suggestion(name, Kind.VARIABLE, edit, None, detail, documentation, number + 100 * _rank(variable))
+
+
+_WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+
+def _rank(variable: EnvironmentVariable) -> int:
+    return {"current": 0, "legacy": 10, "deprecated": 20}.get(variable.status, 30)
+
+
+def _names(job: Job, own: TaskRole | None) -> Iterator[tuple[str, EnvironmentVariable, str]]:
+    """The variables that this job's containers really have, with the value where it is known before the job runs."""
+    known: set[str] = set()  # two roles may have ports of one name
+    for name, variable, role in task_variables(job, own, _MOST_INDEXES):
+        if name not in known:
+            known.add(name)
+            yield name, variable, variable_value(job, role, variable, name)
+
+
+def _tags(cursor: Cursor, sigil: str, typed: str) -> Iterator[Suggestion]:
+    """`<% $parameters.x %>` after a bare `$`."""
+    if sigil != "$" or not any(root.startswith(typed) for root in ("parameters", "secrets")):
+        return
+    place = Span(cursor.offset - len(typed) - 1, cursor.offset)
+    for number, (path, value, detail) in enumerate(_roots(cursor)):
+        text = f"<% {path} %>"
+        yield Suggestion(text, Kind.PARAMETER, TextEdit(place, text), None, detail or value, "", 5000 + number)

@@ -1,0 +1,252 @@
+"""The texts of the pieces that completion inserts, with LSP's placeholders, indented from column 0.
+
+Each number has one default; further places of the number (`$1`) repeat what is typed there.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.ide.completion.suggestion import escaped, written_scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SEPARATOR = re.compile(r"[\\,|]")
+
+
+def place(number: int, names: Iterable[str]) -> str:
+    """A placeholder for one of some names: a choice where there are several."""
+    return _choice(number, map(written_scalar, names))
+
+
+def _choice(number: int, texts: Iterable[str]) -> str:
+    several = tuple(dict.fromkeys(texts))
+    if len(several) == 1:
+        return f"${{{number}:{escaped(several[0])}}}"
+    return f"${{{number}|{','.join(_SEPARATOR.sub(_escape, one) for one in several)}|}}"
+
+
+def _escape(match: re.Match[str]) -> str:
+    return "\\" + match[0]
+
+
+def indented(snippet: str, pad: str = "  ") -> str:
+    """The lines after the first one indented."""
+    return snippet.replace("\n", f"\n{pad}")
+
+
+def task_role(name: str, image: str, first: int = 1) -> str:
+    """A task role; its places begin with number `first`, and `image` may be the one two after it."""
+    return f"""\
+${{{first}:{name}}}:
+  instances: ${{{first + 1}:1}}
+  dockerImage: {image}
+  resourcePerInstance:
+    cpu: ${{{first + 3}:4}}
+    memoryMB: ${{{first + 4}:8192}}
+    gpu: ${{{first + 5}:1}}
+  commands:
+    - ${{{first + 6}:python train.py}}"""
+
+
+def master_and_worker(image: str, same_image: str, first: int = 2) -> str:
+    """A task role that starts a Horovod program, and one that waits for it; their places begin with number `first`."""
+    cpu, memory, gpu = first, first + 1, first + 2
+    hosts = f"master-0:${gpu},worker-0:${gpu}"
+    return f"""\
+master:
+  instances: 1
+  completion:
+    minSucceededInstances: 1
+  dockerImage: {image}
+  resourcePerInstance:
+    cpu: ${{{cpu}:16}}
+    memoryMB: ${{{memory}:32768}}
+    gpu: ${{{gpu}:4}}
+  commands:
+    - mpirun --allow-run-as-root -np ${{{first + 3}:8}} -H {hosts} ${{{first + 4}:python train.py}}
+worker:
+  instances: ${{{first + 5}:1}}
+  completion:
+    minSucceededInstances: -1
+  dockerImage: {same_image}
+  resourcePerInstance:
+    cpu: ${cpu}
+    memoryMB: ${memory}
+    gpu: ${gpu}
+  commands:
+    - sleep infinity"""
+
+
+def docker_image(name: str, first: int = 1) -> str:
+    """The prerequisite that a role's `dockerImage` names."""
+    return f"""\
+- type: dockerimage
+  name: ${{{first}:{name}}}
+  uri: ${{{first + 1}:openpai/standard:python_3.6-pytorch_1.2.0-gpu}}"""
+
+
+def prerequisite_with_callbacks(name: str) -> str:
+    """Commands before and after the task's own."""
+    return f"""\
+- type: ${{1|script,data,output|}}
+  name: ${{2:{name}}}
+  plugin: com.microsoft.pai.runtimeplugin.cmd
+  callbacks:
+    - event: taskStarts
+      commands:
+        - ${{3:echo starting}}
+    - event: taskSucceeds
+      commands:
+        - ${{4:echo done}}"""
+
+
+def data(name: str) -> str:
+    """Addresses of data."""
+    return f"""\
+- type: data
+  name: ${{1:{name}}}
+  uri:
+    - ${{2:https://example.com/data.zip}}"""
+
+
+def script(name: str) -> str:
+    """Commands before the task's own."""
+    return f"""\
+- type: script
+  name: ${{1:{name}}}
+  plugin: com.microsoft.pai.runtimeplugin.cmd
+  callbacks:
+    - event: taskStarts
+      commands:
+        - ${{2:pip install -r requirements.txt}}"""
+
+
+def output(name: str) -> str:
+    """An address for results."""
+    return f"""\
+- type: output
+  name: ${{1:{name}}}
+  uri: ${{2:/mnt/results}}"""
+
+
+CALLBACK = """\
+- event: ${1|taskStarts,taskSucceeds|}
+  commands:
+    - ${2:echo hello}"""
+
+
+def deployment(roles: Iterable[str]) -> str:
+    """Commands around those of a role."""
+    return f"- name: ${{1:prod}}\n  taskRoles:\n    {indented(deployed_role(roles), ' ' * 4)}"
+
+
+def deployed_role(roles: Iterable[str]) -> str:
+    """The commands of a deployment for one role."""
+    return f"""\
+{place(2, roles)}:
+  preCommands:
+    - ${{3:echo before}}
+  postCommands:
+    - ${{4:echo after}}"""
+
+
+STORAGE = """\
+- name: ${1:confignfs}
+  mountPath: ${2:/mnt/confignfs}"""
+
+STORAGES = f"storages:\n  {indented(STORAGE)}"
+
+
+def requirement(reference: str, variables: Iterable[str], first: int = 1) -> str:
+    """A definition of the marketplace that is required, with its template variables."""
+    places = "".join(
+        f"\n    {escaped(written_scalar(name))}: ${{{number}:/dataset/mnist}}"
+        for number, name in enumerate(variables, start=first + 1)
+    )
+    return f"- name: ${{{first}:{escaped(reference)}}}\n  template_variables:{places}"
+
+
+def reference_to_marketplace(name: str, reference: str, variables: Iterable[str]) -> str:
+    """A name for a definition of the marketplace with its template variables filled."""
+    required = indented(requirement(reference, variables, 2), " " * 4)
+    return f"- name: ${{1:{name}}}\n  require:\n    {required}"
+
+
+def registry_login(secrets: Iterable[str]) -> str:
+    """The account for a private registry."""
+    return f"""\
+username: ${{1:user}}
+password: <% \\$secrets.{_choice(2, secrets)} %>
+registryuri: ${{3:https://index.docker.io/v1/}}"""
+
+
+# Entries of `extras.com.microsoft.pai.runtimeplugin`: the plugin's name, what it is for, snippet.
+PLUGINS = (
+    (
+        "ssh",
+        "ssh between all tasks",
+        "- plugin: ssh\n  parameters:\n    jobssh: true\n    sshbarrier: ${1|true,false|}",
+    ),
+    (
+        "tensorboard",
+        "TensorBoard in the first task",
+        (
+            "- plugin: tensorboard\n  parameters:\n    port: ${1:10000}\n    logdir:\n"
+            "      ${2:path}: ${3:/mnt/tensorboard}"
+        ),
+    ),
+    (
+        "cmd",
+        "commands before and after every task",
+        (
+            "- plugin: cmd\n  parameters:\n    callbacks:\n      - event: taskStarts\n        commands:\n"
+            "          - ${1:echo hello}"
+        ),
+    ),
+    (
+        "git",
+        "clone a repository first",
+        "- plugin: git\n  parameters:\n    repo_uri: ${1:https://example.com/repo.git}",
+    ),
+)
+
+_WHOLE_JOB = f"""\
+protocolVersion: 2
+name: ${{1:my-job}}
+type: job
+jobRetryCount: 0
+prerequisites:
+  {indented(docker_image("image", 2))}
+taskRoles:
+  {indented(task_role("worker", "$2", 4))}
+defaults:
+  virtualCluster: ${{11:default}}
+"""
+
+_DISTRIBUTED_JOB = f"""\
+protocolVersion: 2
+name: ${{1:my-distributed-job}}
+type: job
+jobRetryCount: 0
+prerequisites:
+  {indented(docker_image("image", 2))}
+taskRoles:
+  {indented(master_and_worker("$2", "$2", 4))}
+defaults:
+  virtualCluster: ${{11:default}}
+extras:
+  com.microsoft.pai.runtimeplugin:
+    - plugin: ssh
+      parameters:
+        jobssh: true
+        sshbarrier: true
+"""
+
+# Jobs to start a new file from: name, what it is for, snippet.
+JOBS = (
+    ("job", "a job with one task role", _WHOLE_JOB),
+    ("distributed job", "Horovod: a master that starts, workers that wait, ssh between them", _DISTRIBUTED_JOB),
+)

@@ -1,0 +1,227 @@
+"""Whole pieces of a job to start from: jobs, task roles, prerequisites, plugins; and the starts of values.
+
+Their texts are in snippet_texts.py. A piece checks clean in its job when all its places keep their defaults: it uses
+the images, roles and secrets of the job, gives names that are free, and brings along what it needs elsewhere.
+"""
+
+from __future__ import annotations
+
+from itertools import chain, count
+from typing import TYPE_CHECKING
+
+from pai_lsp.ide.completion import snippet_texts as texts
+from pai_lsp.ide.completion.suggestion import Kind, Suggestion, plain_text, snippet_suggestion
+from pai_lsp.ide.cursor import Spot
+from pai_lsp.platform.tables import RUNTIME_PLUGIN
+from pai_lsp.source.edits import line_end
+from pai_lsp.source.frozen import replace
+from pai_lsp.source.nodes import Mapping, Sequence
+from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.tree_edits import append_value, insert_values
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from pai_lsp.ide.cursor import Cursor
+    from pai_lsp.job.job import Job
+
+_ORDER = 200
+_MOST_SEARCHED = 50
+_SSH = {"plugin": "ssh", "parameters": {"jobssh": True, "sshbarrier": True}}
+# What follows the colon of keys whose mapping has keys that must be there.
+_VALUES = {
+    "resourcePerInstance": "cpu: ${1:4}\nmemoryMB: ${2:8192}\ngpu: ${3:1}",
+    "completion": "minFailedInstances: ${1:1}\nminSucceededInstances: ${2:-1}",
+    "extraContainerOptions": "shmMB: ${1:512}",
+    "defaults": "virtualCluster: ${1:default}",
+    "ports": "${1:sync}: ${2:1}",
+}
+
+
+def whole_jobs(cursor: Cursor) -> list[Suggestion]:
+    """The jobs, for a file that has nothing in it yet."""
+    if cursor.document_text.strip() != (cursor.prefix + cursor.suffix).strip():
+        return []
+    return [
+        snippet_suggestion(cursor, name, snippet, detail=detail, kind=Kind.SNIPPET)
+        for name, detail, snippet in texts.JOBS
+    ]
+
+
+def value(cursor: Cursor, key: str) -> str | None:
+    """What follows the colon of a key whose value is a mapping, as a snippet; None where nothing is known."""
+    lines = _VALUES.get(key)
+    job = cursor.job
+    if key == "auth" and job.secrets:
+        lines = texts.registry_login(job.secrets)
+    elif key == "taskRoles" and not cursor.path and (images := _images(job)):
+        lines = texts.task_role("worker", texts.place(3, images))
+    elif key == "taskRoles" and cursor.path and job.task_roles:
+        lines = texts.deployed_role(job.task_roles_by_name)
+    return None if lines is None else f"\n  {texts.indented(lines)}"
+
+
+def for_mapping(cursor: Cursor) -> list[Suggestion]:
+    """Pieces that begin with a key of the mapping at the cursor."""
+    if cursor.is_flow:
+        return []
+    if cursor.path == ("taskRoles",):
+        return _task_roles(cursor)
+    if cursor.path == ("extras",) and not _has(cursor, "storages"):
+        return [_piece(cursor, "storages (with a mount path)", "mount a storage in every container", texts.STORAGES)]
+    return []
+
+
+def for_list(cursor: Cursor) -> list[Suggestion]:
+    """Pieces that are an item of the list which the key at the cursor expects."""
+    return [] if cursor.is_flow else _items(cursor, cursor.path, dash=True)
+
+
+def for_item(cursor: Cursor) -> list[Suggestion]:
+    """Pieces that are an item of the list at the cursor."""
+    if cursor.is_flow or (cursor.sequence is not None and cursor.sequence.is_flow):
+        return []
+    return _items(cursor, cursor.path[:-1], dash=cursor.missing == "- ")
+
+
+def plugin_with_parameters(cursor: Cursor, plugin: str, documentation: str) -> Iterator[Suggestion]:
+    """A plugin's name with its first parameters below, for an entry that has none yet."""
+    start = len(cursor.line_before) - len(cursor.line_before.lstrip(" -"))
+    for name, detail, piece in texts.PLUGINS:
+        if name == plugin:
+            lines = _without_dash(piece).removeprefix("plugin: ")
+            snippet = cursor.missing + texts.indented(lines, " " * start)
+            edit = TextEdit(cursor.replace, plain_text(snippet))
+            label = f"{plugin} with parameters"
+            yield Suggestion(label, Kind.SNIPPET, edit, snippet, detail, documentation, _ORDER)
+
+
+def _task_roles(cursor: Cursor) -> list[Suggestion]:
+    """Task roles, each with an image: one of the job's, or one that comes with it."""
+    job = cursor.job
+    images = _images(job)
+    elsewhere = () if images else _added_image(cursor.document.job)
+    if not images and not elsewhere:
+        return []
+    image = texts.place(3, images) if images else "image"
+    role = texts.task_role(_free("worker", job.task_roles_by_name), image)
+    pieces = [replace(_piece(cursor, "task role", "a new task role", role), elsewhere=elsewhere)]
+    if not {"master", "worker"} & set(job.task_roles_by_name):
+        ssh = () if any(plugin.plugin == "ssh" for plugin in job.plugins) else _added_ssh(cursor.document.job)
+        roles = texts.master_and_worker(texts.place(1, images) if images else "image", "$1" if images else "image")
+        both = _piece(cursor, "master and worker (Horovod)", "two task roles joined by ssh", roles)
+        pieces.append(replace(both, elsewhere=_joined(elsewhere + ssh)))
+    return pieces
+
+
+def _items(cursor: Cursor, path: tuple[str | int, ...], *, dash: bool) -> list[Suggestion]:
+    key = path[-1] if path else ""
+    job = cursor.job
+    taken = job.definitions_by_name
+    pieces: Iterable[tuple[str, str, str]] = ()
+    if path == ("prerequisites",):
+        both = texts.prerequisite_with_callbacks(_free("prepare", taken))
+        pieces = (
+            ("docker image", "the image of a task role", texts.docker_image(_wanted(job, "dockerImage", "image"))),
+            ("data", "addresses for <% $data.uri[0] %>", texts.data(_wanted(job, "data", "dataset"))),
+            ("script", "commands before the task's own", texts.script(_wanted(job, "script", "setup"))),
+            ("output", "an address for <% $output.uri %>", texts.output(_wanted(job, "output", "results"))),
+            ("prerequisite with callbacks", "commands before and after the task's own", both),
+        )
+    elif key == "callbacks":
+        pieces = (("callback", "commands on an event", texts.CALLBACK),)
+    elif path == ("deployments",) and job.task_roles:
+        deployment = texts.deployment(job.task_roles_by_name)
+        pieces = (("deployment", "commands around the roles' own", deployment),)
+    elif path == ("extras", RUNTIME_PLUGIN):
+        pieces = ((f"{name} plugin", detail, snippet) for name, detail, snippet in texts.PLUGINS)
+    elif key == "require":
+        requirement = texts.requirement(*_required(cursor))
+        pieces = (("requirement with template variables", "fill what the definition declares", requirement),)
+    elif key == "reference_prerequisites":
+        reference = texts.reference_to_marketplace(_free("mnist", taken), *_required(cursor))
+        pieces = (("reference to the marketplace", "a name for a definition and its variables", reference),)
+    elif key in {"storages", "requireStorages"}:
+        pieces = (("storage", "a storage and where it is mounted", texts.STORAGE),)
+    return [_piece(cursor, label, detail, snippet, without_dash=not dash) for label, detail, snippet in pieces]
+
+
+def _piece(cursor: Cursor, label: str, detail: str, snippet: str, *, without_dash: bool = False) -> Suggestion:
+    if cursor.missing == "- " or without_dash:
+        # The dash stands in front already, or comes with what is missing.
+        snippet = _without_dash(snippet)
+    return snippet_suggestion(cursor, label, snippet, detail=detail, order=_ORDER, kind=Kind.SNIPPET)
+
+
+def _without_dash(snippet: str) -> str:
+    return snippet.removeprefix("- ").replace("\n  ", "\n")
+
+
+def _has(cursor: Cursor, key: str) -> bool:
+    return cursor.spot is Spot.KEY and cursor.mapping is not None and cursor.mapping.own(key) is not None
+
+
+def _images(job: Job) -> list[str]:
+    return [one.name for one in job.prerequisites if one.type == "dockerimage" and one.name]
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    return next(one for one in chain([name], map(f"{name}{{}}".format, count(2))) if one not in taken)
+
+
+def _wanted(job: Job, field: str, otherwise: str) -> str:
+    """A name that a role uses in one of its fields and that nothing has yet; else a free name."""
+    used = (role.typed_references.get(field) for role in job.task_roles)
+    taken = job.definitions_by_name
+    wanted = (one.name for one in used if one and one.name not in taken)
+    return next(wanted, None) or _free(otherwise, taken)
+
+
+def _required(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
+    """A definition of the catalog with template variables, and their names; without one, an example."""
+    offers = cursor.job.lookup.offers("", _MOST_SEARCHED)
+    found = next((offer for offer in offers if offer.variables), None)
+    return (found.reference, found.variables) if found else ("marketplace://name/mnist", ("dataPath",))
+
+
+def _added_image(job: Job) -> tuple[TextEdit, ...]:
+    """Add an image to a job that has none; nothing where its `prerequisites` is something else than a list."""
+    entry = job.section("prerequisites")
+    image = plain_text(texts.docker_image("image"))
+    if entry is None:
+        return _above_task_roles(job, "prerequisites:", *(f"  {line}" for line in image.split("\n")))
+    if not isinstance(entry.value, Sequence):
+        return ()
+    uri = image.rpartition("uri: ")[2]
+    return (append_value(job.text, entry.value, {"type": "dockerimage", "name": "image", "uri": uri}),)
+
+
+def _added_ssh(job: Job) -> tuple[TextEdit, ...]:
+    """Add the plugin for ssh between the tasks."""
+    extras = job.section("extras")
+    if extras is None:
+        lines = ("extras:", f"  {RUNTIME_PLUGIN}:", "    - plugin: ssh", "      parameters:")
+        return _above_task_roles(job, *lines, "        jobssh: true", "        sshbarrier: true")
+    plugins = job.extras_entry(RUNTIME_PLUGIN)
+    if plugins is not None and isinstance(plugins.value, Sequence):
+        return (append_value(job.text, plugins.value, _SSH),)
+    if plugins is None and isinstance(extras.value, Mapping):
+        return (insert_values(job.text, extras.value, {RUNTIME_PLUGIN: [_SSH]}),)
+    return ()
+
+
+def _joined(edits: tuple[TextEdit, ...]) -> tuple[TextEdit, ...]:
+    """The edits with those of one place as one."""
+    texts_by_place: dict[Span, str] = {}
+    for edit in edits:
+        texts_by_place[edit.span] = texts_by_place.get(edit.span, "") + edit.new_text
+    return tuple(TextEdit(span, text) for span, text in texts_by_place.items())
+
+
+def _above_task_roles(job: Job, *lines: str) -> tuple[TextEdit, ...]:
+    """Add a section where it does not touch the task role that is being written."""
+    roles = job.section("taskRoles")
+    if roles is None:
+        return ()
+    at = job.text.rfind("\n", 0, roles.key.span.start) + 1
+    return (TextEdit(Span(at, at), "".join(line + line_end(job.text) for line in lines)),)

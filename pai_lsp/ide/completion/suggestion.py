@@ -1,0 +1,114 @@
+"""What a completion offers, and how its text is written where the cursor stands."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from pai_lsp.source.edits import quoted
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.scalar import server_value
+from pai_lsp.source.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from pai_lsp.ide.cursor import Cursor
+
+_PLACEHOLDER = re.compile(
+    r"(?<!\\)\$(?:\{(?P<number>\d+)(?::(?P<default>(?:[^{}\\]|\\.)*)|\|(?P<choices>(?:[^|\\]|\\.)*)\|)?\}|(?P<bare>\d+))"
+)
+# What YAML would read as something else, or not at all, at the start or inside of a plain scalar.
+_NEEDS_QUOTES = re.compile(r"[-?:]?(?:\s|$)|[\[\]{},&*!|>'\"%@`#]|.*(?::\s|\s#|:$)|\s|.*\s$")
+# PyYAML, which reads the file as well, takes these for booleans.
+_BOOLEAN = re.compile(r"(?:yes|no|on|off|true|false|y|n)", re.IGNORECASE)
+
+
+class Kind(Enum):
+    """What sort of thing is offered, for the editor's icon."""
+
+    KEY = "key"
+    VALUE = "value"
+    REFERENCE = "reference"
+    ROLE = "role"
+    PLUGIN = "plugin"
+    EVENT = "event"
+    SNIPPET = "snippet"
+    VARIABLE = "variable"
+    PARAMETER = "parameter"
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """One thing to insert.
+
+    edit: the text as it is inserted by an editor without snippets; `snippet`: the same with LSP's placeholders
+        (`${1:name}`), or None where there are none.
+    detail: a few words beside the label; documentation: Markdown.
+    order: the smaller, the earlier in the list.
+    elsewhere: edits in other places of the document that come with it.
+    """
+
+    label: str
+    kind: Kind
+    edit: TextEdit
+    snippet: str | None = None
+    detail: str = ""
+    documentation: str = ""
+    order: int = 0
+    is_deprecated: bool = False
+    elsewhere: tuple[TextEdit, ...] = ()
+
+
+def plain_text(snippet: str) -> str:
+    """A snippet's text with its places filled by their defaults, the first of several choices; `$1` repeats another."""
+    defaults: dict[str, str] = {}
+    for match in _PLACEHOLDER.finditer(snippet):
+        default = match["default"]
+        if match["choices"] is not None:
+            default = re.split(r"(?<!\\),", match["choices"])[0]
+        if default is not None:
+            defaults.setdefault(match["number"], default.replace("\\", ""))
+    plain = _PLACEHOLDER.sub(lambda match: defaults.get(match["number"] or match["bare"], ""), snippet)
+    return plain.replace("\\$", "$").replace("\\}", "}").replace("\\\\", "\\")
+
+
+def escaped(text: str) -> str:
+    """A text that stands for itself in a snippet."""
+    return text.replace("\\", "\\\\").replace("$", "\\$").replace("}", "\\}")
+
+
+def written_scalar(text: str) -> str:
+    """A text as a YAML scalar: plain where both readers take it for that text, else quoted."""
+    is_text = isinstance(server_value(text), str) and not _BOOLEAN.fullmatch(text) and text not in {"=", "<<"}
+    return text if text and is_text and not _NEEDS_QUOTES.match(text) else quoted(text)
+
+
+def scalar_suggestion(
+    cursor: Cursor, text: str, kind: Kind, *, detail: str = "", documentation: str = "", order: int = 0
+) -> Suggestion:
+    """Offer a scalar in place of what is typed, quoted where that is needed and not typed already."""
+    written = text.replace("'", "''") if cursor.quote == "'" else text if cursor.quote else written_scalar(text)
+    edit = TextEdit(cursor.replace, cursor.missing + written + cursor.missing_behind)
+    return Suggestion(text, kind, edit, None, detail, documentation, order)
+
+
+def snippet_suggestion(
+    cursor: Cursor, label: str, snippet: str, *, detail: str = "", documentation: str = "", order: int = 0, kind: Kind
+) -> Suggestion:
+    """Offer a snippet of several lines; its lines behind the first are indented to where its first one begins.
+
+    An editor is told to keep the indentation as it is, so it is written out here.
+    """
+    lead, pad = cursor.block_start()
+    indented = lead + snippet.replace("\n", "\n" + pad)
+    plain = plain_text(indented)
+    has_places = plain != indented
+    return Suggestion(
+        label,
+        kind,
+        TextEdit(Span(cursor.replace.start, cursor.replace.end), plain),
+        indented if has_places else None,
+        detail,
+        documentation,
+        order,
+    )

@@ -1,0 +1,1 @@
+"""The prerequisite graph as values, as DOT and as Mermaid."""

@@ -1,0 +1,120 @@
+"""Finding what looks like a password, token or key outside a job's `secrets`. No value is ever said."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from pai_lsp.job.definition import name_span
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Mapping, Scalar, walk
+from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.source.nodes import Entry, Node
+
+# What gives a token away: a text that every such token holds, its form, and what to call it.
+_FORMS = (
+    ("gh", re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})"), "a GitHub token"),
+    ("glpat-", re.compile(r"\bglpat-[\w-]{20,}"), "a GitLab token"),
+    ("IA", re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"), "an AWS access key"),
+    ("xox", re.compile(r"\bxox[abprs]-[0-9A-Za-z-]{10,}"), "a Slack token"),
+    ("hf_", re.compile(r"\bhf_[A-Za-z0-9]{30,}"), "a Hugging Face token"),
+    ("AccountKey=", re.compile(r"\bAccountKey=([A-Za-z0-9+/]{40,}=*)"), "an Azure storage key"),
+    ("sig=", re.compile(r"[?&]sig=([A-Za-z0-9+/%]{30,}=*)"), "an Azure signature"),
+    (
+        "-----BEGIN ",
+        re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----(?:(?:(?!-----)[\s\S])*-----END [A-Z ]*-----)?"),
+        "a private key",
+    ),
+    ("://", re.compile(r"://(?:<%[^%]*%>|[^\s/:@'\"<>])*:([^\s/@'\"<>${}]+)@"), "a password in an address"),
+)
+# What stands for a secret rather than being one.
+_PLACEHOLDER = re.compile(r"(?i)[*x.]+|[<\[{(].*[>\]})]|none|null")
+_WORD_FOR_PASSWORD = re.compile(r"(?i)(?:your|my)?[ _-]?(?:user|pass(?:word|wd)?|pwd|token|secret|key)")
+_NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_PASSWORDS = frozenset({"password", "passwd", "passphrase", "pwd"})
+_TOKENS = frozenset({"token", "secret", "credential", "apikey", "accesskey", "secretkey", "privatekey"})
+_KEY_OWNERS = frozenset({"api", "access", "secret", "private", "account", "storage", "auth", "encryption", "signing"})
+_SHORTEST_TOKEN = 8
+_OUTSIDE = re.compile(r"[./~$]|[a-z]+://|ssh-")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClearSecret:
+    """A secret in clear: its place, what it is, and the entry whose whole value it is, where its key gave it away."""
+
+    span: Span
+    kind: str
+    entry: Entry | None = None
+
+
+def clear_secrets(job: Job) -> tuple[ClearSecret, ...]:
+    """Every password, token or key outside `secrets`, each once, in no order."""
+    section = job.section("secrets")
+    found: dict[Span, ClearSecret] = {}
+    for entry, kind in _given_away_by_key(job):
+        span = name_span(entry.value) if isinstance(entry.value, Scalar) else entry.value.span
+        found.setdefault(span, ClearSecret(span, kind, entry))
+    taken = sorted(found)
+    for span, kind in tokens(job.text):
+        at = bisect_right(taken, span)
+        if not any(one.overlaps(span) for one in taken[max(at - 1, 0) : at + 1]):
+            found[span] = ClearSecret(span, kind)
+            taken.insert(at, span)
+    hidden = section.value.span if section else Span(0, 0)
+    return tuple(one for one in found.values() if not (len(hidden) and hidden.overlaps(one.span)))
+
+
+def tokens(text: str) -> Iterator[tuple[Span, str]]:
+    """What has the form of a well-known token, or is a password in an address: its place and what it is."""
+    for needle, form, kind in _FORMS:
+        for match in form.finditer(text) if needle in text else ():
+            group = 1 if form.groups else 0
+            if not _PLACEHOLDER.fullmatch(match[group]) and not _WORD_FOR_PASSWORD.fullmatch(match[group]):
+                yield Span(*match.span(group)), kind
+
+
+def _given_away_by_key(job: Job) -> Iterator[tuple[Entry, str]]:
+    """The entries whose key says that their value is a secret."""
+    for definition in job.definitions:
+        auth = definition.node.get("auth") if definition.type == "dockerimage" else None
+        password = auth.entry("password") if isinstance(auth, Mapping) else None
+        if password is not None and isinstance(password.value, Scalar) and _is_literal(password.value):
+            yield password, "a registry's password"
+    places: list[Node | None] = [job.mapping("parameters"), job.extras]
+    places += [definition.node for definition in job.definitions]
+    for place in places:
+        for node in walk(place):
+            if isinstance(node, Mapping):
+                for entry in node.entries:
+                    if isinstance(entry.value, Scalar) and (kind := _kind(entry.name, entry.value)):
+                        yield entry, kind
+
+
+def _kind(name: str, value: Scalar) -> str:
+    """What a key says about its value; empty where it is no secret."""
+    if not _is_literal(value):
+        return ""
+    words = [word.lower() for word in _NAME_WORD.findall(name)]
+    if not words:
+        return ""
+    last = words[-1]
+    if last in _PASSWORDS:
+        return "" if isinstance(value.value, bool) else "a password"
+    is_key = last == "key" and not _KEY_OWNERS.isdisjoint(words[:-1])
+    if not (is_key or last in _TOKENS) or not isinstance(value.value, str) or _OUTSIDE.match(value.text):
+        return ""
+    is_long = len(value.text) >= _SHORTEST_TOKEN and not any(character.isspace() for character in value.text)
+    return ("a key" if is_key else "a token") if is_long else ""
+
+
+def _is_literal(value: Scalar) -> bool:
+    text = value.text.strip()
+    if value.value is None or not text or "<%" in text or text[0] == "$":
+        return False
+    return _PLACEHOLDER.fullmatch(text) is None

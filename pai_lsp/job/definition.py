@@ -1,0 +1,285 @@
+"""A prerequisite as it is defined, in any generation of the protocol; read leniently, judged nowhere here.
+
+Sources: docs/protocol.md for the extended protocol; openpai-runtime, src/init.d/initializer.py, for what it does today.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, Moment
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, Style, plain_value
+from pai_lsp.source.text import Span
+
+CMD_PLUGIN = f"{PLUGIN_PREFIX}cmd"
+
+# The older keys of the cmd plugin for commands, and when they run. Source: openpai-runtime, src/plugins/cmd/init.py.
+SIMPLE_KEYS = {"preCommands": Moment.START, "postCommands": Moment.SUCCESS}
+# All keys of the cmd plugin that hold commands.
+COMMAND_KEYS = frozenset({"callbacks", *SIMPLE_KEYS})
+
+# Plugins of the extended protocol that mount a storage; expansion makes `extras.storages` of them.
+# Source: openpai, issues 5345 (`pvc_storage`: name, mountPath) and 5145 (`com.microsoft.pai.rest.storage`).
+STORAGE_PLUGINS = ("pvc_storage", "com.microsoft.pai.rest.storage")
+
+# The types of the prerequisites that a field of a task role names, besides its image.
+ROLE_TYPES = ("data", "script", "output")
+LEGACY_TYPES = ("dockerimage", *ROLE_TYPES)
+
+# Keys of a prerequisite that no released component reads. Source: rest-server, config/v2/protocol.js; docs/protocol.md.
+EXTENDED_KEYS = ("require", "template_variables", "requireStorages", "pathForUser", "plugin_params")
+
+# A role's fields that name one prerequisite of one type each. Source: rest-server, middlewares/v2/protocol.js.
+TYPED_FIELDS = {"dockerImage": "dockerimage", **{kind: kind for kind in ROLE_TYPES}}
+
+# Keys of a prerequisite that are the protocol's own; in a definition without `plugin_params` every other key is a
+# parameter of its plugin.
+PROTOCOL_KEYS = frozenset(
+    {
+        "protocolVersion", "name", "type", "version", "contributor", "description", "title", "summary", "auth",
+        "plugin", "failurePolicy", *EXTENDED_KEYS,
+    },
+)  # fmt: skip
+
+
+def name_span(scalar: Scalar) -> Span:
+    """The characters of a name without its quotes, the second of which may be missing in a half-typed file."""
+    if scalar.style not in {Style.SINGLE, Style.DOUBLE} or not len(scalar.span):
+        return scalar.span
+    is_closed = len(scalar.span) >= len(scalar.text) + 2
+    return Span(scalar.span.start + 1, scalar.span.end - is_closed)
+
+
+def written_name(node: Mapping) -> Scalar | None:
+    """The value of a mapping's `name`; None where it is missing, empty or no scalar."""
+    name = node.get("name")
+    return name if isinstance(name, Scalar) and name.text else None
+
+
+def key_name_span(entry: Entry) -> Span:
+    """The characters of a key without its quotes."""
+    return name_span(entry.key) if isinstance(entry.key, Scalar) else entry.key.span
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """A name that stands for something defined elsewhere; `span` is the name without quotes."""
+
+    name: str
+    scalar: Scalar
+
+    @property
+    def span(self) -> Span:
+        """The name without its quotes."""
+        return name_span(self.scalar)
+
+    @property
+    def place(self) -> Span:
+        """Where to point when it is wrong: the name, or the quotes of an empty one."""
+        return self.span if self.name else self.scalar.span
+
+    @property
+    def is_address(self) -> bool:
+        """Whether it names something outside the job: `marketplace://…`, `http://…`, `https://…`."""
+        return "://" in self.name
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Callback:
+    """`{event, commands}` of a prerequisite or of the cmd plugin."""
+
+    node: Mapping
+    event: Scalar | None
+    commands: tuple[Scalar, ...]
+
+    @property
+    def event_name(self) -> str:
+        """The event as written; empty where it is missing."""
+        return self.event.text if self.event else ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Requirement:
+    """One entry of `require`: a name, or a mapping of a name and the template variables it fills."""
+
+    reference: Reference
+    node: Node
+    bindings: Mapping | None = None
+
+    def values(self) -> dict[str, Any]:
+        """The values given to template variables, by name."""
+        return {entry.name: plain_value(entry.value) for entry in self.bindings.entries} if self.bindings else {}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TemplateVariable:
+    """A name that a definition declares under `template_variables`."""
+
+    name: str
+    span: Span
+    node: Node
+
+
+class Origin(Enum):
+    """Where a definition stands."""
+
+    JOB = "prerequisites"
+    EXTRAS = "extras.reference_prerequisites"
+    CATALOGUE = "catalogue"
+
+
+@dataclass(frozen=True, eq=False)
+class Definition:
+    """A prerequisite as defined: in the job, in `extras.reference_prerequisites` or in a catalogue file."""
+
+    node: Mapping
+    origin: Origin
+
+    @cached_property
+    def name_scalar(self) -> Scalar | None:
+        """The name where one is written."""
+        return written_name(self.node)
+
+    @property
+    def name(self) -> str:
+        """The name; empty where it is missing."""
+        return self.name_scalar.text if self.name_scalar else ""
+
+    @property
+    def name_span(self) -> Span:
+        """The name's characters, or the first key of a definition without one."""
+        if self.name_scalar:
+            return name_span(self.name_scalar)
+        return self.node.entries[0].key.span if self.node.entries else self.node.span
+
+    @cached_property
+    def type(self) -> str:
+        """`dockerimage`, `data`, `script`, `output`, whatever is written, or empty."""
+        node = self.node.get("type")
+        return node.text if isinstance(node, Scalar) else ""
+
+    @cached_property
+    def plugin_scalar(self) -> Scalar | None:
+        """The plugin where one is written."""
+        node = self.node.get("plugin")
+        return node if isinstance(node, Scalar) else None
+
+    @property
+    def plugin(self) -> str:
+        """The plugin as written; empty where there is none."""
+        return self.plugin_scalar.text if self.plugin_scalar else ""
+
+    @property
+    def runtime_plugin(self) -> str | None:
+        """The plugin's name as the released runtime takes it; None where the runtime does nothing.
+
+        Source: openpai-runtime, src/init.d/initializer.py: the text behind the prefix and one more character.
+        """
+        if self.type == "dockerimage" or not self.plugin.startswith(RUNTIME_PLUGIN):
+            return None
+        return self.plugin[len(PLUGIN_PREFIX) :]
+
+    @property
+    def extended_plugin(self) -> str | None:
+        """The plugin's short name in the extended protocol, where `cmd` may be left out; None without any."""
+        if self.plugin.startswith(PLUGIN_PREFIX):
+            return self.plugin.removeprefix(PLUGIN_PREFIX)
+        if self.plugin:
+            return self.plugin
+        return "cmd" if self.callbacks_node is not None and self.type != "dockerimage" else None
+
+    @cached_property
+    def parameters(self) -> tuple[Entry, ...]:
+        """The plugin's parameters: `plugin_params` if there, else every key that is not the protocol's own."""
+        node = self.node.get("plugin_params")
+        if isinstance(node, Mapping):
+            return node.effective_entries()
+        return tuple(entry for entry in self.node.effective_entries() if entry.name not in PROTOCOL_KEYS)
+
+    @property
+    def flat_parameters(self) -> tuple[Entry, ...]:
+        """The plugin's parameters among the other keys; `uri`, which has a meaning without any plugin, is none."""
+        entries = self.node.effective_entries()
+        return tuple(entry for entry in entries if entry.name not in PROTOCOL_KEYS and entry.name != "uri")
+
+    @property
+    def extended_entries(self) -> tuple[Entry, ...]:
+        """What it says in keys of the extended protocol; an empty value says nothing."""
+        entries = self.node.effective_entries()
+        return tuple(entry for entry in entries if entry.name in EXTENDED_KEYS and not is_empty(entry.value))
+
+    def parameter(self, name: str) -> Entry | None:
+        """The plugin parameter of that name."""
+        return next((entry for entry in self.parameters if entry.name == name), None)
+
+    @property
+    def callbacks_node(self) -> Node | None:
+        """The value of the plugin parameter `callbacks`, of whatever shape."""
+        entry = self.parameter("callbacks")
+        return entry.value if entry else None
+
+    @cached_property
+    def callbacks(self) -> tuple[Callback, ...]:
+        """The callbacks that are of the right shape."""
+        return read_callbacks(self.callbacks_node)
+
+    @cached_property
+    def requirements(self) -> tuple[Requirement, ...]:
+        """What it requires, in written order."""
+        node = self.node.get("require")
+        items = node.items if isinstance(node, Sequence) else ()
+        return tuple(requirement for item in items if (requirement := _requirement(item)))
+
+    @cached_property
+    def template_variables(self) -> tuple[TemplateVariable, ...]:
+        """The template variables it declares."""
+        node = self.node.get("template_variables")
+        items = node.items if isinstance(node, Sequence) else ()
+        return tuple(variable for item in items if (variable := _template_variable(item)))
+
+
+def is_empty(node: Node) -> bool:
+    """Whether a value is null, an empty text, or a list or mapping with nothing in it."""
+    if isinstance(node, Scalar):
+        return node.value in {None, ""}
+    return not (node.entries if isinstance(node, Mapping) else node.items)
+
+
+def read_callbacks(node: Node | None) -> tuple[Callback, ...]:
+    """The callbacks that a list of the right shape holds."""
+    found: list[Callback] = []
+    for item in node.items if isinstance(node, Sequence) else ():
+        if isinstance(item, Mapping):
+            event = item.get("event")
+            found.append(Callback(item, event if isinstance(event, Scalar) else None, scalars(item.get("commands"))))
+    return tuple(found)
+
+
+def read_definitions(node: Node | None, origin: Origin) -> tuple[Definition, ...]:
+    """The definitions in a list, or in one mapping."""
+    items = node.items if isinstance(node, Sequence) else (node,)
+    return tuple(Definition(item, origin) for item in items if isinstance(item, Mapping))
+
+
+def _requirement(node: Node) -> Requirement | None:
+    if isinstance(node, Scalar):
+        return Requirement(Reference(node.text, node), node) if node.text else None
+    if isinstance(node, Mapping) and isinstance(name := node.get("name"), Scalar) and name.text:
+        bindings = node.get("template_variables")
+        return Requirement(Reference(name.text, name), node, bindings if isinstance(bindings, Mapping) else None)
+    return None
+
+
+def _template_variable(node: Node) -> TemplateVariable | None:
+    name = node.get("name") if isinstance(node, Mapping) else node
+    if isinstance(name, Scalar) and name.text:
+        return TemplateVariable(name.text, name_span(name), node)
+    return None
+
+
+def scalars(node: Node | None) -> tuple[Scalar, ...]:
+    """The scalars of a list; nothing of anything else."""
+    return tuple(item for item in node.items if isinstance(item, Scalar)) if isinstance(node, Sequence) else ()

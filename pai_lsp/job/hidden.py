@@ -1,0 +1,337 @@
+"""What nothing that is said about a job may show: its passwords, tokens and keys.
+
+The answer comes from the job alone. It does not depend on the rules that are on, ignored or fail. What cannot be judged
+is hidden: when looking for secrets fails, all of the text counts as one.
+
+Hidden are the values below `secrets` with their anchors and comments, and what looks like a secret anywhere else.
+Values that are no ordinary words are hidden wherever else they appear, too.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from typing import TYPE_CHECKING
+
+from pai_lsp.job.clear_secrets import tokens
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Mapping, Scalar, walk
+from pai_lsp.source.nodes import Sequence as SequenceNode
+from pai_lsp.source.text import LineIndex, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.source.nodes import Entry, Node
+
+_STAND_IN = "***"
+
+# Values below `secrets` of letters or digits alone, and others, that are shorter than this can be ordinary words.
+_SHORTEST_PLAIN = 8
+_SHORTEST_SPECIAL = 6
+# So many characters are looked up first. Shorter values are hidden where they are words of their own.
+_START = 4
+# Up to so many texts it is quicker to ask for each whether it occurs at all.
+_FEW = 16
+
+_SECTION = re.compile(r"""(?:^|(?<=[\s{,]))(?:"secrets?"|'secrets?'|secrets?)[ \t]*:""", re.IGNORECASE)
+_KEY = re.compile(r"""\s*(?:"[^"]*"|'[^']*'|[^\s"'#:]+)[ \t]*:(?=\s|$)""")
+_COLON = re.compile(r"\s*:")
+_BRACKETS = " \t,[]{}"
+_LINE = re.compile(r"\S[^\n\r]*")
+_PART = re.compile(r"""[^\s'",:\[\]{}*&!|>]+""")
+_TEMPLATE = re.compile(r"<%.*%>", re.DOTALL)
+_WORD = re.compile(r"\w+")
+_QUOTED = re.compile(r"'[^']*'")
+_CUT = "…"
+
+
+class Hidden:
+    """The hidden places of a job's text, in order and apart from each other, and what is written there."""
+
+    __slots__ = ("_in_place", "_plain", "_special", "spans")
+
+    def __init__(self, spans: tuple[Span, ...], values: Iterable[str], in_place: Iterable[str]) -> None:
+        """The places; the values that are hidden anywhere; what else a finding at such a place may not quote."""
+        values = set(values)
+        self.spans = spans
+        self._special = _Texts(value for value in values if _is_special(value))
+        self._plain = _Texts(value for value in values if not _is_special(value))
+        self._in_place = _Texts(in_place)
+
+    def holds(self, span: Span) -> bool:
+        """Whether some of a place is hidden."""
+        at = bisect_left(self.spans, span)
+        return any(one.overlaps(span) for one in self.spans[max(at - 1, 0) : at + 2])
+
+    def shows(self, text: str) -> bool:
+        """Whether a text has a hidden value in it that is no ordinary word."""
+        return self._without_special(text) != text
+
+    def without(self, text: str) -> str:
+        """A text that is made of the job's, with asterisks for the hidden values."""
+        return self._plain.without(self._without_special(text))
+
+    def sentence(self, message: str, *, is_in_place: bool) -> str:
+        """A sentence; ordinary words are hidden only where they are quoted from the file, so that it can be read."""
+
+        def cleaned(quoted: re.Match[str]) -> str:
+            text = self._plain.without(quoted[0])
+            return self._in_place.without(text) if is_in_place else text
+
+        return _QUOTED.sub(cleaned, self._without_special(message))
+
+    def _without_special(self, text: str) -> str:
+        text = self._special.without(text)
+        return _replaced(text, (span for span, _ in tokens(text)))
+
+
+class _Texts:
+    """Finds any of some texts in another one. Each place is looked at once, however many texts there are."""
+
+    __slots__ = ("_lengths", "_longest", "_texts")
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._texts = frozenset(texts)
+        self._longest = max(map(len, self._texts), default=0)
+        lengths: dict[str, set[int]] = {}
+        for text in self._texts:
+            if len(text) >= _START:
+                lengths.setdefault(text[:_START], set()).add(len(text))
+        self._lengths = {start: sorted(found, reverse=True) for start, found in lengths.items()}
+
+    def without(self, text: str) -> str:
+        """The other text with asterisks for these."""
+        return _replaced(text, self.found(text))
+
+    def found(self, text: str) -> Iterator[Span]:
+        """The places of these texts in another one, and of what is left of one that is cut off with `…`."""
+        if len(self._texts) <= _FEW and _CUT not in text and not any(one in text for one in self._texts):
+            return
+        words = {match.start(): match.end() for match in _WORD.finditer(text) if match[0] in self._texts}
+        starts = [at for at in range(len(text)) if text[at : at + _START] in self._lengths]
+        done = 0
+        for at in sorted({*starts, *words}):
+            end = max(self._end(text, at), words.get(at, 0)) if at >= done else 0
+            if end:
+                yield Span(at, end)
+                done = end
+
+    def _end(self, text: str, start: int) -> int:
+        lengths = self._lengths.get(text[start : start + _START], ())
+        for length in lengths:
+            if text[start : start + length] in self._texts:
+                return start + length
+        cut = text.find(_CUT, start, start + self._longest)
+        return cut if lengths and cut > 0 and any(one.startswith(text[start:cut]) for one in self._texts) else 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A hidden place with what is said there; the value is empty where that is not known.
+
+    is_anywhere: whether the value is hidden anywhere, however much it looks like an ordinary word.
+    """
+
+    span: Span
+    value: str = ""
+    is_anywhere: bool = False
+
+
+def hidden_values(job: Job) -> Hidden:
+    """What is hidden of a job. It never raises, and hides too much rather than too little."""
+    text = job.text
+    places = [place for find in (_below_secrets, _shared, _in_clear) for place in _found(find, job)]
+    names = _names(job)
+    values: set[str] = set()
+    for place in places:
+        for value in (place.value, *place.value.splitlines(), " ".join(place.value.split())):
+            known = value.strip()
+            is_long = len(known) >= (_SHORTEST_SPECIAL if _is_special(known) else _SHORTEST_PLAIN)
+            if known and (is_long or place.is_anywhere) and known not in names and not _TEMPLATE.fullmatch(known):
+                values.add(known)
+    spans = [line for place in places for line in _lines(text, place.span)]
+    in_place = {part for span in spans for part in _PART.findall(text[span.start : span.end])}
+    in_place.update(place.value for place in places if place.value)
+    elsewhere = _Texts(value for value in values if _is_special(value)).found(text)
+    return Hidden(_united([*spans, *elsewhere]), values, in_place)
+
+
+def _found(find: Callable[[Job], Iterator[_Place]], job: Job) -> list[_Place]:
+    """What is found in one way; where that fails nobody knows what is a secret, and all of the text is hidden."""
+    try:
+        return list(find(job))
+    except Exception:  # noqa: BLE001 - whatever it is, it must not show a password
+        parts = (_Place(Span(*part.span()), part[0], is_anywhere=True) for part in _PART.finditer(job.text))
+        return [_Place(Span(0, len(job.text))), *parts]
+
+
+def _names(job: Job) -> set[str]:
+    """Names that stay readable: a value like `docker_password: docker_password` would hide them everywhere."""
+    try:
+        return {*job.secrets, *job.parameters}
+    except Exception:  # noqa: BLE001 - as above
+        return set()
+
+
+def _in_clear(job: Job) -> Iterator[_Place]:
+    for secret in job.clear_secrets:
+        node = secret.entry.value if secret.entry else None
+        value = node.text if isinstance(node, Scalar) else job.text[secret.span.start : secret.span.end]
+        yield _Place(secret.span, value, is_anywhere=True)
+
+
+def _below_secrets(job: Job) -> Iterator[_Place]:
+    for mapping, entry in _sections(job):
+        yield from _section_places(job.text, mapping, entry)
+    if job.syntax.problems or not isinstance(job.syntax.root, Mapping):  # the tree may have lost a part of the section
+        for span in _section_lines(job.text, LineIndex(job.text)):
+            yield _Place(span)
+            for part in _PART.findall(job.text[span.start : span.end]):
+                if not (part.isalpha() or part.isdigit()):
+                    yield _Place(span, part)
+
+
+def _shared(job: Job) -> Iterator[_Place]:
+    """What an alias brings into the secrets or out of them, and anchors and aliases that are values by mistake."""
+    if not (job.syntax.aliases or job.syntax.anchors):
+        return
+    sections = _sections(job)
+    spans = (place.span for mapping, entry in sections for place in _section_places(job.text, mapping, entry))
+    hidden = Hidden(_united(spans), (), ())
+    for alias in job.syntax.aliases:
+        if alias.anchor is None:
+            if hidden.holds(alias.span):
+                yield _Place(alias.span, alias.name)
+        elif hidden.holds(alias.anchor.span) != hidden.holds(alias.span):
+            yield from (_Place(one.span, one.text, is_anywhere=True) for one in _scalars(alias.anchor.node))
+    for anchor in job.syntax.anchors:
+        if not len(anchor.node.span) and hidden.holds(anchor.span):
+            yield _Place(anchor.span, anchor.name)
+
+
+def _sections(job: Job) -> Iterator[tuple[Mapping, Entry]]:
+    """The sections `secrets` of a file with the mappings that hold them: own ones, merged ones, second ones."""
+    for root in job.syntax.documents:
+        mappings = [root] if isinstance(root, Mapping) else []
+        for mapping in mappings:
+            mappings += mapping.merged
+            for entry in mapping.entries:
+                if entry.name.casefold() in {"secret", "secrets"}:
+                    yield mapping, entry
+
+
+def _section_places(text: str, mapping: Mapping, entry: Entry) -> Iterator[_Place]:
+    """Everything of a section but its keys, and its values wherever they are written."""
+    yield from (_Place(scalar.span, scalar.text) for scalar in _scalars(entry.value))
+    start, end = _behind_colon(text, entry), _section_end(text, mapping, entry)
+    inner = entry.value
+    for one in inner.entries if isinstance(inner, Mapping) else ():
+        if not isinstance(one.key, Scalar):
+            yield from (_Place(node.span, node.text) for node in walk(one.key) if isinstance(node, Scalar))
+        elif start <= one.key.span.start and _behind_colon(text, one) <= end:
+            yield _Place(_trimmed(text, Span(start, one.key.span.start), inner))
+            start = _behind_colon(text, one)
+            if start == one.key.span.end:  # without a colon it may be a value that lacks its key
+                yield _Place(one.key.span, one.key.text)
+    yield _Place(_trimmed(text, Span(start, max(start, end)), inner))
+
+
+def _behind_colon(text: str, entry: Entry) -> int:
+    """The place behind the colon of a key, or behind a key without one."""
+    end = entry.key.span.end
+    colon = _COLON.match(text, end)
+    return colon.end() if colon else end
+
+
+def _section_end(text: str, mapping: Mapping, entry: Entry) -> int:
+    """Where the next key begins, or the comments above it."""
+    start = entry.key.span.start
+    behind = (one.key.span.start for one in mapping.entries if one.key.span.start > start)
+    end = min(behind, default=mapping.span.end if mapping.is_flow else len(text))
+    column = start - text.rfind("\n", 0, start) - 1
+    line = text.rfind("\n", start, end)
+    while line >= 0 and (bare := text[line + 1 : end].strip("\r\n")).lstrip()[:1] in {"", "#"}:
+        if bare.strip() and len(bare) - len(bare.lstrip()) > column:
+            break
+        end = line
+        line = text.rfind("\n", start, end)
+    return end
+
+
+def _trimmed(text: str, span: Span, inner: Node) -> Span:
+    """A span without the brackets and commas around it, in a section in braces."""
+    if not isinstance(inner, Mapping) or not inner.is_flow:
+        return span
+    written = text[span.start : span.end]
+    start = span.start + len(written) - len(written.lstrip(_BRACKETS))
+    return Span(start, max(start, span.start + len(written.rstrip(_BRACKETS))))
+
+
+def _scalars(node: Node) -> Iterator[Scalar]:
+    """All scalars below a node but the keys."""
+    if isinstance(node, Scalar):
+        yield node
+    elif isinstance(node, SequenceNode):
+        for item in node.items:
+            yield from _scalars(item)
+    else:
+        for entry in node.entries:
+            yield from _scalars(entry.value)
+
+
+def _section_lines(text: str, lines: LineIndex) -> Iterator[Span]:
+    """What follows `secrets:` in its line, and the lines that are indented deeper, without the section's own keys.
+
+    Keys are what stands before a colon as far left as the section's first key; any other line may be part of a value.
+    """
+    section_indentation = key_indentation = -1
+    for number in range(len(lines)):
+        span = lines.line_span(number)
+        line = text[span.start : span.end]
+        bare = line.lstrip()
+        indentation = len(line) - len(bare)
+        if section := _SECTION.search(line):
+            section_indentation, key_indentation = indentation, -1
+            yield Span(span.start + section.end(), span.end)
+            continue
+        if bare and indentation <= section_indentation and bare[0] not in "#-}]":
+            section_indentation = -1
+        if section_indentation >= 0:
+            key = _KEY.match(line)
+            if key and key_indentation < 0:
+                key_indentation = indentation
+            yield Span(span.start + (key.end() if key and indentation == key_indentation else 0), span.end)
+
+
+def _lines(text: str, span: Span) -> Iterator[Span]:
+    """The parts of a span in their lines, without the blanks around them."""
+    for line in _LINE.finditer(text, span.start, span.end):
+        yield Span(line.start(), line.start() + len(line[0].rstrip()))
+
+
+def _united(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """The same places in order, none empty, and those that touch as one."""
+    found: list[Span] = []
+    for span in sorted(span for span in spans if len(span)):
+        if found and span.start <= found[-1].end:
+            found[-1] = Span(found[-1].start, max(found[-1].end, span.end))
+        else:
+            found.append(span)
+    return tuple(found)
+
+
+def _replaced(text: str, spans: Iterable[Span]) -> str:
+    parts: list[str] = []
+    done = 0
+    for span in sorted(spans):
+        if span.start >= done:
+            parts += text[done : span.start], _STAND_IN
+            done = span.end
+    return "".join([*parts, text[done:]])
+
+
+def _is_special(text: str) -> bool:
+    """Whether a text has more than letters, or more than digits, so that it is hardly an ordinary word."""
+    return not (text.isalpha() or text.isdigit())

@@ -1,0 +1,172 @@
+"""The parts of a job that are mappings of their own: a task role, a deployment, a runtime plugin under `extras`.
+
+Read leniently, as all of the job model is; see pai_lsp/job/job.py.
+Sources of what a key means: schemas/job.schema.json.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pai_lsp.job.definition import (
+    TYPED_FIELDS,
+    Callback,
+    Reference,
+    key_name_span,
+    read_callbacks,
+    scalars,
+    written_name,
+)
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Mapping, Scalar
+
+if TYPE_CHECKING:
+    from pai_lsp.source.nodes import Entry, Node
+    from pai_lsp.source.text import Span
+
+
+@dataclass(frozen=True, eq=False)
+class TaskRole:
+    """One entry of `taskRoles`."""
+
+    entry: Entry
+
+    @property
+    def name(self) -> str:
+        """The role's name, as the rest-server reads it."""
+        return self.entry.name
+
+    @property
+    def name_span(self) -> Span:
+        """The characters of the name without its quotes."""
+        return key_name_span(self.entry)
+
+    @property
+    def node(self) -> Mapping | None:
+        """What the role says; None where that is no mapping."""
+        return self.entry.value if isinstance(self.entry.value, Mapping) else None
+
+    def get(self, name: str) -> Node | None:
+        """The value of one of the role's keys."""
+        return self.node.get(name) if self.node else None
+
+    def field(self, name: str) -> Entry | None:
+        """One of the role's keys with its value."""
+        return self.node.entry(name) if self.node else None
+
+    @cached_property
+    def prerequisites(self) -> tuple[Reference, ...]:
+        """The prerequisites that the role lists, in order."""
+        return tuple(Reference(scalar.text, scalar) for scalar in scalars(self.get("prerequisites")) if scalar.text)
+
+    @cached_property
+    def typed_references(self) -> dict[str, Reference]:
+        """What `dockerImage`, `data`, `script` and `output` name, by field."""
+        found: dict[str, Reference] = {}
+        for name in TYPED_FIELDS:
+            node = self.get(name)
+            if isinstance(node, Scalar) and node.text:
+                found[name] = Reference(node.text, node)
+        return found
+
+    @cached_property
+    def commands(self) -> tuple[Scalar, ...]:
+        """The role's own commands."""
+        return scalars(self.get("commands"))
+
+    @property
+    def instances(self) -> int:
+        """The number of tasks; 1 where it is absent or wrong. Source: rest-server, models/v2/job/k8s.js."""
+        value = whole_number(self.get("instances"))
+        return value if value is not None and value > 0 else 1
+
+    @property
+    def has_known_instances(self) -> bool:
+        """Whether `instances` says truly how many tasks there are: it is absent, or a positive whole number."""
+        written = self.field("instances")
+        return written is None or (whole_number(written.value) or 0) > 0
+
+    @property
+    def resources(self) -> Mapping | None:
+        """What each of its tasks asks for."""
+        node = self.get("resourcePerInstance")
+        return node if isinstance(node, Mapping) else None
+
+    @property
+    def port_labels(self) -> tuple[Entry, ...]:
+        """The ports that the role declares; `ssh` and `http` exist besides them."""
+        ports = self.resources.get("ports") if self.resources else None
+        return ports.effective_entries() if isinstance(ports, Mapping) else ()
+
+
+@dataclass(frozen=True, eq=False)
+class Deployment:
+    """One entry of `deployments`."""
+
+    node: Mapping
+
+    @cached_property
+    def name_scalar(self) -> Scalar | None:
+        """The name where one is written."""
+        return written_name(self.node)
+
+    @property
+    def name(self) -> str:
+        """The name; empty where it is missing."""
+        return self.name_scalar.text if self.name_scalar else ""
+
+    @property
+    def role_entries(self) -> tuple[Entry, ...]:
+        """The roles it adds commands to."""
+        node = self.node.get("taskRoles")
+        return node.effective_entries() if isinstance(node, Mapping) else ()
+
+    def commands(self, role: str, key: str) -> tuple[Scalar, ...]:
+        """The `preCommands` or `postCommands` (the `key`) that it gives a role."""
+        entry = next((entry for entry in self.role_entries if entry.name == role), None)
+        return scalars(entry.value.get(key)) if entry and isinstance(entry.value, Mapping) else ()
+
+
+@dataclass(frozen=True, eq=False)
+class PluginEntry:
+    """One entry of `extras.com.microsoft.pai.runtimeplugin`."""
+
+    node: Mapping
+
+    @property
+    def plugin_scalar(self) -> Scalar | None:
+        """The plugin's name as written."""
+        node = self.node.get("plugin")
+        return node if isinstance(node, Scalar) else None
+
+    @property
+    def plugin(self) -> str:
+        """The plugin's name; empty where it is missing."""
+        return self.plugin_scalar.text if self.plugin_scalar else ""
+
+    @property
+    def parameters(self) -> Node | None:
+        """The plugin's parameters, of whatever shape."""
+        return self.node.get("parameters")
+
+    def parameter(self, name: str) -> Entry | None:
+        """One of the plugin's parameters."""
+        return self.parameters.entry(name) if isinstance(self.parameters, Mapping) else None
+
+    @cached_property
+    def task_roles(self) -> tuple[Scalar, ...] | None:
+        """The roles it is for; None for all."""
+        return scalars(self.node.get("taskroles")) if self.node.entry("taskroles") else None
+
+    @cached_property
+    def callbacks(self) -> tuple[Callback, ...]:
+        """The callbacks of a cmd plugin."""
+        entry = self.parameter("callbacks")
+        return read_callbacks(entry.value if entry else None)
+
+
+def whole_number(node: Node | None) -> int | None:
+    """The whole number that the rest-server reads; None for anything else."""
+    value = node.value if isinstance(node, Scalar) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,0 +1,94 @@
+"""What the released runtime makes of a plugin's parameters before the plugin sees them.
+
+It writes them as Python text, fills the templates in that text and reads it again as YAML:
+`yaml.safe_load(replace_ref(str(parameters)))`. Most values come through; some come out as others, and some text is no
+YAML at all, which ends the task before it starts.
+Source: openpai-runtime, src/init.d/initializer.py, init_plugins and collect_plugin_configs.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from pai_lsp.source.tags import runtime_value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pai_lsp.job.definition import Definition
+
+# What the runtime takes off a prerequisite; all other keys are its plugin's parameters, `name` and `require` too.
+NOT_PARAMETERS = frozenset({"plugin", "failurePolicy", "type"})
+
+
+class Damage(Enum):
+    """What happens to a string on its way to the plugin; the values say what is in it."""
+
+    QUOTES = "both ' and \""  # no YAML any more, or another one
+    LINE_BREAK = "a line break"  # becomes the two characters \n
+    TAB = "a tab"  # becomes the two characters \t
+    BACKSLASH = "a backslash"  # becomes two
+    UNPRINTABLE = "an invisible character"  # becomes its code, as \xa0
+
+
+def damages(text: str) -> tuple[Damage, ...]:
+    """What the runtime does to a string of the parameters; nothing for most.
+
+    Python writes it in single quotes, where YAML knows no escapes; only a text with `'` and without `"` is written in
+    double quotes, where Python's escapes mean the same to YAML.
+    """
+    if "'" in text:
+        return (Damage.QUOTES,) if '"' in text else ()
+    found: list[Damage] = []
+    if "\n" in text or "\r" in text:
+        found.append(Damage.LINE_BREAK)
+    if "\t" in text:
+        found.append(Damage.TAB)
+    if "\\" in text:
+        found.append(Damage.BACKSLASH)
+    if not text.isprintable() and not text.translate(_NAMED).isprintable():
+        found.append(Damage.UNPRINTABLE)
+    return tuple(found)
+
+
+_NAMED = {ord(character): None for character in "\n\r\t"}
+
+
+def runtime_round_trip(parameters: Any, fill: Callable[[str], str] | None = None) -> Any:
+    """The parameters as the plugin gets them; a `ValueError` instance where the runtime's reader gives up.
+
+    parameters: a value as the runtime reads it from the job (see `runtime_value`), None for an absent one.
+    fill: what replaces the `<% $… %>` in the written text; nothing by default.
+    """
+    if fill is None and isinstance(parameters, (dict, list)) and _comes_through(parameters):
+        return parameters
+    written = "" if parameters is None else str(parameters)
+    try:
+        return yaml.safe_load(fill(written) if fill else written)
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
+        # PyYAML's constructors raise ValueError (a date such as 2020-13-02) beside its own errors.
+        return ValueError(str(error))
+
+
+def _comes_through(value: Any) -> bool:
+    """Whether a value surely comes back as it was, so that nothing need be read."""
+    if isinstance(value, str):
+        return not damages(value) and "<%" not in value
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _comes_through(key) and _comes_through(one) for key, one in value.items())
+    if isinstance(value, list):
+        return all(_comes_through(one) for one in value)
+    return isinstance(value, (bool, int))
+
+
+def released_parameters(definition: Definition) -> Any:
+    """What the runtime takes as the plugin parameters of a prerequisite that a task role lists.
+
+    Raises:
+        ValueError: where the runtime can not read the definition.
+    """
+    value = runtime_value(definition.node)
+    return {key: one for key, one in value.items() if key not in NOT_PARAMETERS}

@@ -1,0 +1,429 @@
+"""The require graph: which prerequisite needs which, in what order they come, and what can not be followed.
+
+Pure values, shared by the rules and by the expansion. Nothing here is recursive: a chain of a thousand prerequisites
+is as good as one. Source of the semantics: docs/protocol.md (the extended protocol: references, template variables,
+expansion of a task role); a released cluster follows no `require` at all.
+
+What is said when a requirement can not be met or a callback can not run: rules and expansion say it alike.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+from pai_lsp.embedded.variables import filled
+from pai_lsp.job.addresses import AddressFault, AddressKind, near_addresses, read_address
+from pai_lsp.job.lookup import LookupAnswer, LookupState
+from pai_lsp.platform.tables import events, released_events
+from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from weakref import ReferenceType
+
+    from pai_lsp.job.definition import Definition, Reference, Requirement, TemplateVariable
+    from pai_lsp.job.job import Job
+
+
+# Different values make different steps, so a short file can ask for endlessly many.
+MAX_STEPS = 20_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Link:
+    """One reference to a prerequisite with what it finds.
+
+    requirement: the `require` entry it stands in; None where a task role lists it.
+    path: the file in which the reference stands; None for the job's own.
+    """
+
+    reference: Reference
+    answer: LookupAnswer
+    requirement: Requirement | None = None
+    path: str | None = None
+
+    @property
+    def targets(self) -> tuple[Definition, ...]:
+        """The definitions it finds; an address may hold several."""
+        return self.answer.definitions if self.answer.state is LookupState.FOUND else ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """A prerequisite in the order in which a task role runs them.
+
+    values: what its template variables stand for, by name; only declared ones, and only those that are given.
+    link: the reference it came through, the first of several.
+    required: the steps that it requires itself, in written order.
+    path: the file in which the definition stands; None for the job's own.
+    """
+
+    definition: Definition
+    values: Mapping[str, Any]
+    link: Link
+    required: tuple[Step, ...]
+    path: str | None = None
+
+    @property
+    def identity(self) -> tuple[int, str]:
+        """The same for steps of one definition with the same values, which run once."""
+        return _identity(self.definition, self.values)
+
+
+def _identity(definition: Definition, values: Mapping[str, Any]) -> tuple[int, str]:
+    return id(definition.node), repr(sorted(values.items(), key=_name))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cycle:
+    """Prerequisites that require each other: `definitions[i]` names the next one by `links[i]`, the last the first."""
+
+    definitions: tuple[Definition, ...]
+    links: tuple[Link, ...]
+
+    @property
+    def closing(self) -> Link:
+        """The reference that leads back to the first of them."""
+        return self.links[-1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnfilledVariable:
+    """A template variable that a definition declares and the reference to it gives no value."""
+
+    link: Link
+    definition: Definition
+    variable: TemplateVariable
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """What a list of references comes to: the steps in start order (the end events run in reverse), and what is wrong.
+
+    unresolved: the references that find nothing, or nothing for sure (see `Link.answer`).
+    is_complete: whether all steps are there; not so past `MAX_STEPS`.
+    """
+
+    steps: tuple[Step, ...] = ()
+    unresolved: tuple[Link, ...] = ()
+    cycles: tuple[Cycle, ...] = ()
+    unfilled: tuple[UnfilledVariable, ...] = ()
+    is_complete: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RequireGraph:
+    """Every definition that a job's definitions and task roles lead to, with the references in their `require`.
+
+    The job keeps its graph, so the graph does not keep the job: as a circle both would outlive their use.
+
+    definitions: those of the file first, in written order, then those outside as they were met.
+    entries: every reference in the file itself, what task roles list before what definitions require.
+    """
+
+    _job: ReferenceType[Job] = field(repr=False)
+    definitions: tuple[Definition, ...]
+    entries: tuple[Link, ...]
+    _links: Mapping[int, tuple[Link, ...]] = field(repr=False)
+    _homes: Mapping[int, LookupAnswer] = field(repr=False)
+
+    def links(self, definition: Definition) -> tuple[Link, ...]:
+        """What a definition of the graph requires, in written order."""
+        return self._links.get(id(definition.node), ())
+
+    def path(self, definition: Definition) -> str | None:
+        """The file in which a definition stands; None for the job's own."""
+        home = self._homes.get(id(definition.node))
+        return home.path if home else None
+
+    def is_outside(self, definition: Definition) -> bool:
+        """Whether a definition of the graph stands outside the job's file."""
+        return id(definition.node) in self._homes
+
+    def reached(self, entry: Link) -> Iterator[Definition]:
+        """Every definition outside the file that one of its references leads to, without coming back, each once."""
+        waiting = [target for target in entry.targets if self.is_outside(target)]
+        seen = {id(target.node) for target in waiting}
+        for definition in waiting:  # grows while it is read
+            yield definition
+            for link in self.links(definition):
+                for target in link.targets:
+                    if self.is_outside(target) and id(target.node) not in seen:
+                        seen.add(id(target.node))
+                        waiting.append(target)
+
+    def beyond(self, entry: Link) -> Iterator[Link]:
+        """Every reference outside the file that one of its references leads to, each once."""
+        return (link for definition in self.reached(entry) for link in self.links(definition))
+
+    @property
+    def lock_fault(self) -> tuple[Link, str] | None:
+        """Why the project's lock file cannot be used, with the first reference that it would answer; None if it can."""
+        for entry in self.entries:
+            for link in (entry, *self.beyond(entry)):
+                if link.answer.lock_fault:
+                    return entry, link.answer.lock_fault
+        return None
+
+    def link(self, reference: Reference) -> Link:
+        """What a reference in the job itself (a task role's, say) finds."""
+        job = self._job()
+        return Link(reference, job.resolve(reference.name) if job else LookupAnswer(LookupState.UNKNOWN))
+
+
+def require_graph(job: Job) -> RequireGraph:
+    """Follow every `require` from the job's definitions and from what its task roles list."""
+    found: list[Definition] = list(job.definitions)
+    homes: dict[int, LookupAnswer] = {}
+    links: dict[int, tuple[Link, ...]] = {}
+    known = {id(definition.node) for definition in found}
+
+    def meet(answer: LookupAnswer) -> None:
+        if answer.state is LookupState.FOUND:
+            for definition in answer.definitions:
+                if id(definition.node) not in known:
+                    known.add(id(definition.node))
+                    homes[id(definition.node)] = answer
+                    found.append(definition)
+
+    entries = [Link(one, job.resolve(one.name)) for role in job.task_roles for one in role.prerequisites]
+    for link in entries:
+        meet(link.answer)
+    for definition in found:  # grows while it is read
+        home = homes.get(id(definition.node))
+        path = home.path if home else None
+        links[id(definition.node)] = tuple(
+            Link(requirement.reference, _resolve(job, requirement.reference, home), requirement, path)
+            for requirement in definition.requirements
+        )
+        for link in links[id(definition.node)]:
+            meet(link.answer)
+        if len(found) > MAX_STEPS:
+            break
+    entries += (link for definition in job.definitions for link in links[id(definition.node)])
+    return RequireGraph(ref(job), tuple(found), tuple(entries), links, homes)
+
+
+def _resolve(job: Job, reference: Reference, home: LookupAnswer | None) -> LookupAnswer:
+    """What a name in a `require` finds: a plain one in its own file first, then in the catalogue, then in the job."""
+    if reference.is_address:
+        return job.lookup.find(reference.name)
+    in_job = job.resolve(reference.name)
+    if home is None:
+        if in_job.state is LookupState.FOUND or not job.is_catalogue:
+            return in_job
+        named = job.lookup.find(f"marketplace://name/{reference.name}")
+        return named if named.state is LookupState.FOUND else in_job
+    beside = [definition for definition in home.definitions if definition.name == reference.name]
+    if beside:
+        return replace(home, definitions=(beside[-1],))
+    named = job.lookup.find(f"marketplace://name/{reference.name}")
+    return in_job if named.state is LookupState.ABSENT else named
+
+
+def cycles(graph: RequireGraph) -> tuple[Cycle, ...]:
+    """The cycles of a graph, each once: one for every reference that leads back, met depth first in written order."""
+    found: list[Cycle] = []
+    done: set[int] = set()
+    for root in graph.definitions:
+        if id(root.node) in done:
+            continue
+        open_at = {id(root.node): 0}
+        path = [root]
+        through: list[Link] = []
+        waiting = [_targets(graph.links(root))]
+        while waiting:
+            link, target = next(waiting[-1], (None, None))
+            if link is None or target is None:
+                closed = path.pop()
+                waiting.pop()
+                del open_at[id(closed.node)]
+                done.add(id(closed.node))
+                if through:
+                    through.pop()
+            elif id(target.node) in open_at:
+                first = open_at[id(target.node)]
+                found.append(Cycle(tuple(path[first:]), (*through[first:], link)))
+            elif id(target.node) not in done:
+                open_at[id(target.node)] = len(path)
+                path.append(target)
+                through.append(link)
+                waiting.append(_targets(graph.links(target)))
+    return tuple(found)
+
+
+def _targets(links: Iterable[Link]) -> Iterator[tuple[Link, Definition]]:
+    return ((link, target) for link in links for target in link.targets)
+
+
+@dataclass(slots=True, eq=False)
+class _Open:
+    """A step whose requirements are being followed."""
+
+    key: tuple[int, str]
+    definition: Definition
+    values: dict[str, Any]
+    link: Link
+    waiting: Iterator[tuple[Link, Definition]]
+    required: list[Step] = field(default_factory=list)
+
+
+def expansion(graph: RequireGraph, references: Iterable[Reference]) -> Expansion:
+    """What the references (a task role's `prerequisites`) come to: what is required before who requires it.
+
+    The same definition with the same values is taken once, at its first place. A definition met while its own
+    requirements are followed is a cycle, whatever its values; it is not followed again.
+    """
+    order: list[Step] = []
+    taken: dict[tuple[int, str], Step] = {}
+    unresolved: dict[int, Link] = {}
+    found: dict[int, Cycle] = {}
+    unfilled: dict[tuple[int, str], UnfilledVariable] = {}
+    stack: list[_Open] = []
+    open_at: dict[int, int] = {}
+
+    def follow(links: tuple[Link, ...]) -> Iterator[tuple[Link, Definition]]:
+        unresolved.update((id(link), link) for link in links if not link.targets)
+        return _targets(links)
+
+    def begin(link: Link, definition: Definition, scope: Mapping[str, Any]) -> Step | None:
+        """Go into a definition; or the step that was made of it before."""
+        values = _values(link, definition, scope)
+        key = _identity(definition, values)
+        for variable in definition.template_variables:
+            if variable.name not in values:
+                unfilled.setdefault((id(link), variable.name), UnfilledVariable(link, definition, variable))
+        if key not in taken:
+            open_at[id(definition.node)] = len(stack)
+            stack.append(_Open(key, definition, values, link, follow(graph.links(definition))))
+        return taken.get(key)
+
+    for root_link, root in follow(tuple(graph.link(reference) for reference in references)):
+        begin(root_link, root, {})
+        while stack and len(order) < MAX_STEPS:
+            top = stack[-1]
+            link, target = next(top.waiting, (None, None))
+            if link is None or target is None:
+                stack.pop()
+                del open_at[id(top.definition.node)]
+                step = Step(top.definition, top.values, top.link, tuple(top.required), graph.path(top.definition))
+                taken[top.key] = step
+                order.append(step)
+                if stack:
+                    stack[-1].required.append(step)
+            elif (first := open_at.get(id(target.node))) is not None:
+                path = stack[first:]
+                links = (*(one.link for one in path[1:]), link)
+                found.setdefault(id(link), Cycle(tuple(one.definition for one in path), links))
+            elif known := begin(link, target, top.values):
+                top.required.append(known)
+    return Expansion(
+        tuple(order),
+        tuple(unresolved.values()),
+        tuple(found.values()),
+        tuple(unfilled.values()),
+        is_complete=not stack,
+    )
+
+
+def _name(item: tuple[str, Any]) -> str:
+    return item[0]
+
+
+def _values(link: Link, definition: Definition, scope: Mapping[str, Any]) -> dict[str, Any]:
+    given = link.requirement.values() if link.requirement else {}
+    return {
+        variable.name: filled(given[variable.name], scope)
+        for variable in definition.template_variables
+        if variable.name in given
+    }
+
+
+_MOST_TOLD = 6
+
+
+def no_prerequisite(name: str, known: Iterable[str]) -> str:
+    """A name that nothing in the file has; `known` are those that could be meant."""
+    return f"no prerequisite is named '{name}'{did_you_mean(name, known)}"
+
+
+def nothing_at(address: str, known: Iterable[str]) -> str:
+    """An address under which nothing is found; `known` are the catalogue's addresses."""
+    read = read_address(address)
+    if isinstance(read, AddressFault):
+        return read.message
+    if read.kind is AddressKind.WEB:
+        return f"nothing is found at '{address}'"
+    near = near_addresses(address, known)
+    return f"the marketplace has no '{address}'" + (f"; did you mean '{near[0]}'?" if near else "")
+
+
+def needs_missing(reference: str, required: str) -> str:
+    """What stands behind a reference requires something that is not there."""
+    return f"'{reference}' needs '{required}', which is not there"
+
+
+def not_looked_up(reference: str, note: str, others: int = 0) -> str:
+    """Nobody could be asked, for the reason in `note`; nor for so many other references."""
+    more = f" (nor {others} more)" if others else ""
+    return f"'{reference}' could not be looked up{more}" + (f": {note}" if note else "")
+
+
+def circle(cycle: Cycle) -> str:
+    """Prerequisites that require each other."""
+    names = [f"'{definition.name}'" for definition in cycle.definitions]
+    if len(names) == 1:
+        return f"{names[0]} requires itself"
+    if len(names) > _MOST_TOLD:
+        return f"{len(names)} prerequisites require each other in a circle, {names[0]} among them"
+    return f"prerequisites require each other in a circle: {' -> '.join([*names, names[0]])}"
+
+
+def needs_values(reference: str, variables: Iterable[str], *, is_listed: bool) -> str:
+    """A reference, in a task role's list or in a `require`, that leaves template variables open."""
+    hint = "; a task role's list can not give it, a 'require' can" if is_listed else ""
+    told = " and ".join(f"'{name}'" for name in variables)
+    return f"'{reference}' needs a value for {told}{hint}"
+
+
+def requires_without_value(reference: str, required: str, variable: str) -> str:
+    """What stands behind a reference requires something and leaves a template variable of it open."""
+    return f"'{reference}' requires '{required}' without a value for '{variable}'"
+
+
+def undeclared_variable(name: str, declared: Iterable[str], definition: str = "") -> str:
+    """A template variable that its definition does not declare; the definition is named when it stands elsewhere."""
+    where = f" in '{definition}'" if definition else ""
+    return f"no template variable '{name}' is declared{where}{did_you_mean(name, declared)}"
+
+
+def no_parameter(name: str, definition: str, known: Iterable[str]) -> str:
+    """What a `<% this.NAME %>` in a definition does not find; `known` are the parameters that it could."""
+    return f"neither '{definition}' nor what it requires has a parameter '{name}'{did_you_mean(name, known)}"
+
+
+def no_event(name: str) -> str:
+    """An event of a callback that never happens, or an empty one."""
+    expected = " or ".join(f"'{event}'" for event in released_events())
+    if not name:
+        return f"expected an event: {expected}"
+    return f"there is no event '{name}'{did_you_mean(name, events()) or f'; expected {expected}'}"
+
+
+def mounted_already(storage: str, mount_path: str) -> str:
+    """A storage and its mount path, which stand in the way of another one."""
+    return f"the storage '{storage}' is mounted at '{mount_path}' already"
+
+
+CALLBACKS_FORM = "'callbacks' is a list of mappings with 'event' and 'commands'"
+CALLBACK_FORM = "a callback is a mapping with 'event' and 'commands'"
+CALLBACK_NEEDS_EVENT = "a callback needs an 'event'"
+CALLBACK_NEEDS_COMMANDS = "a callback needs 'commands'"
+EVENT_FORM = "an event is one word, such as 'taskStarts'"
+
+
+def command_is_no_text(kind: str) -> str:
+    """A command that is a list or a mapping."""
+    return f"a command is text, and this is a {kind}"

@@ -1,0 +1,273 @@
+"""What has a name in a job, and every place where the name stands: for navigation, rename, highlights and counts.
+
+A task role is named in more places than keys: in `deployments`, `hivedScheduler`, plugins' `taskroles`, in `PAI_*`
+variables (some spell it as written, some in lower case without `_`; schemas/environment.json) and in host names.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from pai_lsp.embedded.template import variables
+from pai_lsp.job.definition import name_span
+from pai_lsp.job.template_uses import TemplatePlace
+from pai_lsp.platform.tables import converted_role_name, environment_variable
+from pai_lsp.source.content import mapped
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Entry, Scalar, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.source.content import MappedText
+    from pai_lsp.source.text import Span
+
+_VARIABLE = re.compile(r"(?<!\w)PAI_\w+")
+# Behind a role's name in a host name: the number of a task, or a variable for it; `worker-$i.log` is a file.
+_TASK = r"-(?=(?:\d+|\$\w+|\$\{\w+\})(?![\w.])|\$[^\w{]|\$\{\w+[^\w}])"
+# What a variable's name ends with when a shell variable stands in it, for the number of the task.
+_NUMBERS = ("0", "0_x")
+
+
+class SymbolKind(Enum):
+    """What a name stands for; the values are the words for people."""
+
+    PREREQUISITE = "prerequisite"
+    PARAMETER = "parameter"
+    SECRET = "secret"  # noqa: S105 - a word, not a secret
+    TASK_ROLE = "task role"
+    DEPLOYMENT = "deployment"
+    PORT = "port label"
+    TEMPLATE_VARIABLE = "template variable"
+    ANCHOR = "anchor"
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """One named thing. `scope` is the role of a port label and the definition of a template variable, else empty."""
+
+    kind: SymbolKind
+    name: str
+    scope: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One place of a name; `span` holds just the name.
+
+    is_definition: the place that defines it. is_converted: spelt as the runtime does (see `converted_role_name`).
+    """
+
+    symbol: Symbol
+    span: Span
+    is_definition: bool = False
+    is_converted: bool = False
+
+
+ALL_KINDS = frozenset(SymbolKind)
+
+
+def occurrences(job: Job, kinds: frozenset[SymbolKind] = ALL_KINDS) -> tuple[Occurrence, ...]:
+    """Every place of every name of those kinds in the job, in the order of the text; a place comes once."""
+    found = {
+        (occurrence.span, occurrence.symbol.kind): occurrence
+        for gathered, gather in (
+            ({SymbolKind.PREREQUISITE}, _prerequisites),
+            ({SymbolKind.PARAMETER, SymbolKind.SECRET}, _values),
+            ({SymbolKind.TASK_ROLE}, _task_roles),
+            ({SymbolKind.DEPLOYMENT}, _deployments),
+            ({SymbolKind.PORT, SymbolKind.TASK_ROLE}, _ports_and_variables),
+            ({SymbolKind.TEMPLATE_VARIABLE}, _template_variables),
+            ({SymbolKind.ANCHOR}, _anchors),
+        )
+        if not kinds.isdisjoint(gathered)
+        for occurrence in gather(job)
+        if occurrence.symbol.kind in kinds
+    }
+    return tuple(sorted(found.values(), key=lambda occurrence: (occurrence.span, occurrence.symbol.kind.value)))
+
+
+def occurrence_at(found: tuple[Occurrence, ...], offset: int) -> Occurrence | None:
+    """The name at a cursor; of several, the one that is written there most narrowly."""
+    here = [occurrence for occurrence in found if occurrence.span.touches(offset)]
+    return min(here, key=lambda occurrence: (len(occurrence.span), occurrence.span), default=None)
+
+
+def _prerequisites(job: Job) -> Iterator[Occurrence]:
+    def symbol(name: str) -> Symbol:
+        return Symbol(SymbolKind.PREREQUISITE, name)
+
+    for definition in job.definitions:
+        if definition.name_scalar:
+            yield Occurrence(symbol(definition.name), definition.name_span, is_definition=True)
+        for requirement in definition.requirements:
+            if not requirement.reference.is_address:
+                yield Occurrence(symbol(requirement.reference.name), requirement.reference.span)
+    for role in job.task_roles:
+        for reference in (*role.prerequisites, *role.typed_references.values()):
+            if not reference.is_address:
+                yield Occurrence(symbol(reference.name), reference.span)
+
+
+def _values(job: Job) -> Iterator[Occurrence]:
+    for kind, entries in ((SymbolKind.PARAMETER, job.parameters), (SymbolKind.SECRET, job.secrets)):
+        for name, entry in entries.items():
+            if isinstance(entry.key, Scalar):
+                yield Occurrence(Symbol(kind, name), name_span(entry.key), is_definition=True)
+    roots = {"$parameters": SymbolKind.PARAMETER, "$secrets": SymbolKind.SECRET}
+    for use in job.template_uses:
+        steps = use.tag.steps
+        if len(steps) < 2 or steps[0].name not in roots or use.place is TemplatePlace.LITERAL:
+            continue
+        # A dot divides names, so nothing finds a parameter with a dot in its name; it is meant all the same.
+        path = use.tag.server_steps
+        dotted = ".".join(str(step.name) for step in path[1:])
+        is_parameter = steps[0].name == "$parameters" and str(steps[1].name) not in job.parameters
+        if is_parameter and len(path) > 2 and use.text and dotted in job.parameters:
+            span = use.text.span(path[1].span.start, path[-1].span.end)
+            yield Occurrence(Symbol(SymbolKind.PARAMETER, dotted), span)
+            continue
+        # A tag without an end in its own command runs into the next ones: what it holds then is no name.
+        if "\n" not in str(steps[1].name):
+            yield Occurrence(Symbol(roots[str(steps[0].name)], str(steps[1].name)), use.step_span(1))
+
+
+def role_keys(job: Job) -> Iterator[Entry]:
+    """The entries, besides those of `taskRoles`, whose keys are names of task roles."""
+    for deployment in job.deployments:
+        yield from deployment.role_entries
+    yield from job.hived_role_entries
+
+
+def _task_roles(job: Job) -> Iterator[Occurrence]:
+    for role in job.task_roles:
+        yield Occurrence(Symbol(SymbolKind.TASK_ROLE, role.name), role.name_span, is_definition=True)
+    for entry in role_keys(job):
+        if isinstance(entry.key, Scalar):
+            yield Occurrence(Symbol(SymbolKind.TASK_ROLE, entry.name), name_span(entry.key))
+    names = {converted_role_name(role.name): role.name for role in job.task_roles}
+    names |= {role.name: role.name for role in job.task_roles}
+    for plugin in job.plugins:
+        for scalar in plugin.task_roles or ():
+            if scalar.text in names:
+                symbol = Symbol(SymbolKind.TASK_ROLE, names[scalar.text])
+                yield Occurrence(symbol, name_span(scalar), is_converted=True)
+
+
+def _deployments(job: Job) -> Iterator[Occurrence]:
+    for deployment in job.deployments:
+        if deployment.name_scalar:
+            symbol = Symbol(SymbolKind.DEPLOYMENT, deployment.name)
+            yield Occurrence(symbol, name_span(deployment.name_scalar), is_definition=True)
+    reference = job.default_deployment_reference
+    if reference:
+        yield Occurrence(Symbol(SymbolKind.DEPLOYMENT, reference.name), reference.span)
+
+
+def _ports_and_variables(job: Job) -> Iterator[Occurrence]:
+    """Port labels where they are declared, and roles and port labels inside commands."""
+    for role in job.task_roles:
+        for entry in role.port_labels:
+            if isinstance(entry.key, Scalar):
+                symbol = Symbol(SymbolKind.PORT, entry.name, role.name)
+                yield Occurrence(symbol, name_span(entry.key), is_definition=True)
+    roles: dict[str, TaskRole] = {converted_role_name(role.name): role for role in job.task_roles}
+    roles |= {role.name: role for role in job.task_roles}
+    names = "|".join(map(re.escape, sorted(roles, key=len, reverse=True)))
+    host = re.compile(rf"(?<![\w.-])({names}){_TASK}")
+    for scalar, own in mentioning_scalars(job):
+        if "PAI_" not in scalar.text and "-" not in scalar.text:
+            continue
+        text = mapped(job.text, scalar)
+        for match in _VARIABLE.finditer(scalar.text):
+            yield from _in_variable(text, match, roles, own)
+        for match in host.finditer(scalar.text) if roles else ():
+            symbol = Symbol(SymbolKind.TASK_ROLE, roles[match[1]].name)
+            yield Occurrence(symbol, text.span(*match.span(1)), is_converted=True)
+
+
+def _in_variable(
+    text: MappedText, match: re.Match[str], roles: dict[str, TaskRole], own: TaskRole | None
+) -> Iterator[Occurrence]:
+    variable = environment_variable(match[0])
+    places = variable.places(match[0]) if variable else {}
+    if text.text[match.end() : match.end() + 1] == "$":
+        whole = next((name for end in _NUMBERS if environment_variable(name := match[0] + end)), "")
+        variable = environment_variable(whole)
+        places = {"role": variable.places(whole)["role"]} if variable and "role" in variable.places(whole) else {}
+    role = roles.get(match[0][places["role"].start : places["role"].end]) if "role" in places else own
+    if variable is None or role is None:
+        return
+    if "role" in places:
+        span = places["role"].shifted(match.start())
+        symbol = Symbol(SymbolKind.TASK_ROLE, role.name)
+        yield Occurrence(symbol, text.span(span.start, span.end), is_converted=variable.role_spelling == "converted")
+    if "label" in places:
+        span = places["label"].shifted(match.start())
+        label = text.text[span.start : span.end]
+        if any(entry.name == label for entry in role.port_labels):
+            yield Occurrence(Symbol(SymbolKind.PORT, label, role.name), text.span(span.start, span.end))
+
+
+def mentioning_scalars(job: Job) -> Iterator[tuple[Scalar, TaskRole | None]]:
+    """Every scalar in which a role may be mentioned, each once: those that may hold commands, and parameters."""
+    found = {id(scalar): (scalar, role) for scalar, role in reversed(tuple(_command_scalars(job)))}
+    yield from reversed(found.values())
+    for entry in job.parameters.values():
+        yield from ((node, None) for node in walk(entry.value) if isinstance(node, Scalar) and id(node) not in found)
+
+
+def _command_scalars(job: Job) -> Iterator[tuple[Scalar, TaskRole | None]]:
+    """Every scalar that may hold commands, with the role whose own ports it sees."""
+    for role in job.task_roles:
+        yield from ((scalar, role) for scalar in role.commands)
+    for deployment in job.deployments:
+        for entry in deployment.role_entries:
+            role_of = job.task_roles_by_name.get(entry.name)
+            yield from ((node, role_of) for node in walk(entry.value) if isinstance(node, Scalar))
+    for definition in job.definitions:
+        if definition.type != "dockerimage":
+            yield from ((node, None) for node in walk(definition.node) if isinstance(node, Scalar))
+    for plugin in job.plugins:
+        yield from ((node, None) for node in walk(plugin.parameters) if isinstance(node, Scalar))
+
+
+def definition_scope(definition: Definition) -> str:
+    """What tells the template variables of one definition from another's, names being free to repeat."""
+    return f"{definition.name}@{definition.node.span.start}"
+
+
+def _template_variables(job: Job) -> Iterator[Occurrence]:
+    for definition in job.definitions:
+        declared = {variable.name for variable in definition.template_variables}
+        scope = definition_scope(definition)
+        for variable in definition.template_variables:
+            symbol = Symbol(SymbolKind.TEMPLATE_VARIABLE, variable.name, scope)
+            yield Occurrence(symbol, variable.span, is_definition=True)
+        for node in walk(definition.node) if declared else ():
+            if isinstance(node, Scalar) and "{{" in node.text:
+                text = mapped(job.text, node)
+                for use in variables(node.text):
+                    if use.name in declared:
+                        symbol = Symbol(SymbolKind.TEMPLATE_VARIABLE, use.name, scope)
+                        yield Occurrence(symbol, text.span(use.name_span.start, use.name_span.end))
+        for requirement in definition.requirements:
+            required = job.definitions_by_name.get(requirement.reference.name)
+            for entry in requirement.bindings.entries if requirement.bindings and required else ():
+                if required is not None and isinstance(entry.key, Scalar):
+                    symbol = Symbol(SymbolKind.TEMPLATE_VARIABLE, entry.name, definition_scope(required))
+                    yield Occurrence(symbol, name_span(entry.key))
+
+
+def _anchors(job: Job) -> Iterator[Occurrence]:
+    for number, anchor in enumerate(job.syntax.anchors):
+        scope = str(number)
+        yield Occurrence(Symbol(SymbolKind.ANCHOR, anchor.name, scope), anchor.span, is_definition=True)
+        for alias in job.syntax.aliases:
+            if alias.anchor is anchor:
+                yield Occurrence(Symbol(SymbolKind.ANCHOR, anchor.name, scope), alias.span)

@@ -1,0 +1,318 @@
+"""Following the path of a `<% … %>` from a node, as the rest-server does and as the runtime does.
+
+Sources: mustache.js 2.3.2, Context.lookup (on what js-yaml read); openpai-runtime, src/init.d/initializer.py,
+replace_ref (on what PyYAML read, or for secrets on what the rest-server wrote).
+
+What each `<% … %>` of a job finds: the value it stands for, or the very step at which it finds nothing.
+
+The rest-server and the runtime look a path up differently, so the same text may be right in a command and fatal in a
+callback. Sources: rest-server, middlewares/v2/protocol.js, render, with mustache.js 2.3.2, Context.lookup;
+openpai-runtime, src/init.d/initializer.py, replace_ref.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from pai_lsp.embedded.template import ROOTS, TagKind
+from pai_lsp.job.definition import ROLE_TYPES
+from pai_lsp.job.template_uses import RUNTIME_PLACES, TemplatePlace, TemplateUse
+from pai_lsp.job.this_lookup import is_this
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from pai_lsp.embedded.template import Step, Tag
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.source.text import Span
+
+
+_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
+
+
+class Outcome(Enum):
+    """How far a path leads."""
+
+    FOUND = "found"
+    NULL = "null"
+    UNKNOWN_ROOT = "unknown root"
+    ROOT_NOT_FILLED = "a root that this place does not fill"
+    NO_FIELD = "a role without the field"
+    UNDEFINED = "no such parameter or secret"
+    NO_MEMBER = "no such key below"
+    OUT_OF_RANGE = "past the end of a list"
+    DOTTED_INDEX = "an index behind a dot, where only brackets work"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """The end of a path.
+
+    step: the number of the step that finds nothing, or of the last one.
+    container: what that step was looked up in; None for the root, and at the end of a path that leads somewhere.
+    node: the value found; None where nothing is, and for a character or a length.
+    definition: the prerequisite that the root stands for.
+    """
+
+    outcome: Outcome
+    step: int
+    container: Node | None = None
+    node: Node | None = None
+    definition: Definition | None = None
+
+
+def followed(tag: Tag, top: Mapping | None, definition: Definition | None, *, in_plugin: bool) -> Found:
+    """Where a tag's path leads from what its root stands for; `top` is None where the job has no such section."""
+    steps = tag.runtime_steps if in_plugin else tag.server_steps
+    if top is None:
+        return Found(Outcome.UNDEFINED, min(1, len(steps) - 1))
+    return (_followed_by_runtime if in_plugin else _followed_by_server)(steps, top, definition)
+
+
+def _followed_by_server(steps: tuple[Step, ...], node: Node, definition: Definition | None) -> Found:
+    """Follow names as JavaScript does: keys, indexes of lists and strings, and their `length`."""
+    here: Node = node
+    for number, step in enumerate(steps[1:], 1):
+        name = str(step.name)
+        below: Node | None = None
+        outcome = Outcome.NO_MEMBER
+        if isinstance(here, Mapping):
+            below = here.get(name)
+            outcome = _missing(definition, number)
+        elif isinstance(here, Sequence) or here.is_string:
+            if _is_last_of_text(here, name) and number == len(steps) - 1:
+                return Found(Outcome.FOUND, number, here, None, definition)
+            if isinstance(here, Sequence) and _INDEX.fullmatch(name) and int(name) < len(here.items):
+                below = here.items[int(name)]
+            elif name.isdigit():
+                outcome = Outcome.OUT_OF_RANGE
+        if below is None:
+            return Found(outcome, number, here, None, definition)
+        if isinstance(below, Scalar) and below.value is None:
+            return Found(Outcome.NULL, number, here, below, definition)
+        here = below
+    return Found(Outcome.FOUND, len(steps) - 1, None, here, definition)
+
+
+def _is_last_of_text(node: Node, name: str) -> bool:
+    """Whether a name ends a path in something that is no node: a length, or a character of a string."""
+    if name == "length":
+        return True
+    return isinstance(node, Scalar) and _INDEX.fullmatch(name) is not None and int(name) < len(node.text)
+
+
+def _followed_by_runtime(steps: tuple[Step, ...], node: Node, definition: Definition | None) -> Found:
+    """Follow names as Python does: keys of mappings by their very type, indexes in brackets."""
+    is_secret = steps[0].name == "$secrets"
+    here: Node = node
+    for number, step in enumerate(steps[1:], 1):
+        below: Node | None = None
+        outcome = Outcome.NO_MEMBER
+        if isinstance(here, Mapping):
+            entry = _entry(here, step.name, is_secret=is_secret)
+            below = entry.value if entry else None
+            outcome = _missing(definition, number)
+        elif isinstance(here, Sequence):
+            if isinstance(step.name, int):
+                below = here.items[step.name] if step.name < len(here.items) else None
+                outcome = Outcome.OUT_OF_RANGE
+            elif step.name.isdigit():
+                outcome = Outcome.DOTTED_INDEX
+        elif isinstance(step.name, int) and isinstance(here.runtime_value, str):
+            if step.name < len(here.text) and number == len(steps) - 1:
+                return Found(Outcome.FOUND, number, here, None, definition)
+            outcome = Outcome.OUT_OF_RANGE
+        if below is None:
+            return Found(outcome, number, here, None, definition)
+        here = below
+    if isinstance(here, Scalar) and (here.value if is_secret else here.runtime_value) is None:
+        return Found(Outcome.NULL, len(steps) - 1, None, here, definition)
+    return Found(Outcome.FOUND, len(steps) - 1, None, here, definition)
+
+
+def _entry(mapping: Mapping, name: str | int, *, is_secret: bool) -> Entry | None:
+    """A key that the runtime reads as no text, such as `on`, is found here: another rule speaks of it."""
+    entry = mapping.entry(str(name))
+    if entry is None or isinstance(name, str) or not isinstance(entry.key, Scalar):
+        return entry
+    return entry if not is_secret and entry.key.runtime_value == name else None
+
+
+def _missing(definition: Definition | None, number: int) -> Outcome:
+    return Outcome.UNDEFINED if definition is None and number == 1 else Outcome.NO_MEMBER
+
+
+# What no name of a path holds: variables to be filled first, and a tag that runs into the next one.
+_NO_NAME = frozenset("{<")
+# The field of a task role that says what a root stands for.
+ROLE_FIELDS = {f"${kind}": kind for kind in ROLE_TYPES}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TemplateAnswer:
+    """What one `<% %>` finds, for the task roles given; all of them find the same.
+
+    step: the number of the step that finds nothing, or of the last one.
+    container: what that step was looked up in; None for the root.
+    node: the value found; None where nothing is, and for a character or a length.
+    field_value: the prerequisite that `$data`, `$script` or `$output` stands for.
+    """
+
+    use: TemplateUse
+    outcome: Outcome
+    step: int
+    roles: tuple[TaskRole, ...]
+    root: str
+    container: Node | None = None
+    node: Node | None = None
+    field_value: Definition | None = None
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The path, as who fills the place splits it."""
+        return self.use.tag.runtime_steps if self.in_plugin else self.use.tag.server_steps
+
+    @property
+    def name(self) -> str:
+        """The step that finds nothing, or the last one."""
+        return str(self.steps[self.step].name)
+
+    @property
+    def path_above(self) -> str:
+        """What that step was looked up in, as it is written."""
+        return self.use.tag.content[: self.steps[self.step].span.start - self.use.tag.content_span.start].rstrip(".[ ")
+
+    @property
+    def span(self) -> Span:
+        """The characters of that step; of the content, for an empty one."""
+        return self.step_span(self.step)
+
+    def step_span(self, number: int) -> Span:
+        """The characters of one step of the path; of the whole content, for an empty one."""
+        span = self.steps[number].span
+        if self.use.text is None or not len(span):
+            return self.use.content_span
+        return self.use.text.span(span.start, span.end)
+
+    @property
+    def in_plugin(self) -> bool:
+        """Whether the runtime looks it up, before anything of the task runs."""
+        return self.use.place in RUNTIME_PLACES
+
+
+def template_answers(job: Job) -> tuple[TemplateAnswer, ...]:
+    """What every `<% %>` finds that somebody fills, in the order of the uses.
+
+    Left out is what nobody can say: names below a section of the wrong shape or a field that names no prerequisite, and
+    what is never filled (idle deployments, prerequisites that no task role runs, commented lines, dropped sections).
+    """
+    finder = _Finder(job)
+    return tuple(answer for use in job.template_uses for answer in finder.answers(use))
+
+
+def answers_with(job: Job, outcome: Outcome) -> Iterator[TemplateAnswer]:
+    """The answers of one outcome."""
+    return (answer for answer in job.template_answers if answer.outcome is outcome)
+
+
+class _Finder:
+    """Looks paths up in one job; the same path is looked up once."""
+
+    __slots__ = ("_job", "_known")
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._known: dict[tuple[str, bool, int], Found] = {}
+
+    def answers(self, use: TemplateUse) -> Iterator[TemplateAnswer]:
+        tag = use.tag
+        if tag.kind is not TagKind.NAME or tag.in_section or not tag.content or not _NO_NAME.isdisjoint(tag.content):
+            return
+        if use.place is TemplatePlace.COMMANDS and use.role is not None:
+            if not _is_in_comment(use):
+                yield from self._by_role(use, (use.role,))
+        elif use.place is TemplatePlace.AUTH:
+            yield from self._in_auth(use)
+        elif use.place is TemplatePlace.DEFINITION and use.definition is not None:
+            if not is_this(tag):
+                yield from self._by_role(use, self._job.roles_running(use.definition))
+        elif use.place is TemplatePlace.PLUGIN and use.plugin is not None:
+            names = use.plugin.task_roles
+            wanted = None if names is None else {name.text for name in names}
+            roles = (role for role in self._job.task_roles if wanted is None or role.name in wanted)
+            yield from self._by_role(use, roles)
+
+    def _by_role(self, use: TemplateUse, roles: Iterable[TaskRole]) -> Iterator[TemplateAnswer]:
+        in_plugin = use.place in RUNTIME_PLACES
+        root = _root(use.tag.content, in_plugin=in_plugin)
+        if root not in ROLE_FIELDS:  # the same for all of them
+            those = tuple(roles)
+            if those and (found := self._found(use.tag, root, those[0], in_plugin=in_plugin)) is not None:
+                yield _answer(use, root, those, found)
+            return
+        by_end: dict[int, tuple[Found, list[TaskRole]]] = {}
+        for role in roles:
+            if (found := self._found(use.tag, root, role, in_plugin=in_plugin)) is not None:
+                by_end.setdefault(id(found), (found, []))[1].append(role)
+        for end, who in by_end.values():
+            yield _answer(use, root, tuple(who), end)
+
+    def _found(self, tag: Tag, root: str, role: TaskRole, *, in_plugin: bool) -> Found | None:
+        field = ROLE_FIELDS.get(root)
+        if root not in ROOTS:
+            return self._kept((tag.content, in_plugin, 0), lambda: Found(Outcome.UNKNOWN_ROOT, 0))
+        if field is None:
+            section = self._job.section(root[1:])
+            if section is not None and not isinstance(section.value, Mapping):
+                return None
+            top = section.value if section and isinstance(section.value, Mapping) else None
+            return self._kept((tag.content, in_plugin, 1), lambda: followed(tag, top, None, in_plugin=in_plugin))
+        if role.node is None or role.node.entry(field) is None:
+            return self._kept((tag.content, in_plugin, 2), lambda: Found(Outcome.NO_FIELD, 0))
+        reference = role.typed_references.get(field)
+        definition = self._job.find_typed(field, reference.name) if reference else None
+        if definition is None:
+            return None
+        key = (tag.content, in_plugin, id(definition.node))
+        return self._kept(key, lambda: followed(tag, definition.node, definition, in_plugin=in_plugin))
+
+    def _kept(self, key: tuple[str, bool, int], look_up: Callable[[], Found]) -> Found:
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = look_up()
+        return found
+
+    def _in_auth(self, use: TemplateUse) -> Iterator[TemplateAnswer]:
+        root = _root(use.tag.content, in_plugin=False)
+        if root != "$secrets":
+            outcome = Outcome.ROOT_NOT_FILLED if root in ROOTS else Outcome.UNKNOWN_ROOT
+            yield _answer(use, root, (), Found(outcome, 0))
+            return
+        section = self._job.section("secrets")
+        if section is None or isinstance(section.value, Mapping):
+            top = section.value if section and isinstance(section.value, Mapping) else None
+            yield _answer(use, root, (), followed(use.tag, top, None, in_plugin=False))
+
+
+def _answer(use: TemplateUse, root: str, roles: tuple[TaskRole, ...], found: Found) -> TemplateAnswer:
+    return TemplateAnswer(use, found.outcome, found.step, roles, root, found.container, found.node, found.definition)
+
+
+def _root(content: str, *, in_plugin: bool) -> str:
+    """The first name of a path."""
+    first = content.split(".", 1)[0]
+    return first if in_plugin or "[" not in first else first.split("[", 1)[0]
+
+
+def _is_in_comment(use: TemplateUse) -> bool:
+    """Whether a tag stands in a line that is a comment to bash, where it does no harm whatever it finds."""
+    if use.text is None:
+        return False
+    text = use.text.text
+    return text[text.rfind("\n", 0, use.tag.span.start) + 1 :].lstrip(" \t").startswith("#")

@@ -1,0 +1,133 @@
+"""Every `<% … %>` of a job, and who fills it: that decides which names work there and what a wrong one costs.
+
+Sources: rest-server, middlewares/v2/protocol.js (commands, auth); openpai-runtime, initializer.py (plugin parameters).
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.embedded.template import OPENING, Tag, runtime_tags, tags, tags_without_dollar
+from pai_lsp.source.content import MappedText, mapped
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Node, Scalar, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import PluginEntry, TaskRole
+    from pai_lsp.source.text import Span
+
+
+class TemplatePlace(Enum):
+    """Who fills the `<% %>` of a place."""
+
+    COMMANDS = "commands"  # the rest-server, then the runtime for $secrets
+    IDLE_DEPLOYMENT = "deployment"  # nobody, until `defaults.deployment` names it
+    AUTH = "auth"  # the rest-server, $secrets only
+    DEFINITION = "definition"  # the runtime, as a prerequisite's plugin parameter
+    PLUGIN = "plugin"  # the runtime, as a parameter of an extras plugin
+    LITERAL = "literal"  # nobody
+
+
+RUNTIME_PLACES = frozenset({TemplatePlace.DEFINITION, TemplatePlace.PLUGIN})
+COMMAND_PLACES = frozenset({TemplatePlace.COMMANDS, TemplatePlace.IDLE_DEPLOYMENT})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TemplateUse:
+    """One `<% %>` in the file; spans mean the file. Who it belongs to depends on its place."""
+
+    tag: Tag
+    span: Span
+    content_span: Span
+    place: TemplatePlace
+    role: TaskRole | None = None
+    definition: Definition | None = None
+    plugin: PluginEntry | None = None
+    text: MappedText | None = None
+
+    def step_span(self, number: int) -> Span:
+        """The place of one step of the path."""
+        step = self.tag.steps[number]
+        return self.text.span(step.span.start, step.span.end) if self.text else self.content_span
+
+
+def template_uses(job: Job) -> tuple[TemplateUse, ...]:
+    """Every `<% %>` of the file, with who fills it; one in an alias or a shared deployment may come several times."""
+    found: list[TemplateUse] = []
+    waiting = {id(scalar): scalar for scalar in job.syntax.scalars if OPENING in scalar.text}
+    if not waiting:
+        return ()
+    for role in job.task_roles:
+        if role.name in job.command_templates:
+            text, role_tags, _ = job.command_templates[role.name]
+            found += (_use(text, tag, TemplatePlace.COMMANDS, role=role) for tag in role_tags)
+        for scalar in job.command_parts(role):
+            waiting.pop(id(scalar), None)
+    for place, node, owner in _filled_nodes(job) if waiting else ():
+        read = _in_plugin_text if place in RUNTIME_PLACES else _in_text
+        for scalar in _taken(node, waiting) if place is not TemplatePlace.COMMANDS else ():
+            found += read(job, scalar, place, **owner)
+    for scalar in tuple(waiting.values()) if job.root else ():
+        found += _in_text(job, scalar, TemplatePlace.LITERAL)
+    return tuple(found)
+
+
+def place_at(job: Job, offset: int) -> TemplatePlace:
+    """Who fills, or would fill, a `<% %>` in the text at a place in the file."""
+    for place, node, _ in _filled_nodes(job):
+        if node is not None and node.span.touches(offset):
+            return place
+    return TemplatePlace.LITERAL
+
+
+def _filled_nodes(job: Job) -> Iterator[tuple[TemplatePlace, Node | None, dict[str, Any]]]:
+    """The places in which templates mean something, with whose they are; the innermost first.
+
+    Definitions outside `prerequisites`, and those with a short plugin name or none, are filled once they are expanded.
+    """
+    for role in job.task_roles:
+        yield TemplatePlace.COMMANDS, role.get("commands"), {"role": role}
+        for scalar in job.command_parts(role):
+            yield TemplatePlace.COMMANDS, scalar, {"role": role}
+    for definition in job.definitions:
+        owner = {"definition": definition}
+        if definition.type == "dockerimage":
+            yield TemplatePlace.AUTH, definition.node.get("auth"), owner
+        elif definition.extended_plugin is not None:
+            yield TemplatePlace.DEFINITION, definition.node, owner
+        else:  # only `this`, by expansion
+            yield TemplatePlace.LITERAL, definition.node, owner
+    for plugin in job.plugins:
+        yield TemplatePlace.PLUGIN, plugin.parameters, {"plugin": plugin}
+    for deployment in job.deployments:
+        for entry in deployment.role_entries:
+            yield TemplatePlace.IDLE_DEPLOYMENT, entry.value, {"role": job.task_roles_by_name.get(entry.name)}
+
+
+def _taken(node: Node | None, waiting: dict[int, Scalar]) -> Iterator[Scalar]:
+    """The scalars below a node that hold a `<%` and were not handed out before."""
+    for below in walk(node):
+        if isinstance(below, Scalar) and id(below) in waiting:
+            yield waiting.pop(id(below))
+
+
+def _in_text(job: Job, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
+    text = mapped(job.text, scalar)
+    return [_use(text, tag, place, **owner) for tag in tags(scalar.text)[0]]
+
+
+def _in_plugin_text(job: Job, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
+    text = mapped(job.text, scalar)
+    found = sorted((*runtime_tags(scalar.text), *tags_without_dollar(scalar.text)), key=lambda tag: tag.span)
+    return [_use(text, tag, place, **owner) for tag in found]
+
+
+def _use(text: MappedText, tag: Tag, place: TemplatePlace, **owner: Any) -> TemplateUse:
+    span = text.span(tag.span.start, tag.span.end)
+    content = text.span(tag.content_span.start, tag.content_span.end)
+    return TemplateUse(tag, span, content, place, text=text, **owner)

@@ -1,0 +1,225 @@
+"""What `<% this.… %>` finds in a definition of the extended protocol: a value, or the reason why there is none.
+
+`this` is the definition in which the tag is written. A path is looked up among its parameters and other keys, then in
+the prerequisites that it requires, nearest first; the first value counts.
+Source of the semantics: docs/protocol.md, "Order".
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, TypeVar
+
+from pai_lsp.embedded.template import CLOSING, OPENING, tags_without_dollar
+from pai_lsp.job.definition import COMMAND_KEYS
+from pai_lsp.job.lookup import LookupState
+from pai_lsp.job.require_graph import no_parameter
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, walk
+from pai_lsp.source.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from pai_lsp.embedded.template import Step as PathStep
+    from pai_lsp.embedded.template import Tag
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.require_graph import RequireGraph
+    from pai_lsp.source.content import MappedText
+    from pai_lsp.source.nodes import Entry, Node
+    from pai_lsp.source.text import Span
+
+_T = TypeVar("_T")
+_ROOT_END = re.compile(r"[.\[]")
+_INDEX = re.compile(r"[0-9]{1,9}")
+_FORM = "expected 'this.NAME', with the name of a parameter"
+
+# The entries of a definition that are read before anything in it is filled.
+UNFILLED_KEYS = frozenset({"require", "template_variables"})
+
+
+@dataclass(frozen=True, slots=True)
+class ThisFault:
+    """Why a tag finds no value.
+
+    step: the number of the step of its path at fault; None for the whole path.
+    near: the names that could be meant instead of that step.
+    without_blanks: the path as it should be written, where blanks are all that is wrong; else empty.
+    """
+
+    message: str
+    step: int | None = None
+    near: tuple[str, ...] = ()
+    without_blanks: str = ""
+
+    def span(self, tag: Tag, text: MappedText) -> Span:
+        """The words at fault, in the file of the text."""
+        span = tag.content_span if self.step is None else tag.steps[self.step].span
+        return text.span(span.start, span.end)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThisAnswer:
+    """What a tag finds: a value and its definition, or a fault; nothing at all where a prerequisite is not known.
+
+    entry: the key of the value; None for an item of a list.
+    """
+
+    node: Node | None = None
+    entry: Entry | None = None
+    holder: Definition | None = None
+    fault: ThisFault | None = None
+
+
+def is_this(tag: Tag) -> bool:
+    """Whether a tag's path begins with `this`."""
+    return _ROOT_END.split(tag.content, maxsplit=1)[0].strip() == "this"
+
+
+def this_tags(definition: Definition, text: str) -> tuple[Tag, ...]:
+    """The `<% this.… %>` in a text of a definition; an image's definition has none."""
+    if OPENING not in text or CLOSING not in text or definition.type == "dockerimage":
+        return ()
+    return tuple(tag for tag in tags_without_dollar(text) if is_this(tag))
+
+
+def this_uses(definition: Definition) -> Iterator[tuple[Scalar, Tag, ThisFault | None]]:
+    """Every `<% this.… %>` in a definition; with a fault where nothing fills it, whatever it finds."""
+    for entry in definition.node.effective_entries():
+        fault = ThisFault(f"'this' is not filled in '{entry.name}'") if entry.name in UNFILLED_KEYS else None
+        for scalar in walk(entry.value):
+            if isinstance(scalar, Scalar):
+                for tag in this_tags(definition, scalar.text):
+                    yield scalar, tag, fault
+
+
+def this_faults(graph: RequireGraph, definition: Definition) -> Iterator[tuple[Scalar, Tag, ThisFault]]:
+    """Every `<% this.… %>` of a definition of the graph that finds no value, and the reason."""
+    for scalar, tag, unfilled in this_uses(definition):
+        if fault := unfilled or this_answer(graph, definition, tag).fault:
+            yield scalar, tag, fault
+
+
+def this_answer(graph: RequireGraph, definition: Definition, tag: Tag) -> ThisAnswer:
+    """What a tag in a definition of the graph finds."""
+    definitions = with_required(definition, lambda one: _required(graph, one))
+    is_known = True
+
+    def asked() -> Iterator[Definition]:
+        nonlocal is_known
+        for one in definitions:
+            yield one
+            is_known = is_known and all(link.answer.state is not LookupState.UNKNOWN for link in graph.links(one))
+
+    answer = looked_up(tag, asked())
+    is_wrong_itself = answer.fault is not None and _form_fault(tag) is not None
+    return answer if is_known or is_wrong_itself or answer.fault is None else ThisAnswer()
+
+
+def this_parameters(graph: RequireGraph, definition: Definition) -> dict[str, Entry]:
+    """The parameters that `this.NAME` can mean in a definition of the graph, nearest first."""
+    found: dict[str, Entry] = {}
+    for one in with_required(definition, lambda one: _required(graph, one)):
+        for entry in _parameters(one):
+            found.setdefault(entry.name, entry)
+    return found
+
+
+def looked_up(tag: Tag, definitions: Iterable[Definition]) -> ThisAnswer:
+    """What a tag finds in the definition that it stands in, the first one, or in those that this one requires."""
+    if fault := _form_fault(tag):
+        return ThisAnswer(fault=fault)
+    number = _first(tag)
+    name = str(tag.steps[number].name)
+    asked: list[Definition] = []
+    nearest: ThisFault | None = None
+    for definition in definitions:
+        asked.append(definition)
+        entry = definition.parameter(name) or definition.node.entry(name)
+        if entry is not None:
+            answer = _below(tag.steps, number, definition, entry)
+            if answer.fault is None:
+                return answer
+            nearest = nearest or answer.fault
+    near = tuple(dict.fromkeys(one.name for definition in asked for one in _parameters(definition)))
+    message = no_parameter(name, asked[0].name if asked else "", near)
+    return ThisAnswer(fault=nearest or ThisFault(message, number, near))
+
+
+def with_required(first: _T, required: Callable[[_T], Iterable[_T]]) -> Iterator[_T]:
+    """A definition or step and all that it requires, each once, nearest first."""
+    waiting = [first]
+    seen = {id(first)}
+    for one in waiting:  # grows while it is read
+        yield one
+        for further in required(one):
+            if id(further) not in seen:
+                seen.add(id(further))
+                waiting.append(further)
+
+
+def _required(graph: RequireGraph, definition: Definition) -> Iterator[Definition]:
+    return (target for link in graph.links(definition) for target in link.targets)
+
+
+def _parameters(definition: Definition) -> Iterator[Entry]:
+    return (entry for entry in definition.parameters if entry.name not in COMMAND_KEYS)
+
+
+def _first(tag: Tag) -> int:
+    """Which step of the path is the parameter's name: `this.NAME` or `this.parameters.NAME`."""
+    return 2 if len(tag.steps) > 2 and tag.steps[1].name == "parameters" else 1
+
+
+def _form_fault(tag: Tag) -> ThisFault | None:
+    """What is wrong with a path wherever it is looked up."""
+    steps = tag.steps
+    if any(isinstance(step.name, str) and step.name != step.name.strip() for step in steps):
+        path = re.sub(r"\s*([.\[])\s*", r"\1", tag.content)
+        return ThisFault("no blank may stand beside '.' or '['", without_blanks=path)
+    number = _first(tag)
+    return None if len(steps) > number and isinstance(steps[number].name, str) else ThisFault(_FORM)
+
+
+def _below(steps: tuple[PathStep, ...], first: int, holder: Definition, top: Entry) -> ThisAnswer:
+    """Where the rest of a path leads from the value of a definition's key."""
+    here, path = top.value, top.name
+    last: Entry | None = top
+    for number, step in enumerate(steps[first + 1 :], first + 1):
+        name = str(step.name)
+        fault: ThisFault | None = None
+        if isinstance(here, Mapping):
+            last = here.entry(name)
+            if last is not None:
+                here = last.value
+            else:
+                near = tuple(one.name for one in here.effective_entries())
+                fault = ThisFault(f"no '{name}' in '{path}'{did_you_mean(name, near)}", number, near)
+        elif isinstance(here, Sequence):
+            last = None
+            if not _INDEX.fullmatch(name):
+                fault = ThisFault(f"'{path}' is a list, so it has no '{name}'; expected '{path}[0]'", number)
+            elif int(name) >= len(here.items):
+                fault = ThisFault(_no_item(name, path, len(here.items)), number)
+            else:
+                here = here.items[int(name)]
+        elif here.value is None:
+            fault = ThisFault(f"'{path}' has no value", number - 1)
+        else:
+            fault = ThisFault(f"'{path}' is a single value, so it has no '{name}'", number)
+        if fault is not None:
+            return ThisAnswer(fault=fault)
+        path += f"[{name}]" if isinstance(step.name, int) else f".{name}"
+    if isinstance(here, Scalar) and here.value is None:
+        return ThisAnswer(fault=ThisFault(f"'{path}' has no value", len(steps) - 1))
+    if isinstance(here, Mapping):
+        return ThisAnswer(
+            fault=ThisFault(f"'{path}' is a mapping; expected one of its keys, '{path}.KEY'", len(steps) - 1)
+        )
+    return ThisAnswer(here, last, holder)
+
+
+def _no_item(index: str, path: str, count: int) -> str:
+    if not count:
+        return f"no item {index} in '{path}', which is an empty list"
+    return f"no item {index} in '{path}', a list whose last item is {count - 1}"

@@ -1,0 +1,203 @@
+"""Who uses a prerequisite: the task roles that list it, their fields that name it, and what those require in turn.
+
+Source of what counts: rest-server, middlewares/v2/protocol.js, protocolValidate (a role's fields); openpai-runtime,
+src/init.d/initializer.py, collect_plugin_configs (the list); docs/protocol.md (`require`).
+
+Where runtime plugins are used: in prerequisites and in `extras`, and for which task roles.
+
+Source: openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
+
+Where the `cmd` plugin finds its commands, and where to point in a list.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.job.definition import SIMPLE_KEYS, Definition, name_span, scalars
+from pai_lsp.platform.tables import PLUGIN_PREFIX, Plugin, converted_role_name, plugins
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from collections.abc import Mapping as MappingOf
+
+    from pai_lsp.job.definition import Reference
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import PluginEntry, TaskRole
+    from pai_lsp.source.nodes import Entry, Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listing:
+    """One entry of a task role's `prerequisites`."""
+
+    role: TaskRole
+    reference: Reference
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrerequisiteUses:
+    """The uses of a job's prerequisites."""
+
+    _listings: MappingOf[int, tuple[Listing, ...]]
+    _used: frozenset[int]
+
+    def listings(self, definition: Definition) -> tuple[Listing, ...]:
+        """Where task roles list a definition by its name; of several with one name, the last is meant."""
+        return self._listings.get(id(definition.node), ())
+
+    def is_used(self, definition: Definition) -> bool:
+        """Whether a task role lists or names it, or a used one requires it."""
+        return id(definition.node) in self._used
+
+
+def prerequisite_uses(job: Job) -> PrerequisiteUses:
+    """Gather the uses once for a job."""
+    listings: dict[int, list[Listing]] = {}
+    reached: list[Definition] = []
+    for role in job.task_roles:
+        for reference in role.prerequisites:
+            targets = job.require_graph.link(reference).targets
+            reached += targets
+            for target in targets:
+                listings.setdefault(id(target.node), []).append(Listing(role, reference))
+    used: set[int] = set()
+    while reached:
+        definition = reached.pop()
+        if id(definition.node) not in used:
+            used.add(id(definition.node))
+            reached += (target for link in job.require_graph.links(definition) for target in link.targets)
+    named = {
+        reference.name
+        for role in job.task_roles
+        for reference in (*role.prerequisites, *role.typed_references.values())
+    }
+    used |= {
+        id(definition.node)
+        for definition in job.definitions
+        # A name that several share, or of a wrong type, is another rule's matter; here all of them count.
+        if definition.name in named
+    }
+    return PrerequisiteUses({key: tuple(found) for key, found in listings.items()}, frozenset(used))
+
+
+def roles_running(job: Job) -> dict[int, tuple[TaskRole, ...]]:
+    """By the identity of a definition's node: the roles that list it, or list one that requires it, by any steps."""
+    graph = job.require_graph
+    running: dict[int, list[TaskRole]] = {}
+    for role in job.task_roles:
+        waiting = [target for reference in role.prerequisites for target in graph.link(reference).targets]
+        seen: set[int] = set()
+        while waiting:
+            definition = waiting.pop()
+            if id(definition.node) not in seen:
+                seen.add(id(definition.node))
+                running.setdefault(id(definition.node), []).append(role)
+                waiting += (target for link in graph.links(definition) for target in link.targets)
+    return {key: tuple(roles) for key, roles in running.items()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PluginUse:
+    """One use of a plugin of the released runtime."""
+
+    plugin: Plugin
+    owner: Definition | PluginEntry
+
+    @property
+    def name_span(self) -> Span:
+        """The plugin's name; the name of a prerequisite that leaves it out."""
+        scalar = self.owner.plugin_scalar
+        if scalar:
+            return name_span(scalar)
+        return self.owner.name_span if isinstance(self.owner, Definition) else self.owner.node.span
+
+    @property
+    def parameters(self) -> Mapping | None:
+        """The mapping in which the parameters stand."""
+        if isinstance(self.owner, Definition):
+            params = self.owner.node.get("plugin_params")
+            return params if isinstance(params, Mapping) else self.owner.node
+        return self.owner.parameters if isinstance(self.owner.parameters, Mapping) else None
+
+    def entry(self, name: str) -> Entry | None:
+        """A parameter with its value."""
+        return self.owner.parameter(name)
+
+    def is_on(self, name: str) -> bool:
+        """Whether a parameter that is a switch is on: `str(value).lower() == "true"`.
+
+        Source: openpai-runtime, src/plugins/ssh/init.py.
+        """
+        entry = self.entry(name)
+        if entry is None or not isinstance(entry.value, Scalar):
+            return False
+        return str(entry.value.runtime_value).lower() == "true"
+
+    def roles(self, job: Job) -> tuple[TaskRole, ...]:
+        """The task roles that it acts for."""
+        if isinstance(self.owner, Definition):
+            listed = {listing.role.name for listing in job.prerequisite_uses.listings(self.owner)}
+            return tuple(role for role in job.task_roles if role.name in listed)
+        wanted = self.owner.task_roles
+        if wanted is None:
+            return job.task_roles
+        names = {scalar.text for scalar in wanted}
+        return tuple(role for role in job.task_roles if converted_role_name(role.name) in names)
+
+
+def plugin_uses(job: Job) -> tuple[PluginUse, ...]:
+    """Every use of a plugin that the released runtime has, in whatever form it is named."""
+    known, found = plugins(), []
+    for definition in job.definitions:
+        plugin = known.get(definition.extended_plugin or "")
+        if plugin and definition.type != "dockerimage":
+            found.append(PluginUse(plugin, definition))
+    for entry in job.plugins:
+        plugin = known.get(entry.plugin.removeprefix(PLUGIN_PREFIX))
+        if plugin:
+            found.append(PluginUse(plugin, entry))
+    return tuple(found)
+
+
+def cmd_uses(job: Job) -> Iterator[PluginUse]:
+    """Every use of the `cmd` plugin in the file."""
+    return job.uses_of_plugin("cmd")
+
+
+def callback_items(use: PluginUse) -> tuple[Node, ...]:
+    """The items of `callbacks`, of whatever shape."""
+    entry = use.entry("callbacks")
+    return entry.value.items if entry and isinstance(entry.value, Sequence) else ()
+
+
+def callbacks(use: PluginUse) -> Iterator[Mapping]:
+    """The items of `callbacks` that are mappings."""
+    return (item for item in callback_items(use) if isinstance(item, Mapping))
+
+
+def command_entries(use: PluginUse) -> Iterator[Entry]:
+    """Every key that holds commands: those of callbacks, `preCommands` and `postCommands`."""
+    for callback in callbacks(use):
+        entry = callback.entry("commands")
+        if entry:
+            yield entry
+    for key in SIMPLE_KEYS:
+        entry = use.entry(key)
+        if entry:
+            yield entry
+
+
+def command_lists(uses: Iterable[PluginUse], holding: str = "") -> list[tuple[Scalar, ...]]:
+    """The commands of each callback, and of each other key that holds some; only lists in which the text stands."""
+    lists = (scalars(entry.value) for use in uses for entry in command_entries(use))
+    return [commands for commands in lists if any(holding in command.text for command in commands)]
+
+
+def item_place(job: Job, item: Node) -> Span:
+    """Where to point when an item of a list is wrong: the item, or the dash of an empty one."""
+    dash = job.text.rfind("-", 0, item.span.start + 1)
+    return item.span if len(item.span) or dash < 0 else Span(dash, dash + 1)

@@ -1,0 +1,180 @@
+"""The texts of an open document, version by version, for changes that overtake each other on their way.
+
+Helix 25.01 sends what is typed very fast in a wrong order now and then. The versions tell the right one, so that a late
+change is put where it belongs instead of spoiling the text for the rest of the day.
+
+A file that is open in the client, at one version: what every feature is asked about.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from functools import cached_property
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Settings
+from pai_lsp.job.lookup import Lookup, NoLookup
+from pai_lsp.lsp.convert import Places, changed_text
+from pai_lsp.project.config import FILE_NAME
+from pai_lsp.source.frozen import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lsprotocol import types as lsp
+
+    from pai_lsp.document import Document
+    from pai_lsp.findings.diagnostic import Diagnostic
+    from pai_lsp.lsp.client import Client
+    from pai_lsp.source.nodes import Syntax
+    from pai_lsp.source.text import ColumnUnit
+
+
+# So many changes are remembered; none was seen to come later than two others.
+REMEMBERED = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change as the client sent it: from which version to which, and the text that it was applied to."""
+
+    former_version: int
+    version: int
+    events: Sequence[lsp.TextDocumentContentChangeEvent]
+    text_before: str
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The newest version of a text, and the changes that led to it, oldest first."""
+
+    version: int
+    text: str
+    changes: tuple[Change, ...] = ()
+
+    def changed(self, version: int, events: Sequence[lsp.TextDocumentContentChangeEvent], unit: ColumnUnit) -> Versions:
+        """What there is after a change: behind all others, or in front of those that have overtaken it."""
+        changes = self.changes
+        overtaken = next((n for n, one in enumerate(changes) if one.former_version < version < one.version), None)
+        if overtaken is not None:
+            first = changes[overtaken]
+            found = Versions(first.former_version, first.text_before, changes[:overtaken])
+            found = found.changed(version, events, unit)
+            for change in changes[overtaken:]:
+                found = found.changed(change.version, change.events, unit)
+            return found
+        change = Change(self.version, version, events, self.text)
+        text = changed_text(self.text, events, unit)
+        return Versions(version, text, (*changes, change)[-REMEMBERED:])
+
+
+JOB_LANGUAGE = "openpai-job"
+
+
+class Kind(Enum):
+    """What a file is to us; of all other YAML we say nothing."""
+
+    JOB = "job"
+    CONFIGURATION = "configuration"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, eq=False)
+class OpenDocument:
+    """The text as the client has it in `version`.
+
+    path: what reports and rules call the file.
+    language: what the client calls its language.
+    is_excluded: whether the configuration leaves this file out; then nothing is found in it.
+    lookup: finds the definitions outside of it.
+    is_in_catalogue: whether it lies in a folder of definitions; `is_wanted` whether somebody configured that folder.
+    hidden_hints: the names of the inlay hints that are switched off.
+    folder: the workspace folder that it is in, from which on people are told of other files; empty for none.
+    former: what an earlier version says, where that is known.
+    changes: the last ones that led to this version.
+    """
+
+    uri: str
+    version: int
+    language: str
+    text: str
+    path: str
+    client: Client
+    settings: Settings = field(default_factory=Settings)
+    is_excluded: bool = False
+    lookup: Lookup = field(default_factory=NoLookup)
+    is_in_catalogue: bool = False
+    is_wanted: bool = False
+    hidden_hints: frozenset[str] = frozenset()
+    folder: str = ""
+    former: Syntax | None = field(default=None, repr=False)
+    changes: tuple[Change, ...] = field(default=(), repr=False)
+
+    def is_checked_like(self, other: OpenDocument) -> bool:
+        """Whether the same settings hold for both, and the same definitions outside of them."""
+        if self.lookup is not other.lookup:
+            notes = [one.note for one in (self.lookup, other.lookup) if isinstance(one, NoLookup)]
+            if len(notes) < 2 or notes[0] != notes[1]:
+                return False
+        ours, others = (
+            (one.settings, one.is_excluded, one.is_in_catalogue, one.is_wanted, one.hidden_hints)
+            for one in (self, other)
+        )
+        return ours == others
+
+    @cached_property
+    def document(self) -> Document:
+        """The snapshot that the analysis is asked about."""
+        from pai_lsp.document import Document  # noqa: PLC0415 - loaded when the client is connected
+
+        document = Document(self.text, self.settings, self.path, self.lookup, former=self.former)
+        if not self.is_in_catalogue or self.language == JOB_LANGUAGE or document.is_job:
+            return document
+        return document.as_definitions(is_wanted=self.is_wanted)
+
+    @property
+    def known_syntax(self) -> Syntax | None:
+        """What this version says, or where nobody has asked yet, an earlier one."""
+        return self.document.known_syntax if "document" in vars(self) else self.former
+
+    @cached_property
+    def places(self) -> Places:
+        """Translates between offsets and the client's positions."""
+        return Places(self.document.lines, self.client.unit)
+
+    @cached_property
+    def kind(self) -> Kind:
+        """A job is known by the language the editor gave it, its name or its root; definitions count as jobs."""
+        if PurePath(self.path).name == FILE_NAME:
+            return Kind.CONFIGURATION
+        is_ours = self.language == JOB_LANGUAGE or self.document.is_job or self.document.is_catalogue
+        return Kind.JOB if is_ours else Kind.OTHER
+
+    def read(self) -> None:
+        """Read the text, if it is a job: the longest part of everything that comes after."""
+        if self.kind is Kind.JOB:
+            _ = self.document.syntax
+
+    def check_in_parts(self) -> Iterator[None]:
+        """Find part by part what `diagnostics` then tells at once."""
+        if self.kind is Kind.JOB and not self.is_excluded:
+            from pai_lsp.document import check_in_parts  # noqa: PLC0415 - loaded when the client is connected
+
+            yield from check_in_parts(self.document)
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What is found in it, by place; no message tells the value of a secret."""
+        if self.kind is Kind.JOB and not self.is_excluded:
+            return _without_secrets(self.document)
+        if self.kind is Kind.CONFIGURATION:
+            from pai_lsp.project.config_reader import parse_configuration  # noqa: PLC0415 - rarely open
+            from pai_lsp.rules.known_rules import BY_CODE  # noqa: PLC0415 - loaded when the client is connected
+
+            return parse_configuration(self.text, BY_CODE).diagnostics
+        return ()
+
+
+def _without_secrets(document: Document) -> tuple[Diagnostic, ...]:
+    return tuple(one.without_secrets(document.job.hidden) for one in document.diagnostics)

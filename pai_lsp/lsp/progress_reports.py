@@ -1,0 +1,90 @@
+"""Shows the user that something is going on, in clients that can.
+
+Work that waits for others, in a thread of its own: the analysis goes on meanwhile, and the program can end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import threading
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from pygls.lsp.server import LanguageServer
+
+
+_TITLE = "OpenPAI marketplace"
+# How long a client may take to open a place for it, in seconds; the work does not wait longer.
+_PATIENCE = 2.0
+
+_numbers = itertools.count(1)
+
+
+@asynccontextmanager
+async def progress(server: LanguageServer, *, is_shown: bool) -> AsyncIterator[Callable[[str], None]]:
+    """Show progress while the body runs; it gets a function, for any thread, that says what is done now."""
+    token = f"pai-lsp-{next(_numbers)}"
+    if is_shown:
+        try:
+            await asyncio.wait_for(server.work_done_progress.create_async(token), _PATIENCE)
+        except (asyncio.TimeoutError, JsonRpcException):
+            is_shown = False
+    if not is_shown:
+        yield lambda _: None
+        return
+    loop = asyncio.get_running_loop()
+
+    def say(what: str) -> None:
+        report = lsp.WorkDoneProgressReport(message=what)
+        try:
+            loop.call_soon_threadsafe(server.work_done_progress.report, token, report)
+        except RuntimeError:  # the loop has ended meanwhile
+            return
+
+    server.work_done_progress.begin(token, lsp.WorkDoneProgressBegin(title=_TITLE))
+    try:
+        yield say
+    finally:
+        server.work_done_progress.end(token, lsp.WorkDoneProgressEnd())
+
+
+Result = TypeVar("Result")
+
+
+async def in_thread(work: Callable[[], Result]) -> Result:
+    """The result of `work`; its thread is a daemon, so that nobody waits for it at the end.
+
+    Raises:
+        Exception: what `work` raises.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Result] = loop.create_future()
+
+    def end(result: Result | None, error: Exception | None) -> None:
+        if future.done():
+            return
+        if error is None:
+            future.set_result(result)  # type: ignore[arg-type]  # there is one when there is no error
+        else:
+            future.set_exception(error)
+
+    def run() -> None:
+        result, error = None, None
+        try:
+            result = work()
+        except Exception as raised:  # noqa: BLE001 - it is raised again where the result is awaited
+            error = raised
+        try:
+            loop.call_soon_threadsafe(end, result, error)
+        except RuntimeError:  # the loop has ended meanwhile, and nobody waits
+            return
+
+    threading.Thread(target=run, name="pai-lsp background", daemon=True).start()
+    return await future

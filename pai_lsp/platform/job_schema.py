@@ -1,0 +1,303 @@
+"""What a job or a catalogue definition may hold: the documentation of every key, and what is wrong with a file's shape.
+
+Both come from the JSON Schemas in `schemas/`; see shipped_schemas.py for what their annotations mean.
+
+Reads the JSON Schemas in `schemas/`, which are written for any editor that knows JSON Schema.
+
+Their own annotations are
+
+- `x-source`, `x-enforced-by`: where a fact comes from, and who looks at the key on a cluster
+- `x-rule`: the rule that reports this in better words, so that the structural part leaves the subschema out
+- `x-code`: the rule that an error of this subschema belongs to, where its keyword's usual one does not fit
+- `x-noun`, `x-words`, `x-type`: how to call the thing, the characters of a pattern, and a type that nobody enforces
+- `x-former-keys`: keys of the first protocol, and what this one has instead
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from pai_lsp.platform._job_validator import PARTS, is_valid, is_whole
+from pai_lsp.platform.structure_errors import StructureError, explained
+from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, table
+from pai_lsp.source.frozen import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from jsonschema.protocols import Validator
+
+
+__all__ = ["Field", "Kind", "StructureError", "field", "fields", "published_schema", "structure_errors"]
+
+Path: TypeAlias = "tuple[str | int, ...]"
+Context: TypeAlias = "Mapping[str, str | None]"
+
+_WORDS = {"object": "mapping", "array": "list"}
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """The documentation of one key.
+
+    types: JSON Schema's names of the types that are right; empty when nobody checks.
+    type: the same in words, such as `list of strings`.
+    default: what the cluster takes when the key is absent, as JSON text; None when there is no such value.
+    values: the only values, when they are few.
+    source: where the facts come from, a public repository and a path in it.
+    enforced_by: who looks at the key; `nobody (extension)` marks the extended protocol, which needs expansion.
+    """
+
+    key: str | int
+    title: str
+    description: str
+    types: tuple[str, ...]
+    type: str
+    default: str | None
+    values: tuple[str, ...]
+    examples: tuple[Any, ...]
+    required: bool
+    source: str
+    enforced_by: str
+    deprecated: bool = False
+
+    @property
+    def is_extension(self) -> bool:
+        """Whether released clusters refuse or ignore the key."""
+        return self.enforced_by == "nobody (extension)"
+
+
+def field(
+    path: Sequence[str | int],
+    *,
+    prerequisite_type: str | None = None,
+    plugin: str | None = None,
+    kind: Kind = "job",
+) -> Field | None:
+    """The documentation of the key, or list item, at `path`, such as `("taskRoles", "worker", "commands")`.
+
+    What stands beside the key may decide its meaning, and is given in `prerequisite_type` (the value of `type`) and
+    `plugin` (of `plugin`, with or without its prefix). None means unknown: then the first meaning that fits is given.
+    A definition file's paths begin with an index where the file is a list.
+    """
+    return _field(kind, tuple(path), prerequisite_type, plugin)
+
+
+def fields(
+    path: Sequence[str | int],
+    *,
+    prerequisite_type: str | None = None,
+    plugin: str | None = None,
+    kind: Kind = "job",
+) -> list[Field]:
+    """The keys that the mapping at `path` may have, required ones first; empty where any name is right."""
+    here = tuple(path)
+    found = {
+        key: entry
+        for schema in _at(kind, here, _context(here, prerequisite_type, plugin))
+        for key, value in schema.get("properties", {}).items()
+        if value is not False and (entry := _field(kind, (*here, key), prerequisite_type, plugin))
+    }
+    return sorted(found.values(), key=lambda entry: not entry.required)
+
+
+def structure_errors(value: Any, kind: Kind = "job") -> tuple[StructureError, ...]:
+    """What is wrong with the shape of a file: keys, types, choices and names; one error for each wrong thing.
+
+    `value` is the file's content as js-yaml gives it, in plain Python: mappings have strings as keys, and what is
+    neither mapping, list, string, number, boolean nor null (a date) may be an object of any class.
+    The order is that of the schema, and the same for the same value.
+    """
+    if kind == "job" and is_valid(value):
+        return ()
+    return explained(_validator(kind).iter_errors(value), _homes(kind))
+
+
+@cache
+def _validator(kind: Kind) -> Validator:
+    # Importing jsonschema takes longer than checking a file, so only a file with mistakes pays for it.
+    from jsonschema import Draft202012Validator, validators  # noqa: PLC0415 - as the comment says
+
+    def is_integer(_checker: object, instance: object) -> bool:
+        return is_whole(instance) if isinstance(instance, float) else type(instance) is int
+
+    def unless_right(validator: Validator, reference: str, instance: object, schema: Schema) -> Iterator[Any]:
+        # Most parts of a file with a mistake are right, and the generated check is many times faster.
+        if reference not in PARTS or not is_valid(instance, reference):
+            yield from Draft202012Validator.VALIDATORS["$ref"](validator, reference, instance, schema)
+
+    extended = validators.extend(  # type: ignore[no-untyped-call]  # it has no types
+        Draft202012Validator,
+        validators={"$ref": unless_right},
+        type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer),
+    )
+    validator: Validator = extended(structural(read_schema(kind)))
+    return validator
+
+
+@cache
+def _homes(kind: Kind) -> Mapping[str, str]:
+    """For each key that only one mapping knows, that mapping in words."""
+    owners: dict[str, set[str]] = {}
+
+    def visit(schema: Any, name: str) -> None:
+        if isinstance(schema, list):
+            for part in schema:
+                visit(part, name)
+        elif isinstance(schema, dict):
+            for key, value in schema.get("properties", {}).items():
+                if isinstance(value, dict):
+                    owners.setdefault(key, set()).add(schema.get("x-noun", f"'{name}'"))
+                visit(value, key)
+            for key, value in schema.get("$defs", {}).items():
+                visit(value, key)
+            for keyword in ("items", "additionalProperties", "allOf", "then"):
+                visit(schema.get(keyword), name)
+
+    visit(read_schema(kind), "")
+    return {key: next(iter(words)) for key, words in owners.items() if len(words) == 1}
+
+
+def _context(path: Path, prerequisite_type: str | None, plugin: str | None) -> Context:
+    # A prerequisite without a plugin means `cmd` in the extended protocol; an entry of extras must name its own.
+    if plugin is None and path[:2] != ("extras", RUNTIME_PLUGIN):
+        plugin = "cmd"
+    return {"type": prerequisite_type, "plugin": plugin}
+
+
+# The paths of one file come again and again, those of closed files never.
+@lru_cache(maxsize=1024)
+def _field(kind: Kind, path: Path, prerequisite_type: str | None, plugin: str | None) -> Field | None:
+    context = _context(path, prerequisite_type, plugin)
+    parts = list(_at(kind, path, context))
+    documented = next((part for part in parts if "title" in part), None)
+    if not path or documented is None:
+        return None
+    types, words = _type(kind, parts)
+    values = dict.fromkeys(str(value) for part in parts for value in part.get("enum", ()))
+    if words == "boolean":
+        values = dict.fromkeys(("true", "false"))
+    # While the type is not known, only what every type needs is required.
+    surely = {key: value or "" for key, value in context.items()}
+    required = any(path[-1] in part.get("required", ()) for part in _at(kind, path[:-1], surely))
+    return Field(
+        path[-1],
+        documented["title"],
+        documented.get("description", ""),
+        types,
+        words,
+        json.dumps(documented["default"], ensure_ascii=False) if "default" in documented else None,
+        tuple(values),
+        tuple(documented.get("examples", ())),
+        required,
+        documented.get("x-source", ""),
+        documented.get("x-enforced-by", ""),
+        documented.get("deprecated", False),
+    )
+
+
+def _type(kind: Kind, parts: list[Schema]) -> tuple[tuple[str, ...], str]:
+    for part in parts:
+        if "x-type" in part:
+            return (), part["x-type"]
+        if "type" in part:
+            types = _as_tuple(part["type"])
+            words = [_WORDS.get(name, name) for name in types]
+            if "array" in types:
+                inner = [_as_tuple(item["type"]) for item in _expanded(kind, part.get("items"), {}) if "type" in item]
+                of = " or ".join(f"{_WORDS.get(name, name)}s" for name in inner[0]) if inner else "values"
+                words[types.index("array")] = f"list of {of}"
+            return types, " or ".join(words)
+    return (), "any value"
+
+
+def _as_tuple(types: str | list[str]) -> tuple[str, ...]:
+    return (types,) if isinstance(types, str) else tuple(types)
+
+
+def _at(kind: Kind, path: Path, context: Context) -> Iterator[Schema]:
+    """All schemas that the value at `path` must fit."""
+    schemas = list(_expanded(kind, published_schema(kind), context))
+    for step in path:
+        children = [child for schema in schemas for child in _children(schema, step)]
+        schemas = [inner for child in children for inner in _expanded(kind, child, context)]
+    yield from schemas
+
+
+def _children(schema: Schema, step: str | int) -> Iterator[Any]:
+    if isinstance(step, int):
+        yield schema.get("items")
+    elif step in (properties := schema.get("properties", {})):
+        yield properties[step]
+    else:
+        yield schema.get("additionalProperties")
+
+
+def _expanded(kind: Kind, schema: Any, context: Context) -> Iterator[Schema]:
+    """The schema and all that it pulls in for this context; nothing for `true` and `false`."""
+    if not isinstance(schema, dict):
+        return
+    yield schema
+    if "$ref" in schema:
+        yield from _expanded(kind, published_schema(kind)["$defs"][schema["$ref"].removeprefix("#/$defs/")], context)
+    if "if" in schema and _may_hold(schema["if"], context):
+        yield from _expanded(kind, schema["then"], context)
+    for part in schema.get("allOf", ()):
+        yield from _expanded(kind, part, context)
+
+
+def _may_hold(condition: Schema, context: Context) -> bool:
+    for key, wanted in condition.get("properties", {}).items():
+        value = context.get(key)
+        if value is not None and value not in wanted["enum"]:
+            return False
+    return True
+
+
+# A `job` file, or a `definition` file of a marketplace directory.
+Kind: TypeAlias = Literal["job", "definition"]
+Schema: TypeAlias = "dict[str, Any]"
+
+
+@cache
+def published_schema(kind: Kind) -> Schema:
+    """The whole schema in one piece, with the parameters of the runtime plugins; shared, so not to be changed."""
+    schema = read_schema(kind)
+    definitions = schema["$defs"]
+    acting = ["scriptOrOutput", "data", "storagePrerequisite", "referencePrerequisite"]
+    for name, plugin in table("plugins.json").items():
+        named = {"properties": {"plugin": {"enum": [name, PLUGIN_PREFIX + name]}}, "required": ["plugin"]}
+        own = plugin["parameters"]
+        needed = {"x-rule": "plugin-missing-parameter", "required": plugin["required"]}
+        beside = {"properties": {"parameters": {"properties": own, "allOf": [needed]}}}
+        within = {"properties": {**own, "plugin_params": {"properties": own}}}
+        definitions["runtimePlugin"]["allOf"].append({"if": named, "then": beside})
+        for key in [*acting, "definition"] if kind == "definition" else acting:
+            definitions[key].setdefault("allOf", []).append({"if": named, "then": within})
+    return schema
+
+
+def read_schema(kind: Kind) -> Schema:
+    """The schema as it is shipped, with everything that it refers to."""
+    schema: Schema = table(f"{kind}.schema.json")
+    if kind == "definition":
+        schema = json.loads(json.dumps(schema).replace('"job.schema.json#', '"#'))
+        schema["$defs"] |= table("job.schema.json")["$defs"]
+    return schema
+
+
+def structural(schema: Any) -> Any:
+    """The part of a schema that `structure_errors` reports: without what other rules say (`x-rule`)."""
+    if isinstance(schema, list):
+        return [structural(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "x-rule" in schema:
+        return True
+    result = {keyword: structural(value) for keyword, value in schema.items()}
+    if isinstance(pattern := result.get("pattern"), str) and pattern.endswith("$"):
+        # JavaScript's $ is the very end; Python's would let a line end pass.
+        result["pattern"] = pattern[:-1] + r"\Z"
+    return result

@@ -1,0 +1,236 @@
+"""Says in the author's words what JSON Schema finds wrong with the structure of a job.
+
+JSON Schema tells which keyword failed on which value; here that becomes the rule it belongs to, the key or value that
+is wrong, one sentence, and what could stand there instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.scalar import Binary
+from pai_lsp.source.spelling import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jsonschema.exceptions import ValidationError
+
+Path: TypeAlias = "tuple[str | int, ...]"
+
+_TYPES = {
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "true or false",
+    "object": "a mapping",
+    "array": "a list",
+}
+_LONGEST_VALUE = 40
+
+
+@dataclass(frozen=True, slots=True)
+class StructureError:
+    """One wrong thing in the structure of a job.
+
+    kind: the code of the rule that it belongs to: `unknown-key`, `v1-job-key`, `dockerimage-extra-key`, `missing-key`,
+        `type-mismatch`, `taskroles-not-mapping`, `ports-not-mapping`, `empty-section`, `invalid-enum`, `out-of-range`,
+        `invalid-job-name`, `invalid-prerequisite-name` or `invalid-name`.
+    path: the keys and indices, from 0, that lead from the root to the wrong value; to the mapping, if `key` is given.
+    key: the key of that mapping which is unknown, missing or badly named; None when the value is wrong.
+    message: one sentence.
+    expected: names or values that would be right, the likeliest first; empty when none can be proposed.
+    types: JSON Schema's names of the types that would be right, for a value of a wrong type; else empty.
+    """
+
+    kind: str
+    path: Path
+    key: str | None
+    message: str
+    expected: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+
+
+def explained(errors: Iterable[ValidationError], homes: Mapping[str, str]) -> tuple[StructureError, ...]:
+    """The errors of jsonschema as ours, one for each wrong thing.
+
+    `homes` says, in words, which mapping a key belongs to, for keys that only one mapping knows.
+    """
+    found: dict[tuple[Path, str | None], StructureError] = {}
+    for error in errors:
+        for one in _explained(error, homes):
+            earlier = found.setdefault((one.path, one.key), one)
+            # A value of a wrong type fails its other keywords as well, in whatever order they stand.
+            if one.types and not earlier.types:
+                found[one.path, one.key] = one
+    misspelt = {(one.path, one.expected[0]) for one in found.values() if one.key is not None and one.expected}
+    return tuple(one for one in found.values() if one.kind != "missing-key" or (one.path, one.key) not in misspelt)
+
+
+def _explained(error: ValidationError, homes: Mapping[str, str]) -> Iterator[StructureError]:
+    path: Path = tuple(error.absolute_path)
+    schema: Any = error.schema
+    instance: Any = error.instance
+    keyword: Any = error.validator
+    if keyword == "additionalProperties":
+        for key in instance:
+            if key not in schema["properties"]:
+                yield _unknown_key(path, key, schema, instance, homes)
+    elif keyword == "required":
+        for key in schema["required"]:
+            if key not in instance:
+                where = _mapping_in_words(path, schema, instance)
+                yield StructureError("missing-key", path, key, f"{where} needs the key '{key}'")
+    elif "propertyNames" in error.relative_schema_path:
+        yield _wrong_name(path, keyword, schema, instance)
+    elif keyword == "not":
+        # The one key that the server refuses by name, by a mistake in its own schema (config/v2/protocol.js).
+        yield StructureError("unknown-key", path[:-1], str(path[-1]), f"'{path[-1]}' is not a key of '{path[-2]}'")
+    else:
+        yield _wrong_value(path, keyword, schema, instance)
+
+
+def _wrong_name(path: Path, keyword: str, schema: Mapping[str, Any], name: str) -> StructureError:
+    owner = f"the {schema['x-noun']} '{_shortened(name)}'"
+    if keyword == "not":
+        # JavaScript takes it for the mapping's prototype.
+        return StructureError(schema["x-code"], path, name, f"{owner} is lost when the server reads the file")
+    message = f"{owner} may hold only {schema['x-words']}"
+    return StructureError(schema["x-code"], path, name, message, _mended(name, schema["pattern"]))
+
+
+def _unknown_key(
+    path: Path, key: str, schema: Mapping[str, Any], instance: Mapping[str, Any], homes: Mapping[str, str]
+) -> StructureError:
+    owner = schema.get("x-noun") or f"'{path[-1]}'"
+    said = f"'{_shortened(key)}' is not a key of {owner}"
+    former = schema.get("x-former-keys", {}).get(key)
+    if former is not None:
+        expected = () if "." in former or former in instance else (former,)
+        message = f"'{key}' is a key of protocol version 1; version 2 has '{former}'"
+        return StructureError("v1-job-key", path, key, message, expected)
+    kind = schema.get("x-code", "unknown-key")
+    if (home := homes.get(key)) is not None:
+        return StructureError(kind, path, key, f"{said} but of {home}")
+    near = nearest(key, (known for known in schema["properties"] if known not in instance))
+    if near:
+        said += f"; did you mean '{near[0]}'?"
+    return StructureError(kind, path, key, said, near)
+
+
+def _wrong_value(path: Path, keyword: str, schema: Mapping[str, Any], instance: Any) -> StructureError:
+    value = _value_in_words(path, schema)
+    code = schema.get("x-code")
+    if keyword == "type":
+        return _wrong_type(path, schema, instance)
+    if keyword == "enum":
+        return _wrong_choice(path, schema, instance)
+    if keyword in {"minItems", "minProperties"}:
+        one = "item" if keyword == "minItems" else "key"
+        return StructureError("empty-section", path, None, f"{value} is empty; it needs at least one {one}")
+    if keyword in {"minimum", "maximum"}:
+        limit = schema[keyword]
+        word = "at least" if keyword == "minimum" else "at most"
+        message = f"{value} must be {word} {limit}, not {instance}"
+        return StructureError("out-of-range", path, None, message, (str(limit),))
+    if keyword == "maxLength":
+        limit = schema[keyword]
+        message = f"{value} has {len(instance)} characters; at most {limit} are allowed"
+        return StructureError(code or "invalid-name", path, None, message)
+    if instance == "":
+        return StructureError(code or "invalid-name", path, None, f"{value} is empty")
+    message = f"{value} may hold only {schema['x-words']}, unlike '{_shortened(instance)}'"
+    return StructureError(code or "invalid-name", path, None, message, _mended(instance, schema["pattern"]))
+
+
+def _wrong_choice(path: Path, schema: Mapping[str, Any], instance: Any) -> StructureError:
+    # The server takes 2 and "2"; one of them is enough to tell.
+    choices = tuple(dict.fromkeys(str(choice) for choice in schema["enum"]))
+    near = nearest(instance, choices) if isinstance(instance, str) else ()
+    wanted = _listed(choices)
+    value = _value_in_words(path, schema)
+    message = f"{value} must be {wanted}, not {_instance_in_words(instance, schema)}"
+    if instance is None:
+        message = f"{value} has no value; it must be {wanted}"
+    elif near and len(choices) > 1:
+        message += f"; did you mean '{near[0]}'?"
+    rest = tuple(choice for choice in choices if choice not in near)
+    return StructureError("invalid-enum", path, None, message, (*near, *rest))
+
+
+def _wrong_type(path: Path, schema: Mapping[str, Any], instance: Any) -> StructureError:
+    types = (schema["type"],) if isinstance(schema["type"], str) else tuple(schema["type"])
+    wanted = " or ".join(_TYPES[name] for name in types if name != "null")
+    value = _value_in_words(path, schema)
+    section = "object" in types or "array" in types
+    if instance is None:
+        kind = "empty-section" if section and path else "type-mismatch"
+        message = f"{value} has no value; it must be {wanted}" if path else "the file is empty; a job is a mapping"
+        return StructureError(kind, path, None, message, types=types)
+    kind = schema.get("x-code", "type-mismatch") if section else "type-mismatch"
+    message = f"{value} must be {wanted}, not {_instance_in_words(instance, schema)}"
+    if isinstance(instance, Binary):
+        message += "; write it without '!!binary'"
+    elif "string" in types and not isinstance(instance, list):
+        message += "; quote all of it" if isinstance(instance, Mapping) else "; quote it"
+    expected: tuple[str, ...] = ()
+    if "integer" in types and isinstance(instance, str) and re.fullmatch(r"-?[0-9]+", instance.strip()):
+        expected = (instance.strip(),)
+    return StructureError(kind, path, None, message, expected, types)
+
+
+def _value_in_words(path: Path, schema: Mapping[str, Any]) -> str:
+    noun: str | None = schema.get("x-noun")
+    if not path:
+        return noun or "the file"
+    name = path[-1]
+    if isinstance(name, str):
+        return f"{_without_article(noun)} '{_shortened(name)}'" if noun else f"'{_shortened(name)}'"
+    return noun or f"item {name + 1} of '{path[-2]}'"
+
+
+def _mapping_in_words(path: Path, schema: Mapping[str, Any], instance: Mapping[str, Any]) -> str:
+    name = instance.get("name")
+    if path and isinstance(path[-1], int) and isinstance(name, str) and "x-noun" in schema:
+        return f"{_without_article(schema['x-noun'])} '{_shortened(name)}'"
+    return _value_in_words(path, schema)
+
+
+def _without_article(noun: str) -> str:
+    return noun.split(" ", 1)[1]
+
+
+def _instance_in_words(instance: Any, schema: Mapping[str, Any]) -> str:
+    if isinstance(instance, Mapping):
+        return "a mapping"
+    if isinstance(instance, list):
+        return "a list"
+    if isinstance(instance, str):
+        return "a string" if schema.get("writeOnly") else f"the string '{_shortened(instance)}'"
+    if isinstance(instance, bool):
+        return str(instance).lower()
+    if isinstance(instance, int | float):
+        return "a number" if schema.get("writeOnly") else f"the number {instance}"
+    return "binary data" if isinstance(instance, Binary) else "a date"
+
+
+def _listed(choices: tuple[str, ...]) -> str:
+    quoted = [choice if choice.isdigit() else f"'{choice}'" for choice in choices]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+def _mended(name: str, pattern: str) -> tuple[str, ...]:
+    """The name with what the pattern refuses replaced, if that gives a good one."""
+    for other, filling in ((r"[^a-zA-Z0-9_-]+", "-"), (r"[^a-zA-Z0-9_]+", "_")):
+        mended = re.sub(other, filling, name.strip()).strip(filling)
+        if re.search(pattern, mended):
+            return (mended,)
+    return ()
+
+
+def _shortened(text: object) -> str:
+    line = " ".join(str(text).split())
+    return line if len(line) <= _LONGEST_VALUE else line[: _LONGEST_VALUE - 1] + "…"

@@ -1,0 +1,273 @@
+"""OpenPAI itself as values: events, runtime plugins, environment variables and exit codes.
+
+The facts stand in the JSON tables of `schemas/`, each entry with the place it comes from.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# The key of `extras` that holds plugins; a prerequisite names one by this, a dot and the plugin's own name
+# (openpai-runtime, src/init.d/initializer.py).
+RUNTIME_PLUGIN = "com.microsoft.pai.runtimeplugin"
+PLUGIN_PREFIX = f"{RUNTIME_PLUGIN}."
+
+_NOT_IN_CONVERTED_NAME = re.compile("[^a-z0-9]")
+
+# A role is matched in any spelling, so that a variable with the wrong one can be told from an unknown variable.
+_PLACEHOLDERS = {
+    "{role}": "(?P<role>[a-zA-Z0-9_]+?)",
+    "{index}": "(?P<index>[0-9]+)",
+    "{label}": "(?P<label>[a-zA-Z_][a-zA-Z0-9_]*)",
+}
+
+
+class Moment(Enum):
+    """When commands run, as seen from the user's commands; the values are those of the table of events."""
+
+    START = "before the commands"
+    SUCCESS = "after the commands, when they succeeded"
+    FAILURE = "after the commands, when they failed"
+    EXIT = "after the commands, whether they succeeded or failed"
+
+
+class EventForm(Enum):
+    """What a released cluster can run at a moment; the values are those of the table of events."""
+
+    CALLBACK = "callback"
+    TRAP = "EXIT trap"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """When commands of a callback run.
+
+    when: a sentence for people; `moment` is the same for programs.
+    status: `released` (every cluster runs it), `extended` (needs expansion) or `superseded` (another spelling).
+    released_form: what expansion makes of its commands.
+    replacement: the event to write instead of a superseded one, else None.
+    """
+
+    name: str
+    when: str
+    status: str
+    moment: Moment
+    released_form: EventForm
+    replacement: str | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class PluginParameter:
+    """One key that a runtime plugin reads.
+
+    type: JSON Schema's name of its type, or several with ` or ` between.
+    default: what the plugin takes when the key is absent; None when there is no such value.
+    values: the only values, when they are few.
+    keys: what stands within, for a mapping, or for each mapping of a list.
+    """
+
+    name: str
+    title: str
+    type: str
+    required: bool
+    default: Any
+    description: str
+    source: str
+    values: tuple[str, ...] = ()
+    keys: tuple[PluginParameter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """A plugin of the released runtime, by its short name (`cmd`)."""
+
+    name: str
+    title: str
+    description: str
+    deprecated: bool
+    parameters: tuple[PluginParameter, ...]
+    source: str
+
+    @property
+    def full_name(self) -> str:
+        """How a prerequisite names it."""
+        return PLUGIN_PREFIX + self.name
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentVariable:
+    """An environment variable of the containers, or a family of them.
+
+    name: as it is, or with the places `{role}`, `{index}` (of a task, from 0) and `{label}` (of a port).
+    status: `current`; `legacy` (works, kept for old jobs); `deprecated`; `internal` (the platform's own business);
+        `removed` (not there since 1.0).
+    replacement: what to use instead, in the same form, or None.
+    role_spelling: how `{role}` is spelt: `raw` (as in the job), `converted` (see `converted_role_name`), or None.
+    available: `everywhere`, `task` (only in the commands' container), `init` (only in the platform's) or `nowhere`.
+    """
+
+    name: str
+    description: str
+    status: str
+    replacement: str | None
+    role_spelling: str | None
+    available: str
+    source: str
+
+    def match(self, name: str) -> Mapping[str, str] | None:
+        """The `role`, `index` and `label` in `name` if it is of this family, in any spelling of the role; else None."""
+        stem, brace, _ = self.name.partition("{")
+        if not brace:
+            return {} if name == stem else None
+        found = _pattern(self.name).fullmatch(name) if name.startswith(stem) else None
+        return None if found is None else found.groupdict()
+
+    def places(self, name: str) -> Mapping[str, Span]:
+        """Where `role`, `index` and `label` stand in `name`; empty if it is not of this family or has no such parts."""
+        found = _pattern(self.name).fullmatch(name)
+        return {key: Span(*found.span(key)) for key in found.groupdict()} if found else {}
+
+
+@dataclass(frozen=True, slots=True)
+class ExitCode:
+    """How a task can end.
+
+    code: as the portal shows it; -8000 and 256 stand for all codes that are not listed.
+    phrase: the platform's name for it; empty when it is not known.
+    cause: `user`, `platform`, `stop` (on request), `resources`, `unknown` or `success`.
+    retry: `always` and `backoff` (whatever the retry counts say), `limited` (as often as they say) or `never`.
+    hint: what to do about it; empty when there is nothing.
+    """
+
+    code: int
+    phrase: str
+    cause: str
+    retry: str
+    description: str
+    hint: str
+    source: str
+
+
+@cache
+def events() -> Mapping[str, Event]:
+    """All events by name, released ones first."""
+    return MappingProxyType({entry["name"]: _event(entry) for entry in table("events.json")})
+
+
+def _event(entry: dict[str, Any]) -> Event:
+    columns = {"moment": Moment(entry["moment"]), "released_form": EventForm(entry["released_form"])}
+    return Event(**{**entry, **columns})
+
+
+def released_events() -> tuple[str, ...]:
+    """The events that every cluster runs."""
+    return tuple(event.name for event in events().values() if event.status == "released")
+
+
+def moments_with(form: EventForm) -> tuple[Moment, ...]:
+    """The moments at which a released cluster runs commands in a form, in their order."""
+    found = {event.moment for event in events().values() if event.released_form is form}
+    return tuple(moment for moment in Moment if moment in found)
+
+
+def event_at(moment: Moment) -> str:
+    """The event that names a moment: the released one, where there is one."""
+    return next(event.name for event in events().values() if event.moment is moment and event.status != "superseded")
+
+
+@cache
+def plugins() -> Mapping[str, Plugin]:
+    """The released runtime's plugins by short name."""
+    return MappingProxyType(
+        {
+            name: Plugin(
+                name,
+                entry["title"],
+                entry["description"],
+                entry["deprecated"],
+                _parameters(entry["parameters"], entry["required"]),
+                entry["source"],
+            )
+            for name, entry in table("plugins.json").items()
+        }
+    )
+
+
+@cache
+def environment_variables() -> tuple[EnvironmentVariable, ...]:
+    """All variables; single ones come before a family that their name would fit as well."""
+    return tuple(EnvironmentVariable(**entry) for entry in table("environment.json"))
+
+
+def environment_variable(name: str) -> EnvironmentVariable | None:
+    """The variable, or family, that `name` belongs to; None when the platform sets no such variable."""
+    return next((variable for variable in environment_variables() if variable.match(name) is not None), None)
+
+
+@cache
+def exit_codes() -> Mapping[int, ExitCode]:
+    """The exit codes of tasks, in ascending order."""
+    return MappingProxyType({entry["code"]: ExitCode(**entry) for entry in table("exit_codes.json")})
+
+
+def converted_role_name(name: str) -> str:
+    """A task role's name as the runtime and host names have it: lower case, only `a` to `z` and digits.
+
+    Source: rest-server, src/utils/name.js, convertName.
+    """
+    return _NOT_IN_CONVERTED_NAME.sub("", name.lower())
+
+
+def table(name: str) -> Any:
+    """One of the shipped JSON files, such as `job.schema.json`, read anew.
+
+    Raises:
+        OSError: if the installation is broken and the file is not there.
+    """
+    package = Path(__file__).parent.parent
+    # An installed package holds the folder; in a checkout it stands beside the package.
+    shipped = package / "schemas"
+    folder = shipped if shipped.is_dir() else package.parent / "schemas"
+    return json.loads((folder / name).read_text(encoding="utf-8"))
+
+
+def _parameters(properties: Mapping[str, Any], required: list[str]) -> tuple[PluginParameter, ...]:
+    return tuple(
+        PluginParameter(
+            name,
+            entry["title"],
+            entry["type"] if isinstance(entry["type"], str) else " or ".join(entry["type"]),
+            name in required,
+            entry.get("default"),
+            entry["description"],
+            entry["x-source"],
+            tuple(entry.get("enum", ())),
+            _parameters(_within(entry).get("properties", {}), _within(entry).get("required", [])),
+        )
+        for name, entry in properties.items()
+    )
+
+
+def _within(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    within: Mapping[str, Any] = entry.get("items", entry)
+    return within
+
+
+@cache
+def _pattern(name: str) -> re.Pattern[str]:
+    for placeholder, pattern in _PLACEHOLDERS.items():
+        name = name.replace(placeholder, pattern)
+    return re.compile(name)

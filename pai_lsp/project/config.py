@@ -1,0 +1,108 @@
+"""Finds `.pai-lsp.yaml`: which rules apply with which severity, what a site has added, what is left out.
+
+The nearest file upwards from a job counts, and it alone. How far up it is searched is for the caller to say.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Settings
+from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.source.frozen import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from pai_lsp.catalog.settings import Marketplace
+    from pai_lsp.findings.diagnostic import Diagnostic
+    from pai_lsp.project.exclusion import Exclusion
+
+FILE_NAME = ".pai-lsp.yaml"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Configuration:
+    """What one configuration file says; without a file, the default values.
+
+    path: the file as the caller called it; None without a file.
+    folder: the absolute path of the folder that `exclusion` counts from.
+    text, diagnostics: the file's text and what is wrong in it.
+    """
+
+    path: str | None = None
+    folder: str = ""
+    settings: Settings = field(default_factory=Settings)
+    exclusion: Exclusion | None = None
+    marketplace: Marketplace | None = None
+    text: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def excludes(self, path: str, *, is_folder: bool = False) -> bool:
+        """Whether the file or folder, an absolute path or one from the working directory, is left out."""
+        if self.exclusion is None:
+            return False
+        try:
+            below = Path(path).absolute().relative_to(self.folder)
+        except ValueError:
+            return False
+        return bool(below.parts) and self.exclusion.excludes(below.as_posix(), is_folder=is_folder)
+
+
+def find_configuration(folder: str, top: str | None) -> str | None:
+    """The path of the nearest configuration file in `folder`, an absolute path, or above it.
+
+    `top` is the last folder that is looked into; None for the root of the file system.
+    """
+    here = Path(folder)
+    for candidate in (here, *here.parents):
+        if top is not None and not candidate.is_relative_to(top):
+            break
+        file = candidate / FILE_NAME
+        try:
+            if file.is_file():
+                return str(file)
+        except OSError:  # a folder that may not be looked into
+            continue
+    return None
+
+
+def project_folder(folder: str) -> str | None:
+    """The nearest of `folder` and those above it that is a repository's root or the user's home; None for neither."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - Path.home() raises without one
+    here = Path(folder)
+    for candidate in (here, *here.parents):
+        if str(candidate) in {home, os.path.realpath(home)} or os.path.lexists(candidate / ".git"):
+            return str(candidate)
+    return None
+
+
+def is_of_another_user(path: str) -> bool:
+    """Whether a file belongs neither to the current user nor to root; always false on Windows.
+
+    As in git, which reads no configuration of others since CVE-2022-24765 (git-config, "safe.directory").
+    """
+    if not hasattr(os, "geteuid"):
+        return False
+    try:
+        owners = {os.stat(path).st_uid, os.lstat(path).st_uid}  # noqa: PTH116 - Path.lstat() reads no better
+    except OSError:  # whoever reads it reports this
+        return False
+    return not owners <= {0, os.geteuid()}
+
+
+def load_configuration(path: str, codes: Collection[str]) -> Configuration:
+    """Read a configuration file; `codes` are those of the rules that there are. Never raises."""
+    from pai_lsp.project.config_reader import (  # noqa: PLC0415 - most runs find no configuration
+        parse_configuration,
+        unreadable_configuration,
+    )
+
+    folder = str(Path(path).absolute().parent)
+    data = read_bytes(path)
+    source = data if isinstance(data, UnreadableFile) else decoded(path, data)
+    if isinstance(source, UnreadableFile):
+        return unreadable_configuration(source, folder=folder)
+    return parse_configuration(source.text, codes, path=path, folder=folder)

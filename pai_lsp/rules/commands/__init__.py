@@ -1,0 +1,14 @@
+"""Rules about commands as bash reads them, and the environment that they run in."""
+
+from __future__ import annotations
+
+from pai_lsp.rules.commands import bash_commands, environment, job_end, mpi, mpi_hosts, task_variables
+
+RULES = (
+    *job_end.RULES,
+    *bash_commands.RULES,
+    *environment.RULES,
+    *task_variables.RULES,
+    *mpi_hosts.RULES,
+    *mpi.RULES,
+)

@@ -1,0 +1,190 @@
+"""Rules about the environment variables that OpenPAI gives to a task: which exist, for which roles, tasks and ports.
+
+The commands of a task role run with `set -o nounset`: a variable that does not exist ends the task with exit code 1,
+"unbound variable". A variable with a default (`${X:-}`), or one that the commands set themselves, is never reported.
+Facts: schemas/environment.json; openpai-runtime, src/init.d/framework_parser.py; rest-server, runtime-env.js.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Severity, Tag, rule
+from pai_lsp.findings.fixes import change_fix, near_name_fixes
+from pai_lsp.job.uses import cmd_uses, command_lists
+from pai_lsp.job.variable_places import Mention, callback_scripts, mentions, platform_names, role_scripts
+from pai_lsp.platform.tables import converted_role_name
+from pai_lsp.source.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+
+# Names that the documentation uses as placeholders, as in PAI_HOST_IP_$taskRole_$taskIndex.
+# Source: openpai, docs/manual/cluster-user/how-to-use-advanced-job-settings.md, "Environmental Variables".
+_PLACEHOLDERS = {"taskRole": "a task role's name", "taskIndex": "a task's index", "portType": "a port's label"}
+# Variables whose replacement holds the wanted number among others.
+_NOT_THE_SAME = ("PAI_RESOURCE_", "FC_")
+
+
+@rule(Severity.WARNING)
+def unknown_pai_variable(job: Job) -> Iterator[Finding]:
+    """Commands read a `PAI_...` variable that OpenPAI does not set.
+
+    A task role's commands stop there: "unbound variable". In a callback it is empty.
+    Source: rest-server, models/v2/job/runtime-env.js; openpai-runtime, framework_parser.py; openpai, issues 4339, 4240.
+
+        taskRoles:
+          worker:
+            commands:
+              - echo $PAI_CURRENT_TASK_INDEX
+              #       ^^^^^^^^^^^^^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - echo $PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX
+    """
+    for mention in (*mentions(role_scripts(job)), *_callback_mentions(job)):
+        if mention.variable is not None:
+            continue
+        behind = mention.place.script.text[mention.use.span.end :]
+        if mention.name.endswith("_") and behind.startswith("$"):
+            if not any(behind[1:].startswith(name) for name in _PLACEHOLDERS):
+                message = f"bash reads '{mention.name}' alone; put the whole name into a variable X and read ${{!X}}"
+                yield Finding(mention.span, message)
+            continue
+        names = platform_names(job)
+        message = f"OpenPAI sets no variable '{mention.name}'{did_you_mean(mention.name, names)}"
+        yield Finding(mention.span, message, near_name_fixes(mention.span, mention.name, names, safe=False))
+
+
+@rule(Severity.WARNING)
+def removed_pai_variable(job: Job) -> Iterator[Finding]:
+    """Commands read a variable that OpenPAI had before 1.0 and has no longer.
+
+    A task role's commands stop there: "unbound variable".
+    Source: openpai, v0.9.1, docs/job_tutorial.md; rest-server, models/v2/job/runtime-env.js.
+
+        taskRoles:
+          worker:
+            commands:
+              - echo $PAI_TASK_ROLE_NAME
+              #       ^^^^^^^^^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - echo $PAI_CURRENT_TASK_ROLE_NAME
+    """
+    for mention in (*mentions(role_scripts(job)), *_callback_mentions(job)):
+        variable = mention.variable
+        if variable is None or variable.status != "removed":
+            continue
+        message = f"OpenPAI sets no '{mention.name}' any more"
+        if not variable.replacement or (mention.place.role is None and "{" in variable.replacement):
+            yield Finding(mention.span, message)
+            continue
+        role = mention.place.role.name if mention.place.role else ""
+        new = variable.replacement.replace("{role}", role)
+        if new.startswith(_NOT_THE_SAME):
+            yield Finding(mention.span, f"{message}; see '{new}'")
+            continue
+        fix = change_fix(mention.span, new, safe="{" not in variable.replacement)
+        yield Finding(mention.span, f"{message}; it is '{new}' now", (fix,))
+
+
+@rule(Severity.HINT)
+def deprecated_pai_variable(job: Job) -> Iterator[Finding]:
+    """Commands read a variable that has a successor and is only kept for old jobs.
+
+    Source: openpai, docs/manual/cluster-user/how-to-use-advanced-job-settings.md; runtime-env.js ("backward
+    compatibility").
+
+        taskRoles:
+          worker:
+            commands:
+              - echo $PAI_USERNAME
+              #       ^^^^^^^^^^^^ hint
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - echo $PAI_USER_NAME
+    """
+    for mention in (*mentions(role_scripts(job)), *_callback_mentions(job)):
+        variable = mention.variable
+        if variable is None or variable.status not in {"legacy", "deprecated"} or not variable.replacement:
+            continue
+        if "role" in mention.parts and mention.named_role is None:
+            continue
+        new, is_certain = _successor(mention, variable.replacement)
+        fixes = (change_fix(mention.span, new, safe=True),) if is_certain else ()
+        yield Finding(mention.span, f"'{mention.name}' is superseded by '{new}'", fixes, tags=(Tag.DEPRECATED,))
+
+
+@rule(Severity.ERROR)
+def literal_placeholder(job: Job) -> Iterator[Finding]:
+    """Commands hold a placeholder of the documentation, such as `$taskRole`.
+
+    The documentation writes `PAI_HOST_IP_$taskRole_$taskIndex` for a name in which the task role and the index are to
+    be filled in. Bash takes `$taskRole_` for a variable, which is not set: the task ends there with "unbound variable".
+    Source: openpai, docs/manual/cluster-user/how-to-use-advanced-job-settings.md; issue 4240.
+
+        taskRoles:
+          worker:
+            instances: 1
+            commands:
+              - ping -c 1 $PAI_HOST_IP_$taskRole_$taskIndex
+              #                         ^^^^^^^^^ error
+              #                                   ^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            instances: 1
+            commands:
+              - ping -c 1 $PAI_HOST_IP_worker_0
+    """
+    for place in role_scripts(job):
+        script = place.script
+        for use in script.uses if not script.allows_unset else ():
+            meaning = _PLACEHOLDERS.get(use.name.rstrip("_"))
+            # What a script sources may set any name; within a longer name it is the documentation's all the same.
+            if script.is_open_ended and not script.text.endswith("_", 0, use.span.start):
+                continue
+            if meaning and not script.provides_for(use.name):
+                message = (
+                    f"'${use.name.rstrip('_')}' is the documentation's placeholder for {meaning}; write that instead"
+                )
+                yield Finding(place.span(use.name_span), message)
+
+
+def _callback_mentions(job: Job) -> Iterator[Mention]:
+    return mentions(callback_scripts(job, command_lists(cmd_uses(job), "PAI_")))
+
+
+def _successor(mention: Mention, replacement: str) -> tuple[str, bool]:
+    """What supersedes a variable, and whether that is certain for every task that reads it."""
+    role = mention.place.role
+    parts = dict(mention.parts)
+    if role is not None:
+        parts.setdefault("role", converted_role_name(role.name))
+        if role.instances == 1:
+            parts.setdefault("index", "0")
+    name = replacement
+    for part, value in parts.items():
+        name = name.replace(f"{{{part}}}", value)
+    is_certain = "{" not in name
+    return name.replace("{role}", "<role>").replace("{index}", "<index>").replace("{label}", "<label>"), is_certain
+
+
+RULES = (unknown_pai_variable, removed_pai_variable, deprecated_pai_variable, literal_placeholder)

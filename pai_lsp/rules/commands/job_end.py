@@ -1,0 +1,112 @@
+"""Rules about how a job's commands end it, or never do.
+
+Facts: rest-server, models/v2/job/k8s.js; frameworkcontroller, pkg/apis/frameworkcontroller/v1/types.go.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.source.nodes import Mapping
+from pai_lsp.source.tree_edits import insert_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+
+
+@rule(Severity.INFORMATION)
+def first_role_ends_job(job: Job) -> Iterator[Finding]:
+    """When this task role has finished, the job ends and the other roles are killed.
+
+    Without `minSucceededInstances` a role ends the whole job as soon as all of its own tasks have succeeded, though the
+    documentation says otherwise. That is right for the workers of a job whose servers wait for ever, and a surprise
+    where another role still has work to do: give `minSucceededInstances: -1` to roles that must not end the job.
+    Source: rest-server, models/v2/job/k8s.js (the default is `instances`); frameworkcontroller, types.go.
+
+        taskRoles:
+          prepare:
+          #^^^^^^ information
+            instances: 1
+            commands: [python prepare.py]
+          train:
+            instances: 1
+            completion:
+              minSucceededInstances: 1
+            commands: [python train.py]
+
+    Good:
+
+        taskRoles:
+          prepare:
+            instances: 1
+            completion:
+              minSucceededInstances: -1
+            commands: [python prepare.py]
+          train:
+            instances: 1
+            completion:
+              minSucceededInstances: 1
+            commands: [python train.py]
+    """
+    finite = [
+        role
+        for role in job.task_roles
+        if role.node and (script := job.scripts[role]).text and not script.endless_command
+    ]
+    for role in finite if len(finite) > 1 else ():
+        completion = role.field("completion")
+        policy = completion.value if completion else None
+        if role.node is None or (isinstance(policy, Mapping) and policy.entry("minSucceededInstances")):
+            continue
+        if completion is None:
+            edit = insert_values(job.text, role.node, {"completion": {"minSucceededInstances": -1}})
+        elif isinstance(completion.value, Mapping) and completion.value.entries:
+            edit = insert_values(job.text, completion.value, {"minSucceededInstances": -1})
+        else:
+            continue
+        fixes = () if role.node.is_flow else (Fix("Add 'minSucceededInstances: -1'", (edit,)),)
+        others = ", ".join(f"'{other.name}'" for other in finite if other is not role)
+        message = f"once all of '{role.name}' has succeeded, the job ends and kills {others}"
+        yield Finding(role.name_span, message, fixes)
+
+
+@rule(Severity.INFORMATION)
+def job_never_completes(job: Job) -> Iterator[Finding]:
+    """Every task role ends up waiting for ever.
+
+    The job then keeps its machines until somebody stops it. That may be wanted for a while of debugging.
+    Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/types.go (a job ends when its tasks do).
+
+        taskRoles:
+          worker:
+            commands:
+              - python train.py
+              - sleep infinity
+              # ^^^^^^^^^^^^^^ information
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - python train.py
+    """
+    waiting = [(role, job.scripts[role].endless_command) for role in job.task_roles]
+    if not waiting or not all(command for _, command in waiting):
+        return
+    places = [
+        job.command_text(role).span(command.words[0].span.start, command.words[-1].span.end)
+        for role, command in waiting
+        if command
+    ]
+    related = tuple(Related(place, "this role as well") for place in places[1:])
+    yield Finding(places[0], "the job waits here for ever; it keeps its machines until it is stopped", related=related)
+
+
+RULES = (
+    first_role_ends_job,
+    job_never_completes,
+)

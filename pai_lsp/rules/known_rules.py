@@ -1,0 +1,47 @@
+"""All rules that a user can name, and the reading of their names from the command line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.rules import RULES
+from pai_lsp.rules.prerequisites import extension
+from pai_lsp.rules.text import unreadable_files as file_rules
+from pai_lsp.source.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pai_lsp.findings.diagnostic import Rule
+
+KNOWN_RULES: tuple[Rule, ...] = (*RULES, *extension.COMMAND_RULES, *file_rules.RULES)
+BY_CODE: dict[str, Rule] = {rule.code: rule for rule in KNOWN_RULES}
+
+
+class UnknownCodeError(ValueError):
+    """A name that is no rule's code; its text says which, and what is near."""
+
+
+def codes_in(lists: Iterable[str]) -> frozenset[str]:
+    """The codes in lists such as `a,b`.
+
+    Raises:
+        UnknownCodeError: for a name that no rule has.
+    """
+    found: set[str] = set()
+    for name in (name.strip() for one in lists for name in one.split(",")):
+        if name:
+            found.add(known(name).code)
+    return frozenset(found)
+
+
+def known(name: str) -> Rule:
+    """The rule with the code `name`.
+
+    Raises:
+        UnknownCodeError: if there is none.
+    """
+    rule = BY_CODE.get(name)
+    if rule is None:
+        raise UnknownCodeError(f"no rule has the code '{name}'{did_you_mean(name, BY_CODE)}")
+    return rule

@@ -1,0 +1,310 @@
+"""Rules about runtime plugins: their names, the shape of their entries, and the parameters that they need.
+
+Facts: openpai-runtime, src/init.d/initializer.py and src/plugins/*/init.py; schemas/plugins.json.
+
+The keys of a runtime plugin's entry under `extras`, and which known key a misspelt one means.
+
+Source: openpai-runtime, src/init.d/initializer.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.findings.fixes import change_fix, fix_of, near_name_fixes, wrap_mapping_fixes
+from pai_lsp.job.definition import STORAGE_PLUGINS, Origin, name_span
+from pai_lsp.job.uses import item_place
+from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, plugins
+from pai_lsp.source.edits import insert_entry, remove_entry
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.spelling import did_you_mean, nearest
+from pai_lsp.source.text import Span
+from pai_lsp.source.tree_edits import insert_values
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from pai_lsp.job.job import Job
+
+
+@rule(Severity.ERROR)
+def unknown_plugin(job: Job) -> Iterator[Finding]:
+    """A runtime plugin does not exist.
+
+    The runtime has ssh, tensorboard, git, teamwise_storage and cmd. For any other it fails while the task is prepared,
+    whatever `failurePolicy` says, and the job ends before the user's commands. Plugins that a cluster has added are
+    named under `plugins` in `.pai-lsp.yaml`.
+    Source: openpai-runtime, src/init.d/initializer.py, init_plugins.
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.CMD
+            #                                       ^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+    """
+    known = (*plugins(), *sorted(job.site_plugins))
+    for definition in job.definitions:
+        name, scalar = definition.runtime_plugin, definition.plugin_scalar
+        if scalar is None or definition.type == "dockerimage":
+            continue
+        if name is None:
+            # A short name does nothing in a job of today, so only the extended protocol's own files are judged.
+            if definition.origin is not Origin.JOB and definition.plugin not in {*known, *STORAGE_PLUGINS, ""}:
+                yield _unknown_plugin(name_span(scalar), definition.plugin, known)
+        elif name not in known or not definition.plugin.startswith(PLUGIN_PREFIX):
+            yield _unknown_full_name(scalar, name, known)
+    for entry in job.plugins:
+        scalar = entry.plugin_scalar
+        if scalar is None or not scalar.text:
+            where = scalar.span if scalar and len(scalar.span) else entry.node.span
+            yield Finding(where, f"a runtime plugin needs its name in 'plugin': {', '.join(known)}")
+        elif scalar.text not in known and not scalar.text.startswith(RUNTIME_PLUGIN):
+            yield _unknown_plugin(name_span(scalar), scalar.text, known)
+        elif scalar.text.removeprefix(PLUGIN_PREFIX) not in known:
+            yield _unknown_full_name(scalar, scalar.text[len(PLUGIN_PREFIX) :], known)
+
+
+def _unknown_plugin(span: Span, name: str, known: tuple[str, ...]) -> Finding:
+    expected = did_you_mean(name, known) or f"; expected {', '.join(known)}"
+    return Finding(span, f"no runtime plugin is named '{name}'{expected}", near_name_fixes(span, name, known))
+
+
+def _unknown_full_name(scalar: Scalar, name: str, known: tuple[str, ...]) -> Finding:
+    span = name_span(scalar)
+    if len(span) == len(scalar.text) and scalar.text.startswith(PLUGIN_PREFIX) and name:
+        return _unknown_plugin(Span(span.start + len(PLUGIN_PREFIX), span.end), name, known)
+    full = [PLUGIN_PREFIX + one for one in known]
+    message = f"no runtime plugin is named '{scalar.text}'{did_you_mean(scalar.text, full)}"
+    return Finding(span, message, near_name_fixes(span, scalar.text, full, safe=False))
+
+
+@rule(Severity.ERROR)
+def plugin_name_form(job: Job) -> Iterator[Finding]:
+    """A runtime plugin under `extras` is named with the long prefix.
+
+    Under `extras` plugins go by their short names (`cmd`), in prerequisites by their full ones
+    (`com.microsoft.pai.runtimeplugin.cmd`). For a full name under `extras` the runtime fails while the task is
+    prepared, and the job ends before the user's commands.
+    Source: openpai-runtime, src/init.d/initializer.py, init_plugins.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: com.microsoft.pai.runtimeplugin.ssh
+              #       ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error
+              parameters: {jobssh: true}
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true}
+    """
+    for entry in job.plugins:
+        if entry.plugin_scalar and entry.plugin.startswith(PLUGIN_PREFIX):
+            short = entry.plugin.removeprefix(PLUGIN_PREFIX)
+            if short not in plugins() and short not in job.site_plugins:
+                continue
+            span = name_span(entry.plugin_scalar)
+            fix = change_fix(span, short, safe=True)
+            yield Finding(span, f"under 'extras' this plugin is named '{short}'", (fix,))
+
+
+@rule(Severity.ERROR)
+def plugin_not_list(job: Job) -> Iterator[Finding]:
+    """The runtime plugins under `extras` are not a list of mappings.
+
+    For a mapping the rest-server answers 500; for null or a text the runtime fails while the task is prepared.
+    Source: rest-server, src/models/v2/job/k8s.js; openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
+
+        extras:
+          com.microsoft.pai.runtimeplugin: {plugin: ssh, parameters: {jobssh: true}}
+          #                                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin: [{plugin: ssh, parameters: {jobssh: true}}]
+    """
+    section = job.extras_entry(RUNTIME_PLUGIN)
+    if section is None:
+        return
+    if not isinstance(section.value, Sequence):
+        fixes = wrap_mapping_fixes(section.value, safe=True)
+        yield Finding(section.place, "runtime plugins are a list of mappings with 'plugin' and 'parameters'", fixes)
+        return
+    for item in section.value.items:
+        if not isinstance(item, Mapping):
+            yield Finding(item_place(job, item), "a runtime plugin is a mapping with 'plugin' and 'parameters'")
+
+
+@rule(Severity.ERROR)
+def plugin_missing_parameter(job: Job) -> Iterator[Finding]:
+    """A runtime plugin lacks a parameter that it can not do without.
+
+    git needs `repo_uri`, tensorboard `port` and `logdir`. Without them the plugin fails while the task is prepared, and
+    the job ends before the user's commands.
+    Source: openpai-runtime, src/plugins/git/init.py, src/plugins/tensorboard/init.py.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: git
+              #       ^^^ error
+              parameters: {clone_dir: /root/code}
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: git
+              parameters: {repo_uri: "https://github.com/microsoft/pai.git", clone_dir: /root/code}
+    """
+    for use in job.plugin_uses:
+        missing = [one for one in use.plugin.parameters if one.required and use.entry(one.name) is None]
+        if not missing or (use.plugin.name == "tensorboard" and use.parameters is None):
+            continue  # without any parameter tensorboard only does nothing
+        names = " and ".join(f"'{one.name}'" for one in missing)
+        fixes: tuple[Fix, ...] = ()
+        if use.parameters is not None:
+            values = {one.name: _EXAMPLES[one.name] for one in missing}
+            fixes = (Fix(f"Add {names}", (insert_values(job.text, use.parameters, values),)),)
+        yield Finding(use.name_span, f"the plugin '{use.plugin.name}' needs {names}", fixes)
+
+
+_EXAMPLES = {"repo_uri": "https://github.com/microsoft/pai.git", "port": 12345, "logdir": {"logs": "/mnt/tensorboard"}}
+
+
+@rule(Severity.WARNING)
+def plugin_hook_unsupported(job: Job) -> Iterator[Finding]:
+    """A runtime plugin has a `hook`, which no released runtime reads.
+
+    The portal accepts the key; the plugin acts as if it were not there.
+    Source: openpai, src/webportal/src/app/job-submission/models/protocol-schema.js (pull request 5507);
+    openpai-runtime, src/init.d/initializer.py.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true}
+              hook: preTaskStarts
+              #^^^ warning
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true}
+    """
+    for plugin in job.plugins:
+        entry = plugin.node.own("hook")
+        if entry:
+            fixes = fix_of("Remove 'hook'", remove_entry(job.text, plugin.node, entry), safe=True)
+            yield Finding(entry.key.span, "no released runtime reads 'hook'", fixes)
+
+
+@rule(Severity.INFORMATION)
+def plugin_key_rejected_by_portal(job: Job) -> Iterator[Finding]:
+    """The cluster takes this entry of a runtime plugin, and the portal's submission page refuses it.
+
+    It knows `plugin`, `parameters`, `failurePolicy` and `hook`, wants `jobssh` for ssh, and a name in
+    `storageConfigNames`. Submit such a job by the REST interface.
+    Source: openpai, src/webportal/src/app/job-submission/models/protocol-schema.js.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              taskroles: [worker]
+              #^^^^^^^^ information
+              parameters: {jobssh: true}
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true}
+    """
+    for plugin in job.plugins:
+        for entry in plugin.node.effective_entries():
+            if entry.name not in _PORTAL_KEYS and misspelt_key(entry.name, PLUGIN_KEYS) is None:
+                yield Finding(entry.key.span, f"the portal refuses a runtime plugin with '{entry.name}'")
+        holder = plugin.parameters
+        if plugin.plugin == "ssh" and isinstance(holder, Mapping) and holder.entry("jobssh") is None:
+            scalar = plugin.plugin_scalar
+            span = name_span(scalar) if scalar else plugin.node.span
+            fix = Fix("Add 'jobssh: false'", (insert_entry(job.text, holder, "jobssh: false"),))
+            yield Finding(span, "the portal refuses ssh without 'jobssh'", (fix,))
+        names = plugin.parameter("storageConfigNames")
+        if (
+            plugin.plugin == "teamwise_storage"
+            and names
+            and isinstance(names.value, Sequence)
+            and not names.value.items
+        ):
+            yield Finding(names.place, "the portal refuses an empty list of storages")
+
+
+_PORTAL_KEYS = frozenset({"plugin", "parameters", "failurePolicy", "hook"})
+
+
+@rule(Severity.INFORMATION)
+def git_clone_dir_loses_dotfiles(job: Job) -> Iterator[Finding]:
+    """With `clone_dir` the git plugin leaves hidden files behind, `.git` among them.
+
+    It clones into a directory of its own and moves `*` from there, so that git does not know the files in `clone_dir`
+    as a repository, and `.gitmodules`, `.env` and the like are missing.
+    Source: openpai-runtime, src/plugins/git/init.py.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: git
+              parameters:
+                repo_uri: https://github.com/microsoft/pai.git
+                clone_dir: /root/code
+                #^^^^^^^^ information
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: git
+              parameters:
+                repo_uri: https://github.com/microsoft/pai.git
+    """
+    for use in job.uses_of_plugin("git"):
+        entry = use.entry("clone_dir")
+        if entry:
+            yield Finding(entry.key.span, "hidden files, '.git' among them, are not moved to 'clone_dir'")
+
+
+PLUGIN_KEYS = ("plugin", "parameters", "failurePolicy", "taskroles")
+
+# Other keys may be parameters of the extended protocol; only what is this near is a slip.
+_NEAR = 0.85
+
+
+def misspelt_key(name: str, known: Collection[str]) -> str | None:
+    """The one of the known keys that an unknown one surely means."""
+    if name in known:
+        return None
+    return next(iter(nearest(name, known, _NEAR)), None)
+
+
+RULES = (
+    unknown_plugin,
+    plugin_name_form,
+    plugin_not_list,
+    plugin_missing_parameter,
+    plugin_hook_unsupported,
+    plugin_key_rejected_by_portal,
+    git_clone_dir_loses_dotfiles,
+)

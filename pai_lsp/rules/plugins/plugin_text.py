@@ -1,0 +1,316 @@
+"""Rules about texts that do not reach a plugin as they are written.
+
+The runtime writes a plugin's parameters as Python text and reads that text again as YAML;
+pai_lsp/job/plugin_parameters.py knows the result. `pai-lsp expand` writes the job so that the texts arrive.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, Damage, damages
+from pai_lsp.job.uses import cmd_uses, command_entries
+from pai_lsp.platform.tables import plugins
+from pai_lsp.source.edits import column, line_end
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.writing import flow_scalar, scalar_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.source.nodes import Entry, Node
+
+_COMMENT = re.compile(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)")
+_HEADER = re.compile(r"([|>])([1-9]?)([+-]?)([1-9]?)")
+
+
+@rule(Severity.ERROR)
+def quotes_in_plugin_command(job: Job) -> Iterator[Finding]:
+    """A text of a runtime plugin holds both `'` and `"`.
+
+    The runtime writes the parameters as Python text and reads them again as YAML. For a text with both kinds of quotes
+    the result is no YAML: the init container fails, and the job ends before the user's commands. That holds for every
+    key of a prerequisite that a task role lists, `description` too. Use one kind of quotes, put the text into the task
+    role's `commands`, or submit what `pai-lsp expand` prints.
+    Source: openpai-runtime, src/init.d/initializer.py, init_plugins.
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: taskStarts
+                commands:
+                  - echo "it's on"
+                  # ^^^^^^^^^^^^^^ error
+        taskRoles:
+          worker:
+            prerequisites: [setup]
+
+    Good:
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: taskStarts
+                commands:
+                  - echo "it is on"
+        taskRoles:
+          worker:
+            prerequisites: [setup]
+    """
+    for scalar in _damaged(job, Damage.QUOTES):
+        message = "the runtime can not pass on a text with both ' and \" in it; the job would end before it starts"
+        yield Finding(scalar.span, message)
+
+
+@rule(Severity.ERROR)
+def multiline_plugin_command(job: Job) -> Iterator[Finding]:
+    r"""A text of a runtime plugin has several lines, or a line end behind it.
+
+    What reaches the plugin has the two characters `\n` in place of each line end, so that `cd x` and `make` become the
+    one command `cd x\nmake`. (Only in a text with a `'` and without a `"` line ends survive.) The commands of one
+    callback share one script: write each line as an item. A folded block (`>-`) has no line ends.
+    Source: openpai-runtime, src/init.d/initializer.py, init_plugins.
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: taskStarts
+                commands:
+                  - |
+                  # ^ error
+                    cd /root
+                    make
+        taskRoles:
+          worker:
+            prerequisites: [setup]
+
+    Good:
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: taskStarts
+                commands:
+                  - cd /root
+                  - make
+        taskRoles:
+          worker:
+            prerequisites: [setup]
+    """
+    damaged = list(_damaged(job, Damage.LINE_BREAK))
+    lists = {id(item): commands for commands in _command_lists(job) for item in commands.items} if damaged else {}
+    for scalar in damaged:
+        lines = scalar.text.rstrip("\r\n").split("\n")
+        what = "these lines as one, with '\\n' between them" if len(lines) > 1 else "this line with '\\n' at its end"
+        fixes = _line_fixes(job, scalar, lines, lists.get(id(scalar)))
+        yield Finding(scalar.span, f"the runtime passes on {what}", fixes)
+
+
+def _line_fixes(job: Job, scalar: Scalar, lines: list[str], commands: Sequence | None) -> tuple[Fix, ...]:
+    header = _HEADER.match(job.text, scalar.span.start) if scalar.is_block else None
+    if len(lines) == 1 and header:
+        written = f"{header[1]}{header[2] or header[4]}-"
+        edit = TextEdit(Span(*header.span()), written)
+        return (Fix(f"Take the line end away with '{written}'", (edit,), safe=True),)
+    if commands is None:
+        return ()
+    if commands.is_flow:
+        text = ", ".join(map(flow_scalar, lines))
+    else:
+        dash = job.text.rfind("-", 0, scalar.span.start)
+        pad = " " * column(job.text, dash)
+        comment = _COMMENT.match(job.text, scalar.span.start) if scalar.is_block else None
+        first, *rest = map(scalar_line, lines)
+        text = f"{line_end(job.text)}{pad}- ".join([first + comment[1] if comment else first, *rest])
+    return (Fix("Write each line as an item", (TextEdit(scalar.span, text),), safe=True),)
+
+
+@rule(Severity.WARNING)
+def backslash_in_plugin_command(job: Job) -> Iterator[Finding]:
+    r"""A command of a runtime plugin holds a backslash, which reaches the plugin twice.
+
+    Only in a text with a `'` and without a `"` backslashes stay as they are.
+    Source: openpai-runtime, src/init.d/initializer.py, init_plugins.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: cmd
+              parameters:
+                preCommands:
+                  - grep -c \d+ log
+                  # ^^^^^^^^^^^^^^^ warning
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: cmd
+              parameters:
+                preCommands:
+                  - grep -c '\d+' log
+    """
+    for scalar in _damaged(job, Damage.BACKSLASH):
+        yield Finding(scalar.span, "the runtime doubles every backslash in this text")
+
+
+@rule(Severity.WARNING)
+def tab_in_plugin_command(job: Job) -> Iterator[Finding]:
+    r"""A command of a runtime plugin holds a tab, which reaches the plugin as the two characters `\t`.
+
+    Only in a text with a `'` and without a `"` tabs stay as they are.
+    Source: openpai-runtime, src/init.d/initializer.py, init_plugins.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: cmd
+              parameters:
+                preCommands:
+                  - "printf a\tb"
+                  # ^^^^^^^^^^^^^ warning
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: cmd
+              parameters:
+                preCommands:
+                  - "printf 'a\tb'"
+    """
+    for scalar in _damaged(job, Damage.TAB):
+        yield Finding(scalar.span, "the runtime makes the two characters '\\t' of the tab in this text")
+
+
+@rule(Severity.WARNING)
+def invisible_character_in_plugin_command(job: Job) -> Iterator[Finding]:
+    r"""A command of a runtime plugin holds an invisible character, which reaches the plugin as its code.
+
+    A no-break space, copied from a web page, becomes the four characters `\xa0`. Only in a text with a `'` and without
+    a `"` such characters stay as they are.
+    Source: openpai-runtime, src/init.d/initializer.py, init_plugins.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: cmd
+              parameters:
+                preCommands:
+                  - "echo\_hello"
+                  # ^^^^^^^^^^^^^ warning
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: cmd
+              parameters:
+                preCommands:
+                  - "echo hello"
+    """
+    for scalar in _damaged(job, Damage.UNPRINTABLE):
+        character = next(one for one in scalar.text if not one.isprintable() and one not in "\n\r\t")
+        yield Finding(scalar.span, f"the runtime passes on U+{ord(character):04X} in this text as its code")
+
+
+# A character without which a text does not come to that damage.
+_SIGNS = {
+    Damage.QUOTES: '"',
+    Damage.LINE_BREAK: "\n",
+    Damage.TAB: "\t",
+    Damage.BACKSLASH: "\\",
+    Damage.UNPRINTABLE: "\0",
+}
+
+
+def _damaged(job: Job, damage: Damage) -> Iterator[Scalar]:
+    """The texts that come to that damage on a released cluster.
+
+    With both quotes every text of a plugin's parameters counts, else those that the plugin does something with.
+    """
+    if not _may_be(job, damage):
+        return
+    seen: set[int] = set()
+    for entry in _parameters(job, every=damage is Damage.QUOTES):
+        if damage is Damage.QUOTES and not _may_hold_both_quotes(job, entry):
+            continue
+        for scalar in _scalars(entry):
+            text = scalar.text
+            if _SIGNS[damage] not in text and (damage is not Damage.UNPRINTABLE or text.isprintable()):
+                continue
+            if damage in damages(text) and id(scalar) not in seen and isinstance(scalar.runtime_value, str):
+                seen.add(id(scalar))
+                yield scalar
+
+
+def _may_hold_both_quotes(job: Job, entry: Entry) -> bool:
+    written = job.text[entry.key.span.start : entry.span.end]
+    return bool(job.syntax.aliases) or "\\" in written or ("'" in written and '"' in written)
+
+
+def _may_be(job: Job, damage: Damage) -> bool:
+    """Whether the file's characters allow for it, which spares most files the look at every parameter."""
+    text = job.text
+    if "\\" in text or damage is Damage.LINE_BREAK:
+        return True
+    if damage is Damage.QUOTES:
+        return "'" in text and '"' in text
+    return "\t" in text if damage is Damage.TAB else not text.isascii()
+
+
+def _parameters(job: Job, *, every: bool) -> Iterator[Entry]:
+    """The parameters that the runtime hands to plugins, for definitions that a task role lists."""
+    for definition in job.prerequisites:
+        name = definition.runtime_plugin
+        if name is not None and job.prerequisite_uses.listings(definition):
+            for entry in definition.node.effective_entries():
+                if entry.name not in NOT_PARAMETERS and (every or _is_used(name, entry)):
+                    yield entry
+    for plugin in job.plugins:
+        if isinstance(plugin.parameters, Mapping):
+            for entry in plugin.parameters.effective_entries():
+                if every or _is_used(plugin.plugin, entry):
+                    yield entry
+
+
+def _is_used(plugin: str, entry: Entry) -> bool:
+    # The script of `ssh` reads escapes in the user's key, the only text that it takes.
+    known = plugins().get(plugin) if plugin != "ssh" else None
+    return known is not None and any(parameter.name == entry.name for parameter in known.parameters)
+
+
+def _scalars(entry: Entry) -> Iterator[Scalar]:
+    waiting: list[Node] = [entry.value, entry.key]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Scalar):
+            yield node
+        elif isinstance(node, Mapping):
+            waiting += (one for below in reversed(node.effective_entries()) for one in (below.value, below.key))
+        else:
+            waiting += reversed(node.items)
+
+
+def _command_lists(job: Job) -> Iterator[Sequence]:
+    """The lists of commands in which each line may be an item."""
+    for use in cmd_uses(job):
+        yield from (entry.value for entry in command_entries(use) if isinstance(entry.value, Sequence))
+
+
+RULES = (
+    quotes_in_plugin_command,
+    multiline_plugin_command,
+    backslash_in_plugin_command,
+    tab_in_plugin_command,
+    invisible_character_in_plugin_command,
+)

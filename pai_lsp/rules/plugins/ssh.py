@@ -1,0 +1,289 @@
+"""Rules about the runtime plugin `ssh`: SSH between tasks, the barrier that waits for it, and the user's key.
+
+A value that is filled from a `<% %>` is not known here and not judged.
+Facts: openpai-runtime, src/plugins/ssh/init.py, sshd.sh and sshbarrier.sh.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.findings.fixes import choice_fixes, fix_of, near_name_fixes
+from pai_lsp.job.definition import Definition, name_span
+from pai_lsp.source.edits import insert_entry, remove_entry
+from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+
+_WHOLE_NUMBER = re.compile(r"[-+]?\d+")
+_SWITCHES = ("true", "false")
+
+
+@rule(Severity.ERROR)
+def ssh_barrier_timeout_not_integer(job: Job) -> Iterator[Finding]:
+    """The timeout of the SSH barrier is not a whole number.
+
+    It is a number of minutes, with which the barrier's script calculates. For `0.5` or `30m` bash stops, and the task
+    fails before the user's commands.
+    Source: openpai-runtime, src/plugins/ssh/sshbarrier.sh.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true, sshbarrier: true, sshbarrierTimeout: 30m}
+              #                                                               ^^^ error
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true, sshbarrier: true, sshbarrierTimeout: 30}
+    """
+    for use in job.uses_of_plugin("ssh"):
+        entry = use.entry("sshbarrierTimeout")
+        if entry is None or not use.is_on("jobssh") or not use.is_on("sshbarrier") or not job.has_gang_allocation:
+            continue
+        if isinstance(entry.value, Scalar):
+            written = str(entry.value.runtime_value)
+            if _WHOLE_NUMBER.fullmatch(written.strip()) or "<%" in written:
+                continue
+        yield Finding(entry.place, "'sshbarrierTimeout' is a whole number of minutes")
+
+
+@rule(Severity.WARNING)
+def ssh_switch_not_boolean(job: Job) -> Iterator[Finding]:
+    """`jobssh` or `sshbarrier` is neither `true` nor `false`.
+
+    The plugin takes every other value for `false`.
+    Source: openpai-runtime, src/plugins/ssh/init.py.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: 1}
+              #                    ^ warning
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true}
+    """
+    for use in job.uses_of_plugin("ssh"):
+        for name in ("jobssh", "sshbarrier"):
+            entry = use.entry(name)
+            if entry is None or (isinstance(entry.value, Scalar) and _is_switch(entry.value)):
+                continue
+            fixes = choice_fixes(entry.value.span, _SWITCHES)
+            yield Finding(entry.place, f"'{name}' is true or false; anything else means false", fixes)
+
+
+def _is_switch(scalar: Scalar) -> bool:
+    written = str(scalar.runtime_value)
+    return written.lower() in _SWITCHES or "<%" in written
+
+
+@rule(Severity.WARNING)
+def ssh_barrier_without_jobssh(job: Job) -> Iterator[Finding]:
+    """The SSH barrier is switched on without `jobssh`.
+
+    The barrier waits until the tasks can reach each other; without `jobssh` they never can, and the switch is ignored.
+    Source: openpai-runtime, src/plugins/ssh/init.py.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: false, sshbarrier: true}
+              #                           ^^^^^^^^^^ warning
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true, sshbarrier: true}
+    """
+    for use in job.uses_of_plugin("ssh"):
+        entry = use.entry("sshbarrier")
+        if entry is None or not use.is_on("sshbarrier") or use.is_on("jobssh"):
+            continue
+        switch = use.entry("jobssh")
+        if switch and isinstance(switch.value, Scalar) and (not _is_switch(switch.value) or "<%" in switch.value.text):
+            continue
+        fixes: tuple[Fix, ...] = ()
+        if switch is None and use.parameters is not None:
+            fixes = (Fix("Add 'jobssh: true'", (insert_entry(job.text, use.parameters, "jobssh: true"),)),)
+        elif switch is not None:
+            fixes = (Fix("Switch 'jobssh' on", (TextEdit(switch.value.span, "true"),)),)
+        yield Finding(entry.key.span, "'sshbarrier' is ignored without 'jobssh: true'", fixes)
+
+
+@rule(Severity.WARNING)
+def ssh_barrier_unreachable_role(job: Job) -> Iterator[Finding]:
+    """The SSH barrier waits for a task role that has no SSH.
+
+    The barrier tries to reach every task of every task role. Where the ssh plugin with `jobssh` is left out for one,
+    it waits in vain, for five hours unless `sshbarrierTimeout` says otherwise, and then the task fails.
+    Source: openpai-runtime, src/plugins/ssh/sshbarrier.sh; k8s-job-exit-spec, code 249.
+
+        taskRoles:
+          server: {instances: 1}
+          worker: {instances: 2}
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              taskroles: [worker]
+              parameters: {jobssh: true, sshbarrier: true}
+              #                          ^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          server: {instances: 1}
+          worker: {instances: 2}
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true, sshbarrier: true}
+    """
+    uses = [use for use in job.uses_of_plugin("ssh") if use.is_on("jobssh")]
+    barriers = [use for use in uses if use.is_on("sshbarrier")]
+    if not barriers or not job.has_gang_allocation:
+        return
+    reached = {role.name for use in uses for role in use.roles(job)}
+    alone = [role.name for role in job.task_roles if role.name not in reached]
+    for use in barriers:
+        entry = use.entry("sshbarrier")
+        if entry is None or not alone or not use.roles(job):
+            continue
+        fixes: tuple[Fix, ...] = ()
+        filtered = None if isinstance(use.owner, Definition) else use.owner.node.own("taskroles")
+        if filtered and not isinstance(use.owner, Definition):
+            fixes = fix_of("Use ssh in all task roles", remove_entry(job.text, use.owner.node, filtered))
+        names = " and ".join(f"'{name}'" for name in alone[:2]) + (f" and {len(alone) - 2} more" if alone[2:] else "")
+        yield Finding(
+            entry.key.span, f"the barrier waits for {names} in vain: no ssh plugin with 'jobssh' there", fixes
+        )
+
+
+@rule(Severity.WARNING)
+def ssh_needs_gang(job: Job) -> Iterator[Finding]:
+    """SSH between tasks is asked for in a job without gang allocation.
+
+    With `gangAllocation: false` a task does not wait for the others, so the plugin switches `jobssh` off.
+    Source: openpai-runtime, src/plugins/ssh/init.py.
+
+        extras:
+          gangAllocation: false
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true}
+              #            ^^^^^^ warning
+
+    Good:
+
+        extras:
+          gangAllocation: true
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true}
+    """
+    if job.has_gang_allocation:
+        return
+    for use in job.uses_of_plugin("ssh"):
+        entry = use.entry("jobssh")
+        if entry and use.is_on("jobssh"):
+            yield Finding(entry.key.span, "'jobssh' is switched off by 'gangAllocation: false'")
+
+
+@rule(Severity.WARNING)
+def ssh_without_effect(job: Job) -> Iterator[Finding]:
+    """The ssh plugin is asked for neither SSH between tasks nor SSH for the user.
+
+    Without `jobssh: true` and without `userssh` it starts no SSH server.
+    Source: openpai-runtime, src/plugins/ssh/init.py.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              #       ^^^ warning
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true}
+    """
+    for use in job.uses_of_plugin("ssh"):
+        if use.entry("jobssh") is None and use.entry("userssh") is None:
+            fixes: tuple[Fix, ...] = ()
+            if use.parameters is not None:
+                fixes = (Fix("Add 'jobssh: true'", (insert_entry(job.text, use.parameters, "jobssh: true"),)),)
+            elif not isinstance(use.owner, Definition) and use.owner.node.entry("parameters") is None:
+                line = "parameters: {jobssh: true}"
+                fixes = (Fix(f"Add '{line}'", (insert_entry(job.text, use.owner.node, line),)),)
+            yield Finding(use.name_span, "without 'jobssh' and 'userssh' the plugin 'ssh' does nothing", fixes)
+
+
+@rule(Severity.WARNING)
+def userssh_type_unknown(job: Job) -> Iterator[Finding]:
+    """The user's SSH key is of an unknown type, or is null.
+
+    The plugin knows the type `custom`; for any other it starts an SSH server without the key. For a null key the text
+    `None` is taken as the key; leave `value` out, or empty, to use the keys of your profile page.
+    Source: openpai-runtime, src/plugins/ssh/init.py, sshd.sh.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters:
+                jobssh: true
+                userssh: {type: customm, value: ""}
+                #               ^^^^^^^ warning
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters:
+                jobssh: true
+                userssh: {type: custom, value: ""}
+    """
+    for use in job.uses_of_plugin("ssh"):
+        user = use.entry("userssh")
+        if user is None or not isinstance(user.value, Mapping):
+            continue
+        kind, key = user.value.entry("type"), user.value.entry("value")
+        if kind and not (isinstance(kind.value, Scalar) and (kind.value.text in _KEY_TYPES or "<%" in kind.value.text)):
+            span = name_span(kind.value) if isinstance(kind.value, Scalar) and kind.value.text else kind.place
+            text = kind.value.text if isinstance(kind.value, Scalar) else ""
+            fixes = near_name_fixes(span, text, ("custom",)) if text else ()
+            yield Finding(span, f"'{text}' is no type of key; expected 'custom'", fixes)
+        if kind and key and isinstance(key.value, Scalar) and key.value.runtime_value is None:
+            fixes = fix_of("Remove 'value'", remove_entry(job.text, user.value, key), safe=True)
+            yield Finding(key.place, "a null key becomes the key 'None'; leave 'value' out", fixes)
+
+
+# `system` is an old name of a key that no cluster writes any more; the script still knows it.
+_KEY_TYPES = ("custom", "system")
+
+
+RULES = (
+    ssh_barrier_timeout_not_integer,
+    ssh_switch_not_boolean,
+    ssh_barrier_without_jobssh,
+    ssh_barrier_unreachable_role,
+    ssh_needs_gang,
+    ssh_without_effect,
+    userssh_type_unknown,
+)

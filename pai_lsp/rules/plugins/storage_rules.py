@@ -1,0 +1,305 @@
+"""Rules about storages: those of `extras.storages` and those that prerequisites require, and where they are mounted.
+
+Rules about the runtime plugin `teamwise_storage`, which `extras.storages` has superseded.
+
+Facts: openpai-runtime, src/plugins/teamwise_storage; rest-server, src/models/v2/job/k8s.js.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, Tag, rule
+from pai_lsp.findings.fixes import change_fix, fix_of
+from pai_lsp.job.definition import name_span
+from pai_lsp.job.require_graph import mounted_already
+from pai_lsp.platform.tables import RUNTIME_PLUGIN
+from pai_lsp.source.edits import remove_entry, remove_item
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.tree_edits import insert_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+    from pai_lsp.source.nodes import Entry, Node
+    from pai_lsp.source.text import Span
+
+
+# What every task has mounted already. Source: rest-server, src/models/v2/job/k8s.js, generateTaskRole.
+_TAKEN = ("/dev/shm", "/usr/local/pai", "/usr/local/pai/logs", "/usr/local/pai/ssh-secret")  # noqa: S108 - no file
+
+
+@rule(Severity.ERROR)
+def storage_mount_conflict(job: Job) -> Iterator[Finding]:
+    """Two storages are mounted at one place, one storage is mounted twice, or the place is taken by the platform.
+
+    Kubernetes refuses a task with two volumes of one name or two mounts at one place, so the job ends with exit code
+    -200. `mountPath` is `/mnt/` and the storage's name when left out.
+    Source: rest-server, src/models/v2/job/k8s.js; Kubernetes, ValidateVolumeMounts ("must be unique").
+
+        extras:
+          storages:
+            - name: confignfs
+              mountPath: /data
+            - name: datanfs
+              mountPath: /data
+              #          ^^^^^ error
+
+    Good:
+
+        extras:
+          storages:
+            - name: confignfs
+              mountPath: /data
+            - name: datanfs
+              mountPath: /more
+    """
+    names: dict[str, Span] = {}
+    paths: dict[str, Span] = {}
+    for item in job.storages:
+        read = _read_storage(item)
+        if read is None:
+            continue
+        name, path, name_place, path_place = read
+        if name in names:
+            yield Finding(name_place, f"the storage '{name}' is mounted twice", related=(Related(names[name], "here"),))
+        elif path in paths:
+            related = (Related(paths[path], "here"),)
+            yield Finding(path_place, f"another storage is mounted at '{path}'", related=related)
+        elif path in _TAKEN:
+            yield Finding(path_place, f"the platform itself mounts something at '{path}'")
+        names.setdefault(name, name_place)
+        paths.setdefault(path, path_place)
+
+
+def _read_storage(node: Node) -> tuple[str, str, Span, Span] | None:
+    """A storage's name and absolute mount path, with the places of both; None without a name."""
+    name = node.get("name") if isinstance(node, Mapping) else None
+    path = node.get("mountPath") if isinstance(node, Mapping) else None
+    if not isinstance(name, Scalar) or not name.text or (path is not None and not isinstance(path, Scalar)):
+        return None
+    written = path.text if path and path.text else f"/mnt/{name.text}"
+    place = name_span(path) if path and path.text else name_span(name)
+    return name.text, "/" + posixpath.normpath(written).strip("/"), name_span(name), place
+
+
+@rule(Severity.WARNING)
+def storage_path_relative(job: Job) -> Iterator[Finding]:
+    """The mount path of a storage does not begin with `/`.
+
+    It is taken from the root directory, not from a working directory.
+    Source: Kubernetes, pkg/kubelet/kubelet_pods.go, makeMounts.
+
+        extras:
+          storages:
+            - name: confignfs
+              mountPath: data
+              #          ^^^^ warning
+
+    Good:
+
+        extras:
+          storages:
+            - name: confignfs
+              mountPath: /data
+    """
+    required = (item for definition in job.definitions for item in _required(definition))
+    for item in (*job.storages, *required):
+        path = item.get("mountPath") if isinstance(item, Mapping) else None
+        if not isinstance(path, Scalar) or not path.text or not path.is_string or path.text[0] in "/{<$":
+            continue
+        span = name_span(path)
+        fix = change_fix(span, f"/{path.text}", safe=True)
+        yield Finding(span, f"'{path.text}' is no absolute path; it would be '/{path.text}'", (fix,))
+
+
+def _required(definition: Definition) -> tuple[Node, ...]:
+    """The storages that a definition requires."""
+    node = definition.node.get("requireStorages")
+    return node.items if isinstance(node, Sequence) else ()
+
+
+@rule(Severity.ERROR)
+def storage_conflict(job: Job) -> Iterator[Finding]:
+    """A storage that a prerequisite requires can not be mounted beside the others.
+
+    Expansion merges `requireStorages` of all prerequisites that the task roles need into `extras.storages`. One storage
+    at two places, or two storages at one place, can not be merged.
+    Source: docs/protocol.md, "Expansion of a task role"; openpai, issue 5345.
+
+        prerequisites:
+          - name: imagenet
+            type: data
+            requireStorages:
+              - name: confignfs
+                mountPath: /imagenet
+                #          ^^^^^^^^^ error
+        taskRoles:
+          worker:
+            prerequisites: [imagenet]
+        extras:
+          storages:
+            - name: confignfs
+              mountPath: /data
+
+    Good:
+
+        prerequisites:
+          - name: imagenet
+            type: data
+            requireStorages:
+              - name: confignfs
+                mountPath: /data
+        taskRoles:
+          worker:
+            prerequisites: [imagenet]
+        extras:
+          storages:
+            - name: confignfs
+              mountPath: /data
+    """
+    graph, mounts = job.require_graph, _Mounts()
+    for item in job.storages:
+        mounts.add(item, "'extras.storages'", None)
+    for definition in graph.definitions:
+        if job.is_catalogue:
+            mounts = _Mounts()  # which definitions come together is for the jobs to say
+        elif not job.prerequisite_uses.is_used(definition):
+            continue
+        path = graph.path(definition)
+        for item in _required(definition):
+            conflict = mounts.add(item, f"'{definition.name}'", path)
+            if conflict is None:
+                continue
+            if not graph.is_outside(definition):
+                yield conflict
+                continue
+            entry = next((one for one in graph.entries if definition in graph.reached(one)), None)
+            if entry:
+                message = f"'{entry.reference.name}' can not be used here: {conflict.message}"
+                related = (Related(conflict.span, "required here", path), *conflict.related)
+                yield Finding(entry.reference.span, message, related=related)
+
+
+class _Mounts:
+    """What is mounted so far: by storage its place, and by place its storage, each with where that is written."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, tuple[str, Related]] = {}
+        self._by_path: dict[str, tuple[str, Related]] = {}
+
+    def add(self, node: Node, owner: str, path: str | None) -> Finding | None:
+        """Mount one more; what is in its way, on its mount path."""
+        read = _read_storage(node)
+        if read is None or any("{{" in text or "<%" in text for text in read[:2]):
+            return None
+        name, mount, _, place = read
+        here = Related(place, f"mounted by {owner}", path)
+        named = self._by_name.setdefault(name, (mount, here))
+        taken = self._by_path.setdefault(mount, (name, here))
+        if named[0] != mount:
+            return Finding(place, mounted_already(name, named[0]), related=(named[1],))
+        if taken[0] != name:
+            return Finding(place, mounted_already(taken[0], mount), related=(taken[1],))
+        if mount in _TAKEN:
+            return Finding(place, f"the platform itself mounts something at '{mount}'")
+        return None
+
+
+@rule(Severity.INFORMATION)
+def teamwise_storage_deprecated(job: Job) -> Iterator[Finding]:
+    """The plugin `teamwise_storage` is superseded by `extras.storages`.
+
+    The runtime's plugin does nothing; the rest-server translates it where the job has no `extras.storages`.
+    Source: rest-server, src/models/v2/job/k8s.js; openpai-runtime, src/plugins/teamwise_storage.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: teamwise_storage
+              #       ^^^^^^^^^^^^^^^^ information
+              parameters: {storageConfigNames: [confignfs]}
+
+    Good:
+
+        extras:
+          storages:
+            - name: confignfs
+    """
+    for use in job.uses_of_plugin("teamwise_storage"):
+        message = "'teamwise_storage' is superseded by 'extras.storages'"
+        yield Finding(use.name_span, message, _as_storages(job, use.owner), tags=(Tag.DEPRECATED,))
+
+
+def _as_storages(job: Job, owner: object) -> tuple[Fix, ...]:
+    """Write `extras.storages` in place of the only runtime plugin, or beside the others."""
+    extras = job.extras
+    section = extras.own(RUNTIME_PLUGIN) if extras else None
+    plugin = next((one for one in job.plugins if one is owner), None)
+    if extras is None or section is None or plugin is None or not isinstance(section.value, Sequence):
+        return ()
+    if extras.is_flow or extras.entry("storages") or sum(one.plugin == plugin.plugin for one in job.plugins) > 1:
+        return ()
+    names = plugin.parameter("storageConfigNames")
+    items = names.value.items if names and isinstance(names.value, Sequence) else ()
+    if any(not isinstance(item, Scalar) for item in items):
+        return ()
+    storages = [{"name": item.text} for item in items if isinstance(item, Scalar)]
+    return _instead(job, extras, section, plugin.node, storages)
+
+
+def _instead(job: Job, extras: Mapping, section: Entry, item: Node, storages: list[dict[str, str]]) -> tuple[Fix, ...]:
+    plugins = section.value
+    if not isinstance(plugins, Sequence):
+        return ()
+    is_only = len(plugins.items) == 1
+    if is_only and len(extras.entries) == 1:
+        return ()
+    removal = remove_entry(job.text, extras, section) if is_only else remove_item(job.text, plugins, item)
+    edits = (*removal, insert_values(job.text, extras, {"storages": storages}))
+    return (Fix("Write 'extras.storages'", edits),) if removal else ()
+
+
+@rule(Severity.WARNING)
+def storages_and_teamwise(job: Job) -> Iterator[Finding]:
+    """The plugin `teamwise_storage` stands beside `extras.storages`, and is then ignored.
+
+    Source: rest-server, src/models/v2/job/k8s.js.
+
+        extras:
+          storages:
+            - name: confignfs
+          com.microsoft.pai.runtimeplugin:
+            - plugin: teamwise_storage
+              #       ^^^^^^^^^^^^^^^^ warning
+              parameters: {storageConfigNames: [datanfs]}
+
+    Good:
+
+        extras:
+          storages:
+            - name: confignfs
+            - name: datanfs
+    """
+    storages, entry = job.extras_entry("storages"), job.extras_entry(RUNTIME_PLUGIN)
+    section = entry.value if entry else None
+    if storages is None:
+        return
+    for plugin in job.plugins:
+        if plugin.plugin == "teamwise_storage" and plugin.plugin_scalar and isinstance(section, Sequence):
+            removal = remove_item(job.text, section, plugin.node) if len(section.items) > 1 else ()
+            fixes = fix_of("Remove 'teamwise_storage'", removal)
+            related = (Related(storages.key.span, "'extras.storages' stands here"),)
+            message = "'teamwise_storage' is ignored beside 'extras.storages'"
+            yield Finding(name_span(plugin.plugin_scalar), message, fixes, related)
+
+
+RULES = (
+    storage_mount_conflict,
+    storage_path_relative,
+    storage_conflict,
+    teamwise_storage_deprecated,
+    storages_and_teamwise,
+)

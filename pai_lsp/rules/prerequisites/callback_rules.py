@@ -1,0 +1,288 @@
+"""Rules about the callbacks of the `cmd` plugin, in prerequisites and in the runtime plugins of `extras`.
+
+Facts: openpai-runtime, src/plugins/cmd/init.py and src/plugins/plugin_utils.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.fixes import (
+    choice_fixes,
+    fix_of,
+    near_name_fixes,
+    quote_fix,
+    wrap_in_list_fix,
+    wrap_mapping_fixes,
+)
+from pai_lsp.job.definition import SIMPLE_KEYS, name_span
+from pai_lsp.job.require_graph import (
+    CALLBACK_FORM,
+    CALLBACK_NEEDS_COMMANDS,
+    CALLBACK_NEEDS_EVENT,
+    CALLBACKS_FORM,
+    EVENT_FORM,
+    command_is_no_text,
+    no_event,
+)
+from pai_lsp.job.uses import callback_items, callbacks, cmd_uses, command_entries, item_place
+from pai_lsp.platform.tables import event_at, events, released_events
+from pai_lsp.source.edits import append_item, insert_entry, line_span, quoted, remove_entry, remove_item
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, Style
+from pai_lsp.source.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.uses import PluginUse
+    from pai_lsp.source.nodes import Entry, Node
+
+
+@rule(Severity.ERROR)
+def invalid_event(job: Job) -> Iterator[Finding]:
+    """A callback waits for an event that never happens.
+
+    The runtime knows `taskStarts` and `taskSucceeds` in exactly this spelling and ignores every other callback without
+    a word, so the commands never run. `taskFails` and `containerExit` are of the extended protocol (`needs-expansion`).
+    The rest-server takes the job nevertheless; we are stricter, since the commands were written to run.
+    Source: openpai-runtime, src/plugins/cmd/init.py; docs/protocol.md, "Events".
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: TaskStart
+                #      ^^^^^^^^^ error
+                commands: ["echo hello"]
+
+    Good:
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: taskStarts
+                commands: ["echo hello"]
+    """
+    for use in cmd_uses(job):
+        for callback in callbacks(use):
+            entry = callback.entry("event")
+            if entry is None or not isinstance(entry.value, Scalar) or entry.value.text in events():
+                continue
+            scalar = entry.value
+            if not scalar.text:
+                yield Finding(entry.place, no_event(""))
+                continue
+            span, name = name_span(scalar), scalar.text
+            fixes = near_name_fixes(span, name, events()) or choice_fixes(span, released_events())
+            yield Finding(span, no_event(name), fixes)
+
+
+@rule(Severity.ERROR)
+def callback_incomplete(job: Job) -> Iterator[Finding]:
+    """`callbacks` is not a list of events with their commands.
+
+    Each callback is a mapping with an `event` and a list of `commands`. For anything else the plugin fails while the
+    task is prepared: the job ends before the user's commands, as if the platform had failed.
+    Source: openpai-runtime, src/plugins/cmd/init.py.
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - commands: ["echo hello"]
+                #^^^^^^^^^^^^^^^^^^^^^^^ error
+              - event: taskSucceeds
+                #^^^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: taskStarts
+                commands: ["echo hello"]
+    """
+    for use in cmd_uses(job):
+        entry = use.entry("callbacks")
+        if entry and not isinstance(entry.value, Sequence):
+            fixes = wrap_mapping_fixes(entry.value, safe=True)
+            yield Finding(entry.place, CALLBACKS_FORM, fixes)
+        for item in callback_items(use):
+            if not isinstance(item, Mapping):
+                yield Finding(item_place(job, item), CALLBACK_FORM)
+                continue
+            yield from _incomplete(job, item)
+
+
+def _incomplete(job: Job, callback: Mapping) -> Iterator[Finding]:
+    event, commands = callback.entry("event"), callback.entry("commands")
+    if event is None:
+        fix = Fix("Add 'event: taskStarts'", (insert_entry(job.text, callback, "event: taskStarts"),))
+        yield Finding(callback.span, CALLBACK_NEEDS_EVENT, (fix,))
+    elif not isinstance(event.value, Scalar):
+        yield Finding(event.value.span, EVENT_FORM)
+    if commands is None:
+        fix = Fix("Add 'commands'", (insert_entry(job.text, callback, "commands: [echo hello]"),))
+        yield Finding(callback.span, CALLBACK_NEEDS_COMMANDS, (fix,))
+    elif isinstance(commands.value, Scalar) and commands.value.runtime_value is None:
+        yield Finding(commands.key.span, "'commands' is a list of texts; here is nothing")
+
+
+@rule(Severity.ERROR)
+def callback_command_not_text(job: Job) -> Iterator[Finding]:
+    """A command of the `cmd` plugin is not a text.
+
+    `commands`, `preCommands` and `postCommands` are lists of texts. A number, `yes`, a date, a list or a mapping (an
+    unquoted `: ` makes one) lets the plugin fail, so that the job ends before the user's commands; an empty item runs
+    `None`; and a single text instead of a list is run letter by letter.
+    Source: openpai-runtime, src/plugins/plugin_utils.py, inject_commands.
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: taskStarts
+                commands:
+                  - yes
+                  # ^^^ error
+                  - echo note: done
+                  # ^^^^^^^^^^^^^^^ error
+              - event: taskSucceeds
+                commands: echo bye
+                #         ^^^^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: taskStarts
+                commands:
+                  - "yes"
+                  - "echo note: done"
+              - event: taskSucceeds
+                commands: [echo bye]
+    """
+    for use in cmd_uses(job):
+        for entry in command_entries(use):
+            if isinstance(entry.value, Sequence):
+                for item in entry.value.items:
+                    yield from _not_text(job, entry.value, item)
+            elif not isinstance(entry.value, Scalar):
+                yield Finding(entry.value.span, f"'{entry.name}' is a list of texts; found a mapping")
+            elif entry.value.runtime_value is not None:
+                fix = wrap_in_list_fix(job.text, entry.value)
+                message = f"'{entry.name}' is a list; a single text is run letter by letter"
+                yield Finding(entry.value.span, message, (fix,) if fix else ())
+            elif entry.name in SIMPLE_KEYS:
+                yield Finding(entry.place, f"'{entry.name}' is a list of texts; here is nothing")
+
+
+def _not_text(job: Job, commands: Sequence, item: Node) -> Iterator[Finding]:
+    if not isinstance(item, Scalar):
+        kind = "mapping" if isinstance(item, Mapping) else "list"
+        written = job.text[item.span.start : item.span.end]
+        is_line = isinstance(item, Mapping) and not item.is_flow and "\n" not in written
+        fixes = (Fix("Quote it", (TextEdit(item.span, quoted(written)),), safe=True),) if is_line else ()
+        yield Finding(item.span, command_is_no_text(kind), fixes)
+        return
+    value = item.runtime_value
+    if isinstance(value, (str, ValueError)):
+        return  # what the runtime can not read at all is a mistake of the file, wherever it stands
+    if value is None and not item.text:
+        removal = fix_of("Remove it", remove_item(job.text, commands, item))
+        yield Finding(item_place(job, item), "an empty command runs 'None'", removal)
+        return
+    kind = _KINDS.get(type(value).__name__, "a date")
+    message = f"a command is text; the runtime reads '{item.text}' as {kind}"
+    yield Finding(item.span, message, (quote_fix(item),) if item.style is Style.PLAIN else ())
+
+
+_KINDS = {"int": "a number", "float": "a number", "bool": "true or false", "NoneType": "null", "bytes": "binary"}
+
+
+@rule(Severity.ERROR)
+def callbacks_with_pre_post_commands(job: Job) -> Iterator[Finding]:
+    """`callbacks` stands beside `preCommands` or `postCommands`.
+
+    The `cmd` plugin takes one form or the other; for both it fails while the task is prepared, and the job ends before
+    the user's commands. `preCommands` is the same as a callback for `taskStarts`, `postCommands` for `taskSucceeds`.
+    Source: openpai-runtime, src/plugins/cmd/init.py (`assert "preCommands" not in parameters`).
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: cmd
+              parameters:
+                callbacks:
+                  - event: taskSucceeds
+                    commands: [echo bye]
+                preCommands: [echo hello]
+                #^^^^^^^^^^ error
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: cmd
+              parameters:
+                callbacks:
+                  - event: taskSucceeds
+                    commands: [echo bye]
+                  - event: taskStarts
+                    commands: [echo hello]
+    """
+    for use in cmd_uses(job):
+        together = use.entry("callbacks")
+        if together is None:
+            continue
+        for key in SIMPLE_KEYS:
+            entry = use.entry(key)
+            if entry:
+                related = (Related(together.key.span, "'callbacks' stands here"),)
+                message = f"'{key}' can not stand beside 'callbacks'"
+                yield Finding(entry.key.span, message, _merge(job, use, together, entry), related)
+
+
+def _merge(job: Job, use: PluginUse, together: Entry, entry: Entry) -> tuple[Fix, ...]:
+    """Make a callback of simple commands, where both are written in a way that can be moved as it is."""
+    holder = use.parameters
+    commands, first = entry.value, next(iter(callback_items(use)), None)
+    if not isinstance(commands, Sequence) or not isinstance(together.value, Sequence) or not isinstance(first, Mapping):
+        return ()
+    if not isinstance(holder, Mapping) or entry not in holder.entries or together.value.is_flow or first.is_flow:
+        return ()
+    written = [job.text[item.span.start : item.span.end] for item in commands.items if isinstance(item, Scalar)]
+    if len(written) < len(commands.items) or any("\n" in text or not text for text in written):
+        return ()
+    if "#" in _between(job, entry, commands):
+        return ()  # a comment would be lost
+    event = event_at(SIMPLE_KEYS[entry.name])
+    item = "\n".join([f"event: {event}", "commands:", *(f"  - {text}" for text in written)])
+    edits = (*remove_entry(job.text, holder, entry), append_item(job.text, together.value, item))
+    return (Fix("Make a callback of it", edits, safe=True),)
+
+
+def _between(job: Job, entry: Entry, commands: Sequence) -> str:
+    """What stands in the lines of some commands besides them."""
+    places = [entry.key.span.end, *(at for item in commands.items for at in (item.span.start, item.span.end))]
+    places.append(line_span(job.text, entry.span).end)
+    return "".join(job.text[start:end] for start, end in zip(places[::2], places[1::2], strict=True))
+
+
+RULES = (
+    invalid_event,
+    callback_incomplete,
+    callback_command_not_text,
+    callbacks_with_pre_post_commands,
+)

@@ -1,0 +1,335 @@
+"""Rules about the extended protocol in a job: what a released cluster refuses or ignores until the job is expanded.
+
+Files of a marketplace are written in the extended protocol and never submitted, so nothing is said about them here.
+
+Rules about what `pai-lsp expand` can not do.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, Tag, rule
+from pai_lsp.findings.fixes import change_fix
+from pai_lsp.job.addresses import AddressFault, looks_like_address, read_address
+from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, is_empty, name_span
+from pai_lsp.job.this_lookup import this_answer, this_uses
+from pai_lsp.job.uses import callbacks, cmd_uses
+from pai_lsp.platform.tables import PLUGIN_PREFIX, EventForm, events, plugins
+from pai_lsp.source.content import mapped
+from pai_lsp.source.edits import cut_entry, insert_entry, line_span
+from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.source.nodes import Entry
+
+
+_EXPAND = "submit what 'pai-lsp expand' prints"
+
+
+class _Feature(NamedTuple):
+    """One use of the extended protocol: its place, what a released cluster does, what mends it without expansion."""
+
+    span: Span
+    message: str
+    fixes: tuple[Fix, ...] = ()
+    tags: tuple[Tag, ...] = ()
+
+
+@rule(Severity.WARNING)
+def needs_expansion(job: Job) -> Iterator[Finding]:
+    """The job uses the extended protocol, of which a released cluster knows nothing.
+
+    A released cluster ignores `require`, `plugin_params`, `template_variables`, `requireStorages`, `pathForUser`,
+    `<% this.… %>`, `extras.reference_prerequisites`, short or missing plugin names and the events `taskFails` and
+    `containerExit`, without a word: the job runs without what they ask for. `pai-lsp expand` writes a job that every
+    cluster understands. Each use has one finding; the first of those that the cluster refuses has the error
+    `refused-until-expanded` instead. Where jobs are always expanded, switch both rules off in `.pai-lsp.yaml`.
+    Source: docs/protocol.md, "Layers"; openpai-runtime, src/init.d/initializer.py, src/plugins/cmd/init.py; openpai,
+    issues 5145 and 5345.
+
+        prerequisites:
+          - name: storage
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+          - name: mnist
+            type: data
+            plugin: cmd
+            #       ^^^ warning
+            require: [storage]
+            #^^^^^^ warning
+            callbacks:
+              - event: taskFails
+                #      ^^^^^^^^^ warning
+                commands: [sleep 30m]
+        taskRoles:
+          worker:
+            prerequisites: [mnist]
+
+    Good:
+
+        prerequisites:
+          - name: storage
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+          - name: mnist
+            type: data
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: taskStarts
+                commands: [echo hello]
+        taskRoles:
+          worker:
+            prerequisites: [storage, mnist]
+    """
+    if job.is_catalogue:
+        return
+    refused = sorted(_refused(job), key=lambda feature: feature.span)
+    for feature in (*_ignored(job), *refused[1:]):
+        yield Finding(feature.span, f"{feature.message}; {_EXPAND}", feature.fixes, tags=feature.tags)
+
+
+@rule(Severity.ERROR)
+def refused_until_expanded(job: Job) -> Iterator[Finding]:
+    """The job uses the extended protocol in a way that the rest-server refuses.
+
+    It refuses a task role that lists an address or a name out of `extras.reference_prerequisites` ("Prerequisite ...
+    does not exist."), a prerequisite of type `storage`, and an entry of `require` with template variables. A job has
+    this error once, on the first such place; the others are named with it and have the warning `needs-expansion`.
+    `pai-lsp expand` writes a job that the rest-server takes. Where jobs are always expanded, switch both rules off in
+    `.pai-lsp.yaml`.
+    Source: rest-server, config/v2/protocol.js, middlewares/v2/protocol.js; docs/protocol.md, "Layers".
+
+        taskRoles:
+          worker:
+            prerequisites: ["marketplace://name/mnist"]
+            #                ^^^^^^^^^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: mnist
+            type: data
+        taskRoles:
+          worker:
+            prerequisites: [mnist]
+    """
+    if job.is_catalogue:
+        return
+    refused = sorted(_refused(job), key=lambda feature: feature.span)
+    if refused:
+        related = tuple(Related(feature.span, feature.message) for feature in refused[1:])
+        yield Finding(refused[0].span, f"{refused[0].message}; {_EXPAND}", related=related)
+
+
+def _refused(job: Job) -> Iterator[_Feature]:
+    own = {definition.name for definition in job.prerequisites}
+    for role in job.task_roles:
+        for reference in role.prerequisites:
+            name = reference.name
+            if looks_like_address(name):
+                if not isinstance(read_address(name), AddressFault):
+                    yield _Feature(reference.span, f"a released cluster does not look up '{name}'")
+            elif name not in own and name in job.definitions_by_name:
+                message = f"a released cluster does not know '{name}' of 'extras.reference_prerequisites'"
+                yield _Feature(reference.span, message)
+    for definition in job.prerequisites:
+        kind = definition.node.get("type")
+        if definition.type == "storage" and isinstance(kind, Scalar):
+            yield _Feature(name_span(kind), "a released cluster knows no prerequisites of type 'storage'")
+        for requirement in definition.requirements:
+            if isinstance(requirement.node, Mapping):
+                message = "a released cluster takes only names in 'require'"
+                yield _Feature(requirement.reference.span, message)
+
+
+def _ignored(job: Job) -> Iterator[_Feature]:
+    for definition in job.prerequisites:
+        if definition.type == "dockerimage":
+            continue  # the rest-server refuses such keys there, which another rule says
+        for entry in definition.extended_entries:
+            yield _Feature(entry.key.span, f"a released cluster ignores '{entry.name}'")
+        yield from _plugin(job, definition)
+    section = job.extras_entry("reference_prerequisites")
+    if section and not is_empty(section.value):
+        yield _Feature(section.key.span, "a released cluster ignores 'reference_prerequisites'")
+    yield from _events(job)
+    yield from _this(job)
+
+
+def _this(job: Job) -> Iterator[_Feature]:
+    """Every `<% this.… %>` that expansion fills; it leaves what no task role runs as it is."""
+    filled: dict[Span, None] = {}
+    for definition in job.prerequisites if "this" in job.text else ():
+        if job.roles_running(definition):
+            for scalar, tag, fault in this_uses(definition):
+                if fault is None and this_answer(job.require_graph, definition, tag).fault is None:
+                    filled[mapped(job.text, scalar).span(tag.span.start, tag.span.end)] = None
+    for span in filled:
+        yield _Feature(span, "a released cluster does not fill in 'this'")
+
+
+def _plugin(job: Job, definition: Definition) -> Iterator[_Feature]:
+    if not definition.plugin:
+        entry = definition.parameter("callbacks")
+        if entry and definition.plugin_scalar is None:
+            edit = insert_entry(job.text, definition.node, f"plugin: {CMD_PLUGIN}", definition.node.own("name"))
+            fix = Fix("Add the plugin", (edit,), safe=True)
+            yield _Feature(entry.key.span, "a released cluster ignores 'callbacks' without a 'plugin'", (fix,))
+        return
+    scalar = definition.plugin_scalar
+    if scalar is None or definition.runtime_plugin is not None:
+        return
+    span, message = name_span(scalar), f"a released cluster ignores the plugin '{definition.plugin}'"
+    if definition.plugin in plugins() or definition.plugin in job.site_plugins:
+        full = f"{PLUGIN_PREFIX}{definition.plugin}"
+        yield _Feature(span, message, (Fix(f"Write '{full}'", (TextEdit(span, full),), safe=True),))
+    elif definition.plugin in STORAGE_PLUGINS:
+        yield _Feature(span, message)
+
+
+def _events(job: Job) -> Iterator[_Feature]:
+    for use in cmd_uses(job):
+        if isinstance(use.owner, Definition) and use.owner.origin is not Origin.JOB:
+            continue
+        for callback in callbacks(use):
+            node = callback.get("event")
+            event = events().get(node.text) if isinstance(node, Scalar) else None
+            if event is None or event.status == "released" or not isinstance(node, Scalar):
+                continue
+            span = name_span(node)
+            message = f"a released cluster never runs the callback for '{event.name}'"
+            if event.replacement:
+                yield _Feature(span, message, (change_fix(span, event.replacement, safe=True),), (Tag.DEPRECATED,))
+            else:
+                yield _Feature(span, message)
+
+
+@rule(Severity.ERROR)
+def plugin_parameters_twice(job: Job) -> Iterator[Finding]:
+    """A prerequisite has parameters for its plugin in `plugin_params` and beside it.
+
+    In the extended protocol they stand in `plugin_params` or, as in the released one, among the other keys; where both
+    are written nobody can tell which is meant.
+    Source: docs/protocol.md, "A definition"; openpai, issue 5345.
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            plugin_params:
+              preCommands: [echo hello]
+            postCommands: [echo bye]
+            #^^^^^^^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            plugin_params:
+              preCommands: [echo hello]
+              postCommands: [echo bye]
+    """
+    for definition in job.definitions:
+        params = definition.node.entry("plugin_params")
+        if params is None or not isinstance(params.value, Mapping):
+            continue
+        for entry in definition.flat_parameters:
+            related = (Related(params.key.span, "'plugin_params' stands here"),)
+            message = f"'{entry.name}' can not stand beside 'plugin_params'"
+            yield Finding(entry.key.span, message, _moved(job, definition, params.value, entry), related)
+
+
+def _moved(job: Job, definition: Definition, params: Mapping, entry: Entry) -> tuple[Fix, ...]:
+    line = line_span(job.text, entry.span)
+    written = job.text[entry.key.span.start : entry.span.end if params.is_flow else line.end].rstrip()
+    is_movable = entry in definition.node.entries and entry.span.end >= entry.key.span.end and "\n" not in written
+    if not is_movable or params.entry(entry.name) or not params.entries:
+        return ()
+    if params.is_flow and any(sign in job.text[entry.value.span.start : line.end] for sign in ",[]{}#"):
+        return ()
+    removal = cut_entry(job.text, definition.node, entry)
+    edits = (*removal, insert_entry(job.text, params, written))
+    return (Fix("Move it into 'plugin_params'", edits, safe=True),) if removal else ()
+
+
+@rule(Severity.ERROR)
+def cannot_be_expressed(job: Job) -> Iterator[Finding]:
+    """What the job means to run has no form that a released cluster knows, so it can not be expanded.
+
+    Commands for `taskFails` and `containerExit` become an EXIT trap in front of the task role's own commands. A role
+    that sets an EXIT trap itself, or gives its shell away with `exec`, would lose it; in a subshell, `( exec … )`, it
+    would not. A secret with `&`, `<`, `>` or a quote in it can not stand among such commands: the runtime writes it
+    there as HTML. Task roles that share their commands through an alias must need the same trap.
+    Source: docs/protocol.md, "Events"; openpai-runtime, src/common/utils.py, render_string_with_secrets.
+
+        prerequisites:
+          - name: report
+            type: script
+            callbacks:
+              - event: taskFails
+                commands: [echo failed]
+        taskRoles:
+          worker:
+            prerequisites: [report]
+            commands:
+              - exec python train.py
+              # ^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: report
+            type: script
+            callbacks:
+              - event: taskFails
+                commands: [echo failed]
+        taskRoles:
+          worker:
+            prerequisites: [report]
+            commands:
+              - python train.py
+    """
+    if job.is_catalogue or not _has_hooks(job):
+        return
+    from pai_lsp.expand.write.released_job import inexpressible  # noqa: PLC0415 - most jobs have no such events
+
+    for problem in inexpressible(job):
+        yield Finding(problem.span, problem.message, related=problem.related)
+
+
+def _has_hooks(job: Job) -> bool:
+    """Whether anything that the job may run waits for an event that becomes a trap."""
+    names = {event.name for event in events().values() if event.released_form is EventForm.TRAP}
+    used = {callback.event_name for one in job.require_graph.definitions for callback in one.callbacks}
+    return not names.isdisjoint(used | {callback.event_name for plugin in job.plugins for callback in plugin.callbacks})
+
+
+@rule(Severity.ERROR)
+def cannot_be_expanded(job: Job) -> Iterable[Finding]:
+    """`pai-lsp expand` can not turn the job into one that a released cluster runs as it is meant.
+
+    Something that the job needs is not known (a marketplace could not be asked), is no text where a text must stand, or
+    has a form that can not be kept through the runtime's reading. Only `pai-lsp expand` says so; what a mistake in the
+    file is to blame for has a finding of its own.
+    Source: docs/protocol.md, "What expand gives".
+    """
+    del job  # the command finds it
+    return ()
+
+
+COMMAND_RULES = (cannot_be_expanded,)
+
+
+RULES = (
+    needs_expansion,
+    refused_until_expanded,
+    plugin_parameters_twice,
+    cannot_be_expressed,
+)

@@ -1,0 +1,257 @@
+"""Rules about what prerequisites require, and about addresses of prerequisites outside the job.
+
+A mistake in a marketplace's file is shown on the reference in the job that leads there, with its own place related.
+
+The rules about the lock file, which pins what definitions outside the jobs say.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
+from pai_lsp.findings.fixes import change_fix, near_name_fixes
+from pai_lsp.job.addresses import AddressFault, AddressKind, looks_like_address, near_addresses, read_address
+from pai_lsp.job.definition import Origin
+from pai_lsp.job.lookup import LookupState
+from pai_lsp.job.require_graph import circle, cycles, needs_missing, no_prerequisite, not_looked_up, nothing_at
+from pai_lsp.rules.prerequisites.references import callback_stub
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.require_graph import Cycle, Link
+
+
+# A longer path of a cycle is told by its related places alone.
+
+
+@rule(Severity.ERROR)
+def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
+    """A prerequisite requires one that is not defined.
+
+    A released cluster never follows `require`; in the extended protocol, which does, such a job can not be expanded.
+    Source: docs/protocol.md, "References"; openpai, issue 5145.
+
+        prerequisites:
+          - name: storage
+            type: script
+          - name: mnist
+            type: data
+            require: [storag]
+            #         ^^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: storage
+            type: script
+          - name: mnist
+            type: data
+            require: [storage]
+    """
+    graph = job.require_graph
+    for definition in job.definitions:
+        for link in graph.links(definition):
+            name = link.reference.name
+            if link.answer.state is LookupState.ABSENT and not looks_like_address(name):
+                names = [one for one in job.definitions_by_name if one != definition.name]
+                fixes = near_name_fixes(link.reference.span, name, names)
+                if definition.origin is not Origin.CATALOGUE:
+                    fixes += callback_stub(job, name)
+                yield Finding(link.reference.span, no_prerequisite(name, names), fixes)
+    yield from _missing_beyond(job, addresses=False)
+
+
+@rule(Severity.ERROR)
+def unknown_marketplace_item(job: Job) -> Iterator[Finding]:
+    """An address names something that is not there.
+
+    The marketplace (or the web server) answered that it has no such definition: `marketplace://name/mnits`, say, where
+    it has `mnist`. When it could not be asked, `marketplace-not-asked` says so instead.
+    Source: docs/protocol.md, "References"; openpai, issue 5345.
+    """
+    known: tuple[str, ...] | None = None
+    for link in job.require_graph.entries:
+        name = link.reference.name
+        if link.answer.state is not LookupState.ABSENT or not looks_like_address(name):
+            continue
+        address = read_address(name)
+        if isinstance(address, AddressFault):
+            continue
+        known = job.lookup.names() if known is None else known
+        near = () if address.kind is AddressKind.WEB else near_addresses(name, known)
+        fixes = near_name_fixes(link.reference.span, name, near)
+        yield Finding(link.reference.span, nothing_at(name, known), fixes)
+    yield from _missing_beyond(job, addresses=True)
+
+
+def _missing_beyond(job: Job, *, addresses: bool) -> Iterator[Finding]:
+    """What is missing for definitions outside the file, on the references that lead to them."""
+    graph = job.require_graph
+    for entry in graph.entries:
+        if not any(graph.is_outside(target) for target in entry.targets):
+            continue
+        for link in graph.beyond(entry):
+            name = link.reference.name
+            if link.answer.state is LookupState.ABSENT and looks_like_address(name) == addresses:
+                message = needs_missing(entry.reference.name, name)
+                related = (Related(link.reference.span, "required here", link.path),)
+                yield Finding(entry.reference.span, message, related=related)
+
+
+@rule(Severity.INFORMATION)
+def marketplace_not_asked(job: Job) -> Iterator[Finding]:
+    """The definition at an address could not be looked up.
+
+    So nothing is known about it, and what it requires and which template variables it wants is not checked. Configure
+    a marketplace in `.pai-lsp.yaml`, or refresh it; in an editor, trust the folder (docs/editors.md, "Trust"). Reported
+    once for each reason.
+    Source: docs/protocol.md, "References".
+
+        taskRoles:
+          worker:
+            prerequisites: ["marketplace://name/mnist", "marketplace://name/tools"]
+            #                ^^^^^^^^^^^^^^^^^^^^^^^^ information
+
+    Good:
+
+        prerequisites:
+          - name: mnist
+            type: data
+        taskRoles:
+          worker:
+            prerequisites: [mnist]
+    """
+    by_note: dict[str, list[Link]] = {}
+    for link in job.require_graph.entries:
+        if link.answer.state is LookupState.UNKNOWN and not isinstance(read_address(link.reference.name), AddressFault):
+            by_note.setdefault(link.answer.note, []).append(link)
+    for note, links in by_note.items():
+        first, *others = sorted(links, key=lambda link: link.reference.span)
+        related = tuple(Related(link.reference.span, "nor this one") for link in others)
+        message = not_looked_up(first.reference.name, note, len(others))
+        yield Finding(first.reference.span, message, related=related)
+
+
+@rule(Severity.ERROR)
+def malformed_reference(job: Job) -> Iterator[Finding]:
+    """A reference is neither a name nor an address of a known form.
+
+    What stands outside the job is named `marketplace://name/NAME`, `marketplace://TYPE/NAME` (data, script, output or
+    dockerimage), `marketplace://prerequisites/itemId/ID`, or by an `https://` or `http://` address.
+    Source: docs/protocol.md, "References"; openpai, issues 5145 and 5345; names: rest-server, config/v2/protocol.js.
+
+        taskRoles:
+          worker:
+            prerequisites: ["marketplace://mnist"]
+            #                ^^^^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            prerequisites: ["marketplace://name/mnist"]
+    """
+    for link in job.require_graph.entries:
+        name = link.reference.name
+        if not looks_like_address(name):
+            continue
+        fault = read_address(name)
+        if isinstance(fault, AddressFault):
+            span = link.reference.span
+            fixes = (change_fix(span, fault.meant),) if fault.meant else ()
+            yield Finding(span, fault.message, fixes)
+
+
+@rule(Severity.ERROR)
+def prerequisite_cycle(job: Job) -> Iterator[Finding]:
+    """Prerequisites require each other in a circle.
+
+    What is required runs before who requires it, so a circle has no first one and the job can not be expanded. The
+    finding is on the entry that closes the circle; the related places are the whole way round.
+    Source: docs/protocol.md, "Expansion of a task role".
+
+        prerequisites:
+          - name: data
+            type: data
+            require: [tools]
+          - name: tools
+            type: script
+            require: [data]
+            #         ^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: data
+            type: data
+            require: [tools]
+          - name: tools
+            type: script
+    """
+    for cycle in cycles(job.require_graph):
+        place = _place(job, cycle)
+        if place is None:
+            continue
+        related = tuple(
+            Related(link.reference.span, f"'{definition.name}' requires '{link.reference.name}' here", link.path)
+            for definition, link in zip(cycle.definitions, cycle.links, strict=True)
+        )
+        yield Finding(place.reference.span, circle(cycle), related=related)
+
+
+def _place(job: Job, cycle: Cycle) -> Link | None:
+    """The reference in the file to show a cycle on: the one that closes it, or one that leads to it."""
+    outside = job.require_graph.is_outside
+    own = [link for one, link in zip(cycle.definitions, cycle.links, strict=True) if not outside(one)]
+    if own:
+        return own[-1]
+    return next((link for link in job.require_graph.entries if cycle.closing in job.require_graph.beyond(link)), None)
+
+
+@rule(Severity.ERROR)
+def broken_lock_file(job: Job) -> Iterator[Finding]:
+    """`.pai-lsp.lock` cannot be used, so nothing says which definitions the project has agreed on.
+
+    The file is in the middle of a merge, cut off, or was changed by hand. Nothing is expanded with such a file, because
+    others might get another job. Resolve the conflict, or run `pai-lsp marketplace lock` again. It is reported once in
+    each job that uses a definition outside it.
+    Source: docs/marketplace.md, "The lock file".
+    """
+    fault = job.require_graph.lock_fault
+    if fault:
+        entry, message = fault
+        yield Finding(entry.reference.span, message)
+
+
+@rule(Severity.WARNING)
+def locked_definition_changed(job: Job) -> Iterator[Finding]:
+    """A definition outside the job is not the one that the project has locked.
+
+    `.pai-lsp.lock` holds the hash of every definition that the project's jobs use, and this one was changed since.
+    Others may get something else from the same job. Look at the change, then run `pai-lsp marketplace lock`.
+    Source: docs/marketplace.md, "The lock file".
+    """
+    graph = job.require_graph
+    for entry in graph.entries:
+        name, span = entry.reference.name, entry.reference.span
+        if entry.answer.changed:
+            yield Finding(span, f"'{name}': {entry.answer.changed}")
+        for link in graph.beyond(entry):
+            if link.answer.changed:
+                related = (Related(link.reference.span, "required here", link.path),)
+                message = f"'{name}' needs '{link.reference.name}': {link.answer.changed}"
+                yield Finding(span, message, related=related)
+
+
+RULES = (
+    unknown_required_prerequisite,
+    unknown_marketplace_item,
+    marketplace_not_asked,
+    malformed_reference,
+    prerequisite_cycle,
+    broken_lock_file,
+    locked_definition_changed,
+)

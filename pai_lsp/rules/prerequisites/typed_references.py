@@ -1,0 +1,221 @@
+"""Rules about a task role's fields `dockerImage`, `data`, `script` and `output`, which name one prerequisite each.
+
+Each field looks among the prerequisites of its own type only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.fixes import near_name_fixes
+from pai_lsp.job.definition import LEGACY_TYPES, TYPED_FIELDS, Reference, name_span
+from pai_lsp.rules.prerequisites.references import prerequisite_stub
+from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.spelling import did_you_mean
+from pai_lsp.source.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+
+_TYPES = frozenset({*LEGACY_TYPES, "storage"})
+
+
+@rule(Severity.ERROR)
+def wrong_prerequisite_type(job: Job) -> Iterator[Finding]:
+    """A task role's `dockerImage`, `data`, `script` or `output` names a prerequisite of another type.
+
+    Each of the four fields looks among the prerequisites of its own type only, so the rest-server refuses the job:
+    "Prerequisite ... does not exist." The list `prerequisites` of a task role takes every type.
+    Source: rest-server, middlewares/v2/protocol.js, protocolValidate.
+
+        prerequisites:
+          - name: trainer
+            type: script
+        taskRoles:
+          worker:
+            data: trainer
+            #     ^^^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: trainer
+            type: script
+        taskRoles:
+          worker:
+            script: trainer
+    """
+    fields = {kind: field for field, kind in TYPED_FIELDS.items()}
+    typed = ((field, *found) for field in TYPED_FIELDS for found in _typed(job, field))
+    for field, role, reference in typed:
+        definition = job.definitions_by_name.get(reference.name)
+        if definition is None or job.find_typed(TYPED_FIELDS[field], reference.name):
+            continue
+        if definition.type and definition.type not in _TYPES:
+            continue  # once its type is put right, this may be right as well
+        if definition.type == TYPED_FIELDS[field]:
+            place = definition.origin.value
+            message = f"'{field}' names a prerequisite of the job itself; '{reference.name}' is one of '{place}'"
+        else:
+            described = f"is {_a(definition.type)} prerequisite" if definition.type else "has no type"
+            message = f"'{field}' names {_a(TYPED_FIELDS[field])} prerequisite; '{reference.name}' {described}"
+        fixes = near_name_fixes(reference.span, reference.name, _names(job, TYPED_FIELDS[field]), safe=False)
+        right, entry = fields.get(definition.type), role.field(field)
+        if right and entry and isinstance(entry.key, Scalar) and role.field(right) is None:
+            fixes = (Fix(f"Name it in '{right}'", (TextEdit(name_span(entry.key), right),)), *fixes)
+        yield Finding(reference.span, message, fixes, (Related(definition.name_span, "defined here"),))
+
+
+def _a(kind: str) -> str:
+    return f"an {kind}" if kind[:1] in "aeiou" else f"a {kind}"
+
+
+def _typed(job: Job, field: str) -> Iterator[tuple[TaskRole, Reference]]:
+    """What task roles name in one of the four typed fields, an empty text too."""
+    for role in job.task_roles:
+        node = role.get(field)
+        if isinstance(node, Scalar) and node.is_string:
+            yield role, Reference(node.text, node)
+
+
+def _names(job: Job, kind: str) -> tuple[str, ...]:
+    return tuple(definition.name for definition in job.prerequisites if definition.type == kind and definition.name)
+
+
+def _unknown(job: Job, field: str) -> Iterator[Finding]:
+    kind = TYPED_FIELDS[field]
+    names: tuple[str, ...] | None = None
+    for _, reference in _typed(job, field):
+        name = reference.name
+        if job.find_typed(kind, name) or name in job.definitions_by_name:
+            continue
+        names = _names(job, kind) if names is None else names
+        fixes = near_name_fixes(reference.span, name, names) + prerequisite_stub(job, kind, name)
+        yield Finding(reference.place, f"no {kind} prerequisite is named '{name}'{did_you_mean(name, names)}", fixes)
+
+
+@rule(Severity.ERROR)
+def unknown_docker_image(job: Job) -> Iterator[Finding]:
+    """A task role's `dockerImage` names no prerequisite.
+
+    It takes the name of a prerequisite of type `dockerimage`, not the address of an image. The rest-server refuses the
+    job: "Prerequisite ... does not exist."
+    Source: rest-server, middlewares/v2/protocol.js, protocolValidate.
+
+        prerequisites:
+          - name: pytorch
+            type: dockerimage
+            uri: openpai/standard:python_3.6-pytorch_1.2.0-gpu
+        taskRoles:
+          worker:
+            dockerImage: pytorhc
+            #            ^^^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: pytorch
+            type: dockerimage
+            uri: openpai/standard:python_3.6-pytorch_1.2.0-gpu
+        taskRoles:
+          worker:
+            dockerImage: pytorch
+    """
+    return _unknown(job, "dockerImage")
+
+
+@rule(Severity.ERROR)
+def unknown_data(job: Job) -> Iterator[Finding]:
+    """A task role's `data` names no prerequisite.
+
+    It takes the name of a prerequisite of type `data`; the rest-server refuses the job: "Prerequisite ... does not
+    exist."
+    Source: rest-server, middlewares/v2/protocol.js, protocolValidate.
+
+        prerequisites:
+          - name: cifar10
+            type: data
+        taskRoles:
+          worker:
+            data: cifar-10
+            #     ^^^^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: cifar10
+            type: data
+        taskRoles:
+          worker:
+            data: cifar10
+    """
+    return _unknown(job, "data")
+
+
+@rule(Severity.ERROR)
+def unknown_script(job: Job) -> Iterator[Finding]:
+    """A task role's `script` names no prerequisite.
+
+    It takes the name of a prerequisite of type `script`; the rest-server refuses the job: "Prerequisite ... does not
+    exist."
+    Source: rest-server, middlewares/v2/protocol.js, protocolValidate.
+
+        prerequisites:
+          - name: trainer
+            type: script
+        taskRoles:
+          worker:
+            script: train
+            #       ^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: trainer
+            type: script
+        taskRoles:
+          worker:
+            script: trainer
+    """
+    return _unknown(job, "script")
+
+
+@rule(Severity.ERROR)
+def unknown_output(job: Job) -> Iterator[Finding]:
+    """A task role's `output` names no prerequisite.
+
+    It takes the name of a prerequisite of type `output`; the rest-server refuses the job: "Prerequisite ... does not
+    exist."
+    Source: rest-server, middlewares/v2/protocol.js, protocolValidate.
+
+        prerequisites:
+          - name: models
+            type: output
+        taskRoles:
+          worker:
+            output: model
+            #       ^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: models
+            type: output
+        taskRoles:
+          worker:
+            output: models
+    """
+    return _unknown(job, "output")
+
+
+RULES = (
+    wrong_prerequisite_type,
+    unknown_docker_image,
+    unknown_data,
+    unknown_script,
+    unknown_output,
+)

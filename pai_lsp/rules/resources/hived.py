@@ -1,0 +1,234 @@
+"""Rules about `extras.hivedScheduler`, as the rest-server of a cluster with HiveD reads it.
+
+On a cluster without HiveD the section is ignored. What needs the cluster's own data (SKU names, quotas) is not judged.
+Facts: rest-server, config/v2/hived.js and middlewares/v2/hived.js.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
+from pai_lsp.findings.fixes import change_fix, choice_fixes, fix_of, near_name_fixes
+from pai_lsp.job.definition import key_name_span, name_span
+from pai_lsp.source.edits import remove_entry
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar
+from pai_lsp.source.spelling import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+
+# config/v2/hived.js. `crit` is in the protocol's text and in the map of priorities, and is refused nevertheless.
+_PRIORITIES = ("prod", "test", "oppo")
+_JOB_KEYS = (
+    "jobPriorityClass", "taskRoles", "gangReleaseEnable", "lazyPreemptionEnable", "ignoreK8sSuggestedNodes",
+)  # fmt: skip
+_ROLE_KEYS = (
+    "skuType", "skuNum", "skuNumber", "pinnedCellId", "affinityGroupName", "gangReleaseEnable", "lazyPreemptionEnable",
+    "ignoreK8sSuggestedNodes",
+)  # fmt: skip
+# How much of a key must be equal to a known one before it counts as misspelt; other keys are nobody's business.
+_NEAR = 0.85
+
+
+@rule(Severity.ERROR)
+def hived_priority_invalid(job: Job) -> Iterator[Finding]:
+    """The priority of a job for HiveD is none of `prod`, `test` and `oppo`.
+
+    The rest-server of a cluster with HiveD refuses the job, also for `crit`, which the protocol mentions. Without the
+    key the priority is `test`.
+    Source: rest-server, config/v2/hived.js.
+
+        extras:
+          hivedScheduler:
+            jobPriorityClass: high
+            #                 ^^^^ error
+
+    Good:
+
+        extras:
+          hivedScheduler:
+            jobPriorityClass: prod
+    """
+    entry = job.hived.entry("jobPriorityClass") if job.hived else None
+    if entry is None or (isinstance(entry.value, Scalar) and entry.value.value in _PRIORITIES):
+        return
+    choices = "'prod', 'test' or 'oppo'"
+    if not isinstance(entry.value, Scalar) or not entry.value.text:
+        yield Finding(entry.place, f"expected {choices}")
+        return
+    span = name_span(entry.value)
+    fixes = near_name_fixes(span, entry.value.text, _PRIORITIES) or choice_fixes(span, _PRIORITIES)
+    yield Finding(span, f"'{entry.value.text}' is no priority of HiveD; expected {choices}", fixes)
+
+
+@rule(Severity.WARNING)
+def hived_key_misspelled(job: Job) -> Iterator[Finding]:
+    """A key for HiveD is misspelt, so that nobody reads it.
+
+    `extras` may hold anything, therefore nothing is refused: the job runs with the default priority on any SKU. The old
+    protocol documents spelt `hivedscheduler`, which the rest-server does not read.
+    Source: rest-server, middlewares/v2/hived.js (`extras.hivedScheduler`); openpai, issue 5419.
+
+        extras:
+          hivedscheduler:
+          #^^^^^^^^^^^^^ warning
+            jobPriorityClass: prod
+
+    Good:
+
+        extras:
+          hivedScheduler:
+            jobPriorityClass: prod
+    """
+    has_section = job.extras_entry("hivedScheduler") is not None
+    for entry in job.extras.effective_entries() if job.extras else ():
+        if entry.name != "hivedScheduler" and _bare(entry.name) in {"hivedscheduler", "hived"}:
+            yield _misspelt(entry, "hivedScheduler", has_right_one=has_section)
+    if job.hived is not None:
+        yield from _misspelt_keys(job.hived, _JOB_KEYS)
+        for entry in job.hived_role_entries:
+            if isinstance(entry.value, Mapping):
+                yield from _misspelt_keys(entry.value, _ROLE_KEYS)
+
+
+@rule(Severity.ERROR)
+def hived_sku_and_pinned(job: Job) -> Iterator[Finding]:
+    """A task role asks HiveD for a kind of SKU and for a pinned cell at once.
+
+    The rest-server of a cluster with HiveD refuses the job: "... has both skuType and pinnedCellId, only one is
+    allowed."
+    Source: rest-server, middlewares/v2/hived.js.
+
+        extras:
+          hivedScheduler:
+            taskRoles:
+              worker:
+                skuType: K80
+                pinnedCellId: cell-1
+                #^^^^^^^^^^^ error
+
+    Good:
+
+        extras:
+          hivedScheduler:
+            taskRoles:
+              worker:
+                pinnedCellId: cell-1
+    """
+    for entry in job.hived_role_entries:
+        if not isinstance(entry.value, Mapping):
+            continue
+        sku, pinned = entry.value.entry("skuType"), entry.value.entry("pinnedCellId")
+        if sku and pinned and not _is_null(sku.value) and not _is_null(pinned.value):
+            fixes = tuple(
+                fix
+                for one in (sku, pinned)
+                for fix in fix_of(f"Remove '{one.name}'", remove_entry(job.text, entry.value, one))
+            )
+            message = f"'{entry.name}' has both 'skuType' and 'pinnedCellId'; HiveD takes one of them"
+            yield Finding(pinned.key.span, message, fixes, (Related(sku.key.span, "the kind of SKU"),))
+
+
+@rule(Severity.ERROR)
+def hived_affinity_inconsistent(job: Job) -> Iterator[Finding]:
+    """Two task roles of one affinity group ask for different SKUs.
+
+    All members of a group must name the same `skuType` and `pinnedCellId`. The rest-server of a cluster with HiveD
+    refuses the job: "AffinityGroup ... has inconsistent skuType or pinnedCellId."
+    Source: rest-server, middlewares/v2/hived.js.
+
+        extras:
+          hivedScheduler:
+            taskRoles:
+              ps: {skuType: CPU, affinityGroupName: near}
+              worker: {skuType: K80, affinityGroupName: near}
+              #                                         ^^^^ error
+
+    Good:
+
+        extras:
+          hivedScheduler:
+            taskRoles:
+              ps: {skuType: K80, affinityGroupName: near}
+              worker: {skuType: K80, affinityGroupName: near}
+    """
+    first: dict[str, tuple[tuple[str | None, ...], Scalar]] = {}
+    for entry in job.hived_role_entries:
+        group = entry.value.get("affinityGroupName") if isinstance(entry.value, Mapping) else None
+        if not isinstance(entry.value, Mapping) or not isinstance(group, Scalar) or not isinstance(group.value, str):
+            continue
+        wanted = tuple(_text(entry.value.get(key)) for key in ("skuType", "pinnedCellId"))
+        others, named = first.setdefault(group.value, (wanted, group))
+        if others != wanted:
+            message = f"the task roles of the affinity group '{group.value}' must ask for the same SKU or pinned cell"
+            related = Related(name_span(named), "the group's first task role")
+            yield Finding(name_span(group), message, related=(related,))
+
+
+@rule(Severity.INFORMATION)
+def hived_sku_number_ignored(job: Job) -> Iterator[Finding]:
+    """A number of SKUs is written, which HiveD does not read.
+
+    The rest-server computes the number for each instance from `cpu`, `memoryMB` and `gpu`, and writes it over
+    `skuNumber`. (`skuNum` is the portal's own: it fills a field of the form.)
+    Source: rest-server, middlewares/v2/hived.js (leafCellNumber).
+
+        extras:
+          hivedScheduler:
+            taskRoles:
+              worker:
+                skuType: K80
+                skuNumber: 4
+                #^^^^^^^^ information
+
+    Good:
+
+        extras:
+          hivedScheduler:
+            taskRoles:
+              worker:
+                skuType: K80
+    """
+    for entry in job.hived_role_entries:
+        number = entry.value.entry("skuNumber") if isinstance(entry.value, Mapping) else None
+        if number is not None:
+            message = "'skuNumber' has no effect: the number of SKUs follows from 'cpu', 'memoryMB' and 'gpu'"
+            yield Finding(number.key.span, message)
+
+
+def _misspelt_keys(mapping: Mapping, known: tuple[str, ...]) -> Iterator[Finding]:
+    for entry in mapping.effective_entries():
+        if entry.name not in known:
+            near = nearest(entry.name, known, _NEAR)
+            if near:
+                yield _misspelt(entry, near[0], has_right_one=mapping.entry(near[0]) is not None)
+
+
+def _misspelt(entry: Entry, meant: str, *, has_right_one: bool) -> Finding:
+    span = key_name_span(entry)
+    message = f"nobody reads '{entry.name}'; did you mean '{meant}'?"
+    return Finding(span, message, () if has_right_one else (change_fix(span, meant, safe=True),))
+
+
+def _bare(name: str) -> str:
+    return "".join(character for character in name.lower() if character.isalnum())
+
+
+def _is_null(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.value is None
+
+
+def _text(node: Node | None) -> str | None:
+    return None if node is None or _is_null(node) or not isinstance(node, Scalar) else node.text
+
+
+RULES = (
+    hived_priority_invalid,
+    hived_key_misspelled,
+    hived_sku_and_pinned,
+    hived_affinity_inconsistent,
+    hived_sku_number_ignored,
+)

@@ -1,0 +1,192 @@
+"""Rules about the addresses of docker images: what the runtime's image checker makes of them.
+
+Facts: openpai-runtime, src/init.d/image_checker.py.
+
+What the rules about docker images read: the definitions, and the registry in an image's address.
+
+Source: openpai-runtime, src/init.d/image_checker.py.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.findings.fixes import change_fix
+from pai_lsp.job.definition import name_span
+from pai_lsp.source.nodes import Scalar, Style
+from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+
+
+# What image_checker.py, _get_normalized_image_info, takes for a repository and for a tag.
+_REPOSITORY = re.compile(r"[a-z\-_.0-9]+[/a-z\-_.0-9]*")
+_TAG = re.compile(r"[a-z\-_.0-9]+")
+
+
+@rule(Severity.ERROR)
+def image_uri_unsupported(job: Job) -> Iterator[Finding]:
+    """The address of an image is one that the runtime's image checker refuses.
+
+    Before a task starts, the init container looks the image up. Its grammar is narrower than docker's: a repository and
+    a tag are made of lower-case letters, digits, `-`, `_` and `.`; there may be a host in front and no digest behind.
+    Anything else ends the task with exit code 254, "ContainerImageNotExists", even if docker could pull the image.
+    `<% %>` is not filled here, so it is refused as well.
+    Source: openpai-runtime, src/init.d/image_checker.py, _get_normalized_image_info.
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: openpai/standard:V1
+            #                     ^^ error
+        taskRoles:
+          worker:
+            dockerImage: image
+
+    Good:
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: openpai/standard:v1
+        taskRoles:
+          worker:
+            dockerImage: image
+    """
+    for definition in checked_images(job):
+        uri = text_of(definition, "uri")
+        if uri is None or (job.is_catalogue and ("{{" in uri.text or "<%" in uri.text)):
+            continue
+        if not uri.text:
+            place = uri.span if len(uri.span) else definition.name_span
+            yield Finding(place, "an image needs an address; the image checker refuses an empty one")
+            continue
+        wrong = _wrong_part(uri.text)
+        if wrong is not None:
+            start, end, message = wrong
+            yield Finding(_within(uri, start, end), message, _lower_case_fixes(uri))
+
+
+@rule(Severity.INFORMATION)
+def image_latest_tag(job: Job) -> Iterator[Finding]:
+    """An image has no tag, or the tag `latest`.
+
+    The image is pulled anew for every task and retry, so that two runs of one job may run different software, and even
+    two tasks of one run.
+    Source: rest-server, models/v2/job/k8s.js (imagePullPolicy: Always).
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: openpai/standard
+            #    ^^^^^^^^^^^^^^^^ information
+
+    Good:
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: openpai/standard:python_3.6-pytorch_1.2.0-gpu
+    """
+    for definition in images(job):
+        uri = text_of(definition, "uri")
+        if uri is None or not uri.text or "<%" in uri.text or "{{" in uri.text or _wrong_part(uri.text):
+            continue
+        repository, colon, tag = without_host(uri.text).partition(":")
+        if not colon:
+            yield Finding(name_span(uri), f"'{repository}' has no tag, which means 'latest': it may change any time")
+        elif tag == "latest":
+            end = len(uri.text)
+            yield Finding(_within(uri, end - len(tag), end), "what 'latest' means may change any time")
+
+
+def _wrong_part(uri: str) -> tuple[int, int, str] | None:
+    """The part of an address that the image checker refuses (half-open, in the address), and why, if any."""
+    rest = without_host(uri)
+    start = len(uri) - len(rest)
+    repository, *behind = rest.split(":")
+    digest = rest.find("@")
+    if digest >= 0:
+        return start + digest, len(uri), "the image checker refuses a digest; name a tag"
+    if not _REPOSITORY.fullmatch(repository):
+        end = start + len(repository)
+        return start, end, _complaint(repository, "repository", _REPOSITORY)
+    if behind and not _TAG.fullmatch(behind[0]):
+        at = start + len(repository) + 1
+        if not behind[0]:
+            return at - 1, at, "a tag is missing behind ':'"
+        return at, at + len(behind[0]), _complaint(behind[0], "tag", _TAG)
+    return None
+
+
+def _complaint(part: str, what: str, grammar: re.Pattern[str]) -> str:
+    if grammar.fullmatch(part.lower()):
+        return f"the image checker refuses upper case in the {what} '{part}'"
+    if not part:
+        return f"the image checker refuses an address without a {what}"
+    wrong = next((character for character in part if not _TAG.fullmatch(character.lower()) and character != "/"), "/")
+    shown = wrong if wrong.isprintable() and wrong != " " else ("a blank" if wrong.isspace() else f"U+{ord(wrong):04X}")
+    quoted = shown if len(shown) > 1 else f"'{shown}'"
+    return f"the image checker refuses {quoted} in the {what} '{' '.join(part.split())}'"
+
+
+def _lower_case_fixes(uri: Scalar) -> tuple[Fix, ...]:
+    """Lower case where only case is wrong; another tag may be another image, so this is never applied unasked."""
+    start = len(uri.text) - len(without_host(uri.text))
+    mended = uri.text[:start] + uri.text[start:].lower()
+    if mended == uri.text or _wrong_part(mended) or uri.is_block or "\n" in uri.text:
+        return ()
+    return (change_fix(name_span(uri), mended),)
+
+
+def _within(scalar: Scalar, start: int, end: int) -> Span:
+    """The place of `text[start:end]`; the whole scalar where its text is not written as it is."""
+    span = name_span(scalar)
+    if scalar.style is Style.PLAIN or (not scalar.is_block and len(span) == len(scalar.text)):
+        return Span(span.start + start, span.start + end) if len(span) == len(scalar.text) else span
+    return span
+
+
+def images(job: Job) -> tuple[Definition, ...]:
+    """The definitions of docker images."""
+    return tuple(definition for definition in job.definitions if definition.type == "dockerimage")
+
+
+def checked_images(job: Job) -> tuple[Definition, ...]:
+    """The images that are surely looked up: those that a role runs in, and all of a catalogue."""
+    return images(job) if job.is_catalogue else job.chosen_images
+
+
+def text_of(definition: Definition, key: str) -> Scalar | None:
+    """The value of one of a definition's keys, where it is a text."""
+    node = definition.node.get(key)
+    return node if isinstance(node, Scalar) and isinstance(node.value, str) else None
+
+
+def image_host(uri: str) -> str:
+    """The registry in front of an image's address; empty for Docker Hub. Source: _is_default_domain_used."""
+    host, slash, _ = uri.partition("/")
+    return host if slash and ("." in host or ":" in host) else ""
+
+
+def without_host(uri: str) -> str:
+    """The address without its registry."""
+    host = image_host(uri)
+    return uri[len(host) + 1 :] if host else uri
+
+
+def registry_host(registry: str) -> str:
+    """The host that a `registryuri` names, as `https://index.docker.io/v1/` names `index.docker.io`."""
+    return re.sub(r"^https?://", "", registry.strip()).partition("/")[0].lower()
+
+
+RULES = (
+    image_uri_unsupported,
+    image_latest_tag,
+)

@@ -1,0 +1,292 @@
+"""Rules about what a task asks for: instances, cpu, memory, GPUs, shared memory and ports.
+
+Facts: rest-server, config/v2/protocol.js and models/v2/job/k8s.js; Kubernetes' validation of a pod.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.fixes import number_fix
+from pai_lsp.job.parts import whole_number
+from pai_lsp.source.edits import column, line_end
+from pai_lsp.source.nodes import Entry, Mapping
+from pai_lsp.source.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+
+# Less is hardly enough for a shell: a number below is most likely meant in GB.
+_PLAUSIBLE_MEMORY_MB = 64
+# The platform shares 25000 port numbers among all tasks of a machine (rest-server, SCHEDULE_PORT_START and _END).
+_PLAUSIBLE_PORT_COUNT = 100
+_WELL_KNOWN_PORTS = {22: ("ssh", "sshd"), 80: ("http", "web"), 443: ("https",)}
+
+
+@rule(Severity.INFORMATION)
+def instances_missing(job: Job) -> Iterator[Finding]:
+    """A task role does not say how many instances it has.
+
+    It then has one. Written down, nobody has to know that, and the job also works on a cluster with HiveD.
+    Source: rest-server, models/v2/job/k8s.js (`instances || 1`).
+
+        taskRoles:
+          worker:
+          #^^^^^ information
+            commands: [sleep 1]
+
+    Good:
+
+        taskRoles:
+          worker:
+            instances: 1
+            commands: [sleep 1]
+    """
+    if job.hived is None:
+        for role in _roles_without_instances(job):
+            yield Finding(role.name_span, f"'{role.name}' has no 'instances', which means 1", _instances_fix(job, role))
+
+
+@rule(Severity.WARNING)
+def hived_needs_instances(job: Job) -> Iterator[Finding]:
+    """A job for HiveD has a task role that does not say how many instances it has.
+
+    The rest-server multiplies and writes down the number for HiveD before it fills in the default: a GPU count that is
+    no number, and an answer 500 where the scheduler's entry can not be written.
+    Source: rest-server, middlewares/v2/hived.js (podNumber), models/v2/job/k8s.js (totalGpuNumber, safeDump).
+
+        taskRoles:
+          worker:
+          #^^^^^ warning
+            commands: [sleep 1]
+        extras:
+          hivedScheduler:
+            jobPriorityClass: prod
+
+    Good:
+
+        taskRoles:
+          worker:
+            instances: 1
+            commands: [sleep 1]
+        extras:
+          hivedScheduler:
+            jobPriorityClass: prod
+    """
+    if job.hived is not None:
+        for role in _roles_without_instances(job):
+            message = f"HiveD needs to know how many instances '{role.name}' has"
+            yield Finding(role.name_span, message, _instances_fix(job, role))
+
+
+@rule(Severity.ERROR)
+def negative_resource(job: Job) -> Iterator[Finding]:
+    """A task asks for less than nothing.
+
+    The rest-server takes a negative number, and Kubernetes then refuses the pod: the job ends with exit code -200,
+    "PodCreationPermanentError".
+    Source: rest-server, config/v2/protocol.js (no minimum); Kubernetes, validation of resource quantities.
+
+        taskRoles:
+          worker:
+            resourcePerInstance:
+              cpu: -1
+              #    ^^ error
+              memoryMB: 1024
+              gpu: 0
+
+    Good:
+
+        taskRoles:
+          worker:
+            resourcePerInstance:
+              cpu: 1
+              memoryMB: 1024
+              gpu: 0
+    """
+    for role in job.task_roles:
+        for entry in (*_resources(role), *filter(None, [_shared_memory(role)])):
+            number = whole_number(entry.value)
+            if number is not None and number < 0:
+                yield Finding(entry.value.span, f"'{entry.name}' can not be negative")
+
+
+@rule(Severity.WARNING)
+def resource_suspicious(job: Job) -> Iterator[Finding]:
+    """A task asks for no cpu, no memory, or for hardly any memory.
+
+    `memoryMB` counts megabytes: with 16 of them hardly any program starts. 0 is written into the pod as it is and
+    reserves nothing, so that the task may be placed on a machine with nothing left.
+    Source: rest-server, models/v2/job/k8s.js (limits: cpu, memory in Mi).
+
+        taskRoles:
+          worker:
+            resourcePerInstance:
+              cpu: 4
+              memoryMB: 16
+              #         ^^ warning
+              gpu: 1
+
+    Good:
+
+        taskRoles:
+          worker:
+            resourcePerInstance:
+              cpu: 4
+              memoryMB: 16384
+              gpu: 1
+    """
+    for role in job.task_roles:
+        for entry in _resources(role):
+            number = whole_number(entry.value)
+            if number == 0 and entry.name != "gpu":
+                yield Finding(entry.value.span, f"'{entry.name}: 0' reserves nothing for the task to run with")
+            elif entry.name == "memoryMB" and number is not None and 0 < number < _PLAUSIBLE_MEMORY_MB:
+                message = f"'memoryMB' counts megabytes; {number} of them are hardly enough for anything"
+                edit = TextEdit(entry.value.span, str(number * 1024))
+                yield Finding(entry.value.span, message, (Fix(f"Change to {number * 1024} ({number} GB)", (edit,)),))
+
+
+@rule(Severity.WARNING)
+def shm_exceeds_memory(job: Job) -> Iterator[Finding]:
+    """A task's shared memory is larger than its memory.
+
+    What is written to /dev/shm counts as the container's memory, so that the task is killed (exit code -1200) before
+    the shared memory is full.
+    Source: rest-server, models/v2/job/k8s.js (emptyDir, medium: Memory); Kubernetes, memory-backed volumes.
+
+        taskRoles:
+          worker:
+            resourcePerInstance:
+              cpu: 4
+              memoryMB: 8192
+              gpu: 1
+            extraContainerOptions:
+              shmMB: 16384
+              #      ^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            resourcePerInstance:
+              cpu: 4
+              memoryMB: 32768
+              gpu: 1
+            extraContainerOptions:
+              shmMB: 16384
+    """
+    for role in job.task_roles:
+        shared = _shared_memory(role)
+        memory = next((entry for entry in _resources(role) if entry.name == "memoryMB"), None)
+        if shared is None or memory is None:
+            continue
+        wanted, available = whole_number(shared.value), whole_number(memory.value)
+        if wanted is not None and available is not None and wanted > available > 0:
+            message = f"{wanted} MB of shared memory do not fit into the task's {available} MB of memory"
+            yield Finding(shared.value.span, message, related=(Related(memory.value.span, "the task's memory"),))
+
+
+@rule(Severity.ERROR)
+def reserved_port_count(job: Job) -> Iterator[Finding]:
+    """A task role declares `ssh` or `http` with no port.
+
+    Every task has these two ports, one each where nothing else is said, and the runtime reads the first one of both:
+    with none the init container dies with an IndexError.
+    Source: rest-server, models/v2/job/k8s.js; openpai-runtime, src/init.d/framework_parser.py, generate_runtime_env.
+
+        taskRoles:
+          worker:
+            resourcePerInstance:
+              ports:
+                http: 0
+                #     ^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            resourcePerInstance:
+              ports:
+                http: 1
+    """
+    for role in job.task_roles:
+        for entry in role.port_labels:
+            count = whole_number(entry.value)
+            if entry.name in {"ssh", "http"} and count is not None and count <= 0:
+                fix = number_fix(entry.value.span, 1)
+                yield Finding(entry.value.span, f"the runtime needs at least one '{entry.name}' port", (fix,))
+
+
+@rule(Severity.WARNING)
+def port_count_looks_like_number(job: Job) -> Iterator[Finding]:
+    """The number of ports looks like the number of one port.
+
+    `ports` says how many ports a task gets for a label; their numbers are the platform's to choose, and the commands
+    find them in `PAI_PORT_LIST_ROLE_INDEX_LABEL`. Thousands of ports per task also run into each other.
+    Source: rest-server, models/v2/job/k8s.js; openpai-runtime, src/init.d/framework_parser.py; openpai, issue 4696.
+
+        taskRoles:
+          worker:
+            resourcePerInstance:
+              ports:
+                web: 8080
+                #    ^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            resourcePerInstance:
+              ports:
+                web: 1
+    """
+    for role in job.task_roles:
+        for entry in role.port_labels:
+            count = whole_number(entry.value)
+            if count is None or not (count > _PLAUSIBLE_PORT_COUNT or entry.name in _WELL_KNOWN_PORTS.get(count, ())):
+                continue
+            fix = number_fix(entry.value.span, 1)
+            message = f"this asks for {count} ports; the numbers of ports are chosen by the platform"
+            yield Finding(entry.value.span, message, (fix,))
+
+
+def _roles_without_instances(job: Job) -> Iterator[TaskRole]:
+    return (
+        role for role in job.task_roles if role.node is not None and role.node.entries and not role.field("instances")
+    )
+
+
+def _instances_fix(job: Job, role: TaskRole) -> tuple[Fix, ...]:
+    """Write `instances: 1` in front of the role's first key."""
+    if role.node is None:
+        return ()
+    at = role.node.entries[0].key.span.start
+    behind = ", " if role.node.is_flow else line_end(job.text) + " " * column(job.text, at)
+    return (Fix("Add 'instances: 1'", (TextEdit(Span(at, at), f"instances: 1{behind}"),), safe=True),)
+
+
+def _resources(role: TaskRole) -> tuple[Entry, ...]:
+    """What the role asks for under `cpu`, `memoryMB` and `gpu`."""
+    wanted = role.resources
+    return tuple(entry for name in ("cpu", "memoryMB", "gpu") if (entry := wanted.entry(name))) if wanted else ()
+
+
+def _shared_memory(role: TaskRole) -> Entry | None:
+    node = role.get("extraContainerOptions")
+    return node.entry("shmMB") if isinstance(node, Mapping) else None
+
+
+RULES = (
+    instances_missing,
+    hived_needs_instances,
+    negative_resource,
+    resource_suspicious,
+    shm_exceeds_memory,
+    reserved_port_count,
+    port_count_looks_like_number,
+)

@@ -1,0 +1,228 @@
+r"""Rules about what the rest-server hides of a job before it stores it: the section `secrets`, found by a pattern.
+
+The stored text is what everybody who may see the job can read, and what the runtime reads again. So what the pattern
+misses is readable, and what it takes too much is lost.
+Source: rest-server, src/utils/protocolSecret.js: the text from `/(^secrets:)[^]*?(^\w)/m` is replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.platform.masking import is_line_start, masked_span
+from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence, Style
+from pai_lsp.source.syntax import parse
+from pai_lsp.source.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.source.nodes import Entry
+
+_KEY = "secrets:"
+_NOTHING = re.compile(r"(?:\s|#[^\n\r]*|\.\.\.)*")
+_PLAIN_KEY = re.compile(r"[A-Za-z]\w*")
+_WORD = re.compile(r"\w+")
+_COLON = re.compile(r"[ \t]*:")
+
+
+def stored_text(text: str, hidden: Span) -> str:
+    """The job as the rest-server stores it."""
+    return f'{text[: hidden.start]}{_KEY} "******"\n{text[hidden.end :]}'
+
+
+def _section(job: Job) -> Entry | None:
+    """The job's secrets, where there are any to hide."""
+    entry = job.section("secrets")
+    holds = entry is not None and (
+        (isinstance(entry.value, Mapping) and entry.value.entries)
+        or (isinstance(entry.value, Sequence) and entry.value.items)
+    )
+    return entry if holds else None
+
+
+@rule(Severity.WARNING)
+def secrets_not_masked(job: Job) -> Iterator[Finding]:
+    """The secrets stay readable for everybody who may see the job.
+
+    Before it stores a job the rest-server replaces what follows an unquoted `secrets:` at the very start of a line, up
+    to the next line that begins with a letter, a digit or `_`. It does not find `"secrets":`, `secrets :`, an indented
+    or merged section or one in braces, and it stops inside a value with such a line.
+    Source: rest-server, src/utils/protocolSecret.js.
+
+        "secrets":
+        #^^^^^^^^ warning
+          token: not-a-real-one
+
+    Good:
+
+        secrets:
+          token: not-a-real-one
+    """
+    entry = _section(job)
+    if entry is None:
+        return
+    hidden = masked_span(job.text)
+    key = entry.key.span
+    if not len(hidden) or hidden.start != key.start:
+        message = "only an unquoted 'secrets:' at the start of a line is hidden; these secrets stay readable in the job"
+        yield Finding(key, message, _plain_key_fix(job, entry))
+    elif hidden.end < entry.value.span.end:
+        message = "the secrets are hidden only up to a line in them that begins with a letter or digit; the rest is not"
+        yield Finding(key, message)
+
+
+def _plain_key_fix(job: Job, entry: Entry) -> tuple[Fix, ...]:
+    start = entry.key.span.start
+    is_own = job.root is not None and job.root.own(entry.name) is entry
+    colon = _COLON.match(job.text, entry.key.span.end)
+    if not is_own or colon is None or not is_line_start(job.text, start):
+        return ()
+    if job.text[start : colon.end()] == _KEY:
+        return ()  # another 'secrets:' above is taken for it
+    return (Fix("Write 'secrets:'", (TextEdit(Span(start, colon.end()), _KEY),), safe=True),)
+
+
+@rule(Severity.ERROR)
+def key_after_secrets_swallowed(job: Job) -> Iterator[Finding]:
+    """A key behind the secrets is taken for a part of them, and the runtime never sees it.
+
+    The rest-server hides everything from `secrets:` to the next line that begins with a letter, a digit or `_`. A key
+    in quotes, behind `?` or an anchor does not end the secrets. Without `taskRoles`, `prerequisites`, or parameters
+    that a plugin uses, the task dies before it starts.
+    Sources: rest-server, src/utils/protocolSecret.js; openpai-runtime, src/init.d/initializer.py, image_checker.py.
+
+        secrets:
+          token: not-a-real-one
+        "taskRoles":
+        #^^^^^^^^^^ error
+          worker:
+            instances: 1
+
+    Good:
+
+        secrets:
+          token: not-a-real-one
+        taskRoles:
+          worker:
+            instances: 1
+    """
+    for entry in _swallowed(job):
+        if lost := [name for name in _names(entry) if _is_needed(job, name)]:
+            message = f"'{lost[0]}' is hidden with the secrets above, so the task dies before it starts"
+            yield Finding(entry.key.span, message, _unquote_fix(entry))
+
+
+@rule(Severity.WARNING)
+def key_missing_in_stored_job(job: Job) -> Iterator[Finding]:
+    """A key behind the secrets is taken for a part of them, and the stored job lacks it.
+
+    The rest-server hides everything from `secrets:` to the next line that begins with a letter, a digit or `_`. The
+    tasks start without this key, but runtime plugins under `extras` do not run, and a copy of the job lacks it.
+    Source: rest-server, src/utils/protocolSecret.js.
+
+        secrets:
+          token: not-a-real-one
+        "contributor": me
+        #^^^^^^^^^^^^ warning
+        taskRoles: {}
+
+    Good:
+
+        secrets:
+          token: not-a-real-one
+        contributor: me
+        taskRoles: {}
+    """
+    for entry in _swallowed(job):
+        names = _names(entry)
+        if names and not any(_is_needed(job, name) for name in names):
+            happens = "its plugins do not run" if "extras" in names and job.plugins else "the stored job lacks it"
+            message = f"'{names[0]}' is hidden with the secrets above: {happens}"
+            yield Finding(entry.key.span, message, _unquote_fix(entry))
+
+
+def _swallowed(job: Job) -> Iterator[Entry]:
+    """The keys of the job that are hidden, besides the secrets."""
+    hidden = masked_span(job.text)
+    if job.root is None:
+        return
+    for entry in job.root.entries:
+        if entry.name != "secrets" and hidden.start < entry.key.span.start < hidden.end:
+            yield entry
+
+
+def _names(entry: Entry) -> list[str]:
+    if not entry.is_merge:
+        return [entry.name]
+    sources = entry.value.items if isinstance(entry.value, Sequence) else (entry.value,)
+    return [one.name for source in sources if isinstance(source, Mapping) for one in source.effective_entries()]
+
+
+def _is_needed(job: Job, name: str) -> bool:
+    if name == "parameters":
+        return any(answer.in_plugin and answer.root == "$parameters" for answer in job.template_answers)
+    return name in {"taskRoles", "prerequisites"}
+
+
+def _unquote_fix(entry: Entry) -> tuple[Fix, ...]:
+    key = entry.key
+    if not isinstance(key, Scalar) or key.style is Style.PLAIN or not _PLAIN_KEY.fullmatch(key.text):
+        return ()
+    return (Fix(f"Write '{key.text}' without quotes", (TextEdit(key.span, key.text),), safe=True),)
+
+
+@rule(Severity.ERROR)
+def masking_breaks_job(job: Job) -> Iterator[Finding]:
+    """Hiding the secrets leaves a text that is no YAML any more.
+
+    The rest-server hides everything from `secrets:` to the next line that begins with a letter, a digit or `_`. If that
+    line belongs to a secret, or if the hidden lines hold the start of something that goes on behind them, the runtime
+    can not read what is left, and the task dies before it starts.
+    Source: rest-server, src/utils/protocolSecret.js.
+
+        secrets:
+          token: "not-a-
+        real-one"
+        #^^^ error
+        name: train
+
+    Good:
+
+        secrets:
+          token: "not-a-real-one"
+        name: train
+    """
+    hidden = masked_span(job.text)
+    if not len(hidden) or job.root is None or job.syntax.problems or _is_regular(job, hidden):
+        return
+    if any(
+        one.anchor and one.anchor.span.start in hidden for one in job.syntax.aliases if one.span.start not in hidden
+    ):
+        return  # an alias without its anchor is the business of another rule
+    problems = parse(stored_text(job.text, hidden)).problems
+    if any(problem.kind is ProblemKind.SYNTAX for problem in problems):
+        key = Span(hidden.start, hidden.start + len(_KEY) - 1)
+        word = _WORD.match(job.text, hidden.end)
+        message = "the secrets are hidden up to here, and what is left is no YAML: the task dies before it starts"
+        yield Finding(Span(*word.span()) if word else key, message, related=(Related(key, "from here"),))
+
+
+def _is_regular(job: Job, hidden: Span) -> bool:
+    """Whether exactly the section is hidden, up to the next key."""
+    entry = job.root.own("secrets") if job.root else None
+    if entry is None or entry.key.span.start != hidden.start or entry.value.span.end > hidden.end:
+        return False
+    nothing = _NOTHING.match(job.text, max(entry.value.span.end, entry.key.span.end + 1))
+    return nothing is not None and nothing.end() >= hidden.end
+
+
+RULES = (
+    secrets_not_masked,
+    key_after_secrets_swallowed,
+    key_missing_in_stored_job,
+    masking_breaks_job,
+)

@@ -1,0 +1,249 @@
+"""Rules about the shape of a job: its keys, what must be there, and the file as a whole.
+
+pai_lsp/platform/job_schema.py finds all structure errors once; each rule reports one kind of them. The rules about
+values are in pai_lsp/rules/structure/value_types.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.rules.structure.structure_fixes import empty_fixes, insert_fixes, move_fixes, remove_fixes, rename_fixes
+from pai_lsp.rules.structure.structure_places import line_of_content, places
+from pai_lsp.rules.structure.value_fixes import as_list_fix
+from pai_lsp.source.edits import line_end
+from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence
+from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.writing import entry_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.rules.structure.structure_places import Place
+
+# Source: body-parser, lib/types/text.js (limit '100kb'); bytes of UTF-8.
+MAX_BYTES = 102_400
+
+
+@rule(Severity.ERROR)
+def not_a_job(job: Job) -> Iterator[Finding]:
+    """The file is empty, or holds a list or a single value: a job is a mapping.
+
+    The rest-server refuses it: "should be object".
+    Source: rest-server, config/v2/protocol.js.
+
+        - protocolVersion: 2
+        #^^^^^^^^^^^^^^^^^^^ error
+          name: train
+
+    Good:
+
+        protocolVersion: 2
+        name: train
+    """
+    if job.is_catalogue or isinstance(job.syntax.root, Mapping):
+        return
+    if any(problem.kind is not ProblemKind.SEVERAL_DOCUMENTS for problem in job.syntax.problems):
+        return
+    found = "a list" if isinstance(job.syntax.root, Sequence) else "a single value"
+    is_empty = job.plain is None
+    message = "the file is empty; a job is a mapping" if is_empty else f"a job is a mapping, not {found}"
+    yield Finding(line_of_content(job.text), message)
+
+
+@rule(Severity.ERROR)
+def job_too_large(job: Job) -> Iterator[Finding]:
+    """The file has more than 102,400 bytes.
+
+    The rest-server answers 413 to a longer body, and does not read it. Long scripts and data belong into an image or
+    a storage.
+    Source: rest-server, src/config/express.js (bodyParser.text with its default limit, 100kb).
+    """
+    if job.is_catalogue or len(job.text) * 4 <= MAX_BYTES:
+        return
+    size = len(job.text.encode("utf-8", "surrogatepass"))
+    if size > MAX_BYTES:
+        message = f"the file has {size:,} bytes; the rest-server takes at most {MAX_BYTES:,}"
+        yield Finding(line_of_content(job.text), message)
+
+
+@rule(Severity.ERROR)
+def unknown_key(job: Job) -> Iterator[Finding]:
+    """A key that OpenPAI does not know, where it allows only its own.
+
+    The rest-server refuses unknown keys of the job itself, of a task role, of `completion`, `resourcePerInstance` and
+    a deployment's task role: "should NOT have additional properties". Elsewhere, as in `extras`, any key is allowed.
+    Source: rest-server, config/v2/protocol.js.
+
+        taskRoles:
+          worker:
+            instance: 1
+            #^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            instances: 1
+    """
+    for place in places(job, "unknown-key"):
+        fixes = (*rename_fixes(job, place), *move_fixes(job, place), *_removal(job, place))
+        yield Finding(place.span, place.error.message, fixes)
+
+
+def _removal(job: Job, place: Place) -> tuple[Fix, ...]:
+    if not isinstance(place.node, Mapping) or place.key is None:
+        return ()
+    return remove_fixes(job, place.node, place.key)
+
+
+@rule(Severity.ERROR)
+def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
+    """A docker image has a key that only other prerequisites may have.
+
+    Of an image the rest-server takes `uri` and `auth`, and what all prerequisites have: `name`, `version`,
+    `contributor`, `description` and `protocolVersion`. It refuses `plugin`, `callbacks`, `require` and all others. What
+    is to run belongs into a prerequisite of type `script`, `data` or `output`, which the task role lists.
+    Source: rest-server, config/v2/protocol.js.
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: openpai/standard:python_3.6-pytorch_1.2.0-gpu
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            #^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: openpai/standard:python_3.6-pytorch_1.2.0-gpu
+          - type: script
+            name: setup
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+    """
+    for place in places(job, "dockerimage-extra-key"):
+        fixes = (*rename_fixes(job, place), *_removal(job, place))
+        yield Finding(place.span, place.error.message, fixes)
+
+
+@rule(Severity.ERROR)
+def v1_job_key(job: Job) -> Iterator[Finding]:
+    """A key of the first protocol, the JSON one, in a job of version 2.
+
+    The rest-server knows none of them: "should NOT have additional properties". Some only have another name today,
+    some stand in a section of their own, and an image has become a prerequisite.
+    Source: rest-server, config/v2/protocol.js; openpaivscode, schemas/pai_job_config.schema.json, for the old keys.
+
+        taskRoles:
+          worker:
+            taskNumber: 1
+            #^^^^^^^^^ error
+            command: python train.py
+            #^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            instances: 1
+            commands:
+              - python train.py
+    """
+    for place in places(job, "v1-job-key"):
+        fixes = (*_renamed(job, place), *move_fixes(job, place), *_as_prerequisite(job, place))
+        yield Finding(place.span, place.error.message, fixes)
+
+
+def _renamed(job: Job, place: Place) -> tuple[Fix, ...]:
+    """The new name, when the value fits it: an image has become a list of prerequisites, a command a list."""
+    key = place.key
+    if key is None:
+        return ()
+    if place.error.expected == ("ports",) and not isinstance(key.value, Mapping):
+        return ()
+    fixes = rename_fixes(job, place)
+    if place.error.expected == ("commands",) and not isinstance(key.value, Sequence):
+        as_list = as_list_fix(job, key, key.value)
+        return tuple(Fix(fix.title, (*fix.edits, *as_list.edits), fix.safe) for fix in fixes) if as_list else ()
+    return fixes
+
+
+def _as_prerequisite(job: Job, place: Place) -> tuple[Fix, ...]:
+    """The job's `image` as a prerequisite, in a job that has none yet."""
+    mapping, key = place.node, place.key
+    if not isinstance(mapping, Mapping) or mapping.is_flow or key is None or key.name != "image":
+        return ()
+    if mapping.entry("prerequisites") or not isinstance(key.value, Scalar) or not key.value.is_string:
+        return ()
+    image = {"type": "dockerimage", "name": "image", "uri": key.value.text}
+    lines = line_end(job.text).join(entry_lines("prerequisites", [image]))
+    edit = TextEdit(Span(key.key.span.start, key.value.span.end), lines)
+    return (Fix("Write it as a prerequisite", (edit,)),)
+
+
+@rule(Severity.ERROR)
+def missing_key(job: Job) -> Iterator[Finding]:
+    """A key is missing that OpenPAI needs.
+
+    A job needs `protocolVersion`, `name`, `type` and `taskRoles`; a task role `dockerImage`, `resourcePerInstance` and
+    `commands`; resources `cpu`, `memoryMB` and `gpu`; a prerequisite `name` and `type`, and an image its `uri`.
+    The rest-server refuses the job: "should have required property".
+    Source: rest-server, config/v2/protocol.js.
+
+        protocolVersion: 2
+        name: train
+        type: job
+        taskRoles:
+          worker:
+            dockerImage: image
+            resourcePerInstance:
+            #^^^^^^^^^^^^^^^^^^ error
+              cpu: 4
+              memoryMB: 8192
+            commands: [python train.py]
+
+    Good:
+
+        protocolVersion: 2
+        name: train
+        type: job
+        taskRoles:
+          worker:
+            dockerImage: image
+            resourcePerInstance:
+              cpu: 4
+              memoryMB: 8192
+              gpu: 1
+            commands: [python train.py]
+    """
+    for place in places(job, "missing-key"):
+        yield Finding(place.span, place.error.message, insert_fixes(job, place))
+
+
+@rule(Severity.ERROR)
+def empty_section(job: Job) -> Iterator[Finding]:
+    """A section stands there without anything in it.
+
+    An optional section may be left out, but not be empty: the rest-server takes `parameters:` for null and refuses it
+    ("should be object"), and lists of prerequisites, deployments and commands need an item. `{}` is right for
+    `parameters`, `secrets`, `defaults` and `extras`.
+    Source: rest-server, config/v2/protocol.js.
+
+        parameters:
+        #^^^^^^^^^ error
+        prerequisites: []
+        #              ^^ error
+
+    Good:
+
+        parameters: {}
+    """
+    for place in places(job, "empty-section"):
+        yield Finding(place.span, place.error.message, empty_fixes(job, place))
+
+
+RULES = (not_a_job, job_too_large, unknown_key, dockerimage_extra_key, v1_job_key, missing_key, empty_section)

@@ -1,0 +1,156 @@
+"""Where a structure error stands in the text: from the path in the value to the key or value that its author wrote.
+
+A path goes through aliases and merged mappings, so the place may be far from where the value is used; it is always
+the one where the wrong words are. An error that may only follow from unreadable text near it has no place.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.job.definition import key_name_span
+from pai_lsp.source.edits import line_span
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence
+from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.platform.job_schema import StructureError
+    from pai_lsp.source.nodes import SyntaxProblem
+
+# Behind these, parts of the file are missing from the tree, or hang in the wrong place.
+_UNREAD = frozenset({ProblemKind.SYNTAX, ProblemKind.TOO_LARGE})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """Where one structure error stands.
+
+    span: what to point at. node: the wrong value, or the mapping that lacks or holds a key; None for an empty file.
+    owner: the mapping or list that `node` is written in; None for the root. entry: the key that leads to it, if any.
+    key: the badly named or unknown key, when the error is about one; then `node` is the mapping that it is written in.
+    """
+
+    error: StructureError
+    span: Span
+    node: Node | None
+    owner: Mapping | Sequence | None = None
+    entry: Entry | None = None
+    key: Entry | None = None
+
+
+def places(job: Job, kind: str) -> Iterator[Place]:
+    """The errors of one kind with their places, each place once however often it is used."""
+    seen: set[tuple[Span | int, str | None]] = set()
+    for error in job.structure_errors:
+        place = find_place(job, error) if error.kind == kind else None
+        if place is None:
+            continue
+        what = (id(place.node) if kind == "missing-key" else place.span, error.key)
+        if what not in seen:
+            seen.add(what)
+            if not _is_near_unread_text(job, place):
+                yield place
+
+
+def find_place(job: Job, error: StructureError) -> Place | None:
+    """The place of one error; None where the path leads nowhere."""
+    node = job.content
+    owner: Mapping | Sequence | None = None
+    entry: Entry | None = None
+    for step in error.path:
+        if isinstance(step, str):
+            found = _written(node, step) if isinstance(node, Mapping) else None
+            if found is None:
+                return None
+            owner, entry = found
+            node = entry.value
+        else:
+            if not isinstance(node, Sequence) or step >= len(node.items):
+                return None
+            owner, entry, node = node, None, node.items[step]
+    if error.key is None:
+        return Place(error, _value_span(job.text, node, entry), node, owner, entry)
+    if not isinstance(node, Mapping):
+        return None
+    if error.kind == "missing-key":
+        return Place(error, _label(node, entry), node, owner, entry)
+    found = _written(node, error.key)
+    if found is None:
+        return None
+    mapping, key = found
+    span = key_name_span(key)
+    return Place(error, span if len(span) else key.span, mapping, owner, entry, key)
+
+
+def _written(mapping: Mapping, name: str) -> tuple[Mapping, Entry] | None:
+    """The entry that counts for a name (of a doubled key the last), and the mapping that it is written in."""
+    for entry in reversed(mapping.entries):
+        if entry.name == name and not entry.is_merge:
+            return mapping, entry
+    for source in mapping.merged:
+        if found := _written(source, name):
+            return found
+    return None
+
+
+def _value_span(text: str, node: Node | None, entry: Entry | None) -> Span:
+    """A value, or its key where the value is empty or goes over several lines."""
+    if node is None:
+        return line_of_content(text)
+    if entry is not None:
+        is_short = len(node.span) and (isinstance(node, Scalar) or "\n" not in text[node.span.start : node.span.end])
+        return node.span if is_short else entry.key.span
+    if not len(node.span):
+        dash = text.rfind("-", 0, node.span.start)
+        return Span(dash, dash + 1) if dash >= 0 else node.span
+    if isinstance(node, Scalar):
+        return node.span
+    end = text.find("\n", node.span.start, node.span.end)
+    return Span(node.span.start, len(text[:end].rstrip()) if end >= 0 else node.span.end)
+
+
+def line_of_content(text: str) -> Span:
+    """The first line that holds anything, without the blanks around it."""
+    start = len(text) - len(text.lstrip("\ufeff \t\r\n"))
+    end = text.find("\n", start)
+    line = text[start : len(text) if end < 0 else end]
+    return Span(start, start + len(line.rstrip()))
+
+
+def _label(mapping: Mapping, entry: Entry | None) -> Span:
+    """What stands for a mapping as a whole: the key that leads to it, else its own first key."""
+    if entry is not None:
+        return entry.key.span
+    return mapping.entries[0].key.span if mapping.entries else mapping.span
+
+
+def _is_near_unread_text(job: Job, place: Place) -> bool:
+    """Whether text that could not be read may be what is missing, or may have spoilt or moved the value."""
+    problems = [problem for problem in job.syntax.problems if problem.kind in _UNREAD]
+    if not problems:
+        return False
+    if place.key is not None and place.node is not None:
+        # Where a line was left out, what follows may hang in the wrong mapping.
+        left_out = [problem for problem in problems if problem.mend is None]
+        return _any_near(job, left_out, place.node.span) or _any_near(job, problems, place.span)
+    if place.node is None:
+        return _any_near(job, problems, place.span)
+    span = place.node.span
+    start = min(span.start, place.entry.key.span.start) if place.entry else span.start
+    around = _with_next_line(job.text, Span(start, max(span.end, start)))
+    return _any_near(job, problems, around) or _any_near(job, problems, place.span)
+
+
+def _any_near(job: Job, problems: list[SyntaxProblem], span: Span) -> bool:
+    return any(line_span(job.text, problem.span).overlaps(span) for problem in problems)
+
+
+def _with_next_line(text: str, span: Span) -> Span:
+    """A value with the line of content behind it: a line that could not be read is not inside what it belongs to."""
+    end = line_span(text, span).end
+    following = len(text) - len(text[end:].lstrip())
+    return Span(span.start, line_span(text, Span(following, following)).end)

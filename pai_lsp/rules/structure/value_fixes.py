@@ -1,0 +1,218 @@
+"""Writing a value in the type that is wanted, with the words that its author chose.
+
+Each function gives the fixes for one place, or nothing where the right edit is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Fix
+from pai_lsp.findings.fixes import fix_of, quote_fix, wrap_in_list_fix, wrap_mapping_fixes
+from pai_lsp.job.definition import name_span
+from pai_lsp.platform.job_schema import field
+from pai_lsp.rules.structure.structure_fixes import empty_fixes, prerequisite_type
+from pai_lsp.source.edits import column, line_end, quoted, remove_item
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
+from pai_lsp.source.spelling import nearest
+from pai_lsp.source.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from pai_lsp.job.job import Job
+    from pai_lsp.rules.structure.structure_places import Place
+
+_TRUE = frozenset({"true", "yes", "on"})
+_FALSE = frozenset({"false", "no", "off"})
+_LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Keys of the first protocol's `portList`, whose items are no labels with counts.
+_PORT_KEYS = frozenset({"label", "name", "port", "portNumber", "beginAt"})
+_SIZE = re.compile(r"(\d{1,6}) ?([gGmM])(?:i|i?[bB])?")
+_VERSION_2 = re.compile(r"[vV]?2(?:\.0+)?")
+
+
+def type_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
+    """Write a value in one of the types that are right for it."""
+    node, types = place.node, place.error.types
+    if isinstance(node, Scalar) and node.value is None:
+        return _null_fixes(job, place, node)
+    fix: Fix | None = None
+    if "string" in types:
+        fix = _as_string(job, place, node)
+    elif {"integer", "number"} & set(types):
+        fix = _as_number(place, node)
+    elif "boolean" in types:
+        fix = _as_boolean(node)
+    elif "array" in types:
+        fix = _as_list(job, place, node)
+    elif "object" in types and isinstance(node, Sequence) and not node.items and node.is_flow:
+        fix = Fix("Write an empty mapping", (TextEdit(node.span, "{}"),), safe=True)
+    return (fix,) if fix else ()
+
+
+def _null_fixes(job: Job, place: Place, node: Scalar) -> tuple[Fix, ...]:
+    owner = place.owner
+    if not isinstance(owner, Sequence):
+        return empty_fixes(job, place)
+    return fix_of("Remove the empty item", remove_item(job.text, owner, node), safe=True)
+
+
+def _as_string(job: Job, place: Place, node: Node | None) -> Fix | None:
+    if isinstance(node, Scalar):
+        return quote_fix(node) if node.tag is None else None
+    if node is None or node.tag is not None:
+        return None
+    if isinstance(node, Sequence) and len(node.items) == 1 and place.entry is not None:
+        return _unwrapped(job.text, place.entry, node)
+    written = _written_line(job.text, node)
+    if written is None or place.entry is not None:
+        return None
+    span = Span(node.span.start, node.span.start + len(written))
+    return Fix("Quote it", (TextEdit(span, quoted(written)),), safe=True)
+
+
+def _written_line(text: str, node: Node) -> str | None:
+    """What the author wrote on the one line of an item, a colon at its end included; None for several lines."""
+    end = text.find("\n", node.span.start)
+    line = text[node.span.start : len(text) if end < 0 else end]
+    if node.span.end > node.span.start + len(line):
+        return None
+    if isinstance(node, Mapping) and not node.is_flow:
+        content = re.split(r"(?<=\s)#", line, maxsplit=1)[0]
+        return content.rstrip()
+    return text[node.span.start : node.span.end]
+
+
+def _unwrapped(text: str, entry: Entry, sequence: Sequence) -> Fix | None:
+    """A list of one string, where the string alone is wanted."""
+    item = sequence.items[0]
+    between = text[entry.key.span.end : sequence.span.start]
+    if not isinstance(item, Scalar) or not item.is_string or item.is_block or not re.fullmatch(r"['\"]?:\s+", between):
+        return None
+    written = text[item.span.start : item.span.end]
+    colon = text.index(":", entry.key.span.end)
+    return Fix("Write it without the list", (TextEdit(Span(colon + 1, sequence.span.end), f" {written}"),), safe=True)
+
+
+def _as_number(place: Place, node: Node | None) -> Fix | None:
+    if not isinstance(node, Scalar):
+        return None
+    if place.error.expected:
+        number = place.error.expected[0]
+        return Fix(f"Write the number {number}", (TextEdit(node.span, number),), safe=True)
+    size = _SIZE.fullmatch(node.text)
+    if size is None or place.entry is None or not place.entry.name.endswith("MB"):
+        return None
+    number = str(int(size[1]) * (1024 if size[2] in "gG" else 1))
+    return Fix(f"Write {number}, which is counted in MB", (TextEdit(node.span, number),))
+
+
+def _as_boolean(node: Node | None) -> Fix | None:
+    if not isinstance(node, Scalar):
+        return None
+    text = node.text.strip().lower()
+    if text not in _TRUE | _FALSE:
+        return None
+    word = "true" if text in _TRUE else "false"
+    return Fix(f"Write {word}", (TextEdit(node.span, word),), safe=True)
+
+
+def _as_list(job: Job, place: Place, node: Node | None) -> Fix | None:
+    path = place.error.path
+    documented = field(path, prerequisite_type=prerequisite_type(job, path), kind=job.schema_kind)
+    wanted = "mappings" if isinstance(node, Mapping) else "strings"
+    return as_list_fix(job, place.entry, node) if documented is None or wanted in documented.type else None
+
+
+def as_list_fix(job: Job, entry: Entry | None, node: Node | None) -> Fix | None:
+    """Write a value that stands alone as a list of one, whatever its style."""
+    text = job.text
+    if isinstance(node, Scalar) and node.tag is None:
+        if node.is_block:
+            return _block_as_item(text, entry, node)
+        if not node.is_string:
+            return Fix("Wrap in a list", (TextEdit(node.span, f"[{quoted(node.text)}]"),), safe=True)
+        return wrap_in_list_fix(text, node)
+    return next(iter(wrap_mapping_fixes(node)), None) if node else None
+
+
+def _block_as_item(text: str, entry: Entry | None, node: Scalar) -> Fix | None:
+    """`commands: |` becomes `commands:` and `- |`; the block's lines are indented deeply enough already."""
+    if entry is None or text[entry.key.span.end : node.span.start].strip(" '\"") != ":":
+        return None
+    pad = " " * column(text, entry.key.span.start)
+    colon = text.index(":", entry.key.span.end)
+    edit = TextEdit(Span(colon + 1, node.span.start), f"{line_end(text)}{pad}- ")
+    return Fix("Wrap in a list", (edit,), safe=True)
+
+
+def choice_fixes(place: Place) -> tuple[Fix, ...]:
+    """Write one of the few values that are allowed; a near one, or the only one behind nothing, is surely meant."""
+    node, choices = place.node, place.error.expected
+    if not isinstance(node, Scalar) or node.tag is not None:
+        return ()
+    near = nearest(node.text, choices)
+    is_sure = (len(choices) == 1 and (not node.text or _VERSION_2.fullmatch(node.text) is not None)) or len(near) == 1
+    span = name_span(node) if node.is_string else node.span
+    start = "" if len(span) else " "
+    return tuple(Fix(f"Change to '{choice}'", (TextEdit(span, start + choice),), is_sure) for choice in near or choices)
+
+
+def ports_as_mapping_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
+    """Write a list of labels, or of `label: count`, as the mapping that `ports` is."""
+    node = place.node
+    labels = _labels(node) if isinstance(node, Sequence) else None
+    if not isinstance(node, Sequence) or labels is None or len(set(labels)) < len(labels):
+        return ()
+    text = job.text
+    if node.is_flow:
+        parts = [_flow_part(text, item) for item in node.items]
+        return (Fix("Write a mapping", (TextEdit(node.span, "{" + ", ".join(parts) + "}"),), safe=True),)
+    edits: list[TextEdit] = []
+    for item in node.items:
+        dash = text.rfind("-", 0, item.span.start)
+        if isinstance(item, Mapping) and item.is_flow:
+            return ()
+        edits.append(TextEdit(Span(dash, dash + 1), " "))
+        if isinstance(item, Scalar):
+            edits.append(TextEdit(Span(item.span.end, item.span.end), ": 1"))
+    columns = {column(text, item.span.start) for item in node.items}
+    return (Fix("Write a mapping", tuple(edits), safe=True),) if len(columns) == 1 else ()
+
+
+def _labels(sequence: Sequence) -> list[str] | None:
+    """The labels that a list means; None where an item means none."""
+    labels: list[str] = []
+    for item in sequence.items:
+        if isinstance(item, Scalar) and _LABEL.fullmatch(item.text):
+            labels.append(item.text)
+        elif isinstance(item, Mapping) and item.entries and not _PORT_KEYS & {one.name for one in item.entries}:
+            labels += (one.name for one in item.entries)
+        else:
+            return None
+    return labels or None
+
+
+def _flow_part(text: str, item: Node) -> str:
+    written = text[item.span.start : item.span.end]
+    if isinstance(item, Scalar):
+        return f"{written}: 1"
+    return written.strip("{} ") if isinstance(item, Mapping) and item.is_flow else written
+
+
+def roles_as_mapping_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
+    """Write a list of task roles, each beginning with its `name`, as the mapping from names that it must be."""
+    node, entry, text = place.node, place.entry, job.text
+    if not isinstance(node, Sequence) or node.is_flow or entry is None:
+        return ()
+    edits: list[TextEdit] = []
+    for item in node.items:
+        first = item.entries[0] if isinstance(item, Mapping) and not item.is_flow and len(item.entries) > 1 else None
+        if first is None or first.name != "name" or not isinstance(first.value, Scalar) or not first.value.text:
+            return ()
+        dash = text.rfind("-", 0, first.key.span.start)
+        if column(text, dash) <= column(text, entry.key.span.start):
+            return ()
+        written = text[first.value.span.start : first.value.span.end]
+        edits.append(TextEdit(Span(dash, first.value.span.end), f"{written}:"))
+    return fix_of("Write a mapping", tuple(edits))

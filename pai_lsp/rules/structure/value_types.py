@@ -1,0 +1,189 @@
+"""Rules about single values: of the wrong type, not one of the few allowed, or out of range.
+
+What is wrong is found once, by pai_lsp/platform/job_schema.py; each rule tells one kind of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.findings.fixes import change_fix
+from pai_lsp.job.definition import name_span
+from pai_lsp.rules.structure.structure_places import places
+from pai_lsp.rules.structure.value_fixes import choice_fixes, ports_as_mapping_fixes, roles_as_mapping_fixes, type_fixes
+from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+
+
+@rule(Severity.ERROR)
+def type_mismatch(job: Job) -> Iterator[Finding]:
+    """A value has another type than its key wants.
+
+    YAML gives a value its type by the way it is written: `1` is a number and `"1"` a string, `true` is no string,
+    `2020-01-02` is a date, and `- echo a: b` is a mapping. The rest-server refuses the job: "should be string".
+    Some keys of `extras` it does not look at; there the wrong type makes the job fail later.
+    Sources: rest-server, config/v2/protocol.js; js-yaml 3.13, lib/js-yaml/type.
+
+        taskRoles:
+          worker:
+            instances: "1"
+            #          ^^^ error
+            commands:
+              - echo step: done
+              # ^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            instances: 1
+            commands:
+              - "echo step: done"
+    """
+    for place in places(job, "type-mismatch"):
+        if place.error.path:
+            yield Finding(place.span, place.error.message, type_fixes(job, place))
+
+
+@rule(Severity.ERROR)
+def invalid_enum(job: Job) -> Iterator[Finding]:
+    """A value is not one of the few that are allowed.
+
+    `protocolVersion` is 2, `type` is `job`, and a prerequisite's type one of `dockerimage`, `data`, `script` and
+    `output`. The rest-server refuses anything else: "should be equal to one of the allowed values".
+    Source: rest-server, config/v2/protocol.js.
+
+        prerequisites:
+          - type: dockerImage
+            #     ^^^^^^^^^^^ error
+            name: image
+            uri: ubuntu:18.04
+
+    Good:
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: ubuntu:18.04
+    """
+    for place in places(job, "invalid-enum"):
+        yield Finding(place.span, place.error.message, choice_fixes(place))
+
+
+@rule(Severity.ERROR)
+def out_of_range(job: Job) -> Iterator[Finding]:
+    """A number is smaller or larger than OpenPAI takes.
+
+    `instances` is at least 1 and `jobRetryCount` at least 0. The rest-server refuses the job: "should be >= 1".
+    Source: rest-server, config/v2/protocol.js.
+
+        taskRoles:
+          worker:
+            instances: 0
+            #          ^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            instances: 1
+    """
+    for place in places(job, "out-of-range"):
+        limit = place.error.expected
+        fixes = (Fix(f"Change to {limit[0]}", (TextEdit(place.span, limit[0]),)),) if limit else ()
+        yield Finding(place.span, place.error.message, fixes)
+
+
+@rule(Severity.ERROR)
+def invalid_job_name(job: Job) -> Iterator[Finding]:
+    """The job's name holds a character that is not allowed, is too long, or is empty.
+
+    It may hold letters, digits, `_` and `-`, at most 255 of them; `.`, `~` and blanks, which the portal's form allows,
+    are refused: "should match pattern".
+    Source: rest-server, config/v2/protocol.js.
+
+        name: my training v1.2
+        #     ^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        name: my-training-v1-2
+    """
+    for place in places(job, "invalid-job-name"):
+        node = place.node
+        fixes: tuple[Fix, ...] = ()
+        if isinstance(node, Scalar) and not node.is_block:
+            # Braces and brackets mark a placeholder that somebody is to fill, so a tidy name would hide it.
+            is_placeholder = not {"{", "<", "$", "%"}.isdisjoint(node.text)
+            span, names = name_span(node), place.error.expected
+            fixes = tuple(change_fix(span, name, safe=not is_placeholder) for name in names)
+        yield Finding(place.span, place.error.message, fixes)
+
+
+@rule(Severity.ERROR)
+def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
+    """`taskRoles` is a list or a text; it is a mapping from names to task roles.
+
+    The rest-server forgot to check this: a list passes, its task roles are then called `0`, `1` and so on, and the job
+    can not start; a text ends in an error 500.
+    Source: rest-server, config/v2/protocol.js and middlewares/v2/protocol.js.
+
+        taskRoles:
+        #^^^^^^^^ error
+          - name: worker
+            dockerImage: image
+
+    Good:
+
+        taskRoles:
+          worker:
+            dockerImage: image
+    """
+    for place in places(job, "taskroles-not-mapping"):
+        yield Finding(place.span, place.error.message, roles_as_mapping_fixes(job, place))
+
+
+@rule(Severity.ERROR)
+def ports_not_mapping(job: Job) -> Iterator[Finding]:
+    """`ports` is a list or a single value; it is a mapping from labels to how many ports each gets.
+
+    The rest-server forgot to check this: a list passes, and the ports that the job counts on are never there.
+    Source: rest-server, config/v2/protocol.js; pai, issue 4696.
+
+        taskRoles:
+          worker:
+            resourcePerInstance:
+              cpu: 4
+              memoryMB: 8192
+              gpu: 1
+              ports: [ssh, tensorboard]
+              #      ^^^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            resourcePerInstance:
+              cpu: 4
+              memoryMB: 8192
+              gpu: 1
+              ports: {ssh: 1, tensorboard: 1}
+    """
+    for place in places(job, "ports-not-mapping"):
+        yield Finding(place.span, place.error.message, ports_as_mapping_fixes(job, place))
+
+
+RULES = (
+    type_mismatch,
+    invalid_enum,
+    out_of_range,
+    invalid_job_name,
+    taskroles_not_mapping,
+    ports_not_mapping,
+)

@@ -1,0 +1,21 @@
+"""Rules about templates (`<% %>` and `{{ }}`) and the values that they insert."""
+
+from __future__ import annotations
+
+from pai_lsp.rules.templates import (
+    parameters,
+    template_names,
+    template_roots,
+    template_syntax,
+    this_templates,
+    unfilled_variables,
+)
+
+RULES = (
+    *unfilled_variables.RULES,
+    *this_templates.RULES,
+    *template_syntax.RULES,
+    *template_roots.RULES,
+    *template_names.RULES,
+    *parameters.RULES,
+)

@@ -1,0 +1,288 @@
+"""Rules about the job's parameters: what becomes of their values in a command, and whether anything uses them.
+
+What the rules about inserted values have in common: words for a value, and which names templates use at all.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, Tag, rule
+from pai_lsp.findings.fixes import fix_of, quote_fix
+from pai_lsp.job.definition import key_name_span
+from pai_lsp.job.renaming import rename_symbol
+from pai_lsp.job.symbols import Symbol, SymbolKind
+from pai_lsp.job.template_answers import Outcome, answers_with
+from pai_lsp.rules.templates.template_fixes import may_hold_brackets, quote_insertions
+from pai_lsp.source.edits import remove_entry
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, Style, plain_value
+from pai_lsp.source.scalar import Binary, Date, server_text
+from pai_lsp.source.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.template_answers import TemplateAnswer
+    from pai_lsp.source.nodes import Entry
+
+
+_LONGEST = 40
+
+
+@rule(Severity.WARNING)
+def parameter_text_changes(job: Job) -> Iterator[Finding]:
+    """A value without quotes is no text to YAML, and a command gets it written in another way.
+
+    The rest-server reads `3.10` as the number 3.1, `0123` as octal, `12:30` as 750 and `2020-01-02` as a date, and
+    writes into the command what JavaScript makes of it. Numbers with more than 15 digits lose the last ones. Quotes
+    keep the characters as they are. Only values that a template uses are looked at.
+    Sources: js-yaml 3.13, lib/js-yaml/type/*.js; rest-server, middlewares/v2/protocol.js, render.
+
+        parameters:
+          python: 3.10
+          #       ^^^^ warning
+        taskRoles:
+          worker:
+            commands:
+              - conda install python=<% $parameters.python %>
+
+    Good:
+
+        parameters:
+          python: "3.10"
+        taskRoles:
+          worker:
+            commands:
+              - conda install python=<% $parameters.python %>
+    """
+    uses: dict[int, list[TemplateAnswer]] = {}
+    unchanged: set[tuple[int, bool]] = set()
+    for answer in _inserted(job):
+        place = (id(answer.node), bool(answer.roles))
+        if place in unchanged:
+            continue
+        if _changes(answer):
+            uses.setdefault(id(answer.node), []).append(answer)
+        else:
+            unchanged.add(place)
+    for answers in uses.values():
+        node = answers[0].node
+        if not isinstance(node, Scalar):
+            continue
+        related = tuple(Related(answer.use.span, "inserted here") for answer in answers[:3])
+        if any(answer.root == "$secrets" for answer in answers):
+            message = "this secret is not read as text, so a command gets other characters"
+            fixes = (Fix("Quote it", edits),) if (edits := quote_insertions(node)) else ()
+            yield Finding(node.span, message, fixes, related)
+        else:
+            text = _shortened(server_text(node.value))
+            message = f"'{_shortened(node.text)}' is read as {kind_of_value(node.value)}, and a command gets '{text}'"
+            yield Finding(node.span, message, (quote_fix(node),), related)
+
+
+def _inserted(job: Job) -> Iterator[TemplateAnswer]:
+    """What the rest-server and, for secrets, the runtime put into commands and `auth`."""
+    return (answer for answer in answers_with(job, Outcome.FOUND) if not answer.in_plugin)
+
+
+def _changes(answer: TemplateAnswer) -> bool:
+    node = answer.node
+    if not isinstance(node, Scalar) or node.style is not Style.PLAIN or node.tag is not None or node.is_string:
+        return False
+    if answer.root == "$secrets" and answer.roles and isinstance(node.value, (bool, Date)):
+        return node.text not in {"True", "False"}  # Python writes it
+    if isinstance(node.runtime_value, ValueError):
+        return False  # the runtime fails on it, of which another rule speaks
+    return server_text(node.value) != node.text
+
+
+def _shortened(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"
+
+
+@rule(Severity.WARNING)
+def parameter_not_scalar(job: Job) -> Iterator[Finding]:
+    """A command is given a whole list or mapping.
+
+    The rest-server writes a mapping as `[object Object]` and a list as its items with commas between; the runtime
+    writes a secret's list as Python does. A list of one value is the same as the value, so it is left alone.
+    Sources: rest-server, middlewares/v2/protocol.js, render; openpai-runtime, src/init.d/user_command_renderer.py.
+
+        prerequisites:
+          - name: mnist
+            type: data
+            uri: ["https://example.com/train.tgz", "https://example.com/test.tgz"]
+        taskRoles:
+          worker:
+            data: mnist
+            commands:
+              - wget <% $data.uri %>
+              #         ^^^^^^^^^ warning
+
+    Good:
+
+        prerequisites:
+          - name: mnist
+            type: data
+            uri: ["https://example.com/train.tgz", "https://example.com/test.tgz"]
+        taskRoles:
+          worker:
+            data: mnist
+            commands:
+              - wget <% $data.uri[0] %> <% $data.uri[1] %>
+    """
+    for answer in _inserted(job):
+        node = answer.node
+        if node is None or isinstance(node, Scalar) or (answer.field_value is not None and len(answer.steps) == 0):
+            continue
+        is_secret = answer.root == "$secrets"
+        if isinstance(node, Sequence) and not is_secret and _is_one_value(node):
+            continue
+        kind = "a mapping" if isinstance(node, Mapping) else "a list"
+        gets = "what Python writes for it" if is_secret else f"'{_shortened(server_text(plain_value(node)))}'"
+        message = f"'{answer.use.tag.content}' is {kind}; the command gets {gets}"
+        yield Finding(answer.use.content_span, message, first_item_fix(job, answer))
+
+
+def _is_one_value(node: Sequence) -> bool:
+    return len(node.items) == 1 and isinstance(node.items[0], Scalar)
+
+
+@rule(Severity.WARNING)
+def parameter_key_with_dot(job: Job) -> Iterator[Finding]:
+    """The name of a parameter holds a dot, so that no template can name it.
+
+    A dot divides names: `<% $parameters.model.lr %>` looks for `lr` in a parameter `model`.
+    Sources: rest-server, middlewares/v2/protocol.js, render; openpai-runtime, src/init.d/initializer.py, replace_ref.
+
+        parameters:
+          model.lr: "0.1"
+          #^^^^^^^ warning
+
+    Good:
+
+        parameters:
+          model_lr: "0.1"
+        taskRoles:
+          worker:
+            commands:
+              - python train.py --lr <% $parameters.model_lr %>
+    """
+    for name, entry in job.parameters.items():
+        if "." not in name:
+            continue
+        meant = name.replace(".", "_")
+        edits = rename_symbol(job, Symbol(SymbolKind.PARAMETER, name), meant)
+        fixes = () if meant in job.parameters else (Fix(f"Rename to '{meant}'", edits),)
+        yield Finding(
+            key_name_span(entry), "a dot divides the names of a template, so none can name this parameter", fixes
+        )
+
+
+@rule(Severity.HINT)
+def unused_parameter(job: Job) -> Iterator[Finding]:
+    """No template uses a parameter.
+
+    A parameter that no `<% $parameters.… %>` names has no effect: parameters are not put into the environment.
+    Sources: rest-server, middlewares/v2/protocol.js, protocolRender; openpai-runtime, initializer.py, replace_ref.
+
+        parameters:
+          epochs: "10"
+          lr: "0.1"
+          #^ hint
+        taskRoles:
+          worker:
+            commands:
+              - python train.py --epochs <% $parameters.epochs %>
+
+    Good:
+
+        parameters:
+          epochs: "10"
+        taskRoles:
+          worker:
+            commands:
+              - python train.py --epochs <% $parameters.epochs %>
+    """
+    yield from unused_entries(job, "parameters")
+
+
+def kind_of_value(value: object) -> str:
+    """What a scalar's value is, in words."""
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, Date):
+        return "a date"
+    if isinstance(value, Binary):
+        return "binary data"
+    if isinstance(value, float) and math.isfinite(value) and abs(value) > 2**53:
+        return "a number too long to keep its digits"
+    return "a number" if isinstance(value, (int, float)) else "a text"
+
+
+def first_item_fix(job: Job, answer: TemplateAnswer) -> tuple[Fix, ...]:
+    """Offer the first item of a list in the place of the list."""
+    if not isinstance(answer.node, Sequence) or not answer.node.items:
+        return ()
+    if not may_hold_brackets(job, answer.use.span.start):
+        return ()
+    end = answer.use.content_span.end
+    return (Fix("Take the first item", (TextEdit(Span(end, end), "[0]"),)),)
+
+
+def unused_entries(job: Job, section: str) -> Iterator[Finding]:
+    """The parameters or secrets that no tag of the file names, not even one in a comment."""
+    mapping = job.mapping(section)
+    if mapping is None or not mapping.entries or (used := used_names(job, f"${section}")) is None:
+        return
+    for entry in mapping.entries:
+        name = entry.name
+        if not isinstance(entry.key, Scalar) or entry.is_merge or "." in name:
+            continue
+        if name in used or _is_written(job.text, f"{section}.{name}"):
+            continue
+        gone = removable(job, mapping, entry, section)
+        fixes = fix_of(f"Remove '{name}'", remove_entry(job.text, *gone)) if gone else ()
+        yield Finding(
+            key_name_span(entry), f"no template uses the {section[:-1]} '{name}'", fixes, tags=(Tag.UNNECESSARY,)
+        )
+
+
+def used_names(job: Job, root: str) -> frozenset[str] | None:
+    """The names behind a root in all tags of the file, whoever fills them; None where the whole root is used."""
+    found: set[str] = set()
+    for tag in {use.tag.content: use.tag for use in job.template_uses}.values():
+        for steps in (tag.server_steps, tag.runtime_steps):
+            if steps[0].name == root:
+                if len(steps) == 1:
+                    return None
+                found.add(str(steps[1].name))
+                found.add(".".join(str(step.name) for step in steps[1:]))
+    return frozenset(found)
+
+
+def _is_written(text: str, path: str) -> bool:
+    """Whether a path stands anywhere in the file, be it in a comment or in a tag that can not be read."""
+    return re.search(rf"{re.escape(path)}(?![\w-])", text) is not None
+
+
+def removable(job: Job, mapping: Mapping, entry: Entry, section: str) -> tuple[Mapping, Entry] | None:
+    """What goes with a parameter or secret: it alone, or its section with the last one."""
+    if len(mapping.entries) == 1:
+        whole = job.root.own(section) if job.root else None
+        if job.root is None or whole is None:
+            return None
+        mapping, entry = job.root, whole
+    return mapping, entry
+
+
+RULES = (
+    parameter_text_changes,
+    parameter_not_scalar,
+    parameter_key_with_dot,
+    unused_parameter,
+)

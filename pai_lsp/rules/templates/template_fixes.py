@@ -1,0 +1,178 @@
+"""What the rules about templates have in common: what becomes of a tag that finds nothing, and how it is mended."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.embedded.template import ROOTS
+from pai_lsp.findings.diagnostic import Fix, Related
+from pai_lsp.job.definition import TYPED_FIELDS
+from pai_lsp.job.section_edits import add_to_section, written_key
+from pai_lsp.job.template_answers import followed
+from pai_lsp.job.template_uses import TemplatePlace
+from pai_lsp.source.edits import insert_entry, quoted
+from pai_lsp.source.nodes import Mapping, Scalar, Style
+from pai_lsp.source.scalar import server_text, server_value
+from pai_lsp.source.spelling import nearest
+from pai_lsp.source.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.job.template_answers import TemplateAnswer
+    from pai_lsp.job.template_uses import TemplateUse
+    from pai_lsp.source.nodes import Node
+
+_SENSIBLE_NAME = re.compile(r"[\w-]+(?: [\w-]+)*")
+_LAST_ROOT = re.compile(r"[^\w$]+(\$\w+)")
+# Text that is the same in every style of YAML, whatever stands around it.
+_HARMLESS = re.compile(r"[\w./@+-]+")
+
+
+def consequence(job: Job, answer: TemplateAnswer) -> str:
+    """What becomes of a tag that finds nothing.
+
+    Sources: rest-server, middlewares/v2/protocol.js, render (it puts the tag back); openpai-runtime,
+    src/init.d/user_command_renderer.py (with secrets every other tag becomes empty) and initializer.py, replace_ref.
+    """
+    if answer.in_plugin:
+        return "the task dies before it starts"
+    if answer.use.place is TemplatePlace.AUTH:
+        return "the registry is given the tag itself"
+    return "the command gets nothing in its place" if job.secrets else "bash gets the tag itself"
+
+
+def definition_place(answer: TemplateAnswer) -> tuple[Related, ...]:
+    """Where the prerequisite stands that a path leads into."""
+    definition = answer.field_value
+    if definition is None:
+        return ()
+    return (Related(definition.name_span, f"{answer.root} is '{definition.name}'"),)
+
+
+def add_name_fix(job: Job, section: str, name: str) -> tuple[Fix, ...]:
+    """Offer to define a parameter or secret, with an empty value to be filled in."""
+    if not _SENSIBLE_NAME.fullmatch(name):
+        return ()
+    edit = add_to_section(job, section, f"{written_key(name)}: ''")
+    return (Fix(f"Add the {section.removesuffix('s')} '{name}'", (edit,)),) if edit else ()
+
+
+def add_field_fix(job: Job, field: str, roles: tuple[TaskRole, ...]) -> tuple[Fix, ...]:
+    """Offer to name the only prerequisite of a type in the field of the roles that lack it."""
+    fitting = [one for one in job.prerequisites if one.type == TYPED_FIELDS[field] and one.name]
+    if len(fitting) != 1:
+        return ()
+    edits: list[TextEdit] = []
+    for role in roles:
+        if role.node is None or not role.node.entries or role.node.is_flow:
+            return ()
+        edits.append(_field_edit(job.text, role.node, f"{field}: {fitting[0].name}"))
+    return (Fix(f"Add '{field}: {fitting[0].name}'", tuple(dict.fromkeys(edits))),)
+
+
+def _field_edit(text: str, role: Mapping, line: str) -> TextEdit:
+    image = role.own("dockerImage")
+    return insert_entry(text, role, line, image)
+
+
+def quote_insertions(scalar: Node | None) -> tuple[TextEdit, ...]:
+    """Put a plain scalar in quotes without repeating it, so that a secret's value stays out of the edit."""
+    if not isinstance(scalar, Scalar) or scalar.style is not Style.PLAIN or "'" in scalar.text or not scalar.text:
+        return ()
+    span = scalar.span
+    return (TextEdit(Span(span.start, span.start), "'"), TextEdit(Span(span.end, span.end), "'"))
+
+
+def text_at(job: Job, offset: int) -> tuple[tuple[str, ...], Scalar | None]:
+    """The keys that lead to a place in the file, items of lists as empty names, and the scalar there."""
+    keys: list[str] = []
+    node: Node | None = job.root
+    while node is not None and not isinstance(node, Scalar):
+        if isinstance(node, Mapping):
+            entry = next((one for one in node.entries if offset in one.span), None)
+            if entry is not None:
+                keys.append(entry.name)
+            node = entry.value if entry else None
+        else:
+            node = next((one for one in node.items if offset in one.span), None)
+            keys.append("")
+    return tuple(keys), node if node is not None and offset in node.span else None
+
+
+def may_hold_brackets(job: Job, offset: int) -> bool:
+    """Whether brackets at a place are text; in a plain scalar inside `[ ]` or `{ }` they are YAML's own."""
+    node: Node | None = job.root
+    is_flow = False
+    while node is not None and not isinstance(node, Scalar):
+        is_flow = is_flow or node.is_flow
+        if isinstance(node, Mapping):
+            node = next((one.value for one in node.entries if offset in one.span), None)
+        else:
+            node = next((one for one in node.items if offset in one.span), None)
+    return node is not None and not (is_flow and node.style is Style.PLAIN)
+
+
+def inlined(job: Job, use: TemplateUse, scalar: Scalar | None) -> tuple[Fix, ...]:
+    """Offer to write a parameter's value in the place of a tag that nobody fills."""
+    root = str(use.tag.server_steps[0].name)
+    section = job.mapping("parameters")
+    if root != "$parameters" or section is None or scalar is None or scalar.is_block:
+        return ()
+    node = followed(use.tag, section, None, in_plugin=False).node
+    if not isinstance(node, Scalar) or node.value is None:
+        return ()
+    value = server_text(node.value)
+    is_harmless = _HARMLESS.fullmatch(value) is not None
+    if scalar.style is not Style.PLAIN:
+        return (Fix(f"Write '{value}'", (TextEdit(use.span, value),)),) if is_harmless else ()
+    if "\n" in job.text[scalar.span.start : scalar.span.end]:
+        return ()
+    text = scalar.text.replace(job.text[use.span.start : use.span.end], value)
+    stays_text = is_harmless and isinstance(server_value(text), str)
+    return (Fix(f"Write '{value}'", (TextEdit(scalar.span, text if stays_text else quoted(text)),)),)
+
+
+def secret_instead(job: Job, answer: TemplateAnswer) -> tuple[Fix, ...]:
+    """Offer a secret of the same name and value in the place of a parameter."""
+    steps = answer.steps
+    if answer.root != "$parameters" or len(steps) != 2:
+        return ()
+    name = str(steps[1].name)
+    edits = [TextEdit(answer.step_span(0), "$secrets")]
+    if name not in job.secrets:
+        entry = job.parameters.get(name)
+        if entry is None or not isinstance(entry.value, Scalar) or entry.value.is_block:
+            return ()
+        written = job.text[entry.value.span.start : entry.value.span.end]
+        edit = None if "\n" in written else add_to_section(job, "secrets", f"{written_key(name)}: {written}")
+        if edit is None:
+            return ()
+        edits.append(edit)
+    return (Fix(f"Use a secret '{name}'", tuple(edits)),)
+
+
+def meant_root(job: Job, answer: TemplateAnswer) -> str:
+    """What was surely meant by a root that nobody knows: one of the five, or one with the name behind it."""
+    root = answer.root.strip()
+    if root in {*ROOTS, "this"}:
+        return root
+    if root.startswith("$"):
+        near = nearest(root, ROOTS)
+        return near[0] if near else ""
+    if (behind := _LAST_ROOT.fullmatch(root)) and behind[1] in ROOTS:
+        return behind[1]
+    for known in ROOTS:
+        if root.lower().rstrip("s") == known[1:].rstrip("s"):
+            return known
+    alone = len(answer.steps) == 1
+    if alone and root in job.parameters:
+        return f"$parameters.{root}"
+    return f"$secrets.{root}" if alone and root in job.secrets else ""
+
+
+def listed(names: list[str]) -> str:
+    """Names in quotes: `'a'`, `'a' and 'b'`, `'a', 'b' and 'c'`."""
+    quoted_names = [f"'{name}'" for name in names]
+    return quoted_names[0] if len(names) == 1 else f"{', '.join(quoted_names[:-1])} and {quoted_names[-1]}"

@@ -1,0 +1,303 @@
+"""Rules about the names behind the root of a `<% … %>`: each must lead to a value, for every role that uses it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.fixes import change_fix, near_name_fixes
+from pai_lsp.job.definition import key_name_span
+from pai_lsp.job.template_answers import Outcome, answers_with
+from pai_lsp.rules.templates.template_fixes import add_name_fix, consequence, definition_place, may_hold_brackets
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.spelling import did_you_mean
+from pai_lsp.source.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.template_answers import TemplateAnswer
+    from pai_lsp.source.nodes import Node
+
+_BLANK_INDEX = re.compile(r"\[\s*([0-9]+)\s*\]")
+_QUOTED_INDEX = re.compile(r"""\[\s*(["'])([\w -]+)\1\s*\]""")
+
+
+@rule(Severity.ERROR)
+def undefined_parameter(job: Job) -> Iterator[Finding]:
+    """A tag names a parameter that the job does not define.
+
+    In a command the rest-server puts the tag back, and bash takes `<%` for a redirection: the task fails with a syntax
+    error, or reads a file named `%`. In a job with secrets the tag becomes empty text. In a callback or a plugin's
+    parameter the task dies before it starts. A key with a dot can not be named at all.
+    Sources: rest-server, middlewares/v2/protocol.js, render; openpai-runtime, src/init.d/initializer.py, replace_ref.
+
+        parameters:
+          learning_rate: "0.1"
+        taskRoles:
+          worker:
+            commands:
+              - python train.py --lr <% $parameters.learning_rat %>
+              #                                     ^^^^^^^^^^^^ error
+
+    Good:
+
+        parameters:
+          learning_rate: "0.1"
+        taskRoles:
+          worker:
+            commands:
+              - python train.py --lr <% $parameters.learning_rate %>
+    """
+    yield from _undefined(job, "$parameters", "parameters", tuple(job.parameters))
+
+
+@rule(Severity.ERROR)
+def undefined_secret(job: Job) -> Iterator[Finding]:
+    """A tag names a secret that the job does not define.
+
+    What happens is the same as with an unknown parameter; in an image's `auth` the registry is asked with the text of
+    the tag for a password.
+    Sources: rest-server, middlewares/v2/protocol.js, protocolRender; openpai-runtime, user_command_renderer.py and
+    initializer.py, replace_ref.
+
+        secrets:
+          token: not-a-real-one
+        taskRoles:
+          worker:
+            commands:
+              - login --token <% $secrets.tokn %>
+              #                           ^^^^ error
+
+    Good:
+
+        secrets:
+          token: not-a-real-one
+        taskRoles:
+          worker:
+            commands:
+              - login --token <% $secrets.token %>
+    """
+    yield from _undefined(job, "$secrets", "secrets", tuple(job.secrets))
+
+
+def _undefined(job: Job, root: str, section: str, names: tuple[str, ...]) -> Iterator[Finding]:
+    for answer in answers_with(job, Outcome.UNDEFINED):
+        if answer.root != root:
+            continue
+        happens = consequence(job, answer)
+        if answer.step == 0:
+            yield Finding(answer.span, f"the job has no '{section}', so {happens}")
+            continue
+        name = answer.name
+        if (fixes := bracket_fixes(answer)) is not None:
+            yield Finding(answer.span, f"'{name}' is taken for one name, so {happens}", fixes)
+            continue
+        message = f"no {section.removesuffix('s')} is named '{name}', so {happens}{did_you_mean(name, names)}"
+        fixes = (*near_name_fixes(answer.span, name, names), *add_name_fix(job, section, name))
+        yield Finding(answer.span, message, fixes)
+
+
+def bracket_fixes(answer: TemplateAnswer) -> tuple[Fix, ...] | None:
+    """How to write what was meant by brackets that the reader takes for a part of the name; None without any."""
+    name = answer.name
+    if "[" not in name:
+        return None
+    meant = _QUOTED_INDEX.sub(r".\2", _BLANK_INDEX.sub(r"[\1]", name))
+    if meant == name:
+        return ()
+    return (change_fix(answer.span, meant, safe=True),)
+
+
+@rule(Severity.ERROR)
+def undefined_template_member(job: Job) -> Iterator[Finding]:
+    """A tag names a key that the prerequisite, or the value above it, does not have.
+
+    `$data`, `$script` and `$output` stand for a whole prerequisite: `name`, `type`, `uri` and every other key that it
+    has. What becomes of a wrong name is the same as with an unknown parameter.
+    Sources: rest-server, middlewares/v2/protocol.js, render; openpai-runtime, src/init.d/initializer.py, replace_ref.
+
+        prerequisites:
+          - name: mnist
+            type: data
+            uri: ["https://example.com/mnist.tgz"]
+        taskRoles:
+          worker:
+            data: mnist
+            commands:
+              - wget <% $data.url %>
+              #               ^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: mnist
+            type: data
+            uri: ["https://example.com/mnist.tgz"]
+        taskRoles:
+          worker:
+            data: mnist
+            commands:
+              - wget <% $data.uri[0] %>
+    """
+    for answer in answers_with(job, Outcome.NO_MEMBER):
+        happens = consequence(job, answer)
+        path, name, container = answer.path_above, answer.name, answer.container
+        if (fixes := bracket_fixes(answer)) is not None:
+            yield Finding(answer.span, f"'{name}' is taken for one name, so {happens}", fixes)
+        elif isinstance(container, Mapping):
+            keys = tuple(entry.name for entry in container.effective_entries())
+            message = f"'{path}' has no '{name}', so {happens}{did_you_mean(name, keys)}"
+            yield Finding(answer.span, message, near_name_fixes(answer.span, name, keys), definition_place(answer))
+        else:
+            kind = "a list, and its items have numbers" if isinstance(container, Sequence) else "a single value"
+            message = f"'{path}' is {kind}; nothing in it is named '{name}', so {happens}"
+            yield Finding(answer.span, message, related=definition_place(answer))
+
+
+@rule(Severity.ERROR)
+def template_index_out_of_range(job: Job) -> Iterator[Finding]:
+    """A tag asks for an item that a list does not have; the first one is `[0]`.
+
+    What becomes of it is the same as with an unknown parameter.
+    Sources: rest-server, middlewares/v2/protocol.js, render; openpai-runtime, src/init.d/initializer.py, replace_ref.
+
+        prerequisites:
+          - name: mnist
+            type: data
+            uri: ["https://example.com/mnist.tgz"]
+        taskRoles:
+          worker:
+            data: mnist
+            commands:
+              - wget <% $data.uri[1] %>
+              #                   ^ error
+
+    Good:
+
+        prerequisites:
+          - name: mnist
+            type: data
+            uri: ["https://example.com/mnist.tgz"]
+        taskRoles:
+          worker:
+            data: mnist
+            commands:
+              - wget <% $data.uri[0] %>
+    """
+    for answer in answers_with(job, Outcome.OUT_OF_RANGE):
+        container = answer.container
+        is_list = isinstance(container, Sequence)
+        count = len(container.items) if isinstance(container, Sequence) else _length(container)
+        things = f"{count} {'item' if is_list else 'character'}{'' if count == 1 else 's'}"
+        last = f", {'the last is ' if count > 1 else ''}[{count - 1}]" if count else ""
+        message = f"'{answer.path_above}' has {things}{last}, so {consequence(job, answer)}"
+        fixes = (change_fix(answer.span, "0"),) if count == 1 else ()
+        yield Finding(answer.span, message, fixes, definition_place(answer))
+
+
+def _length(node: Node | None) -> int:
+    return len(node.text) if isinstance(node, Scalar) else 0
+
+
+@rule(Severity.ERROR)
+def dotted_index_in_plugin(job: Job) -> Iterator[Finding]:
+    """A callback or plugin parameter writes an index behind a dot, which only commands know.
+
+    In commands `uri.0` and `uri[0]` are the same. The runtime, which fills plugin parameters, looks `.0` up as a key of
+    the list and dies.
+    Source: openpai-runtime, src/init.d/initializer.py, replace_ref.
+
+        prerequisites:
+          - name: mnist
+            type: data
+            uri: ["https://example.com/mnist.tgz"]
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: taskStarts
+                commands:
+                  - wget <% $data.uri.0 %>
+                  #                   ^ error
+        taskRoles:
+          worker:
+            data: mnist
+            prerequisites: [mnist]
+
+    Good:
+
+        prerequisites:
+          - name: mnist
+            type: data
+            uri: ["https://example.com/mnist.tgz"]
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: taskStarts
+                commands:
+                  - wget <% $data.uri[0] %>
+        taskRoles:
+          worker:
+            data: mnist
+            prerequisites: [mnist]
+    """
+    for answer in answers_with(job, Outcome.DOTTED_INDEX):
+        name, span = answer.name, answer.span
+        with_dot = Span(span.start - 1, span.end)
+        fixes = (change_fix(with_dot, f"[{name}]", safe=True),) if may_hold_brackets(job, span.start) else ()
+        message = f"the runtime knows no '.{name}', so the task dies before it starts; write '[{name}]'"
+        yield Finding(span, message, fixes)
+
+
+@rule(Severity.ERROR)
+def null_parameter(job: Job) -> Iterator[Finding]:
+    """A command uses a parameter, secret or key that is there but has no value.
+
+    The rest-server treats a parameter without a value as if it were not there, and puts the tag back. A secret without
+    a value becomes the word `None`. An empty text is written `''`.
+    Sources: rest-server, middlewares/v2/protocol.js, render; openpai-runtime, src/init.d/user_command_renderer.py.
+
+        parameters:
+          options:
+        taskRoles:
+          worker:
+            commands:
+              - python train.py <% $parameters.options %>
+              #                                ^^^^^^^ error
+
+    Good:
+
+        parameters:
+          options: ''
+        taskRoles:
+          worker:
+            commands:
+              - python train.py <% $parameters.options %>
+    """
+    for answer in answers_with(job, Outcome.NULL):
+        if answer.in_plugin:
+            continue
+        is_secret = answer.root == "$secrets" and bool(answer.roles)
+        happens = "the command gets 'None'" if is_secret else consequence(job, answer)
+        entry = answer.container.entry(answer.name) if isinstance(answer.container, Mapping) else None
+        if entry is None or not isinstance(entry.value, Scalar):
+            yield Finding(answer.span, f"'{answer.name}' has no value, so {happens}")
+            continue
+        related = (Related(key_name_span(entry), f"'{answer.name}' has no value"),)
+        yield Finding(answer.span, f"'{answer.name}' has no value, so {happens}", _empty_fix(entry.value), related)
+
+
+def _empty_fix(value: Scalar) -> tuple[Fix, ...]:
+    """Write an empty text; a value of which nothing is written stands right behind its colon."""
+    edit = TextEdit(value.span, "''" if len(value.span) else " ''")
+    return (Fix("Write an empty text", (edit,)),)
+
+
+RULES = (
+    undefined_parameter,
+    undefined_secret,
+    undefined_template_member,
+    template_index_out_of_range,
+    dotted_index_in_plugin,
+    null_parameter,
+)

@@ -1,0 +1,93 @@
+"""Rules about anchors and aliases that the rest-server follows and the runtime does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.platform.masking import masked_span
+from pai_lsp.source.spelling import free_name
+from pai_lsp.source.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.source.nodes import Anchor
+
+
+@rule(Severity.ERROR)
+def redefined_anchor(job: Job) -> Iterator[Finding]:
+    """An anchor is defined twice.
+
+    The rest-server takes the latest, as YAML 1.2 has it. The runtime's reader refuses the file, so every task dies in
+    its init container: "found duplicate anchor".
+    Source: PyYAML, composer.py, compose_node.
+
+        parameters:
+          first: &rate "0.1"
+          second: &rate "0.2"
+          #        ^^^^ error
+
+    Good:
+
+        parameters:
+          first: &first "0.1"
+          second: &second "0.2"
+    """
+    if len({anchor.name for anchor in job.syntax.anchors}) == len(job.syntax.anchors) or job.is_catalogue:
+        return
+    masked = masked_span(job.text)
+    first: dict[str, Anchor] = {}
+    for anchor in job.syntax.anchors:
+        if anchor.span.start in masked:
+            continue
+        earlier = first.setdefault(anchor.name, anchor)
+        if earlier is not anchor:
+            message = f"the anchor '{anchor.name}' is defined already; the runtime's YAML reader refuses a second one"
+            related = (Related(earlier.span, "first defined here"),)
+            yield Finding(anchor.span, message, (_rename_anchor(job, anchor),), related)
+
+
+def _rename_anchor(job: Job, anchor: Anchor) -> Fix:
+    taken = {one.name for one in job.syntax.anchors}
+    new_name = free_name(anchor.name, taken, separator="")
+    places = [anchor.span, *(alias.span for alias in job.syntax.aliases if alias.anchor is anchor)]
+    return Fix(f"Rename to '{new_name}'", tuple(TextEdit(span, new_name) for span in places), safe=True)
+
+
+@rule(Severity.ERROR)
+def secrets_anchor(job: Job) -> Iterator[Finding]:
+    """An alias stands for something inside `secrets`, which the runtime does not see.
+
+    The rest-server replaces the text of `secrets` before it stores the job. The runtime then finds the alias without
+    its anchor, and every task dies in its init container: "found undefined alias". Refer to the secret instead, as
+    `<% $secrets.name %>`, or define the anchor elsewhere.
+    Sources: rest-server, utils/protocolSecret.js; PyYAML, composer.py, compose_node.
+
+        secrets:
+          token: &token "not-a-real-one"
+        parameters:
+          key: *token
+          #     ^^^^^ error
+        taskRoles: {}
+
+    Good:
+
+        secrets:
+          token: "not-a-real-one"
+        parameters:
+          key: plain
+        taskRoles: {}
+    """
+    if not job.syntax.aliases or job.is_catalogue:
+        return
+    masked = masked_span(job.text)
+    for alias in job.syntax.aliases:
+        anchor = alias.anchor
+        if anchor is not None and anchor.span.start in masked and alias.span.start not in masked:
+            message = f"'{alias.name}' is defined inside 'secrets', which the runtime does not see"
+            yield Finding(alias.span, message, related=(Related(anchor.span, "defined here"),))
+
+
+RULES = (redefined_anchor, secrets_anchor)

@@ -1,0 +1,173 @@
+"""Rules about single characters that the runtime's YAML reader takes for something else than the rest-server's.
+
+The rest-server reads with js-yaml, the runtime reads the same text again with PyYAML, which knows YAML 1.1.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.platform.masking import masked_span
+from pai_lsp.source.edits import double_quoted, line_span
+from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Style, walk
+from pai_lsp.source.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.source.nodes import Entry, Node
+
+_TABS = re.compile(r"\t+")
+_BLANKS_BEFORE = re.compile(r"[ \t]*\Z")
+_COMMENT = re.compile(r"(?<![^ \t\r\n\ufeff])#")
+_HEADER = re.compile(r"[^\r\n]*")
+_INDENTED = re.compile(r"^( *)[^ \r\n]", re.MULTILINE)
+_BLANKS_AND_DASHES = re.compile(r" *(?:- +)*")
+_REST = re.compile("([ ]*)([^\x85\u2028\u2029]?)")
+# Line ends to PyYAML, characters like others to js-yaml.
+_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+# Behind these, parts of the file are missing from the tree.
+_UNREAD = frozenset({ProblemKind.SYNTAX, ProblemKind.TOO_LARGE})
+_NAMES = {"\x85": "U+0085", "\u2028": "U+2028", "\u2029": "U+2029"}
+
+
+@rule(Severity.ERROR)
+def stray_tab(job: Job) -> Iterator[Finding]:
+    """A tab stands where the runtime's reader takes none.
+
+    The rest-server allows tabs behind a colon, in front of a comment, on a blank line and inside unquoted text. The
+    runtime's reader allows them in quotes, in `|` and `>` blocks and in comments only, and refuses the file otherwise:
+    every task dies in its init container: "found character that cannot start any token". Write a space; in unquoted
+    text, quote it.
+    Source: PyYAML, scanner.py, scan_to_next_token and scan_plain.
+    """
+    if "\t" not in job.text:
+        return
+    quoted: set[int] = set()
+    for span, scalar in _found(job, _TABS):
+        text = job.text
+        if _may_hold_tab(text, scalar, span.start):
+            continue
+        is_plain = scalar is not None and scalar.style is Style.PLAIN and span.start < scalar.span.end
+        if scalar is not None and is_plain and "\t" in scalar.text:
+            if id(scalar) not in quoted:
+                quoted.add(id(scalar))
+                fix = Fix("Quote it", (TextEdit(scalar.span, double_quoted(scalar.text)),), safe=True)
+                yield Finding(span, "the runtime's YAML reader takes no tab in unquoted text; quote it", (fix,))
+            continue
+        yield Finding(span, "the runtime's YAML reader takes no tab here; write a space", (_without_tab(text, span),))
+
+
+def _may_hold_tab(text: str, scalar: Scalar | None, at: int) -> bool:
+    """Whether the runtime's reader takes a tab at `at`; `scalar` is the last that begins before it."""
+    if scalar is not None and at < scalar.span.end:
+        if not scalar.is_block:
+            return scalar.style is not Style.PLAIN
+        header = _HEADER.match(text, scalar.span.start)
+        end = header.end() if header else scalar.span.start
+        return at >= end or _COMMENT.search(text, scalar.span.start, at) is not None
+    line = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+    if scalar is not None and scalar.is_block and not text[scalar.span.end : at].strip():
+        indentation = _block_indentation(text, scalar)
+        return 0 < indentation <= at - line and line >= scalar.span.end
+    return _is_comment(text, scalar, at)
+
+
+def _is_comment(text: str, scalar: Scalar | None, at: int) -> bool:
+    """Whether a comment has begun before `at` on its line; `scalar` is the last that begins before it."""
+    line = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
+    begin = max(line, scalar.span.end if scalar is not None else 0)
+    return _COMMENT.search(text, begin, at) is not None
+
+
+def _without_tab(text: str, span: Span) -> Fix:
+    """One space for the tab, or none at the end of a line or beside another space."""
+    end_of_line = re.compile(r"[ \t]*(?=[\r\n]|\Z)").match(text, span.end)
+    if end_of_line is not None:
+        before = _BLANKS_BEFORE.search(text, 0, span.start)
+        start = before.start() if before else span.start
+        return Fix("Remove the tab", (TextEdit(Span(start, end_of_line.end()), ""),), safe=True)
+    return Fix("Write a space", (TextEdit(span, " "),), safe=True)
+
+
+@rule(Severity.ERROR)
+def unicode_line_end(job: Job) -> Iterator[Finding]:
+    """A character ends a line for the runtime's reader and not for the rest-server's.
+
+    U+2028, U+2029 and U+0085 come along when text is copied from documents and web pages, and most editors do not show
+    them. What follows on the same line begins a new one for the runtime's reader, at its very start: it refuses the
+    file, or takes a comment's rest for a part of the job. In quotes they do no harm.
+    Source: PyYAML, scanner.py, scan_line_break; js-yaml 3.13, lib/js-yaml/loader.js, is_EOL.
+    """
+    if job.text.isascii():
+        return
+    for span, scalar in _found(job, _LINE_ENDS):
+        if _breaks_line(job, span, scalar):
+            message = f"{_NAMES[job.text[span.start]]}, which is not shown, ends the line for the runtime's YAML reader"
+            yield Finding(span, message, (Fix("Write a space", (TextEdit(span, " "),)),))
+
+
+def _breaks_line(job: Job, span: Span, scalar: Scalar | None) -> bool:
+    """Whether what follows on the line is no longer what it was once it is a line of its own."""
+    text = job.text
+    rest = _REST.match(text, span.end)
+    if rest is None or rest[2] in {"", "\r", "\n", "#"}:
+        return False
+    if scalar is None or span.start >= scalar.span.end:
+        return _is_comment(text, scalar, span.start)
+    if scalar.is_block:
+        return len(rest[1]) < _block_indentation(text, scalar)
+    if scalar.style is not Style.PLAIN:
+        return False
+    if any(span.start in node.span for node in walk(job.syntax.root) if _is_flow(node)):
+        # In brackets text may go on in the next line, but a key may not.
+        return any(entry.key is scalar for node in walk(job.syntax.root) if _is_flow(node) for entry in _entries(node))
+    return len(rest[1]) < _plain_indentation(text, scalar)
+
+
+def _is_flow(node: Node) -> bool:
+    return not isinstance(node, Scalar) and node.is_flow
+
+
+def _entries(node: Node) -> tuple[Entry, ...]:
+    return node.entries if isinstance(node, Mapping) else ()
+
+
+def _block_indentation(text: str, scalar: Scalar) -> int:
+    """The indentation of a block's lines; 0 where it has none."""
+    first = _INDENTED.search(text[scalar.span.start : scalar.span.end].partition("\n")[2])
+    return len(first[1]) if first else 0
+
+
+def _plain_indentation(text: str, scalar: Scalar) -> int:
+    """How far a plain value's next line must be indented: deeper than the key or the dash in front of it."""
+    line = text.rfind("\n", 0, scalar.span.start) + 1
+    blanks = _BLANKS_AND_DASHES.match(text, line, scalar.span.start)
+    column = blanks.end() - line if blanks else 0
+    if line + column < scalar.span.start:
+        return column + 1
+    dash = text.rfind("-", line, scalar.span.start)
+    return dash - line + 1 if dash >= 0 else 1
+
+
+def _found(job: Job, pattern: re.Pattern[str]) -> Iterator[tuple[Span, Scalar | None]]:
+    """Where a pattern stands in what the runtime reads, with the last scalar that begins before."""
+    if job.is_catalogue:
+        return
+    text, scalars = job.text, job.syntax.scalars
+    unread = [line_span(text, problem.span) for problem in job.syntax.problems if problem.kind in _UNREAD]
+    masked = masked_span(text)
+    starts = [scalar.span.start for scalar in scalars]
+    for match in pattern.finditer(text):
+        span = Span(*match.span())
+        if span.start in masked or any(span.overlaps(line) for line in unread):
+            continue
+        number = bisect_right(starts, span.start) - 1
+        yield span, scalars[number] if number >= 0 else None
+
+
+RULES = (stray_tab, unicode_line_end)

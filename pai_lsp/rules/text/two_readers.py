@@ -1,0 +1,300 @@
+"""Rules about the two readers of a job: what the rest-server's js-yaml takes and the runtime's PyYAML does not.
+
+The rest-server stores the text of the job, and the runtime's init container reads that text again, so a job can be
+accepted and then die before its first command. Single characters that do so are the business of characters.py, anchors
+of anchors.py, and names of readings.py.
+
+Rules about names that the rest-server reads as text and the runtime as something else.
+
+The rest-server's js-yaml has two truth values, `true` and `false`; the runtime's PyYAML knows YAML 1.1, with more.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.fixes import quote_fix
+from pai_lsp.job.template_uses import RUNTIME_PLACES
+from pai_lsp.platform.masking import masked_span
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, Style, walk
+from pai_lsp.source.tags import server_refusal, tag_span, with_tag
+from pai_lsp.source.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.template_uses import TemplateUse
+    from pai_lsp.source.nodes import Entry, Node
+
+
+# Plain scalars of which PyYAML may fail to make a value: the two special ones, numbers without digits or in base 60 and
+# too long for a double, wrong dates.
+_MAYBE_UNREADABLE = re.compile(
+    r"=|<<|[-+]?0[bx]_+|[-+]?[0-9][0-9_:]{300,}\.[0-9_]*|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*", re.DOTALL
+)
+_FIRST_CHARACTERS = frozenset("=<+-0123456789")
+# Where a key may be a list or a mapping: explicit, an alias, in front of a colon, or alone in braces.
+_MAYBE_COLLECTION_KEY = re.compile(r"[\]}][ \t]*:|\?\s|\*|[{,]\s*[\[{]")
+
+
+@rule(Severity.ERROR)
+def unreadable_value(job: Job) -> Iterator[Finding]:
+    """A value is text to the rest-server, and nothing at all to the runtime's reader.
+
+    YAML 1.1 gives `=` and `<<` a meaning that PyYAML does not support, takes `0x_` for a number without digits, and
+    refuses a date that is in no calendar: every task dies in its init container. In quotes they are text to both. A tag
+    that PyYAML can not construct, as `!!map` in front of nothing, has the same end.
+    Source: PyYAML, resolver.py and constructor.py (SafeLoader).
+
+        parameters:
+          operator: =
+          #         ^ error
+          deadline: 2024-02-30
+          #         ^^^^^^^^^^ error
+
+    Good:
+
+        parameters:
+          operator: "="
+          deadline: "2024-02-30"
+    """
+    if job.is_catalogue:
+        return
+    suspects = [
+        scalar
+        for scalar in job.syntax.scalars
+        if _may_be_unreadable(scalar) and isinstance(scalar.runtime_value, ValueError)
+    ]
+    if not suspects:
+        return
+    masked = masked_span(job.text)
+    # As a key `=` is text, and `<<` takes over another mapping's keys.
+    keys = {id(entry.key) for entry in _entries(job.syntax.root) if entry.is_merge or entry.name in {"=", "<<"}}
+    for scalar in suspects:
+        if scalar.span.start in masked or id(scalar) in keys:
+            continue
+        if scalar.tag is None:
+            message = f"the runtime's YAML reader fails on {_kind(scalar)}; quote it"
+            yield Finding(scalar.span, message, (quote_fix(scalar),))
+        else:
+            tag = tag_span(job.text, scalar) or scalar.span
+            written = job.text[tag.start : tag.end]
+            message = f"the runtime's YAML reader fails on this '{written}'; write the value without a tag"
+            yield Finding(with_tag(job.text, scalar), message)
+
+
+def _may_be_unreadable(scalar: Scalar) -> bool:
+    if scalar.tag is not None:
+        return server_refusal(scalar) is None
+    is_suspect = scalar.style is Style.PLAIN and scalar.text[:1] in _FIRST_CHARACTERS
+    return is_suspect and _MAYBE_UNREADABLE.fullmatch(scalar.text) is not None
+
+
+def _kind(scalar: Scalar) -> str:
+    """The sort of value that was found; never the value itself, which may be a secret."""
+    if scalar.text in {"=", "<<"}:
+        return f"a bare '{scalar.text}'"
+    if scalar.text[4:5] == "-":
+        return "a date that is in no calendar"
+    return "a number without digits" if scalar.text.endswith("_") else "a number of so many parts"
+
+
+@rule(Severity.ERROR)
+def unquoted_question_mark(job: Job) -> Iterator[Finding]:
+    """Unquoted text in `[ ]` or `{ }` holds a `?`.
+
+    Inside brackets the runtime's reader takes every `?` for the mark of a key, and refuses the file: every task dies in
+    its init container. Addresses with a query and shell patterns are the usual victims. In quotes, or outside of
+    brackets, they are text to both readers.
+    Source: PyYAML, scanner.py, scan_plain.
+
+        prerequisites:
+          - name: cifar10
+            type: data
+            uri: [https://example.com/cifar10?raw=true]
+            #     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: cifar10
+            type: data
+            uri: ["https://example.com/cifar10?raw=true"]
+    """
+    if "?" not in job.text or job.is_catalogue:
+        return
+    suspects = [scalar for scalar in job.syntax.scalars if "?" in scalar.text and scalar.style is Style.PLAIN]
+    if not suspects:
+        return
+    masked = masked_span(job.text)
+    flow = [node.span for node in walk(job.syntax.root) if isinstance(node, (Mapping, Sequence)) and node.is_flow]
+    for scalar in suspects:
+        if scalar.span.start not in masked and any(scalar.span.start in span for span in flow):
+            message = "the runtime's YAML reader takes '?' in brackets for the mark of a key; quote the text"
+            yield Finding(scalar.span, message, (quote_fix(scalar),))
+
+
+@rule(Severity.ERROR)
+def collection_key(job: Job) -> Iterator[Finding]:
+    """The key of a mapping is a list or a mapping itself.
+
+    The rest-server makes a text of it, `a,b` or `[object Object]`. The runtime's reader refuses the file, so every
+    task dies in its init container: "found unhashable key". Text in brackets or braces must be quoted.
+    Source: PyYAML, constructor.py, construct_mapping.
+
+        parameters:
+          [a, b]: 1
+          #^^^^^ error
+
+    Good:
+
+        parameters:
+          "[a, b]": 1
+    """
+    if job.is_catalogue or not _MAYBE_COLLECTION_KEY.search(job.text):
+        return
+    masked = masked_span(job.text)
+    seen: set[int] = set()
+    for entry in _entries(job.syntax.root):
+        key = entry.key
+        if isinstance(key, Scalar) or key.span.start in masked or id(key) in seen:
+            continue
+        seen.add(id(key))
+        kind = "list" if isinstance(key, Sequence) else "mapping"
+        message = f"the runtime's YAML reader refuses a {kind} as a key; quote it if it is text"
+        written = job.text[key.span.start : key.span.end]
+        is_plain = "\n" not in written and "'" not in written and key.is_flow and entry.value.span.start >= key.span.end
+        quoted = Fix("Quote it", (TextEdit(key.span, f"'{written}'"),))
+        yield Finding(key.span, message, (quoted,) if is_plain else ())
+
+
+def _entries(node: Node | None) -> Iterator[Entry]:
+    for below in walk(node):
+        if isinstance(below, Mapping):
+            yield from below.entries
+
+
+# Names that YAML 1.1 may take for something else than text.
+_MAYBE_OTHERWISE = re.compile(r"(?:yes|no|on|off|true|false|null|~)?$|[-+.0-9]", re.IGNORECASE)
+
+
+@rule(Severity.ERROR)
+def runtime_reads_otherwise(job: Job) -> Iterator[Finding]:
+    """A name is text to the rest-server and something else to the runtime, which then does not find what it names.
+
+    `yes`, `no`, `on` and `off` are truth values in YAML 1.1, `1_` is a number, and the key `1` is no text. When a
+    prerequisite is called so in quotes and named without them, or the other way round, or when `<% $parameters.on %>`
+    stands in a plugin's commands, the init container dies with a KeyError. In quotes a name is text to both readers.
+    Sources: PyYAML, resolver.py; openpai-runtime, src/init.d/initializer.py, collect_plugin_configs and replace_ref;
+    src/init.d/image_checker.py.
+
+        prerequisites:
+          - name: "on"
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+        taskRoles:
+          worker:
+            prerequisites: [on]
+            #               ^^ error
+
+    Good:
+
+        prerequisites:
+          - name: "on"
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+        taskRoles:
+          worker:
+            prerequisites: ["on"]
+    """
+    if job.is_catalogue:
+        return
+    yield from _names_read_otherwise(job)
+    yield from _parameters_read_otherwise(job)
+
+
+def _names_read_otherwise(job: Job) -> Iterator[Finding]:
+    for role in job.task_roles:
+        image = role.typed_references.get("dockerImage")
+        for reference in (*role.prerequisites, *((image,) if image else ())):
+            definition = job.definitions_by_name.get(reference.name)
+            if definition is None or definition.name_scalar is None:
+                continue
+            here, there = reference.scalar, definition.name_scalar
+            if not (_is_read_otherwise(here) or _is_read_otherwise(there)) or here.runtime_value == there.runtime_value:
+                continue
+            odd = here if _is_read_otherwise(here) else there
+            message = f"the runtime does not read '{odd.text}' as text, and finds no such prerequisite; quote it"
+            yield Finding(odd.span, message, (quote_fix(odd),))
+
+
+def _parameters_read_otherwise(job: Job) -> Iterator[Finding]:
+    odd = {name: entry for name, entry in job.parameters.items() if _is_read_otherwise(entry.key)}
+    if not odd:
+        return
+    reported: set[str] = set()
+    for use in job.template_uses:
+        steps = use.tag.steps
+        if use.place not in RUNTIME_PLACES or len(steps) < 2:
+            continue
+        name = str(steps[1].name)
+        if steps[0].name != "$parameters" or name not in odd or name in reported or not _runs(job, use):
+            continue
+        reported.add(name)
+        key = odd[name].key
+        message = f"the runtime does not read the key '{name}' as text, and finds no '$parameters.{name}'; quote it"
+        fixes = (quote_fix(key),) if isinstance(key, Scalar) and key.text == name else ()
+        yield Finding(key.span, message, fixes, (Related(use.span, "used here"),))
+
+
+def _runs(job: Job, use: TemplateUse) -> bool:
+    return use.definition is None or bool(job.roles_listing(use.definition))
+
+
+def _is_read_otherwise(node: Node) -> bool:
+    return (
+        isinstance(node, Scalar)
+        and node.style is Style.PLAIN
+        and _MAYBE_OTHERWISE.match(node.text) is not None
+        and not isinstance(node.runtime_value, (str, ValueError))
+    )
+
+
+@rule(Severity.WARNING)
+def plugin_role_read_otherwise(job: Job) -> Iterator[Finding]:
+    """A plugin's `taskroles` names a role that the runtime does not read as text, so the plugin never runs there.
+
+    `yes`, `no`, `on` and `off` are truth values in YAML 1.1. The runtime compares them with the role's name, finds no
+    match and leaves the plugin out without a word. In quotes a name is text to both readers.
+    Sources: PyYAML, resolver.py; openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              taskroles: [on]
+              #           ^^ warning
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              taskroles: ["on"]
+    """
+    for plugin in job.plugins:
+        for scalar in plugin.task_roles or ():
+            if _is_read_otherwise(scalar) and isinstance(scalar.value, str):
+                message = f"the runtime does not read '{scalar.text}' as text, and leaves the plugin out; quote it"
+                yield Finding(scalar.span, message, (quote_fix(scalar),))
+
+
+RULES = (
+    unreadable_value,
+    unquoted_question_mark,
+    collection_key,
+    runtime_reads_otherwise,
+    plugin_role_read_otherwise,
+)

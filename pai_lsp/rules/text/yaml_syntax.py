@@ -1,0 +1,149 @@
+"""Rules about the text as YAML: what the rest-server's reader refuses, and what the runtime's reads otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.source.nodes import ProblemKind, SyntaxProblem
+from pai_lsp.source.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+
+
+def _problems(job: Job, kind: ProblemKind) -> Iterator[SyntaxProblem]:
+    return (problem for problem in job.syntax.problems if problem.kind is kind)
+
+
+@rule(Severity.ERROR)
+def yaml_syntax(job: Job) -> Iterator[Finding]:
+    """The file is not YAML.
+
+    The rest-server answers 500 to a text that its YAML reader does not understand.
+    Source: rest-server, middlewares/v2/protocol.js (js-yaml 3.13, `safeLoad`).
+
+        name: train
+        type job
+        #^^^^^^^ error
+
+    Good:
+
+        name: train
+        type: job
+    """
+    for problem in _problems(job, ProblemKind.SYNTAX):
+        fixes = (Fix(problem.mend[0], (problem.mend[1],)),) if problem.mend else ()
+        yield Finding(problem.span, problem.message, fixes)
+
+
+@rule(Severity.ERROR)
+def duplicate_key(job: Job) -> Iterator[Finding]:
+    """A key stands twice in one mapping.
+
+    The rest-server's YAML reader refuses the file ("duplicated mapping key"), `a` and `"a"` being the same key.
+    Source: js-yaml 3.13, lib/js-yaml/loader.js, storeMappingPair.
+
+        name: train
+        name: train2
+        #^^^ error
+
+    Good:
+
+        name: train
+    """
+    for problem in _problems(job, ProblemKind.DUPLICATE_KEY):
+        related = (Related(problem.other, "first written here"),) if problem.other else ()
+        yield Finding(problem.span, problem.message, related=related)
+
+
+@rule(Severity.ERROR)
+def several_documents(job: Job) -> Iterator[Finding]:
+    """A second document follows in the same file.
+
+    The rest-server reads one document and refuses more ("expected a single document in the stream").
+    Source: js-yaml 3.13, lib/js-yaml/loader.js, load.
+
+        name: train
+        ---
+        #^^ error
+        name: second
+
+    Good:
+
+        ---
+        name: train
+    """
+    if not job.is_catalogue:
+        for problem in _problems(job, ProblemKind.SEVERAL_DOCUMENTS):
+            yield Finding(problem.span, problem.message)
+
+
+@rule(Severity.ERROR)
+def unquoted_template(job: Job) -> Iterator[Finding]:
+    """A value begins with an unquoted `{{`.
+
+    YAML reads `{{ x }}` as a mapping inside a mapping, so the rest-server sees `[object Object]` where text was meant
+    and the runtime's reader fails on it. Inside a longer text it is harmless.
+    Source: openpai, issue 5345, whose own example has this mistake.
+
+        prerequisites:
+          - name: mnist
+            mountPath: {{ mountPath }}
+            #          ^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        prerequisites:
+          - name: mnist
+            mountPath: "{{ mountPath }}"
+    """
+    for problem in _problems(job, ProblemKind.UNQUOTED_TEMPLATE):
+        written = job.text[problem.span.start : problem.span.end]
+        quoted = '"' + written.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        fix = Fix("Quote it", (TextEdit(problem.span, quoted),), safe=True)
+        yield Finding(problem.span, problem.message, (fix,))
+
+
+@rule(Severity.ERROR)
+def too_large_to_read(job: Job) -> Iterator[Finding]:
+    """The file is too large, too deep, or grows too much through its aliases.
+
+    Such a file is not read further. The rest-server takes 102,400 bytes at most, so no job comes near these caps.
+    Source: rest-server, src/config/express.js (bodyParser.text, default limit).
+    """
+    for problem in _problems(job, ProblemKind.TOO_LARGE):
+        yield Finding(problem.span, problem.message)
+
+
+@rule(Severity.WARNING)
+def alias_inside_itself(job: Job) -> Iterator[Finding]:
+    """An alias stands inside the very value that it repeats.
+
+    Both readers make a value that contains itself, without end; nothing useful can come of it.
+    Source: js-yaml 3.13, lib/js-yaml/loader.js, readAlias; PyYAML, composer.py.
+
+        parameters: &all
+          again: *all
+          #      ^^^^ warning
+
+    Good:
+
+        parameters:
+          rate: &rate 0.1
+          again: *rate
+    """
+    for problem in _problems(job, ProblemKind.SELF_ALIAS):
+        yield Finding(problem.span, problem.message)
+
+
+RULES = (
+    alias_inside_itself,
+    yaml_syntax,
+    duplicate_key,
+    several_documents,
+    unquoted_template,
+    too_large_to_read,
+)

@@ -1,0 +1,473 @@
+"""A YAML text, as libyaml reads it, to a tree; what libyaml refuses, recovery.py mends.
+
+Nothing is constructed, and caps on size, depth and the size after following aliases keep a hostile file cheap.
+
+Characters that js-yaml takes as any other, and libyaml does not.
+
+Libyaml ends lines at three of them, and refuses a byte order mark inside the text and a tab where a block begins.
+They are read as characters for private use, and put back; for those the ones behind them are read. Escapes of
+surrogates, which it refuses too, are replaced by recovery.py.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from pai_lsp.source.nodes import (
+    Alias,
+    Anchor,
+    Entry,
+    Mapping,
+    Node,
+    ProblemKind,
+    Scalar,
+    Sequence,
+    Style,
+    SyntaxProblem,
+    Tree,
+    plain_value,
+)
+from pai_lsp.source.scalar import server_text
+from pai_lsp.source.tags import is_of_other_kind, server_refusal, tag_span, with_tag
+from pai_lsp.source.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from collections.abc import Sequence as SequenceOf
+
+
+MAX_DEPTH = 100
+MAX_NODES = 500_000
+MAX_ALIASED_NODES = 20_000
+
+try:
+    from yaml._yaml import CParser
+
+    _Parser: Any = CParser
+except ImportError:  # a PyYAML built without libyaml: slower, and the same events
+    _Parser = yaml.SafeLoader
+
+# js-yaml reads any 1.x, libyaml 1.1 and 1.2.
+_VERSION = re.compile(r"\A(%YAML 1\.)\d(?=\s)")
+SURROGATE = re.compile("[\ud800-\udfff]")
+_PROPERTIES = re.compile(r"(?:(?:&[^\s,\[\]{}]*|!\S*)[ \t\r\n]*)+")
+_ANCHOR = re.compile(r"&([^\s,\[\]{}]+)")
+_BLANKS: Any = re.compile(r"[ \t]*")
+# A comment that follows a block's signs at once, which libyaml takes and nobody else.
+_STUCK_COMMENT = re.compile(r"[|>][-+0-9]*(?=#)")
+
+
+def readable(text: str) -> str:
+    """The text without a byte order mark, each character that libyaml reads otherwise than js-yaml replaced by one."""
+    text = text.removeprefix("\ufeff")
+    if text.startswith("%YAML 1."):
+        text = _VERSION.sub(r"\g<1>2", text)
+    if not text.isascii():
+        text = SURROGATE.sub("\ufffd", text)
+        text = with_stand_ins(text)
+    return text
+
+
+def build(text: str, depth: int = 0) -> tuple[Tree, yaml.YAMLError | None]:
+    """The tree of a text as far as it can be read, and why not all of it where it is no YAML.
+
+    `depth` is in how many collections the text stands that are not part of it.
+    """
+    tree = Tree()
+    try:
+        _Builder(text, tree, depth).build()
+    except yaml.YAMLError as error:
+        # With its traceback it would hold on to its callers, and to all that they have read.
+        return tree, error.with_traceback(None)
+    return tree, None
+
+
+def first_fault(text: str) -> int | None:
+    """The offset where a text turns out to be no YAML; None where it is, or is nested deeper than is read.
+
+    It is told in a fraction of the time that the tree takes.
+    """
+    parser = _Parser(text)
+    depth = 0
+    try:
+        while depth <= MAX_DEPTH:
+            event = parser.get_event()
+            if event is None:
+                break
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+    except yaml.MarkedYAMLError as error:
+        return error.problem_mark.index if error.problem_mark else 0
+    except yaml.YAMLError:
+        return 0
+    return None
+
+
+def duplicate_keys(entries: Iterable[Entry]) -> Iterator[SyntaxProblem]:
+    """The keys of a mapping that are written in it before."""
+    seen: dict[str, Entry] = {}
+    for entry in entries:
+        first = seen.setdefault(entry.name, entry)
+        if first is not entry and not entry.is_merge:
+            message = f"'{entry.name}' is written twice in one mapping"
+            yield SyntaxProblem(ProblemKind.DUPLICATE_KEY, entry.key.span, message, first.key.span)
+
+
+class _Open:
+    """A collection that is still being read: its children so far (keys and values in turn for a mapping).
+
+    What an alias stands for is written elsewhere; `aliases_end` is where the last alias itself ends.
+    """
+
+    __slots__ = ("aliases_end", "anchor", "children", "event", "weight")
+
+    def __init__(self, event: Any, anchor: tuple[str, Span] | None) -> None:
+        self.event = event
+        self.anchor = anchor
+        self.children: list[Node] = []
+        self.aliases_end = 0
+        self.weight = 1
+
+
+class _Builder:
+    __slots__ = (
+        "_aliased",
+        "_has_stand_ins",
+        "_max_open",
+        "_named",
+        "_open",
+        "_text",
+        "_too_large",
+        "_tree",
+        "_weights",
+    )
+
+    def __init__(self, text: str, tree: Tree, depth: int) -> None:
+        self._text = text
+        self._tree = tree
+        self._has_stand_ins = has_stand_ins(text)
+        self._max_open = MAX_DEPTH - depth
+        self._open: list[_Open] = []
+        self._named: dict[str, Anchor | None] = {}
+        self._weights: dict[int, int] = {}
+        self._aliased = 0
+        self._too_large = False
+
+    def build(self) -> None:
+        parser = _Parser(self._text)
+        tree = self._tree
+        try:
+            while not self._too_large:
+                event = parser.get_event()
+                if event is None:
+                    break
+                kind = type(event)
+                if kind is yaml.ScalarEvent:
+                    self._scalar(event)
+                elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+                    self._start(event)
+                elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+                    self._close(event.end_mark.index)
+                elif kind is yaml.AliasEvent:
+                    self._alias(event)
+                elif kind is yaml.DocumentStartEvent:
+                    self._named.clear()
+                    if tree.documents:
+                        self._several_documents(event)
+                    tree.documents.append(None)
+        finally:
+            while self._open:
+                self._close(None)
+
+    def _several_documents(self, event: Any) -> None:
+        start = event.start_mark.index
+        self._problem(
+            ProblemKind.SEVERAL_DOCUMENTS,
+            Span(start, max(event.end_mark.index, start)),
+            "a job file holds one document; this '---' begins another",
+        )
+
+    def _problem(
+        self, kind: ProblemKind, span: Span, message: str, *, mend: tuple[str, TextEdit] | None = None
+    ) -> None:
+        self._tree.problems.append(SyntaxProblem(kind, span, message, mend=mend))
+
+    def _stop(self, kind: ProblemKind, span: Span, message: str) -> None:
+        if not self._too_large:
+            self._too_large = True
+            self._problem(kind, span, message)
+
+    def _content_start(self, event: Any) -> tuple[int, tuple[str, Span] | None]:
+        """Where a node's content begins behind its anchor and tag, and the anchor."""
+        start: int = event.start_mark.index
+        if event.anchor is None and event.tag is None:
+            return start, None
+        match = _PROPERTIES.match(self._text, start)
+        if match is None:
+            return start, None
+        anchor = None
+        if event.anchor is not None and (named := _ANCHOR.search(self._text, start, match.end())):
+            anchor = (named[1], Span(*named.span(1)))
+        return match.end(), anchor
+
+    def _check_tag(self, node: Node) -> None:
+        """Report a tag that js-yaml refuses: for its place, for what stands beside it, or for its node."""
+        text = self._text
+        span = tag_span(text, node) or node.span
+        behind = _BLANKS.match(text, span.end).end()
+        removal = ("Remove the tag", TextEdit(Span(span.start, behind), ""))
+        if self._is_first_key():
+            is_same = isinstance(node, Scalar) and Scalar(node.span, node.text, node.style).value == node.value
+            message = "a tag cannot stand in front of a mapping's first key: the rest-server refuses the file"
+            self._problem(ProblemKind.SYNTAX, with_tag(text, node), message, mend=removal if is_same else None)
+        elif refusal := server_refusal(node):
+            message = f"'{text[span.start : span.end]}' {refusal}: the rest-server refuses the file"
+            is_other_kind = is_of_other_kind(node)
+            self._problem(ProblemKind.SYNTAX, with_tag(text, node), message, mend=removal if is_other_kind else None)
+        elif span is not node.span and text[span.end : span.end + 1].strip():
+            message = f"a blank must stand behind '{text[span.start : span.end]}': the rest-server refuses the file"
+            blank = ("Write a blank", TextEdit(Span(span.end, span.end), " "))
+            self._problem(ProblemKind.SYNTAX, span, message, mend=blank)
+
+    def _scalar(self, event: Any) -> None:
+        start, anchor = self._content_start(event)
+        end: int = event.end_mark.index
+        style = _STYLES[event.style]
+        value: str = event.value
+        if style is Style.LITERAL or style is Style.FOLDED:
+            end = _BLANKS.match(self._text, start + len(self._text[start:end].rstrip(" \t\r\n"))).end()
+        elif style is Style.PLAIN and not value:
+            end = start = min(start, end)
+        if self._has_stand_ins and not value.isascii():
+            value = put_back(value)
+        if style is Style.PLAIN:
+            self._check_lone_dash(value, Span(start, end))
+        elif stuck := _STUCK_COMMENT.match(self._text, start):
+            message = f"a blank must stand between '{stuck[0]}' and a comment: the rest-server refuses the file"
+            blank = ("Write a blank", TextEdit(Span(stuck.end(), stuck.end()), " "))
+            self._problem(ProblemKind.SYNTAX, Span(start, stuck.end() + 1), message, mend=blank)
+        scalar = Scalar(Span(start, max(start, end)), value, style, event.tag)
+        self._tree.scalars.append(scalar)
+        if scalar.tag is not None:
+            self._check_tag(scalar)
+        self._add(scalar, 1, anchor)
+
+    def _start(self, event: Any) -> None:
+        _, anchor = self._content_start(event)
+        if anchor is not None:
+            self._named[anchor[0]] = None
+        self._open.append(_Open(event, anchor))
+        if len(self._open) > self._max_open:
+            start = event.start_mark.index
+            self._stop(ProblemKind.TOO_LARGE, Span(start, start + 1), f"nested deeper than {MAX_DEPTH} levels")
+
+    def _close(self, end: int | None) -> None:
+        """Finish the innermost collection; `end` is None when the text broke off inside it."""
+        opened = self._open.pop()
+        event, children = opened.event, opened.children
+        start, _ = self._content_start(event)
+        is_flow = bool(event.flow_style)
+        if is_flow:
+            if event.start_mark.index < event.end_mark.index and not self._text.startswith("?", start):
+                start = self._text.find("{" if type(event) is yaml.MappingStartEvent else "[", start)
+            elif children:  # a pair in a list needs no braces: `[key: value]`
+                start = children[0].span.start
+            last = children[-1].span.end if children else start + 1
+            span = Span(start, max(end if end is not None else last, start))
+        else:
+            if type(event) is yaml.MappingStartEvent and children:
+                start = max(start, children[0].span.start)
+            last = max((child.span.end for child in children[-2:]), default=start)
+            last = max(last, opened.aliases_end)
+            span = Span(min(start, last), max(start, last))
+        node: Node
+        if is_flow and self._is_unquoted_template(span):
+            node = Scalar(span, self._text[span.start : span.end])
+            message = f"'{node.text}' is read as a mapping; quote it to make it text"
+            self._problem(ProblemKind.UNQUOTED_TEMPLATE, span, message)
+        elif type(event) is yaml.MappingStartEvent:
+            node = Mapping(span, self._entries(children), is_flow, event.tag)
+            self._check_merges(node)
+        else:
+            node = Sequence(span, tuple(children), is_flow, event.tag)
+        if node.tag is not None and end is not None:
+            self._check_tag(node)
+        self._add(node, opened.weight, opened.anchor)
+
+    def _is_first_key(self) -> bool:
+        """Whether a node that ends here is the first key of a block mapping, without a `?`.
+
+        js-yaml takes an anchor or a tag in front of it for the mapping's, and then finds no key.
+        """
+        parent = self._open[-1] if self._open else None
+        if parent is None or parent.children or type(parent.event) is not yaml.MappingStartEvent:
+            return False
+        return not parent.event.flow_style and not self._text.startswith("?", self._content_start(parent.event)[0])
+
+    def _check_lone_dash(self, value: str, span: Span) -> None:
+        """`[-]`: js-yaml takes a dash in brackets for text only where more text follows."""
+        if value == "-" and self._open and self._open[-1].event.flow_style and self._text[span.end] in ",[]{}":
+            message = "a '-' that stands alone in brackets must be quoted: the rest-server refuses the file"
+            self._problem(ProblemKind.SYNTAX, span, message, mend=("Quote it", TextEdit(span, "'-'")))
+
+    def _is_unquoted_template(self, span: Span) -> bool:
+        """Whether a flow mapping is a `{{ name }}` that its author took for text."""
+        text = self._text
+        return (
+            text.startswith("{{", span.start)
+            and text[span.start - 1 : span.start] != "{"
+            and "}}" in text[span.start : span.end]
+        )
+
+    def _entries(self, children: SequenceOf[Node]) -> tuple[Entry, ...]:
+        entries: list[Entry] = []
+        if len(children) % 2:  # the text broke off behind a key
+            key = children[-1]
+            children = [*children, Scalar(Span(key.span.end, key.span.end), "")]
+        for index in range(0, len(children), 2):
+            key, value = children[index], children[index + 1]
+            entry = Entry(key, value, self._key_name(key))
+            entries.append(entry)
+        if len({entry.name for entry in entries}) < len(entries):
+            self._tree.problems += duplicate_keys(entries)
+        return tuple(entries)
+
+    def _key_name(self, key: Node) -> str:
+        if isinstance(key, Scalar):
+            value = key.value
+            return value if isinstance(value, str) else server_text(value)
+        if isinstance(key, Sequence) and any(isinstance(item, Sequence) for item in key.items):
+            self._problem(ProblemKind.SYNTAX, key.span, "a key can not be a list of lists")
+        return server_text(plain_value(key))
+
+    def _check_merges(self, mapping: Mapping) -> None:
+        for entry in mapping.entries:
+            if not entry.is_merge:
+                continue
+            sources = entry.value.items if isinstance(entry.value, Sequence) else (entry.value,)
+            for source in sources:
+                if isinstance(source, Scalar):
+                    self._problem(
+                        ProblemKind.SYNTAX,
+                        source.span if len(source.span) else entry.key.span,
+                        "'<<' takes over the keys of a mapping or of a list of mappings",
+                    )
+
+    def _alias(self, event: Any) -> None:
+        span = Span(event.start_mark.index + 1, event.end_mark.index)
+        name = self._text[span.start : span.end]
+        anchor = self._named.get(name)
+        self._tree.aliases.append(Alias(name, span, anchor))
+        if anchor is not None:
+            node, weight = anchor.node, self._weights[id(anchor.node)]
+            self._aliased += weight
+            if self._aliased > MAX_ALIASED_NODES:
+                message = f"more than {MAX_ALIASED_NODES:,} values once the aliases are followed"
+                self._stop(ProblemKind.TOO_LARGE, span, message)
+                return
+        else:
+            inside = name in self._named
+            message = f"'*{name}' stands inside what it names" if inside else f"no anchor is named '{name}'"
+            kind = ProblemKind.SELF_ALIAS if inside else ProblemKind.SYNTAX
+            self._problem(kind, Span(span.start - 1, span.end), message)
+            node, weight = Scalar(Span(span.start - 1, span.end), ""), 1
+        self._add(node, weight, None)
+        if self._open:
+            self._open[-1].aliases_end = span.end
+
+    def _add(self, node: Node, weight: int, anchor: tuple[str, Span] | None) -> None:
+        if anchor is not None:
+            if node.tag is None and self._is_first_key():
+                message = "an anchor cannot stand in front of a mapping's first key: the rest-server refuses the file"
+                self._problem(ProblemKind.SYNTAX, Span(anchor[1].start - 1, anchor[1].end), message)
+            named = Anchor(anchor[0], anchor[1], node)
+            self._tree.anchors.append(named)
+            self._named[anchor[0]] = named
+            self._weights[id(node)] = weight
+        if not self._open:
+            self._tree.documents[-1] = node
+            return
+        parent = self._open[-1]
+        parent.weight += weight
+        if parent.weight > MAX_NODES:
+            self._stop(
+                ProblemKind.TOO_LARGE,
+                Span(node.span.start, node.span.start + 1),
+                f"more than {MAX_NODES:,} values",
+            )
+            return
+        parent.children.append(node)
+
+
+_STYLES = {style.value or None: style for style in Style} | {"": Style.PLAIN}
+
+
+_OTHERWISE_READ = "\x85\u2028\u2029\ufeff\t"
+_SHIFT = len(_OTHERWISE_READ)
+# The characters for private use, from the first stand-in on, in one row.
+_FIRST, _LAST = 0xE285, 0xF8FF
+_HIGHER, _HIGHEST = 0xF0000, 0x10FFFF
+_IN_ROW = _LAST - _FIRST + 1
+_NUMBERS = _IN_ROW + _HIGHEST - _HIGHER + 1
+_PRIVATE = f"{chr(_FIRST)}-{chr(_LAST)}{chr(_HIGHER)}-{chr(_HIGHEST)}"
+# A tab is taken by libyaml nearly everywhere; recovery.py sees where it is not.
+_TO_BE_READ = re.compile(f"[{_OTHERWISE_READ[:-1]}{_PRIVATE}]")
+_TO_BE_PUT_BACK = re.compile(f"[{_PRIVATE}]")
+
+# In double quotes, a pair of surrogates or one of them alone.
+SURROGATE_ESCAPE = re.compile(
+    r"\\(?:u|U0000)[dD][89abAB][0-9a-fA-F]{2}\\(?:u|U0000)[dD][c-fC-F][0-9a-fA-F]{2}|\\(?:u|U0000)[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
+
+TAB_STAND_IN = chr(_FIRST + _OTHERWISE_READ.index("\t"))
+
+
+def with_stand_ins(text: str) -> str:
+    """The text with a stand-in for each such character, at the same place; `put_back` undoes it.
+
+    The last five of all characters, which are for private use or for none, have nothing behind them and become one.
+    """
+    return _TO_BE_READ.sub(_stand_in, text)
+
+
+def has_stand_ins(text: str) -> bool:
+    """Whether something is to be put back in what is read of a text; an escape in quotes is no stand-in."""
+    return not text.isascii() and _TO_BE_PUT_BACK.search(text) is not None
+
+
+def put_back(text: str) -> str:
+    """The text that stand-ins were put into."""
+    return _TO_BE_PUT_BACK.sub(_original, text)
+
+
+def joined_surrogates(escapes: str) -> str:
+    """The character that `SURROGATE_ESCAPE` means to js-yaml; what the cluster makes of one alone is U+FFFD."""
+    codes = [int(escape[-4:], 16) for escape in escapes.split("\\")[1:]]
+    if len(codes) < 2:
+        return "\ufffd"
+    return chr(0x10000 + (codes[0] - 0xD800) * 0x400 + codes[1] - 0xDC00)
+
+
+def _stand_in(match: re.Match[str]) -> str:
+    character = match[0]
+    number = _OTHERWISE_READ.find(character)
+    return _private(number if number >= 0 else min(_number(character) + _SHIFT, _NUMBERS - 1))
+
+
+def _original(match: re.Match[str]) -> str:
+    number = _number(match[0])
+    return _OTHERWISE_READ[number] if number < _SHIFT else _private(number - _SHIFT)
+
+
+def _number(character: str) -> int:
+    code = ord(character)
+    return code - _FIRST if code <= _LAST else code - _HIGHER + _IN_ROW
+
+
+def _private(number: int) -> str:
+    return chr(_FIRST + number if number < _IN_ROW else _HIGHER + number - _IN_ROW)

@@ -1,0 +1,89 @@
+"""The comments of a YAML text, with their places; the tree has none of them, and a change must keep them all.
+
+The comments of a YAML text, as ruamel.yaml's scanner finds them: a second opinion on what a fix leaves behind.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pai_lsp.source.nodes import Scalar, Syntax
+
+
+_COMMENT = re.compile(r"(?<![^ \t\r\n\ufeff])#[^\r\n]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """A comment: `span` goes from its `#` to the end of the line; whether it has its line for itself."""
+
+    span: Span
+    text: str
+    is_alone: bool
+
+
+def comments(syntax: Syntax) -> tuple[Comment, ...]:
+    """All comments, in order; a `#` inside a scalar is none."""
+    return comments_within(syntax.text, Span(0, len(syntax.text)), syntax.scalars)
+
+
+def comments_within(text: str, span: Span, scalars: Iterable[Scalar]) -> tuple[Comment, ...]:
+    """The comments that begin in a part of the text, in order; `scalars` are at least those that stand in it."""
+    if text.find("#", span.start, span.end) < 0:
+        return ()
+    written = sorted((scalar for scalar in scalars if len(scalar.span)), key=lambda one: one.span)
+    starts = [scalar.span.start for scalar in written]
+    found: list[Comment] = []
+    for match in _COMMENT.finditer(text, span.start, span.end):
+        number = bisect_right(starts, match.start()) - 1
+        scalar = written[number] if number >= 0 else None
+        if scalar is not None and match.start() < scalar.span.end:
+            # Behind a block's indicator, on the same line, a comment may stand.
+            header_end = text.find("\n", scalar.span.start)
+            if not scalar.is_block or match.start() > header_end:
+                continue
+        line_start = text.rfind("\n", 0, match.start()) + 1
+        is_alone = not text[line_start : match.start()].strip(" \t\ufeff")
+        found.append(Comment(Span(*match.span()), match[0].rstrip(), is_alone))
+    return tuple(found)
+
+
+def written_comments(text: str) -> Counter[str]:
+    """Each comment with how often it stands there; of a text that is no YAML, those before it breaks off."""
+    if "#" not in text:
+        return Counter()
+    from ruamel.yaml import YAML  # noqa: PLC0415 - only mending asks for it
+    from ruamel.yaml.error import YAMLError  # noqa: PLC0415 - as above
+
+    found: Counter[str] = Counter()
+    try:
+        # js-yaml takes a tab in front of a comment, at which ruamel.yaml would stop.
+        for token in YAML().scan(text.replace("\t", " ")):
+            found.update(_lines(getattr(token, "_comment", None)))
+    except (YAMLError, RecursionError, ValueError):
+        return found
+    return found
+
+
+def _lines(comments: Any) -> Iterator[str]:
+    """The lines of what ruamel.yaml hangs on a token: one comment behind it, and a list of those above.
+
+    A comment behind the sign of a block is a bare string.
+    """
+    if comments is None:
+        return
+    for one in comments if isinstance(comments, list) else [comments]:
+        if isinstance(one, list):
+            yield from _lines(one)
+        elif one is not None:
+            text = one if isinstance(one, str) else one.value
+            yield from (line.strip() for line in text.splitlines() if line.strip())

@@ -1,0 +1,262 @@
+"""Where each character of a scalar's text stands in the file.
+
+A command may be written plain, quoted, as a block, folded or with escapes; what is found inside its text (a template,
+a variable) must be shown on the very characters the author wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, overload
+
+from pai_lsp.source.building import SURROGATE_ESCAPE, joined_surrogates
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Scalar, Style
+from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_ESCAPE_LENGTH = {"x": 4, "u": 6, "U": 10}
+_LINE_BREAK = re.compile(r"\r\n|\r|\n")
+_HEADER = re.compile(r"[|>][-+0-9]*[^\r\n]*(?:\r\n|\r|\n|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class MappedText:
+    """A text and the place of each of its characters: character `i` is written in `starts[i]` to `ends[i]`."""
+
+    text: str
+    starts: Sequence[int]
+    ends: Sequence[int]
+    outside: Span
+
+    def span(self, start: int, end: int) -> Span:
+        """The place in the file of `text[start:end]`; for an empty range, the place between its neighbours."""
+        if start >= end:
+            at = self.offset(start)
+            return Span(at, at)
+        first = self.starts[start]
+        return Span(first, max(first, self.ends[end - 1]))
+
+    def offset(self, index: int) -> int:
+        """The place in the file in front of character `index`; at the end, behind the last one."""
+        if index < len(self.starts):
+            return self.starts[index]
+        return self.ends[-1] if self.ends else self.outside.start
+
+    def index(self, offset: int) -> int | None:
+        """The character at (or the gap before) a place in the file; None outside the text."""
+        if not self.outside.touches(offset):
+            return None
+        for index, (start, end) in enumerate(zip(self.starts, self.ends, strict=True)):
+            if start <= offset < end:
+                return index
+        return next((index for index, start in enumerate(self.starts) if start >= offset), len(self.starts))
+
+
+def mapped(source: str, scalar: Scalar) -> MappedText:
+    """The scalar's text with its places in `source`, the whole file's text.
+
+    Where the way it is written is not understood, every character is placed on the whole scalar.
+    """
+    span, text = scalar.span, scalar.text
+    if len(span) == len(text) and scalar.style is Style.PLAIN:
+        return MappedText(text, range(span.start, span.end), range(span.start + 1, span.end + 1), span)
+    if scalar.is_block:
+        pieces = _block(source, scalar)
+    elif scalar.style is Style.PLAIN:
+        pieces = _flow(source, span.start, span.end, "")
+    else:
+        quote = scalar.style.value
+        # The closing quote is missing where recovery had to close the scalar.
+        is_closed = len(span) > 1 and source[span.end - 1] == quote
+        pieces = _flow(source, span.start + 1, span.end - is_closed, quote)
+    written = "".join(piece[0] for piece in pieces)
+    missing = text[len(written) :]
+    if not text.startswith(written) or missing.strip():
+        return MappedText(text, [span.start] * len(text), [span.end] * len(text), span)
+    starts = [piece[1] for piece in pieces] + [span.end] * len(missing)
+    ends = [piece[2] for piece in pieces] + [span.end] * len(missing)
+    return MappedText(text, starts, ends, span)
+
+
+def joined(parts: Sequence[MappedText], separator: str) -> MappedText:
+    """The texts one behind the other; a separator is placed at the end of the text before it."""
+    starts: list[Sequence[int]] = []
+    ends: list[Sequence[int]] = []
+    for number, part in enumerate(parts):
+        if number:
+            at = (parts[number - 1].outside.end,) * len(separator)
+            starts.append(at)
+            ends.append(at)
+        starts.append(part.starts)
+        ends.append(part.ends)
+    outside = Span(parts[0].outside.start, parts[-1].outside.end) if parts else Span(0, 0)
+    return MappedText(separator.join([part.text for part in parts]), _Joined(starts), _Joined(ends), outside)
+
+
+class _Joined(Sequence[int]):
+    """Sequences one behind the other, not copied: only the places of a few characters of a script are asked for."""
+
+    __slots__ = ("_ends", "_pieces")
+
+    def __init__(self, pieces: Sequence[Sequence[int]]) -> None:
+        self._pieces = [piece for piece in pieces if piece]
+        self._ends = list(accumulate(map(len, self._pieces)))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __iter__(self) -> Iterator[int]:
+        return chain.from_iterable(self._pieces)
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[int]: ...
+    def __getitem__(self, index: int | slice) -> int | Sequence[int]:
+        if isinstance(index, slice):
+            return list(self)[index]
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(index)
+        number = bisect_right(self._ends, place)
+        return self._pieces[number][place - (self._ends[number - 1] if number else 0)]
+
+
+def trimmed(part: MappedText) -> MappedText:
+    """The text without white space at both ends."""
+    start = len(part.text) - len(part.text.lstrip())
+    text = part.text.strip()
+    end = start + len(text)
+    return MappedText(text, part.starts[start:end], part.ends[start:end], part.outside)
+
+
+_Piece = tuple[str, int, int]
+
+
+def _flow(source: str, start: int, end: int, quote: str) -> list[_Piece]:
+    """A plain or quoted scalar's characters, its lines folded."""
+    pieces: list[_Piece] = []
+    at = start
+    while at < end:
+        character = source[at]
+        if character in "\r\n":
+            at = _fold(source, at, end, pieces)
+        elif quote == '"' and character == "\\":
+            at = _escape(source, at, end, pieces)
+        elif quote == "'" and source.startswith("''", at):
+            pieces.append(("'", at, at + 2))
+            at += 2
+        else:
+            pieces.append((character, at, at + 1))
+            at += 1
+    return pieces
+
+
+def _fold(source: str, at: int, end: int, pieces: list[_Piece]) -> int:
+    """Read line ends and the white space around them; one becomes a blank, each further one a line end."""
+    while pieces and pieces[-1][0] in " \t" and pieces[-1][2] - pieces[-1][1] == 1:
+        pieces.pop()
+    first, before = at, len(pieces)
+    at = _breaks(source, at, end, pieces)
+    if len(pieces) == before:
+        pieces.append((" ", first, at))
+    return at
+
+
+def _breaks(source: str, at: int, end: int, pieces: list[_Piece]) -> int:
+    """Read line ends and the white space around them; each behind the first is a line end of the text."""
+    is_first = True
+    while at < end and source[at] in " \t\r\n":
+        match = _LINE_BREAK.match(source, at)
+        after = match.end() if match else at + 1
+        if match and not is_first:
+            pieces.append(("\n", at, after))
+        is_first = is_first and match is None
+        at = after
+    return at
+
+
+def _escape(source: str, at: int, end: int, pieces: list[_Piece]) -> int:
+    letter = source[at + 1 : at + 2]
+    if letter in {"\r", "\n"}:
+        return _breaks(source, at + 1, end, pieces)
+    if surrogates := SURROGATE_ESCAPE.match(source, at, end):
+        pieces.append((joined_surrogates(surrogates[0]), at, surrogates.end()))
+        return surrogates.end()
+    length = _ESCAPE_LENGTH.get(letter, 2)
+    digits = source[at + 2 : at + length]
+    if letter in _ESCAPE_LENGTH:
+        try:
+            character = chr(int(digits, 16))
+        except (ValueError, OverflowError):
+            character = "\ufffd"
+    else:
+        character = _ESCAPES.get(letter, letter)
+    pieces.append((character, at, at + length))
+    return at + length
+
+
+_ESCAPES = {
+    "0": "\0", "a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "e": "\x1b",
+    "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029",
+}  # fmt: skip
+
+
+def _block(source: str, scalar: Scalar) -> list[_Piece]:
+    """A literal or folded block's characters, without the line ends that chomping leaves at its end."""
+    span = scalar.span
+    header = _HEADER.match(source, span.start)
+    body = header.end() if header else span.end
+    lines: list[tuple[int, int, int]] = []  # start, end, and where the next begins
+    at = body
+    while at < span.end:
+        match = _LINE_BREAK.search(source, at, span.end)
+        end, after = match.span() if match else (span.end, span.end)
+        lines.append((at, end, after))
+        at = after
+    written = source[span.start : body]
+    widths = [
+        len(source[start:end]) - len(source[start:end].lstrip(" "))
+        for start, end, _ in lines
+        if source[start:end].strip(" ")
+    ]
+    smallest = widths[0] if widths else 0
+    # With an indentation indicator the width is relative to a parent that is not known here: try each.
+    candidates = range(smallest + 1) if re.search(r"[1-9]", written.split("#")[0]) else (smallest,)
+    fold = scalar.style is Style.FOLDED
+    for indentation in candidates:
+        pieces = list(_block_lines(source, lines, indentation, fold=fold))
+        if scalar.text.rstrip() == "".join(piece[0] for piece in pieces).rstrip():
+            return pieces
+    return []
+
+
+def _block_lines(source: str, lines: list[tuple[int, int, int]], indentation: int, *, fold: bool) -> list[_Piece]:
+    pieces: list[list[_Piece]] = []
+    previous_folds = False
+    waiting: list[_Piece] = []  # line ends since the last line with text
+    for start, end, after in lines:
+        content = min(start + indentation, end)
+        text = source[content:end]
+        if not text:
+            waiting.append(("\n", end, after))
+            continue
+        folds = fold and text[0] not in " \t"
+        if pieces:
+            if folds and previous_folds:
+                first = waiting[0]
+                pieces.append(waiting[1:] if len(waiting) > 1 else [(" ", first[1], content)])
+            else:
+                pieces.append(waiting)
+        elif waiting:
+            pieces.append(waiting)
+        pieces.append([(character, content + index, content + index + 1) for index, character in enumerate(text)])
+        waiting = [("\n", end, after)]
+        previous_folds = folds
+    return list(chain.from_iterable(pieces))

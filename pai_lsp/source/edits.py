@@ -1,0 +1,209 @@
+"""Edits of lists and mappings: each changes only the characters it must, so that comments, order and quoting stay.
+
+All of them mean the text that the tree was read from.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.source.comments import comments_within
+from pai_lsp.source.nodes import Scalar, Sequence, walk
+from pai_lsp.source.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from collections.abc import Sequence as SequenceOf
+
+    from pai_lsp.source.comments import Comment
+    from pai_lsp.source.nodes import Entry, Mapping, Node
+
+_ALIAS = re.compile(r"\s*:\s*\*[^\s,\[\]{}]+")
+_LINE_OF_CONTENT = re.compile(r"(?P<pad> *)(?!#)(?P<content>\S(?:[^\r\n]*\S)?)[ \t]*(?:\r?\n|\Z)")
+_LINE_WITHOUT = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?:\r?\n)")
+
+
+def double_quoted(text: str) -> str:
+    """The text as a double-quoted scalar on one line."""
+    escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
+    return '"' + "".join(escapes.get(character, character) for character in text) + '"'
+
+
+def quoted(text: str) -> str:
+    """The text as a quoted scalar on one line; single quotes unless it holds one or needs an escape."""
+    if "'" in text or not text.isprintable():
+        return double_quoted(text)
+    return f"'{text}'"
+
+
+def line_span(text: str, span: Span) -> Span:
+    """Whole lines around a place, with the last one's line end."""
+    start = text.rfind("\n", 0, span.start) + 1
+    end = text.find("\n", max(span.end - 1, span.start))
+    return Span(start, len(text) if end < 0 else end + 1)
+
+
+def column(text: str, offset: int) -> int:
+    """How many characters stand in front of a place on its line."""
+    return offset - (text.rfind("\n", 0, offset) + 1)
+
+
+def indentation(text: str, offset: int) -> str:
+    """The blanks at the start of the line of `offset`, a list's dash counted as a blank."""
+    start = text.rfind("\n", 0, offset) + 1
+    match = re.compile(r"[ ]*(?:- +)*").match(text, start)
+    return " " * len(match[0]) if match else ""
+
+
+def line_end(text: str) -> str:
+    """The line end that the text uses, going by its first line."""
+    end = text.find("\n")
+    return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
+
+
+def remove_entry(text: str, mapping: Mapping, entry: Entry) -> tuple[TextEdit, ...]:
+    """Take a key with its value out of a mapping; the comments in it and behind it stay.
+
+    Nothing where the mapping would be left without any key, or where the key is another's, taken over by `<<`.
+    """
+    return keeping_comments_of(text, cut_entry(text, mapping, entry), mapping)
+
+
+def cut_entry(text: str, mapping: Mapping, entry: Entry) -> tuple[TextEdit, ...]:
+    """As `remove_entry`, for who writes the key elsewhere: the comments in it and behind it go too."""
+    edit = _entry_removal(text, mapping, entry)
+    return (edit,) if edit else ()
+
+
+def _entry_removal(text: str, mapping: Mapping, entry: Entry) -> TextEdit | None:
+    number = next((number for number, one in enumerate(mapping.entries) if one is entry), None)
+    if number is None or len(mapping.entries) == 1:
+        return None
+    if mapping.is_flow:
+        spans = [Span(one.key.span.start, entry_end(text, one)) for one in mapping.entries]
+        return _removal_from_flow(spans, number)
+    start = entry.key.span.start
+    span = line_span(text, Span(start, entry_end(text, entry)))
+    if number == 0 and "-" in text[span.start : start]:
+        # The first key stands behind a list's dash: the next key takes its place.
+        return TextEdit(Span(start, mapping.entries[1].key.span.start), "")
+    return TextEdit(span, "")
+
+
+def entry_end(text: str, entry: Entry) -> int:
+    """Where a key with its value ends; an alias is where it stands, not where its anchor does."""
+    key_end = entry.key.span.end
+    if entry.value.span.end < key_end and (alias := _ALIAS.match(text, key_end)):
+        return alias.end()
+    if isinstance(entry.value, Scalar) or entry.value.is_flow:
+        return entry.span.end
+    is_list = isinstance(entry.value, Sequence)
+    return _block_end(text, entry.span.end, column(text, entry.key.span.start), is_list=is_list)
+
+
+def _block_end(text: str, at: int, depth: int, *, is_list: bool) -> int:
+    """Where a block ends that is known up to `at`: behind the last line indented deeper than `depth`.
+
+    The tree knows an alias only by its anchor, so the lines of aliases at the end of a block are found in the text.
+    The items of a list may stand at `depth` itself.
+    """
+    following = line_span(text, Span(at, at)).end
+    while following < len(text):
+        if blank := _LINE_WITHOUT.match(text, following):
+            following = blank.end()
+            continue
+        line = _LINE_OF_CONTENT.match(text, following)
+        if line is None or len(line["pad"]) < depth:
+            break
+        if len(line["pad"]) == depth and not (is_list and re.match(r"-(?:\s|$)", line["content"])):
+            break
+        at, following = line.end("content"), line.end()
+    return at
+
+
+def remove_item(text: str, sequence: Sequence, item: Node) -> tuple[TextEdit, ...]:
+    """Take an item out of a list; the comments in it and behind it stay.
+
+    Nothing where a block would be left without any item (a list in brackets becomes `[]`), or where the item is an
+    alias or has one, so that the tree does not say which of them is meant.
+    """
+    numbers = [number for number, one in enumerate(sequence.items) if one is item]
+    if len(numbers) != 1 or item.span.start < sequence.span.start:
+        return ()
+    if len(sequence.items) == 1:
+        return (TextEdit(sequence.span, "[]"),) if sequence.is_flow else ()
+    if sequence.is_flow:
+        removal = _removal_from_flow([one.span for one in sequence.items], numbers[0])
+    else:
+        dash = text.rfind("-", 0, item.span.start)
+        removal = TextEdit(line_span(text, Span(dash, max(item.span.end, dash + 1))), "")
+    return keeping_comments_of(text, (removal,), sequence)
+
+
+def _removal_from_flow(spans: list[Span], index: int) -> TextEdit:
+    if index + 1 < len(spans):
+        return TextEdit(Span(spans[index].start, spans[index + 1].start), "")
+    return TextEdit(Span(spans[index - 1].end, spans[index].end), "")
+
+
+def keeping_comments_of(text: str, edits: SequenceOf[TextEdit], node: Mapping | Sequence) -> tuple[TextEdit, ...]:
+    """Edits inside a mapping or list that keep the comments in it; see `keeping_comments`."""
+    if not any("#" in text[edit.span.start : edit.span.end] for edit in edits):
+        return tuple(edits)
+    changed = Span(min(edit.span.start for edit in edits), max(edit.span.end for edit in edits))
+    scalars = (one for one in walk(node) if isinstance(one, Scalar))
+    return keeping_comments(text, edits, comments_within(text, changed, scalars))
+
+
+def keeping_comments(text: str, edits: SequenceOf[TextEdit], comments: Iterable[Comment]) -> tuple[TextEdit, ...]:
+    """The edits, with each comment that they would take out written on a line of its own above what they change.
+
+    A comment that one of the edits writes itself has moved along and is not written again. The edits come in the order
+    in which they were given; behind them come those that only keep comments.
+    """
+    written = "\n".join(edit.new_text for edit in edits)
+    kept: dict[Span, str] = {}
+    for comment in comments:
+        span = next((edit.span for edit in edits if comment.span.start in edit.span), None)
+        if span is None or comment.text in written:
+            continue
+        line = text.rfind("\n", 0, span.start) + 1
+        pad = " " * (len(text[line:]) - len(text[line:].lstrip(" ")))
+        place = span if span.start == line else Span(line, line)
+        kept[place] = f"{kept.get(place, '')}{pad}{comment.text}{line_end(text)}"
+    found: list[TextEdit] = []
+    for edit in edits:
+        lines = kept.pop(edit.span, "")
+        found.append(TextEdit(edit.span, lines + edit.new_text if len(edit.span) else edit.new_text + lines))
+    return (*found, *(TextEdit(place, lines) for place, lines in kept.items()))
+
+
+def insert_entry(text: str, mapping: Mapping, lines: str, behind: Entry | None = None) -> TextEdit:
+    """Add `key: value` lines (written without indentation) behind one of a mapping's keys, usually the last."""
+    behind = behind or (mapping.entries[-1] if mapping.entries else None)
+    if mapping.is_flow or behind is None:
+        last = entry_end(text, behind) if behind else mapping.span.start + 1
+        flow = ", ".join(line for line in lines.splitlines() if line)
+        return TextEdit(Span(last, last), f", {flow}" if mapping.entries else flow)
+    return _insert_below(text, entry_end(text, behind), column(text, mapping.entries[0].key.span.start), lines)
+
+
+def append_item(text: str, sequence: Sequence, item: str) -> TextEdit:
+    """Add an item (written without dash) behind a list's last one."""
+    if sequence.is_flow:
+        last = sequence.items[-1].span.end if sequence.items else sequence.span.start + 1
+        return TextEdit(Span(last, last), f", {item}" if sequence.items else item)
+    depth = column(text, sequence.span.start)
+    first, *rest = item.splitlines()
+    lines = "\n".join([f"- {first}", *(f"  {line}" if line else line for line in rest)])
+    return _insert_below(text, _block_end(text, sequence.span.end, depth, is_list=True), depth, lines)
+
+
+def _insert_below(text: str, offset: int, depth: int, lines: str) -> TextEdit:
+    end = text.find("\n", offset)
+    at = len(text) if end < 0 else end + 1
+    newline = line_end(text)
+    body = "".join(f"{' ' * depth}{line}{newline}" if line else newline for line in lines.splitlines())
+    needs_break = at == len(text) and not text.endswith("\n") and bool(text)
+    return TextEdit(Span(at, at), newline + body.removesuffix(newline) if needs_break else body)

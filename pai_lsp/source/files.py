@@ -1,0 +1,191 @@
+"""Finds, reads and writes job files: with config.py the only part of the checker that touches the disk.
+
+Texts are read as they are: line ends stay, and a byte order mark is put aside so that offsets count from the first
+character an editor shows.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+from pathlib import Path
+from stat import S_IMODE, S_ISREG
+from typing import TYPE_CHECKING
+
+from pai_lsp.source.failures import why
+from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+JOB_ENDINGS = (".pai.yaml", ".pai.yml")
+YAML_ENDINGS = (".yaml", ".yml")
+
+_HERE = os.curdir + os.sep
+
+# Four bytes for each of the characters that syntax.py reads at most.
+MAX_BYTES = 20_000_000
+
+_SKIPPED_FOLDERS = frozenset({"node_modules", "__pycache__"})
+# git looks as far for a NUL before it calls a file binary (xdiff-interface.c, FIRST_FEW_BYTES).
+_FIRST_BYTES = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A file that may be a job; `problem` says why a folder or file in its place can not be looked at."""
+
+    path: str
+    is_named: bool
+    problem: str | None = None
+
+    @property
+    def is_surely_job(self) -> bool:
+        """Whether it is to be checked whatever it holds: somebody named it, or its name says so."""
+        return self.is_named or self.path.lower().endswith(JOB_ENDINGS)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A text file: its text without the byte order mark, and whether it had one."""
+
+    path: str
+    text: str
+    has_byte_order_mark: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableFile:
+    """A file that is no job that anybody could read; `text` and `span` show where, as far as it can be shown."""
+
+    path: str
+    message: str
+    text: str = ""
+    span: Span = field(default=Span(0, 0))
+
+
+def candidates(path: str, is_excluded: Callable[[str, bool], bool]) -> Iterator[Candidate]:
+    """The files that `path`, which a user named, may mean: itself, or the YAML files below it, folder by folder.
+
+    Hidden folders, node_modules and links to folders are not entered. `is_excluded` is asked with a path and whether it
+    is a folder, for everything below `path`.
+    """
+    if not Path(path).is_dir():
+        yield Candidate(path, is_named=True)
+        return
+    folders = ["" if os.path.normpath(path) == os.curdir else path]
+    while folders:
+        folder = folders.pop()
+        try:
+            with os.scandir(folder or os.curdir) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            yield Candidate(folder or path, is_named=False, problem=f"this folder can not be listed: {why(error)}")
+            continue
+        inner: list[str] = []
+        for entry in entries:
+            here = entry.path.removeprefix(_HERE)
+            if entry.is_dir(follow_symlinks=False):
+                if not _is_skipped(entry.name) and not is_excluded(here, True):
+                    inner.append(here)
+            elif entry.name.lower().endswith(YAML_ENDINGS) and entry.is_file() and not is_excluded(here, False):
+                yield Candidate(here, is_named=False)
+        folders += reversed(inner)
+
+
+def might_be_job(data: bytes) -> bool:
+    """Whether a file's bytes could hold a job's root: a cheap test that spares parsing other people's YAML."""
+    return b"protocolVersion" in data and (b"taskRoles" in data or b"job" in data)
+
+
+def read_bytes(path: str) -> bytes | UnreadableFile:
+    """What is in the file, as far as `decoded` takes it, or why it can not be read."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(MAX_BYTES + 1)
+    except OSError as error:
+        return UnreadableFile(path, f"this file can not be read: {why(error)}")
+
+
+def decoded(path: str, data: bytes) -> SourceFile | UnreadableFile:
+    """The text in a file's bytes.
+
+    A job is UTF-8: the rest-server reads the request's text as such unless the client names another charset
+    (body-parser, lib/types/text.js), and no client of OpenPAI does.
+    """
+    if len(data) > MAX_BYTES:
+        return UnreadableFile(path, f"this file is larger than {MAX_BYTES:,} bytes; OpenPAI takes jobs up to 102,400")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return UnreadableFile(path, "this file is UTF-16; OpenPAI reads UTF-8, so save it as UTF-8")
+    if b"\0" in data[:_FIRST_BYTES]:
+        return UnreadableFile(path, "this is a binary file: it holds a NUL character")
+    has_byte_order_mark = data.startswith(codecs.BOM_UTF8)
+    data = data.removeprefix(codecs.BOM_UTF8)
+    try:
+        return SourceFile(path, data.decode("utf-8"), has_byte_order_mark)
+    except UnicodeDecodeError as error:
+        shown = data.decode("utf-8", "replace")
+        start = len(data[: error.start].decode("utf-8", "replace"))
+        message = f"this file is not UTF-8: byte 0x{data[error.start]:02x} can not be read; OpenPAI reads UTF-8"
+        return UnreadableFile(path, message, shown, Span(start, start + 1))
+
+
+def write_text(source: SourceFile, text: str) -> None:
+    """Replace the text of a file at once: a reader sees the old or the new one, never a part.
+
+    The file keeps its mode, its byte order mark and, where that is allowed, its owner; a link stays a link.
+
+    Raises:
+        OSError: if it can not be written, or if it no longer holds the text of `source`.
+    """
+    path = Path(source.path).resolve()
+    data = read_bytes(str(path))
+    if isinstance(data, UnreadableFile) or decoded(source.path, data) != source:
+        raise OSError("the file was changed by somebody else meanwhile")
+    status = path.stat()
+    if not S_ISREG(status.st_mode):
+        raise OSError("this is not a regular file")
+    mark = codecs.BOM_UTF8 if source.has_byte_order_mark else b""
+
+    def keep_owner(temporary: Path) -> None:
+        if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+            _keep_owner(temporary, status)
+
+    write_at_once(path, [mark + text.encode("utf-8")], S_IMODE(status.st_mode), keep_owner)
+
+
+def write_at_once(
+    path: Path, parts: Iterable[bytes], mode: int, prepare: Callable[[Path], None] = lambda _: None
+) -> None:
+    """Write a file beside its place and move it there: whoever reads it sees the old or the new one, never a part.
+
+    prepare: does what else must be done to the new file before it gets its mode and its place.
+
+    Raises:
+        OSError: if it cannot be written; then nothing is left behind.
+    """
+    from tempfile import mkstemp  # noqa: PLC0415 - most runs write nothing
+
+    handle, name = mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.writelines(parts)
+        prepare(temporary)
+        temporary.chmod(mode)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _keep_owner(path: Path, status: os.stat_result) -> None:
+    try:
+        os.chown(path, status.st_uid, status.st_gid)
+    except OSError:  # only root may give files away; the text matters more
+        return
+
+
+def _is_skipped(folder: str) -> bool:
+    return folder.startswith(".") or folder in _SKIPPED_FOLDERS

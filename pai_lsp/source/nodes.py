@@ -1,0 +1,302 @@
+"""The tree of a YAML text: nodes with the places of every key and value, and what is wrong with the text.
+
+A node says what the rest-server's js-yaml reads; `Scalar.runtime_value` says what the runtime's PyYAML reads; what
+explicit tags do to both is in pai_lsp/source/tags.py.
+Aliases share nodes; a tree that passed the caps of building.py may be walked naively.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Union
+
+import yaml
+from yaml.constructor import SafeConstructor
+from yaml.nodes import ScalarNode
+from yaml.resolver import Resolver
+
+from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.scalar import REFUSED, server_value, tagged_server_value
+from pai_lsp.source.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+YAML_TAG = "tag:yaml.org,2002:"
+# The tag `!`: js-yaml takes a scalar for text, PyYAML as if it were plain, quoted or not.
+NO_TYPE = "!"
+
+
+class Style(Enum):
+    """How a scalar is written; the values are YAML's indicators."""
+
+    PLAIN = ""
+    SINGLE = "'"
+    DOUBLE = '"'
+    LITERAL = "|"
+    FOLDED = ">"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scalar:
+    """A scalar; `span` holds the quotes or the block's indicator, `text` is what it says."""
+
+    span: Span
+    text: str
+    style: Style = Style.PLAIN
+    tag: str | None = None
+
+    @property
+    def value(self) -> Any:
+        """What the rest-server reads: None, bool, int, float, str, scalar.Date or scalar.Binary.
+
+        Where it refuses the tag, the text as written.
+        """
+        if self.tag is None:
+            return server_value(self.text) if self.style is Style.PLAIN else self.text
+        kind = self.tag.removeprefix(YAML_TAG)
+        if self.is_empty:
+            return "" if kind == "str" else None
+        value = self.text if self.tag == NO_TYPE else tagged_server_value(kind, self.text)
+        return self.text if value is REFUSED else value
+
+    @property
+    def runtime_value(self) -> Any:
+        """What the runtime's PyYAML reads; a `ValueError` instance where it fails."""
+        tag = self.tag
+        if tag is None and (self.style is not Style.PLAIN or self.text[:1] not in _SPECIAL_STARTS):
+            return self.text
+        if tag is None or tag == NO_TYPE:
+            tag = _RESOLVER.resolve(ScalarNode, self.text, (True, False))
+        try:
+            # A tag of a collection gives its value only in a document, and a constructor keeps all that it has made.
+            return SafeConstructor().construct_document(ScalarNode(tag, self.text))
+        except _CONSTRUCTOR_FAULTS as error:
+            return ValueError(str(error))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is written, which is null and fits tags of collections too."""
+        return self.style is Style.PLAIN and not self.text
+
+    @property
+    def is_string(self) -> bool:
+        """Whether the rest-server reads a string."""
+        return isinstance(self.value, str)
+
+    @property
+    def is_block(self) -> bool:
+        """Whether it is written as a literal or folded block."""
+        return self.style in {Style.LITERAL, Style.FOLDED}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """A key of a mapping with its value, as written; `name` is the key as the rest-server reads it."""
+
+    key: Node
+    value: Node
+    name: str
+
+    @property
+    def span(self) -> Span:
+        """From the key to the end of the value."""
+        return Span(self.key.span.start, max(self.key.span.end, self.value.span.end))
+
+    @property
+    def place(self) -> Span:
+        """Where to point when the value is wrong: the value, or the key of an empty one."""
+        return self.value.span if len(self.value.span) else self.key.span
+
+    @property
+    def is_merge(self) -> bool:
+        """Whether this is `<<`, which takes over another mapping's keys."""
+        key = self.key
+        if not isinstance(key, Scalar) or key.text not in {"<<", ""}:
+            return False
+        return key.tag == f"{YAML_TAG}merge" or (key.tag is None and key.text == "<<" and key.style is Style.PLAIN)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mapping:
+    """A mapping: its entries in written order, `<<` among them."""
+
+    span: Span
+    entries: tuple[Entry, ...]
+    is_flow: bool = False
+    tag: str | None = None
+
+    def own(self, name: str) -> Entry | None:
+        """The entry written in this very mapping; of several, the first."""
+        for entry in self.entries:
+            if entry.name == name:
+                return entry
+        return None
+
+    def entry(self, name: str) -> Entry | None:
+        """The entry of that name, own or merged: own ones win, then the first of the merged mappings."""
+        own = self.own(name)
+        if own is not None and not own.is_merge:
+            return own
+        for source in self.merged:
+            if found := source.entry(name):
+                return found
+        return None
+
+    def get(self, name: str) -> Node | None:
+        """The value of that name, own or merged."""
+        entry = self.entry(name)
+        return entry.value if entry else None
+
+    @property
+    def merged(self) -> tuple[Mapping, ...]:
+        """The mappings that `<<` names, in order."""
+        found: list[Mapping] = []
+        for entry in self.entries:
+            if entry.is_merge:
+                sources = entry.value.items if isinstance(entry.value, Sequence) else (entry.value,)
+                found += (source for source in sources if isinstance(source, Mapping))
+        return tuple(found)
+
+    def effective_entries(self) -> tuple[Entry, ...]:
+        """All entries, merged ones last; a name comes once, except where the author wrote it twice."""
+        own = [entry for entry in self.entries if not entry.is_merge]
+        if len(own) == len(self.entries):
+            return self.entries
+        names = {entry.name for entry in own}
+        for source in self.merged:
+            for entry in source.effective_entries():
+                if entry.name not in names:
+                    names.add(entry.name)
+                    own.append(entry)
+        return tuple(own)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sequence:
+    """A list of nodes."""
+
+    span: Span
+    items: tuple[Node, ...]
+    is_flow: bool = False
+    tag: str | None = None
+
+
+Node = Union[Scalar, Mapping, Sequence]  # noqa: UP007 - the classes name it before it is defined
+
+
+class ProblemKind(Enum):
+    """What sort of fault a text has; the values are the codes of the rules that report them."""
+
+    SYNTAX = "yaml-syntax"
+    DUPLICATE_KEY = "duplicate-key"
+    SEVERAL_DOCUMENTS = "several-documents"
+    UNQUOTED_TEMPLATE = "unquoted-template"
+    TOO_LARGE = "too-large-to-read"
+    SELF_ALIAS = "alias-inside-itself"
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxProblem:
+    """Something that the rest-server's YAML reader refuses, or that we do not read on purpose.
+
+    `other` is another place that matters; `mend` is the edit that an author would make, with its title, where one is
+    sure.
+    """
+
+    kind: ProblemKind
+    span: Span
+    message: str
+    other: Span | None = None
+    mend: tuple[str, TextEdit] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Anchor:
+    """`&name` and the node it names; `span` is the name without the `&`."""
+
+    name: str
+    span: Span
+    node: Node
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alias:
+    """`*name`; `span` is the name without the `*`, `anchor` None where nothing has that name."""
+
+    name: str
+    span: Span
+    anchor: Anchor | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Syntax:
+    """What a text says: its documents (None for an empty one), and what is wrong with it."""
+
+    text: str
+    documents: tuple[Node | None, ...]
+    problems: tuple[SyntaxProblem, ...] = ()
+    anchors: tuple[Anchor, ...] = ()
+    aliases: tuple[Alias, ...] = ()
+    scalars: tuple[Scalar, ...] = field(default=(), repr=False)
+    pieces: tuple[Piece, ...] = field(default=(), repr=False)
+
+    @property
+    def root(self) -> Node | None:
+        """The first document, which is the job."""
+        return self.documents[0] if self.documents else None
+
+
+@dataclass(slots=True)
+class Tree:
+    """What `build` has read so far; filled while reading, frozen into a `Syntax` by `parse`."""
+
+    documents: list[Node | None] = field(default_factory=list)
+    anchors: list[Anchor] = field(default_factory=list)
+    aliases: list[Alias] = field(default_factory=list)
+    scalars: list[Scalar] = field(default_factory=list)
+    problems: list[SyntaxProblem] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Piece:
+    """A part of a text that could be read on its own: where it begins, and its tree, in places of the whole text."""
+
+    start: int
+    text: str
+    tree: Tree
+
+
+def walk(node: Node | None) -> Iterator[Node]:
+    """The node and all below it, aliases followed; bounded by the caps of `parse`."""
+    if node is None:
+        return
+    yield node
+    if isinstance(node, Mapping):
+        for entry in node.entries:
+            yield from walk(entry.key)
+            yield from walk(entry.value)
+    elif isinstance(node, Sequence):
+        for item in node.items:
+            yield from walk(item)
+
+
+def plain_value(node: Node | None) -> Any:
+    """The node as the rest-server's JavaScript value: dict with string keys, list, or what `Scalar.value` gives."""
+    if isinstance(node, Scalar):
+        return node.value
+    if isinstance(node, Sequence):
+        items = [plain_value(item) for item in node.items]
+        if node.tag == f"{YAML_TAG}pairs":
+            return [list(pair) for item in items if isinstance(item, dict) for pair in item.items()]
+        return items
+    if isinstance(node, Mapping):
+        return {entry.name: plain_value(entry.value) for entry in node.effective_entries()}
+    return None
+
+
+# Only a plain scalar that begins like this can be anything but text to PyYAML.
+_SPECIAL_STARTS = frozenset(Resolver.yaml_implicit_resolvers)
+_RESOLVER: Any = Resolver()  # types-PyYAML leaves `resolve` untyped
+# What PyYAML's constructors raise where a tag or a date does not fit; only the first is meant.
+_CONSTRUCTOR_FAULTS = (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError)

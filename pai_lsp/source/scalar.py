@@ -1,0 +1,252 @@
+"""What a plain scalar means: to the rest-server (js-yaml 3.13) and to the runtime (PyYAML).
+
+The rest-server reads the job with js-yaml's default safe schema and writes values into commands as JavaScript does;
+the runtime reads the same text again with PyYAML's SafeLoader (YAML 1.1).
+Sources: js-yaml 3.13.1, lib/js-yaml/type/{null,bool,int,float,timestamp,merge}.js; PyYAML, resolver.py, constructor.py.
+"""
+
+from __future__ import annotations
+
+import binascii
+import math
+import re
+from datetime import datetime, timedelta, timezone
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.source.frozen import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_NULLS = frozenset({"~", "null", "Null", "NULL"})
+_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+
+_INTEGER = re.compile(
+    r"[-+]?(?:0|0b[01_]*[01]|0x[0-9a-fA-F_]*[0-9a-fA-F]|0[0-7_]*[0-7]"
+    r"|[0-9][0-9_]*(?<!_)|[1-9][0-9_]*(?::[0-5]?[0-9])+)",
+)
+_FLOAT = re.compile(
+    r"[-+]?(?:0|[1-9][0-9_]*)(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9_]+(?:[eE][-+]?[0-9]+)?"
+    r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+)
+_TIMESTAMP = re.compile(
+    r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
+    r"|(?P<year2>[0-9]{4})-(?P<month2>[0-9]{1,2})-(?P<day2>[0-9]{1,2})(?:[Tt]|[ \t]+)"
+    r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]*))?"
+    r"(?:[ \t]*(?:Z|(?P<sign>[-+])(?P<zone_hour>[0-9]{1,2})(?::(?P<zone_minute>[0-9]{2}))?))?",
+)
+# Only a scalar that begins like this can be anything but a string.
+_MAYBE_SPECIAL = re.compile(r"[-+.0-9~nNtTfF]|$")
+
+_SAFE_INTEGER = 2**53
+# What the readings below give for a text that is no such value.
+REFUSED = object()
+_BASE_64 = re.compile(r"[A-Za-z0-9+/=\r\n]*")
+_NOT_CODED = re.compile(r"[\r\n=]")
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    """A JavaScript Date: what js-yaml makes of `2020-01-01`; it is not a string, and schemas refuse it as one."""
+
+    moment: datetime
+
+    def __str__(self) -> str:
+        return self.moment.strftime("%a %b %d %Y %H:%M:%S GMT+0000 (Coordinated Universal Time)")
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """A Node.js Buffer: what js-yaml makes of `!!binary aGk=`; it is not a string either."""
+
+    content: bytes
+
+    def __str__(self) -> str:
+        return self.content.decode("utf-8", "replace")
+
+
+@lru_cache(maxsize=4096)
+def server_value(text: str) -> bool | int | float | str | Date | None:
+    """The value that the rest-server reads in a plain scalar; whole numbers that a double holds exactly are ints."""
+    if not _MAYBE_SPECIAL.match(text):
+        return text
+    if not text:
+        return None
+    for reading in (_as_null, _as_boolean, _as_integer, _as_float, _as_timestamp):
+        value = reading(text)
+        if value is not REFUSED:
+            return value  # type: ignore[no-any-return]  # one of the above: not REFUSED, nor binary
+    return text
+
+
+def tagged_server_value(kind: str, text: str) -> Any:
+    """The value that the rest-server reads in a scalar with the tag `!!kind`; REFUSED where it refuses the file.
+
+    An empty plain scalar is no text; see pai_lsp/source/tags.py.
+    """
+    reading = _READINGS.get(kind)
+    return REFUSED if reading is None else reading(text)
+
+
+def _as_null(text: str) -> Any:
+    return None if text in _NULLS else REFUSED
+
+
+def _as_boolean(text: str) -> Any:
+    return _BOOLEANS.get(text, REFUSED)
+
+
+def _as_integer(text: str) -> Any:
+    if not _INTEGER.fullmatch(text) or re.fullmatch(r"[-+]?0[0-9_]*[89][0-9_]*", text):
+        return REFUSED
+    return _number(_integer(text))
+
+
+def _as_float(text: str) -> Any:
+    if not _FLOAT.fullmatch(text) or text.endswith("_"):
+        return REFUSED
+    return _number(_float(text))
+
+
+def _as_timestamp(text: str) -> Any:
+    match = _TIMESTAMP.fullmatch(text)
+    return _date(match) if match else REFUSED
+
+
+def _as_binary(text: str) -> Any:
+    """Four characters of base 64 are three bytes; js-yaml ignores where the `=` stand.
+
+    Source: js-yaml 3.13.1, lib/js-yaml/type/binary.js.
+    """
+    if not _BASE_64.fullmatch(text) or len(re.sub(r"[\r\n]", "", text)) % 4:
+        return REFUSED
+    coded = _NOT_CODED.sub("", text)
+    coded = coded[: len(coded) - (len(coded) % 4 == 1)]
+    return Binary(binascii.a2b_base64(coded + "=" * (-len(coded) % 4)))
+
+
+_READINGS: dict[str, Callable[[str], Any]] = {
+    "null": _as_null,
+    "bool": _as_boolean,
+    "int": _as_integer,
+    "float": _as_float,
+    "timestamp": _as_timestamp,
+    "binary": _as_binary,
+    "str": str,
+    "merge": lambda text: text if text == "<<" else REFUSED,
+}
+
+
+def _number(value: float) -> int | float:
+    """A double as JavaScript holds it, written as an int where it is one exactly."""
+    try:
+        double = float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    if math.isfinite(double) and double.is_integer() and abs(double) <= _SAFE_INTEGER:
+        return int(double)
+    return double
+
+
+def _integer(text: str) -> float:
+    text = text.replace("_", "")
+    sign = -1 if text[0] == "-" else 1
+    digits = text.lstrip("+-")
+    if digits.startswith(("0b", "0x")):
+        return sign * int(digits, 0)
+    if ":" in digits:
+        return sign * _sixties(digits)
+    if digits != "0" and digits.startswith("0"):
+        return sign * int(digits, 8)
+    return sign * int(digits) if len(digits) < 400 else sign * 10**400
+
+
+def _sixties(text: str) -> float:
+    """As js-yaml adds it up: a number too long for a double is Infinity, or NaN where a part of it is 0."""
+    value, base = 0.0, 1.0
+    for part in reversed(text.split(":")):
+        value += float(part or 0) * base
+        base *= 60
+    return value
+
+
+def _float(text: str) -> float:
+    text = text.replace("_", "").lower()
+    sign = -1.0 if text[0] == "-" else 1.0
+    digits = text.lstrip("+-")
+    if digits == ".inf":
+        return sign * math.inf
+    if digits == ".nan":
+        return math.nan
+    if ":" in digits:
+        return sign * _sixties(digits)
+    return sign * (float(digits) if digits != "." else math.nan)
+
+
+def _date(match: re.Match[str]) -> Date | str:
+    def number(*names: str) -> int:
+        return next((int(match[name]) for name in names if match[name]), 0)
+
+    # Date.UTC carries what is out of range into the next unit: 2020-13-02 is the 2nd of January 2021.
+    months = number("month", "month2") - 1
+    fraction = int((match["fraction"] or "")[:3].ljust(3, "0") or 0)
+    offset = timedelta(hours=number("zone_hour"), minutes=number("zone_minute"))
+    try:
+        moment = datetime(number("year", "year2") + months // 12, months % 12 + 1, 1, tzinfo=timezone.utc)
+        moment += timedelta(
+            days=number("day", "day2") - 1,
+            hours=number("hour"),
+            minutes=number("minute"),
+            seconds=number("second"),
+            milliseconds=fraction,
+        )
+        return Date(moment - offset if match["sign"] == "+" else moment + offset)
+    except (ValueError, OverflowError):
+        return match[0]
+
+
+def server_text(value: Any) -> str:
+    """How JavaScript writes a value into a string: what a `<% %>` in a command becomes.
+
+    `value` is made of what `server_value` gives, lists and dicts. Source: ECMAScript, Number::toString,
+    Array.prototype.join.
+    """
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return _number_text(value)
+    if isinstance(value, list):
+        return ",".join("" if item is None else server_text(item) for item in value)
+    if isinstance(value, dict):
+        return "[object Object]"
+    return str(value)
+
+
+def _number_text(value: float) -> str:
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value == 0:
+        return "0"
+    mantissa, _, exponent = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction.removesuffix("0" if fraction == "0" else "")).lstrip("0")
+    # The decimal point stands after `point` digits, counted from the first one that is not 0.
+    point = len(whole.lstrip("0")) + int(exponent or 0)
+    if not whole.lstrip("0"):
+        point = -(len(fraction) - len(fraction.lstrip("0"))) + int(exponent or 0)
+    digits = digits.rstrip("0") or "0"
+    sign = "-" if value < 0 else ""
+    if 0 < point <= 21:
+        return sign + (digits.ljust(point, "0") if len(digits) <= point else f"{digits[:point]}.{digits[point:]}")
+    if -6 < point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    power = point - 1
+    shown = digits if len(digits) == 1 else f"{digits[0]}.{digits[1:]}"
+    return f"{sign}{shown}e{'+' if power >= 0 else '-'}{abs(power)}"

@@ -1,0 +1,166 @@
+"""Edits of several parts of one list or mapping at once, which leave everything else as its author wrote it.
+
+pai_lsp/source/edits.py changes one key or item at a time; expansion takes out and puts in many.
+
+Adding values to a mapping or a list, written as it is written itself: in braces and brackets, or line by line.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.source.edits import append_item, column, entry_end, insert_entry, line_span
+from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indented, item_lines, value_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from collections.abc import Mapping as MappingOf
+    from collections.abc import Sequence as SequenceOf
+
+    from pai_lsp.source.nodes import Entry, Mapping, Sequence
+
+
+_NOTHING_MORE = re.compile(r"\s*\Z")
+_BLANK_LINES = re.compile(r"(?:[ \t]*\r?\n)*")
+# A block that keeps the blank lines behind it.
+_KEEPING_BLOCK = re.compile(r"[|>][1-9]?\+[1-9]?[ \t]*(?:#.*)?$", re.MULTILINE)
+
+
+def without_lines(text: str, span: Span) -> tuple[TextEdit, ...]:
+    """Take lines out, with the blank lines above them where more of those, or nothing, stand below.
+
+    Where some block keeps the blank lines behind it, those above may be a part of what it says, and those below must
+    not become one: then they are taken out instead.
+    """
+    removal = TextEdit(span, "")
+    begins_line = span.start == line_span(text, Span(span.start, span.start)).start
+    if text[span.end : line_span(text, Span(span.end, span.end)).end].strip() or not begins_line:
+        return (removal,)
+    if _keeps_blank_lines(text):
+        below = _BLANK_LINES.match(text, span.end)
+        return (removal, TextEdit(Span(span.end, below.end()), "")) if below and below[0] else (removal,)
+    start = span.start
+    while start and not text[(above := text.rfind("\n", 0, start - 1) + 1) : start].strip():
+        start = above
+    return (TextEdit(Span(start, len(text) if _NOTHING_MORE.match(text, span.end) else span.end), ""),)
+
+
+@lru_cache(maxsize=1)
+def _keeps_blank_lines(text: str) -> bool:
+    return _KEEPING_BLOCK.search(text) is not None
+
+
+def without_entries(text: str, mapping: Mapping, removed: Collection[Entry]) -> tuple[TextEdit, ...]:
+    """Take keys out of a mapping that keeps at least one."""
+    if not removed:
+        return ()
+    gone = {id(entry) for entry in removed}
+    spans = [(entry, Span(entry.key.span.start, entry_end(text, entry))) for entry in mapping.entries]
+    if mapping.is_flow:
+        return tuple(_without([span for _, span in spans], [id(entry) in gone for entry, _ in spans]))
+    first = next((number for number, (entry, _) in enumerate(spans) if id(entry) not in gone), len(spans))
+    edits = [
+        edit
+        for entry, span in spans[first:]
+        if id(entry) in gone
+        for edit in without_lines(text, line_span(text, span))
+    ]
+    if 0 < first < len(spans):
+        # What is kept first takes the place of the first key, which may stand behind a list's dash.
+        edits.append(TextEdit(Span(spans[0][1].start, spans[first][1].start), ""))
+    return tuple(edits)
+
+
+def without_items(text: str, sequence: Sequence, removed: Collection[int]) -> tuple[TextEdit, ...]:
+    """Take the items with these numbers out of a list; a block that loses all of them leaves nothing."""
+    if not removed:
+        return ()
+    if sequence.is_flow:
+        spans = [item.span for item in sequence.items]
+        return tuple(_without(spans, [number in removed for number in range(len(spans))]))
+    lines = (line_span(text, item_span(text, sequence, number)) for number in sorted(removed))
+    return tuple(edit for one in lines for edit in without_lines(text, one))
+
+
+def item_span(text: str, sequence: Sequence, number: int) -> Span:
+    """An item of a block list with its dash."""
+    item = sequence.items[number]
+    dash = sequence.span.start
+    if number:  # all dashes of a block stand below each other
+        pad = " " * column(text, dash)
+        dash = text.rfind(f"\n{pad}-", dash, item.span.start + 1) + 1 + len(pad)
+    return Span(dash, max(item.span.end, dash + 1))
+
+
+def _without(spans: SequenceOf[Span], gone: SequenceOf[bool]) -> Iterator[TextEdit]:
+    """Take parts out of a flow collection with the commas that belong to them."""
+    kept = [number for number, is_gone in enumerate(gone) if not is_gone]
+    if not kept:
+        yield TextEdit(Span(spans[0].start, spans[-1].end), "")
+        return
+    if kept[0]:
+        yield TextEdit(Span(spans[0].start, spans[kept[0]].start), "")
+    for here, following in pairwise(kept):
+        if following > here + 1:
+            yield TextEdit(Span(spans[here + 1].start, spans[following].start), "")
+    if kept[-1] < len(spans) - 1:
+        yield TextEdit(Span(spans[kept[-1]].end, spans[-1].end), "")
+
+
+def items_in_front(text: str, sequence: Sequence, values: SequenceOf[Any]) -> tuple[TextEdit, ...]:
+    """Put items in front of a list that has some; in a block, in front of the comments above its first item."""
+    if not values:
+        return ()
+    if sequence.is_flow:
+        start = sequence.items[0].span.start
+        return (TextEdit(Span(start, start), "".join(f"{flow_value(value)}, " for value in values)),)
+    at = text.rfind("\n", 0, sequence.span.start) + 1
+    while at > 0:
+        above = text.rfind("\n", 0, at - 1) + 1
+        if text[above:at].strip() and not text[above:at].lstrip().startswith("#"):
+            break
+        at = above
+    return (TextEdit(Span(at, at), _block(text, sequence, values)),)
+
+
+def items_behind(
+    text: str, sequence: Sequence, values: SequenceOf[Any], number: int | None = None, *, comments: SequenceOf[str] = ()
+) -> tuple[TextEdit, ...]:
+    """Put items behind one of a list's items, the last one unless a `number` is given; each below its comment."""
+    if not values:
+        return ()
+    if sequence.is_flow:
+        at = sequence.items[-1 if number is None else number].span.end if sequence.items else sequence.span.start + 1
+        written = ", ".join(map(flow_value, values))
+        return (TextEdit(Span(at, at), f", {written}" if sequence.items else written),)
+    at = line_span(text, item_span(text, sequence, len(sequence.items) - 1 if number is None else number)).end
+    block = _block(text, sequence, values, comments)
+    if at == len(text) and not text.endswith("\n"):
+        block = "\n" + block.removesuffix("\n")
+    return (TextEdit(Span(at, at), block),)
+
+
+def _block(text: str, sequence: Sequence, values: SequenceOf[Any], comments: SequenceOf[str] = ()) -> str:
+    pad = " " * column(text, sequence.span.start)
+    lines: list[str] = []
+    for number, value in enumerate(values):
+        lines += [f"# {comments[number]}"] if number < len(comments) else []
+        lines += item_lines(value)
+    return "".join(f"{line}\n" for line in indented(lines, pad))
+
+
+def insert_values(text: str, mapping: Mapping, values: MappingOf[str, Any], behind: Entry | None = None) -> TextEdit:
+    """Add keys with their values behind one of a mapping's keys, usually the last."""
+    lines: list[str] = []
+    for key, value in values.items():
+        lines += [f"{flow_scalar(key)}: {flow_value(value)}"] if mapping.is_flow else entry_lines(key, value)
+    return insert_entry(text, mapping, "\n".join(lines), behind)
+
+
+def append_value(text: str, sequence: Sequence, value: Any) -> TextEdit:
+    """Add a value behind a list's last item."""
+    return append_item(text, sequence, flow_value(value) if sequence.is_flow else "\n".join(value_lines(value)))
