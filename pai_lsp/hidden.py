@@ -10,14 +10,13 @@ Values that are no ordinary words are hidden wherever else they appear, too.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from pai_lsp.clear_secrets import tokens
 from pai_lsp.frozen import dataclass, replace
 from pai_lsp.nodes import Mapping, Scalar, walk
 from pai_lsp.nodes import Sequence as SequenceNode
-from pai_lsp.text import LineIndex, Span
+from pai_lsp.text import LineIndex, Span, any_overlaps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -63,8 +62,7 @@ class Hidden:
 
     def holds(self, span: Span) -> bool:
         """Whether some of a place is hidden."""
-        at = bisect_left(self.spans, span)
-        return any(one.overlaps(span) for one in self.spans[max(at - 1, 0) : at + 2])
+        return any_overlaps(self.spans, span)
 
     def shows(self, text: str) -> bool:
         """Whether a text has a hidden value in it that is no ordinary word."""
@@ -76,6 +74,9 @@ class Hidden:
 
     def diagnostic(self, found: Diagnostic) -> Diagnostic:
         """A finding without hidden values in its message, its related places and the titles of its fixes."""
+        said = (found.message, *(fix.title for fix in found.fixes), *(related.message for related in found.related))
+        if not self.spans and not any(tokens("\n".join(said))):
+            return found
         is_in_place = self.holds(found.span)
 
         def cleaned(message: str) -> str:

@@ -83,14 +83,18 @@ def fields(
     kind: Kind = "job",
 ) -> list[Field]:
     """The keys that the mapping at `path` may have, required ones first; empty where any name is right."""
-    here = tuple(path)
+    return list(_fields(kind, tuple(path), prerequisite_type, plugin))
+
+
+@lru_cache(maxsize=256)
+def _fields(kind: Kind, path: Path, prerequisite_type: str | None, plugin: str | None) -> tuple[Field, ...]:
     found = {
         key: entry
-        for schema in _at(kind, here, _context(here, prerequisite_type, plugin))
+        for schema in _at(kind, path, _context(path, prerequisite_type, plugin))
         for key, value in schema.get("properties", {}).items()
-        if value is not False and (entry := _field(kind, (*here, key), prerequisite_type, plugin))
+        if value is not False and (entry := _field(kind, (*path, key), prerequisite_type, plugin))
     }
-    return sorted(found.values(), key=lambda entry: not entry.required)
+    return tuple(sorted(found.values(), key=lambda entry: not entry.required))
 
 
 def structure_errors(value: Any, kind: Kind = "job") -> tuple[StructureError, ...]:

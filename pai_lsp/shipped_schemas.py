@@ -49,6 +49,13 @@ def read_schema(kind: Kind) -> Schema:
     return schema
 
 
+@cache
+def former_keys() -> tuple[dict[str, str], dict[str, str]]:
+    """What the first protocol's keys are called now: those of a job and those of a task role; not to be changed."""
+    schema = read_schema("job")
+    return schema["x-former-keys"], schema["$defs"]["taskRole"]["x-former-keys"]
+
+
 def structural(schema: Any) -> Any:
     """The part of a schema that `structure_errors` reports: without what other rules say (`x-rule`)."""
     if isinstance(schema, list):
