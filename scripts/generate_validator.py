@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from pai_lsp.platform.job_schema import read_schema, structural  # noqa: E402 - found only from here on
 
-TARGET = ROOT / "pai_lsp" / "_job_validator.py"
+TARGET = ROOT / "pai_lsp" / "platform" / "_job_validator.py"
 
 HEAD = '''"""Whether the structure of a job is right: a fast yes or no.
 

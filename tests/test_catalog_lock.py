@@ -14,7 +14,7 @@ from pai_lsp.catalog.lock import LockedDefinition, definition_hash, lock_text, r
 from pai_lsp.catalog.settings import Marketplace, ServerSource
 from pai_lsp.catalog.setup import LOCK_NAME, CatalogSetup, catalog_setup
 from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalog
-from pai_lsp.catalog.uses import locked_entries, uses_of
+from pai_lsp.catalog.used_addresses import locked_entries, uses_of
 from pai_lsp.document import Document
 from pai_lsp.ide.completion.complete import complete
 from pai_lsp.job.definition import Definition, Origin, read_definitions

@@ -132,7 +132,7 @@ def test_server(arguments: list[str], expected: tuple[str, int] | None, monkeypa
     stand_in = types.ModuleType("pai_lsp.lsp.language_server")
     monkeypatch.setattr(stand_in, "main", serve, raising=False)
     monkeypatch.setitem(sys.modules, "pai_lsp.lsp.language_server", stand_in)
-    monkeypatch.setattr(import_module("pai_lsp.lsp"), "server", stand_in, raising=False)
+    monkeypatch.setattr(import_module("pai_lsp.lsp"), "language_server", stand_in, raising=False)
     assert main(["server", *arguments]) == 7
     assert asked == [expected]
 

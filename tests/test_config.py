@@ -11,14 +11,7 @@ import pytest
 from pai_lsp.catalog.settings import DirectorySource, Marketplace, ServerSource
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.platform.tables import table
-from pai_lsp.project.config import (
-    FILE_NAME,
-    Configuration,
-    find_configuration,
-    is_of_another_user,
-    load_configuration,
-    project_folder,
-)
+from pai_lsp.project.config import FILE_NAME, find_configuration, is_of_another_user, load_configuration, project_folder
 from pai_lsp.project.config_reader import KEYS, SEVERITIES, parse_configuration
 from pai_lsp.project.exclusion import exclusion_of
 from pai_lsp.source.nodes import plain_value
@@ -26,6 +19,8 @@ from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from pai_lsp.project.configuration import Configuration
 
 CODES = ("unknown-prerequisite", "unused-prerequisite", "image-latest-tag")
 

@@ -431,7 +431,10 @@ def test_related_places_are_shown_in_the_other_file(capsys: pytest.CaptureFixtur
 
 def imported(folder: Path, *arguments: str) -> set[str]:
     """The modules that a run of the command line loads."""
-    code = "import sys\nfrom pai_lsp.cli.main import main\nmain(sys.argv[1:])\nprint('\\n'.join(sys.modules), file=sys.stderr)"
+    code = (
+        "import sys\nfrom pai_lsp.cli.main import main\n"
+        "main(sys.argv[1:])\nprint('\\n'.join(sys.modules), file=sys.stderr)"
+    )
     ended = subprocess.run(
         [sys.executable, "-c", code, *arguments],
         cwd=folder,

@@ -194,14 +194,14 @@ def test_the_end_of_the_clients_process() -> None:
 def test_work_that_never_ends_and_prints_does_not_keep_the_server() -> None:
     """Whatever happens in the analysis: nothing gets among the messages, no text is told, and `exit` is the end."""
     code = (
-        "import sys, threading; from pai_lsp.lsp import publishing, server\n"
+        "import sys, threading; from pai_lsp.lsp import checks, language_server\n"
         "def endless(document):\n"
         "    print('stray', flush=True)\n"
         "    try: raise ValueError(document.text)\n"
-        "    except ValueError: publishing._log.exception('broken')\n"
+        "    except ValueError: checks._log.exception('broken')\n"
         "    begun.set(); threading.Event().wait()\n"
-        "begun = threading.Event(); publishing.diagnostics_of = endless\n"
-        "sys.exit(server.main())"
+        "begun = threading.Event(); checks.diagnostics_of = endless\n"
+        "sys.exit(language_server.main())"
     )
     with subprocess.Popen(
         [sys.executable, "-c", code],

@@ -10,7 +10,7 @@ from server_client import Client, codes, connected
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.lsp import workspace_settings
 from pai_lsp.lsp.workspace_settings import WorkspaceSettings, merged, section_configuration, section_in
-from pai_lsp.project.config import Configuration
+from pai_lsp.project.configuration import Configuration
 
 if TYPE_CHECKING:
     from pathlib import Path

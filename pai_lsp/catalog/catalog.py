@@ -2,10 +2,6 @@
 
 Three answers: found, not there, could not ask. "Not there" is only said when every source is known and its knowledge
 is not old; of several definitions with one name the first source's counts, and in it the first text's.
-
-The catalogue of a run of the command line: read when the first address is asked for.
-
-Most jobs name no address, and must not wait for a catalogue.
 """
 
 from __future__ import annotations
@@ -24,11 +20,10 @@ from pai_lsp.job.lookup import LookupAnswer, LookupState, Offer, told_path
 from pai_lsp.source.frozen import dataclass, field, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from pai_lsp.catalog.definition_text import DefinitionText
     from pai_lsp.catalog.lock import Lock, LockedDefinition
-    from pai_lsp.job.lookup import Lookup
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,28 +191,3 @@ class Catalog:
 
 def _told(text: DefinitionText) -> tuple[str, str]:
     return text.path, text.text
-
-
-@dataclass(slots=True, eq=False)
-class LazyLookup:
-    """Answers as the lookup does that `read` gives, which is called at most once."""
-
-    read: Callable[[], Lookup]
-    _known: Lookup | None = None
-
-    def find(self, reference: str) -> LookupAnswer:
-        """The definition(s) that an address names."""
-        return self._lookup().find(reference)
-
-    def names(self) -> tuple[str, ...]:
-        """Every address that `find` would find."""
-        return self._lookup().names()
-
-    def offers(self, typed: str, most: int) -> tuple[Offer, ...]:
-        """What to suggest where `typed` stands."""
-        return self._lookup().offers(typed, most)
-
-    def _lookup(self) -> Lookup:
-        if self._known is None:
-            self._known = self.read()
-        return self._known

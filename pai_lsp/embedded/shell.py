@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell_arithmetic import arithmetic_end
 from pai_lsp.embedded.shell_builtins import DECLARING, set_by, tested_by
@@ -23,9 +24,12 @@ from pai_lsp.embedded.shell_conditional import Conditional
 from pai_lsp.embedded.shell_grammar import Grammar
 from pai_lsp.embedded.shell_lines import LineReader
 from pai_lsp.embedded.shell_reserved import Role
-from pai_lsp.embedded.shell_script import HERE_DOCUMENT, Assignment, PartKind, Script, SimpleCommand, Word
+from pai_lsp.embedded.shell_script import HERE_DOCUMENT, Assignment, PartKind, Script, SimpleCommand
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from pai_lsp.embedded.shell_effects import Word
 
 _OPERATOR = re.compile(r"&&|\|\||;;&|;;|;&|\|&|[;&|)\n]")
 _CONDITIONAL_OPERATOR = re.compile(r"&&|\|\||[<>](?![(%])|[();&|]")

@@ -14,7 +14,7 @@ from pai_lsp.embedded.shell_script import Assignment
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from pai_lsp.embedded.shell_script import Word
+    from pai_lsp.embedded.shell_effects import Word
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})

@@ -8,13 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.source.frozen import dataclass
+
 if TYPE_CHECKING:
-    from pai_lsp.embedded.shell_script import Word
+    from pai_lsp.source.text import Span
 
 # Builtins that end or replace the shell, or leave a trap in it.
 _CHANGING = frozenset({"exit", "logout", "return", "exec", "trap"})
 # How `trap` may name the end of the shell, in capital or small letters.
 _EXIT = frozenset({"EXIT", "0"})
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a command; `text` is the word without its quotes, expansions as they are written."""
+
+    text: str
+    span: Span
+    is_literal: bool = True
 
 
 def run_builtin(words: tuple[Word, ...]) -> tuple[Word, ...]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pai_lsp.embedded.shell_effects import changes_process, is_endless, run_builtin, taking_exit_trap
+from pai_lsp.embedded.shell_effects import Word, changes_process, is_endless, run_builtin, taking_exit_trap
 from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -49,15 +49,6 @@ class Assignment:
     name: str
     span: Span
     is_exported: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """A word of a command; `text` is the word without its quotes, expansions as they are written."""
-
-    text: str
-    span: Span
-    is_literal: bool = True
 
 
 class PartKind(Enum):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 
+from pai_lsp.embedded.shell_effects import Word
 from pai_lsp.embedded.shell_expansions import ExpansionReader
-from pai_lsp.embedded.shell_script import CONTINUATION, Assignment, PartKind, Word
+from pai_lsp.embedded.shell_script import CONTINUATION, Assignment, PartKind
 from pai_lsp.source.text import Span
 
 _PLAIN = re.compile(r"[^ \t\n;&|()<>$`\"'\\]+")

@@ -51,9 +51,11 @@ def choice_fixes(span: Span, choices: Iterable[str]) -> tuple[Fix, ...]:
     return tuple(change_fix(span, choice) for choice in choices if len(span))
 
 
-def near_name_fixes(span: Span, name: str, candidates: Iterable[str], *, safe: bool = True) -> tuple[Fix, ...]:
-    """Fixes that replace a misspelt name by the near ones; only a single near name is a safe one."""
-    near = nearest(name, candidates)
+def near_name_fixes(
+    span: Span, name: str, candidates: Iterable[str], *, besides: str | None = None, safe: bool = True
+) -> tuple[Fix, ...]:
+    """Fixes that replace a misspelt name by the near ones (but `besides`); only a single near name is a safe one."""
+    near = nearest(name, candidates, besides=besides)
     return tuple(change_fix(span, candidate, safe=safe and len(near) == 1) for candidate in near)
 
 

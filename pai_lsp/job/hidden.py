@@ -10,14 +10,13 @@ Values that are no ordinary words are hidden wherever else they appear, too.
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from pai_lsp.job.clear_secrets import tokens
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, walk
 from pai_lsp.source.nodes import Sequence as SequenceNode
-from pai_lsp.source.text import LineIndex, Span
+from pai_lsp.source.text import LineIndex, Span, any_overlaps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -62,8 +61,7 @@ class Hidden:
 
     def holds(self, span: Span) -> bool:
         """Whether some of a place is hidden."""
-        at = bisect_left(self.spans, span)
-        return any(one.overlaps(span) for one in self.spans[max(at - 1, 0) : at + 2])
+        return any_overlaps(self.spans, span)
 
     def shows(self, text: str) -> bool:
         """Whether a text has a hidden value in it that is no ordinary word."""

@@ -7,6 +7,7 @@ Sources of what a key means: schemas/job.schema.json; the extended protocol's ke
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.embedded.shell_script import Script
     from pai_lsp.platform.job_schema import Kind
+    from pai_lsp.platform.structure_errors import Path
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,6 +87,11 @@ class Job:
     def structure_errors(self) -> tuple[StructureError, ...]:
         """What is wrong with the shape of the file; paths lead through `content`."""
         return structure_errors(self.plain, self.schema_kind)
+
+    @cached_property
+    def expected_keys(self) -> Counter[tuple[Path, tuple[str, ...]]]:
+        """How many unknown keys of each mapping look most like each of the keys that it may have."""
+        return Counter((error.path, error.expected[:1]) for error in self.structure_errors)
 
     @property
     def schema_kind(self) -> Kind:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pai_lsp.job.definition import Definition
 
 
@@ -89,3 +91,31 @@ def told_path(path: str, folder: str) -> str:
     if folder and "://" not in path and Path(path).is_relative_to(folder):
         return Path(path).relative_to(folder).as_posix()
     return path
+
+
+@dataclass(slots=True, eq=False)
+class LazyLookup:
+    """Answers as the lookup that `read` returns, which is called at most once, for the first question.
+
+    Most jobs name no address, and their check does not wait for a catalog.
+    """
+
+    read: Callable[[], Lookup]
+    _known: Lookup | None = None
+
+    def find(self, reference: str) -> LookupAnswer:
+        """The definition(s) that an address names."""
+        return self._lookup().find(reference)
+
+    def names(self) -> tuple[str, ...]:
+        """Every address that `find` would find."""
+        return self._lookup().names()
+
+    def offers(self, typed: str, most: int) -> tuple[Offer, ...]:
+        """What to suggest where `typed` stands."""
+        return self._lookup().offers(typed, most)
+
+    def _lookup(self) -> Lookup:
+        if self._known is None:
+            self._known = self.read()
+        return self._known

@@ -344,9 +344,9 @@ def _values(link: Link, definition: Definition, scope: Mapping[str, Any]) -> dic
 _MOST_TOLD = 6
 
 
-def no_prerequisite(name: str, known: Iterable[str]) -> str:
-    """A name that nothing in the file has; `known` are those that could be meant."""
-    return f"no prerequisite is named '{name}'{did_you_mean(name, known)}"
+def no_prerequisite(name: str, known: Iterable[str], *, besides: str | None = None) -> str:
+    """A name that nothing in the file has; `known` are those that could be meant, but for `besides`."""
+    return f"no prerequisite is named '{name}'{did_you_mean(name, known, besides=besides)}"
 
 
 def nothing_at(address: str, known: Iterable[str]) -> str:

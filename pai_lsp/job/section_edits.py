@@ -38,7 +38,7 @@ def add_to_section(job: Job, section: str, lines: str) -> TextEdit | None:
 def _new_section(text: str, root: Mapping, lines: list[str]) -> TextEdit:
     """Lines behind everything that the document says."""
     end = len(text.rstrip())
-    if (mark := _DOCUMENT_END.search(text, 0, end)) is not None:
+    if text.endswith("...", 0, end) and (mark := _DOCUMENT_END.search(text, 0, end)) is not None:
         end = len(text[: mark.start()].rstrip())
     first = root.entries[0].key.span.start
     pad = " " * column(text, first)

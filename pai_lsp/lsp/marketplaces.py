@@ -319,7 +319,7 @@ class Project:
 
     def addresses(self, documents: Iterable[OpenDocument]) -> Callable[[Catalog], Iterable[str]]:
         """Gives the web addresses that the project's open jobs lead to, by a catalogue."""
-        from pai_lsp.catalog.uses import uses_of  # noqa: PLC0415 - loaded when the client is connected
+        from pai_lsp.catalog.used_addresses import uses_of  # noqa: PLC0415 - loaded when the client is connected
 
         ours = [one for one in documents if one.lookup is self.catalog and not one.is_excluded]
 

@@ -18,7 +18,8 @@ from pygls.exceptions import JsonRpcException
 
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.lsp.convert import path_of
-from pai_lsp.project.config import FILE_NAME, Configuration, find_configuration, load_configuration, project_folder
+from pai_lsp.project.config import FILE_NAME, find_configuration, load_configuration, project_folder
+from pai_lsp.project.configuration import Configuration
 from pai_lsp.source.frozen import dataclass, replace
 
 if TYPE_CHECKING:

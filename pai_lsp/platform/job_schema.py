@@ -93,14 +93,18 @@ def fields(
     kind: Kind = "job",
 ) -> list[Field]:
     """The keys that the mapping at `path` may have, required ones first; empty where any name is right."""
-    here = tuple(path)
+    return list(_fields(kind, tuple(path), prerequisite_type, plugin))
+
+
+@lru_cache(maxsize=256)
+def _fields(kind: Kind, path: Path, prerequisite_type: str | None, plugin: str | None) -> tuple[Field, ...]:
     found = {
         key: entry
-        for schema in _at(kind, here, _context(here, prerequisite_type, plugin))
+        for schema in _at(kind, path, _context(path, prerequisite_type, plugin))
         for key, value in schema.get("properties", {}).items()
-        if value is not False and (entry := _field(kind, (*here, key), prerequisite_type, plugin))
+        if value is not False and (entry := _field(kind, (*path, key), prerequisite_type, plugin))
     }
-    return sorted(found.values(), key=lambda entry: not entry.required)
+    return tuple(sorted(found.values(), key=lambda entry: not entry.required))
 
 
 def structure_errors(value: Any, kind: Kind = "job") -> tuple[StructureError, ...]:
@@ -286,6 +290,13 @@ def read_schema(kind: Kind) -> Schema:
         schema = json.loads(json.dumps(schema).replace('"job.schema.json#', '"#'))
         schema["$defs"] |= table("job.schema.json")["$defs"]
     return schema
+
+
+@cache
+def former_keys() -> tuple[dict[str, str], dict[str, str]]:
+    """What the first protocol's keys are called now: those of a job and those of a task role; not to be changed."""
+    schema = read_schema("job")
+    return schema["x-former-keys"], schema["$defs"]["taskRole"]["x-former-keys"]
 
 
 def structural(schema: Any) -> Any:

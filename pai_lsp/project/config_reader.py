@@ -17,7 +17,7 @@ from pai_lsp.catalog.settings import DirectorySource, Marketplace, ServerSource
 from pai_lsp.findings.diagnostic import Diagnostic, Related, Settings, Severity
 from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.platform.tables import PLUGIN_PREFIX
-from pai_lsp.project.config import Configuration
+from pai_lsp.project.configuration import Configuration
 from pai_lsp.project.exclusion import exclusion_of
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.spelling import did_you_mean, nearest

@@ -9,16 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.catalog.catalog import LazyLookup
-from pai_lsp.job.lookup import Lookup, NoLookup
-from pai_lsp.project.config import (
-    FILE_NAME,
-    Configuration,
-    find_configuration,
-    is_of_another_user,
-    load_configuration,
-    project_folder,
-)
+from pai_lsp.job.lookup import LazyLookup, Lookup, NoLookup
+from pai_lsp.project.config import FILE_NAME, find_configuration, is_of_another_user, load_configuration, project_folder
+from pai_lsp.project.configuration import Configuration
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.files import Candidate, candidates
 from pai_lsp.source.frozen import dataclass, field, replace

@@ -6,6 +6,7 @@ All of them mean the text that the tree was read from.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from pai_lsp.source.comments import comments_within
@@ -77,7 +78,7 @@ def cut_entry(text: str, mapping: Mapping, entry: Entry) -> tuple[TextEdit, ...]
 
 
 def _entry_removal(text: str, mapping: Mapping, entry: Entry) -> TextEdit | None:
-    number = next((number for number, one in enumerate(mapping.entries) if one is entry), None)
+    number = _number(mapping, entry)
     if number is None or len(mapping.entries) == 1:
         return None
     if mapping.is_flow:
@@ -89,6 +90,15 @@ def _entry_removal(text: str, mapping: Mapping, entry: Entry) -> TextEdit | None
         # The first key stands behind a list's dash: the next key takes its place.
         return TextEdit(Span(start, mapping.entries[1].key.span.start), "")
     return TextEdit(span, "")
+
+
+def _number(mapping: Mapping, entry: Entry) -> int | None:
+    """Which one of a mapping's own entries it is. They are in order, except for keys that are aliases."""
+    entries = mapping.entries
+    at = bisect_left(entries, entry.key.span.start, key=lambda one: one.key.span.start)
+    if at < len(entries) and entries[at] is entry:
+        return at
+    return next((number for number, one in enumerate(entries) if one is entry), None)
 
 
 def entry_end(text: str, entry: Entry) -> int:

@@ -153,7 +153,7 @@ class Mapping:
         """The mappings that `<<` names, in order."""
         found: list[Mapping] = []
         for entry in self.entries:
-            if entry.is_merge:
+            if entry.name == "<<" and entry.is_merge:
                 sources = entry.value.items if isinstance(entry.value, Sequence) else (entry.value,)
                 found += (source for source in sources if isinstance(source, Mapping))
         return tuple(found)

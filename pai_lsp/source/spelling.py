@@ -2,38 +2,89 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
 # Below this share of equal letters a proposal confuses more than it helps; it is difflib's own.
 _NEAR = 0.6
 _MOST = 3
-_COMPARED = 24
+# Longer names are no typing mistakes of one another that a person would have to be shown.
+_LONGEST = 64
+# So many names are looked at more closely, and so many of them are compared in full.
+_LIKELY = 40
+_COMPARED = 8
 
 
-def nearest(name: str, candidates: Iterable[str], share: float = _NEAR) -> tuple[str, ...]:
+def nearest(
+    name: str, candidates: Iterable[str], share: float = _NEAR, *, besides: str | None = None
+) -> tuple[str, ...]:
     """The few candidates that look most like `name`, best first; upper and lower case count as equal.
 
     Candidates that differ only in case, `-`, `_`, blanks or a plural `s` leave no room for others. `share` is how much
-    of the letters must be equal, from 0 to 1: more of it where a wrong guess would accuse somebody.
+    of the letters must be equal, from 0 to 1: more of it where a wrong guess would accuse somebody. `besides` is a
+    candidate that cannot be meant; candidates that stay the same from call to call are prepared only once.
     """
-    from difflib import SequenceMatcher  # noqa: PLC0415 - only wrong names pay for it
+    return _names(tuple(candidates)).nearest(name, share, besides)
 
-    others = [candidate for candidate in dict.fromkeys(candidates) if candidate != name]
-    bare = _bare(name)
-    if same := sorted(candidate for candidate in others if _bare(candidate) == bare):
-        return tuple(same[:_MOST])
-    matcher = SequenceMatcher(autojunk=False)
-    matcher.set_seq2(name.lower())
-    scored: list[tuple[float, str]] = []
-    for candidate in _likeliest(name, others):
-        matcher.set_seq1(candidate.lower())
-        if matcher.quick_ratio() >= share and (ratio := matcher.ratio()) >= share:
-            scored.append((-ratio, candidate))
-    return tuple(candidate for _, candidate in sorted(scored)[:_MOST])
+
+class _Names:
+    """Known names, prepared so that the cost of one wrong name hardly depends on how many there are."""
+
+    __slots__ = ("_answers", "_by_bare", "_by_part", "_near_length")
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._answers: dict[tuple[str, float, str | None], tuple[str, ...]] = {}
+        self._by_bare: dict[str, list[str]] = {}
+        self._by_part: dict[str, list[str]] = {}
+        self._near_length = [name for name in dict.fromkeys(names) if len(name) <= _LONGEST]
+        for name in dict.fromkeys(names):
+            self._by_bare.setdefault(_bare(name), []).append(name)
+        if len(self._near_length) > _LIKELY:
+            for name in self._near_length:
+                for part in _parts(name):
+                    self._by_part.setdefault(part, []).append(name)
+
+    def nearest(self, name: str, share: float, besides: str | None) -> tuple[str, ...]:
+        """What `nearest` answers, found once."""
+        known = self._answers.get((name, share, besides))
+        if known is None:
+            known = self._answers[name, share, besides] = self._found(name, share, {name, besides})
+        return known
+
+    def _found(self, name: str, share: float, excluded: set[str | None]) -> tuple[str, ...]:
+        if same := sorted(one for one in self._by_bare.get(_bare(name), ()) if one not in excluded):
+            return tuple(same[:_MOST])
+        if len(name) > _LONGEST:
+            return ()
+        possible = [one for one in self._likely(name) if one not in excluded and _may_be_near(name, one, share)]
+        scored = [(-ratio, one) for one in _likeliest(name, possible) if (ratio := _share(name, one)) >= share]
+        return tuple(one for _, one in sorted(scored)[:_MOST])
+
+    def _likely(self, name: str) -> list[str]:
+        """The names that have a part in common with this one, those with the rarest parts first."""
+        if not self._by_part:
+            return self._near_length
+        found: dict[str, None] = {}
+        for names in sorted((self._by_part.get(part, []) for part in _parts(name)), key=len):
+            found |= dict.fromkeys(names[: _LIKELY - len(found)])
+        return list(found)
+
+
+@lru_cache(maxsize=16)
+def _names(names: tuple[str, ...]) -> _Names:
+    return _Names(names)
+
+
+def _parts(name: str) -> Iterator[str]:
+    """Pairs of letters, both ends, and all letters in order: a name with one mistake has one of them in common."""
+    lower = name.lower()
+    yield from _letters(name)[1]
+    yield f"{lower[:1]}…{lower[-1:]}"
+    yield "".join(sorted(lower))
 
 
 def _likeliest(name: str, candidates: list[str]) -> list[str]:
@@ -49,14 +100,39 @@ def _likeliest(name: str, candidates: list[str]) -> list[str]:
     return sorted(candidates, key=score)[:_COMPARED]
 
 
-def _letters(name: str) -> tuple[set[str], set[str]]:
+def _may_be_near(one: str, other: str, share: float) -> bool:
+    """Whether so much of two names can be equal, going by their lengths and their letters in any order."""
+    least = share * (len(one) + len(other)) / 2
+    return min(len(one), len(other)) >= least and _common(one, other) >= least and _common(other, one) >= least
+
+
+def _common(one: str, other: str) -> int:
+    """How many letters of a name another one has somewhere."""
+    return sum(map(_letters(other)[0].__contains__, one.lower()))
+
+
+def _share(one: str, other: str) -> float:
+    """How much of two names is equal, from 0 to 1."""
+    from difflib import SequenceMatcher  # noqa: PLC0415 - only wrong names pay for it
+
+    one, other = one.lower(), other.lower()
+    total, shortest = len(one) + len(other), min(len(one), len(other))
+    start = next((at for at in range(shortest) if one[at] != other[at]), shortest)
+    end = next((at for at in range(shortest - start) if one[-1 - at] != other[-1 - at]), shortest - start)
+    one, other = one[start : len(one) - end], other[start : len(other) - end]
+    blocks = SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks() if one and other else ()
+    return 2 * (start + end + sum(block.size for block in blocks)) / total if total else 1.0
+
+
+@lru_cache(maxsize=8192)
+def _letters(name: str) -> tuple[frozenset[str], frozenset[str]]:
     lower = name.lower()
-    return set(lower), set(map("".join, pairwise(lower)))
+    return frozenset(lower), frozenset(map("".join, pairwise(lower)))
 
 
-def did_you_mean(name: str, candidates: Iterable[str]) -> str:
+def did_you_mean(name: str, candidates: Iterable[str], *, besides: str | None = None) -> str:
     """The end of a message about an unknown name: `; did you mean 'x'?`, or nothing when no candidate is near."""
-    near = nearest(name, candidates)
+    near = nearest(name, candidates, besides=besides)
     return f"; did you mean '{near[0]}'?" if near else ""
 
 

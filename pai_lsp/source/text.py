@@ -8,14 +8,14 @@ Ranges are half-open. Line numbers and columns that start at 0 are the protocol'
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 # LSP knows these three line ends and no others (specification 3.17, "Text Documents").
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -47,6 +47,12 @@ class Span:
     def shifted(self, by: int) -> Span:
         """The span moved by `by` code points."""
         return Span(self.start + by, self.end + by)
+
+
+def any_overlaps(spans: Sequence[Span], span: Span) -> bool:
+    """Whether one of the spans, which are in order and apart from each other, overlaps another one."""
+    at = bisect_left(spans, span)
+    return any(one.overlaps(span) for one in spans[max(at - 1, 0) : at + 2])
 
 
 class ColumnUnit(Enum):

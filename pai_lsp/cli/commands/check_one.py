@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from pai_lsp.findings.diagnostic import Rule, Settings
-    from pai_lsp.project.config import Configuration
+    from pai_lsp.project.configuration import Configuration
     from pai_lsp.project.targets import Target
 
     Check: TypeAlias = Callable[[Document], tuple[Diagnostic, ...]]

@@ -1,7 +1,4 @@
-"""`pai-lsp marketplace`: lists and shows definitions, asks servers for news, and locks what the jobs use.
-
-The sources of a marketplace as the command line tells them: what they hold, and how well that is known.
-"""
+"""`pai-lsp marketplace`: lists and shows definitions, asks servers for news, and locks what the jobs use."""
 
 from __future__ import annotations
 
@@ -14,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pai_lsp.catalog.lock import definition_hash
 from pai_lsp.catalog.sources import Surroundings, load_catalog
 from pai_lsp.cli.commands.job_file import said
+from pai_lsp.cli.commands.marketplace_sources import print_sources, sources_as_json, tell_lock_fault
 from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
 from pai_lsp.document import Document
 from pai_lsp.job.addresses import looks_like_address
@@ -218,38 +216,3 @@ def _written(catalog: Catalog, answer: LookupAnswer, definition: Definition) -> 
 
 def _print_json(content: dict[str, Any]) -> None:
     sys.stdout.write(json.dumps({"version": _VERSION, **content}, indent=1, default=str) + "\n")
-
-
-def print_sources(catalog: Catalog) -> None:
-    """One line for each source: how much it holds, how well it is known, what of it could not be read."""
-    if not catalog.shelves:
-        sys.stdout.write("no marketplace is configured, and there is no folder 'marketplace'\n")
-    for shelf in catalog.shelves:
-        noun = "definition" if shelf.count == 1 else "definitions"
-        note = f", {shelf.note}" if shelf.note else ""
-        sys.stdout.write(visible(f"{catalog.told(shelf.label)}: {shelf.count} {noun}{note}") + "\n")
-        for skipped in shelf.skipped:
-            sys.stdout.write(visible(f"  not read: {skipped}") + "\n")
-    for page in catalog.pages.values():
-        if page.text is not None:
-            sys.stdout.write(visible(f"{page.text.path}: {page.note}") + "\n")
-
-
-def tell_lock_fault(catalog: Catalog) -> None:
-    """Say on standard error why the lock file is not used, where it is not."""
-    if catalog.lock is not None and catalog.lock.fault:
-        sys.stderr.write(f"pai-lsp: {visible(catalog.lock.fault)}\n")
-
-
-def sources_as_json(catalog: Catalog) -> list[dict[str, Any]]:
-    """The sources, for programs."""
-    return [
-        {
-            "source": catalog.told(shelf.label),
-            "state": shelf.state.value,
-            "note": shelf.note,
-            "definitions": shelf.count,
-            "notRead": list(shelf.skipped),
-        }
-        for shelf in catalog.shelves
-    ]

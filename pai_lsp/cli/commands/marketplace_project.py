@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from pai_lsp.catalog.index import SourceState
 from pai_lsp.catalog.setup import LOCK_NAME
 from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalog
-from pai_lsp.catalog.uses import locked_entries, uses_of
+from pai_lsp.catalog.used_addresses import locked_entries, uses_of
 from pai_lsp.cli.commands.job_file import said
-from pai_lsp.cli.commands.marketplace import print_sources, tell_lock_fault
+from pai_lsp.cli.commands.marketplace_sources import print_sources, tell_lock_fault
 from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
 from pai_lsp.document import Document
 from pai_lsp.project.targets import Configurations, missing, targets

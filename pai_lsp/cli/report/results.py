@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.source.frozen import dataclass, field, replace
-from pai_lsp.source.text import LineIndex, Span
+from pai_lsp.source.text import LineIndex, Span, any_overlaps
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ class CheckedFile:
     path: as the user would write it from the working directory.
     text: the checked text with the characters of `hidden` replaced one by one, so that offsets mean the same.
     diagnostics: those to report, in the order of their places.
-    hidden: the places of values that no report may show.
+    hidden: the places of values that no report may show, in order and apart from each other.
     other_texts: the texts of the other files that related places are in, by `Related.path`.
     not_shown: how many findings were left out because they are below the severity asked for.
     """
@@ -168,4 +168,4 @@ def _related(path: str, lines: LineIndex, others: Mapping[str, LineIndex], relat
 
 def _tells_hidden(fix: Fix, file: CheckedFile) -> bool:
     """Whether the fix touches a hidden value, so that its new text may hold it."""
-    return any(edit.span.overlaps(span) for edit in fix.edits for span in file.hidden)
+    return any(any_overlaps(file.hidden, edit.span) for edit in fix.edits)

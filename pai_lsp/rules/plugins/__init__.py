@@ -17,6 +17,5 @@ RULES = (
     *ssh.RULES,
     *plugin_text.RULES,
     *storage_rules.RULES,
-    *storage_rules.RULES,
     *plugin_templates.RULES,
 )

@@ -17,9 +17,7 @@ RULES = (
     *typed_references.RULES,
     *definitions.RULES,
     *require.RULES,
-    *require.RULES,
     *callback_rules.RULES,
     *failure_policies.RULES,
-    *extension.RULES,
     *extension.RULES,
 )

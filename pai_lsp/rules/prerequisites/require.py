@@ -56,11 +56,11 @@ def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
         for link in graph.links(definition):
             name = link.reference.name
             if link.answer.state is LookupState.ABSENT and not looks_like_address(name):
-                names = [one for one in job.definitions_by_name if one != definition.name]
-                fixes = near_name_fixes(link.reference.span, name, names)
+                names, own = job.definitions_by_name, definition.name
+                fixes = near_name_fixes(link.reference.span, name, names, besides=own)
                 if definition.origin is not Origin.CATALOGUE:
                     fixes += callback_stub(job, name)
-                yield Finding(link.reference.span, no_prerequisite(name, names), fixes)
+                yield Finding(link.reference.span, no_prerequisite(name, names, besides=own), fixes)
     yield from _missing_beyond(job, addresses=False)
 
 

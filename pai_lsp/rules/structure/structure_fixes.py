@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.definition import name_span
-from pai_lsp.platform.job_schema import field, fields, read_schema
+from pai_lsp.platform.job_schema import field, fields, former_keys
 from pai_lsp.source.edits import (
     column,
     cut_entry,
@@ -50,9 +50,9 @@ def rename_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
     key, error = place.key, place.error
     if key is None or not isinstance(key.key, Scalar):
         return ()
-    rivals = [one for one in job.structure_errors if one.path == error.path and one.expected[:1] == error.expected[:1]]
+    is_only = len(error.expected) == 1 and job.expected_keys[error.path, error.expected[:1]] == 1
     span = name_span(key.key)
-    return tuple(change_fix(span, name, safe=len(error.expected) == 1 and len(rivals) == 1) for name in error.expected)
+    return tuple(change_fix(span, name, safe=is_only) for name in error.expected)
 
 
 def remove_fixes(job: Job, mapping: Mapping, entry: Entry, *, safe: bool = False) -> tuple[Fix, ...]:
@@ -107,11 +107,10 @@ def _home(place: Place) -> tuple[str, str]:
 
 def _former_keys(place: Place) -> dict[str, str]:
     """What the first protocol's keys are called now, for the job itself and its task roles."""
-    path, schema = place.error.path, read_schema("job")
+    path, (of_job, of_role) = place.error.path, former_keys()
     if path == ():
-        return dict(schema["x-former-keys"])
-    is_role = len(path) == 2 and path[0] == "taskRoles"
-    return dict(schema["$defs"]["taskRole"]["x-former-keys"]) if is_role else {}
+        return of_job
+    return of_role if len(path) == 2 and path[0] == "taskRoles" else {}
 
 
 def insert_fixes(job: Job, place: Place) -> tuple[Fix, ...]:

@@ -16,10 +16,13 @@ from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TypeAlias
 
     from pai_lsp.job.job import Job
     from pai_lsp.platform.job_schema import StructureError
     from pai_lsp.source.nodes import SyntaxProblem
+
+    _Entries: TypeAlias = dict[Mapping, dict[str, Entry]]
 
 # Behind these, parts of the file are missing from the tree, or hang in the wrong place.
 _UNREAD = frozenset({ProblemKind.SYNTAX, ProblemKind.TOO_LARGE})
@@ -45,8 +48,9 @@ class Place:
 def places(job: Job, kind: str) -> Iterator[Place]:
     """The errors of one kind with their places, each place once however often it is used."""
     seen: set[tuple[Span | int, str | None]] = set()
+    known: _Entries = {}
     for error in job.structure_errors:
-        place = find_place(job, error) if error.kind == kind else None
+        place = _place(job, error, known) if error.kind == kind else None
         if place is None:
             continue
         what = (id(place.node) if kind == "missing-key" else place.span, error.key)
@@ -56,14 +60,14 @@ def places(job: Job, kind: str) -> Iterator[Place]:
                 yield place
 
 
-def find_place(job: Job, error: StructureError) -> Place | None:
+def _place(job: Job, error: StructureError, known: _Entries) -> Place | None:
     """The place of one error; None where the path leads nowhere."""
     node = job.content
     owner: Mapping | Sequence | None = None
     entry: Entry | None = None
     for step in error.path:
         if isinstance(step, str):
-            found = _written(node, step) if isinstance(node, Mapping) else None
+            found = _written(node, step, known) if isinstance(node, Mapping) else None
             if found is None:
                 return None
             owner, entry = found
@@ -78,7 +82,7 @@ def find_place(job: Job, error: StructureError) -> Place | None:
         return None
     if error.kind == "missing-key":
         return Place(error, _label(node, entry), node, owner, entry)
-    found = _written(node, error.key)
+    found = _written(node, error.key, known)
     if found is None:
         return None
     mapping, key = found
@@ -86,13 +90,18 @@ def find_place(job: Job, error: StructureError) -> Place | None:
     return Place(error, span if len(span) else key.span, mapping, owner, entry, key)
 
 
-def _written(mapping: Mapping, name: str) -> tuple[Mapping, Entry] | None:
-    """The entry that counts for a name (of a doubled key the last), and the mapping that it is written in."""
-    for entry in reversed(mapping.entries):
-        if entry.name == name and not entry.is_merge:
-            return mapping, entry
+def _written(mapping: Mapping, name: str, known: _Entries) -> tuple[Mapping, Entry] | None:
+    """The entry that counts for a name (of a doubled key the last), and the mapping that it is written in.
+
+    known: the entries by name of the mappings that were asked before; they are many where all keys are wrong.
+    """
+    own = known.get(mapping)
+    if own is None:
+        own = known[mapping] = {entry.name: entry for entry in mapping.entries if not entry.is_merge}
+    if name in own:
+        return mapping, own[name]
     for source in mapping.merged:
-        if found := _written(source, name):
+        if found := _written(source, name, known):
             return found
     return None
 

@@ -267,7 +267,7 @@ def used_names(job: Job, root: str) -> frozenset[str] | None:
 
 def _is_written(text: str, path: str) -> bool:
     """Whether a path stands anywhere in the file, be it in a comment or in a tag that can not be read."""
-    return re.search(rf"{re.escape(path)}(?![\w-])", text) is not None
+    return path in text and re.search(rf"{re.escape(path)}(?![\w-])", text) is not None
 
 
 def removable(job: Job, mapping: Mapping, entry: Entry, section: str) -> tuple[Mapping, Entry] | None:

@@ -9,5 +9,4 @@ RULES = (
     *characters.RULES,
     *two_readers.RULES,
     *anchors.RULES,
-    *two_readers.RULES,
 )

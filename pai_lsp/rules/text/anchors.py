@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Anchor
+    from pai_lsp.source.text import Span
 
 
 @rule(Severity.ERROR)
@@ -38,6 +39,11 @@ def redefined_anchor(job: Job) -> Iterator[Finding]:
     if len({anchor.name for anchor in job.syntax.anchors}) == len(job.syntax.anchors) or job.is_catalogue:
         return
     masked = masked_span(job.text)
+    taken = {one.name for one in job.syntax.anchors}
+    aliases: dict[Anchor, list[Span]] = {}
+    for alias in job.syntax.aliases:
+        if alias.anchor is not None:
+            aliases.setdefault(alias.anchor, []).append(alias.span)
     first: dict[str, Anchor] = {}
     for anchor in job.syntax.anchors:
         if anchor.span.start in masked:
@@ -46,14 +52,13 @@ def redefined_anchor(job: Job) -> Iterator[Finding]:
         if earlier is not anchor:
             message = f"the anchor '{anchor.name}' is defined already; the runtime's YAML reader refuses a second one"
             related = (Related(earlier.span, "first defined here"),)
-            yield Finding(anchor.span, message, (_rename_anchor(job, anchor),), related)
+            yield Finding(anchor.span, message, (_rename_anchor(anchor, aliases.get(anchor, []), taken),), related)
 
 
-def _rename_anchor(job: Job, anchor: Anchor) -> Fix:
-    taken = {one.name for one in job.syntax.anchors}
+def _rename_anchor(anchor: Anchor, aliases: list[Span], taken: set[str]) -> Fix:
     new_name = free_name(anchor.name, taken, separator="")
-    places = [anchor.span, *(alias.span for alias in job.syntax.aliases if alias.anchor is anchor)]
-    return Fix(f"Rename to '{new_name}'", tuple(TextEdit(span, new_name) for span in places), safe=True)
+    edits = tuple(TextEdit(span, new_name) for span in (anchor.span, *aliases))
+    return Fix(f"Rename to '{new_name}'", edits, safe=True)
 
 
 @rule(Severity.ERROR)
