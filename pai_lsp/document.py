@@ -7,8 +7,6 @@ never silencing the others, and honours the author's `# pai-lsp: ignore[code]` c
 from __future__ import annotations
 
 import re
-from functools import cached_property
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Diagnostic, Settings
@@ -19,12 +17,13 @@ from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.rules import BY_CODE, RULES
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.lazy import lazy
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import LineIndex, overlapping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from typing import TypeAlias
 
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
@@ -54,36 +53,29 @@ class Document:
     lookup: Lookup = NoLookup()
     is_catalogue: bool = False
     former: Syntax | None = field(default=None, repr=False)
-    _reading: Lock = field(default_factory=Lock, repr=False)
 
-    @cached_property
+    @lazy
     def lines(self) -> LineIndex:
         """Where the lines begin."""
         return LineIndex(self.text)
 
-    @property
+    @lazy
     def syntax(self) -> Syntax:
-        """The tree; to threads that ask at once it is the same one, read once."""
-        known: Syntax | None = vars(self).get("_syntax")
-        if known is None:
-            with self._reading:
-                known = vars(self).get("_syntax")
-                if known is None:
-                    known = vars(self)["_syntax"] = parse(self.text, self.former)
-        return known
+        """The tree of the text."""
+        return parse(self.text, self.former)
 
     @property
     def known_syntax(self) -> Syntax | None:
         """The tree, or where that has not been asked for yet, what an earlier state of the text says."""
-        known: Syntax | None = vars(self).get("_syntax", self.former)
+        known: Syntax | None = vars(self).get("syntax", self.former)
         return known
 
-    @cached_property
+    @lazy
     def job(self) -> Job:
         """What the tree means as a job."""
         return Job(self.syntax, self.settings.plugins, self.lookup, self.is_catalogue)
 
-    @cached_property
+    @lazy
     def is_job(self) -> bool:
         """Whether it is an OpenPAI job, by its name or by its root.
 
@@ -111,16 +103,16 @@ class Document:
             return self
         return replace(self, is_catalogue=True, former=self.syntax)
 
-    @cached_property
+    @lazy
     def occurrences(self) -> tuple[Occurrence, ...]:
         """Every place of every name."""
         from pai_lsp.job.symbols import occurrences  # noqa: PLC0415 - editors ask for it, the command line never
 
         return occurrences(self.job)
 
-    @cached_property
+    @lazy
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What `check` says."""
+        """What `check` finds."""
         return check(self)
 
 
@@ -132,24 +124,10 @@ def _log_fault(rule: Rule, error: Exception) -> None:
 
 def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnostic, ...]:
     """All diagnostics of a document, sorted by place and code, each once."""
-    for _ in check_in_parts(document, on_fault):
-        pass
-    return document.diagnostics
-
-
-def check_in_parts(document: Document, on_fault: OnFault = _log_fault) -> Iterator[None]:
-    """Check a document part by part, so that in between something more urgent can be done, or the rest be left.
-
-    When the last part is done, `document.diagnostics` is known.
-    """
     found: dict[Diagnostic, None] = {}
-    _ = document.syntax
-    yield
     for rule in RULES:
         found |= dict.fromkeys(_run(rule, document, on_fault))
-        yield
-    # The value of a cached property, as if it had been asked for.
-    vars(document)["diagnostics"] = _finished(tuple(found), document)
+    return _finished(tuple(found), document)
 
 
 def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:

@@ -9,7 +9,6 @@ A file that is open in the client, at one version: what every feature is asked a
 from __future__ import annotations
 
 from enum import Enum
-from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -18,9 +17,10 @@ from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.lsp.convert import Places, changed_text
 from pai_lsp.project.config import FILE_NAME
 from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.lazy import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from lsprotocol import types as lsp
 
@@ -123,7 +123,7 @@ class OpenDocument:
         )
         return ours == others
 
-    @cached_property
+    @lazy
     def document(self) -> Document:
         """The snapshot that the analysis is asked about."""
         from pai_lsp.document import Document  # noqa: PLC0415 - loaded when the client is connected
@@ -138,12 +138,12 @@ class OpenDocument:
         """What this version says, or where nobody has asked yet, an earlier one."""
         return self.document.known_syntax if "document" in vars(self) else self.former
 
-    @cached_property
+    @lazy
     def places(self) -> Places:
         """Translates between offsets and the client's positions."""
         return Places(self.document.lines, self.client.unit)
 
-    @cached_property
+    @lazy
     def kind(self) -> Kind:
         """A job is known by the language the editor gave it, its name or its root; definitions count as jobs."""
         if PurePath(self.path).name == FILE_NAME:
@@ -151,19 +151,7 @@ class OpenDocument:
         is_ours = self.language == JOB_LANGUAGE or self.document.is_job or self.document.is_catalogue
         return Kind.JOB if is_ours else Kind.OTHER
 
-    def read(self) -> None:
-        """Read the text, if it is a job: the longest part of everything that comes after."""
-        if self.kind is Kind.JOB:
-            _ = self.document.syntax
-
-    def check_in_parts(self) -> Iterator[None]:
-        """Find part by part what `diagnostics` then tells at once."""
-        if self.kind is Kind.JOB and not self.is_excluded:
-            from pai_lsp.document import check_in_parts  # noqa: PLC0415 - loaded when the client is connected
-
-            yield from check_in_parts(self.document)
-
-    @cached_property
+    @lazy
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """What is found in it, by place; no message tells the value of a secret."""
         if self.kind is Kind.JOB and not self.is_excluded:
