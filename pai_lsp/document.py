@@ -16,7 +16,7 @@ from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.rules import BY_CODE, RULES
 from pai_lsp.source.failures import kind_and_place
-from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.lazy import lazy
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
 from pai_lsp.source.syntax import parse
@@ -42,17 +42,13 @@ _SYNTAX_CODES = frozenset(kind.value for kind in ProblemKind)
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """One file's text with its settings; `path` is what reports call it, and its ending may say that it is a job.
-
-    former: what an earlier state of the text says, where that is known; reading is quicker then, and finds the same.
-    """
+    """One file's text with its settings; `path` is what reports call it, and its ending may say that it is a job."""
 
     text: str
     settings: Settings = Settings()
     path: str | None = None
     lookup: Lookup = NoLookup()
     is_catalogue: bool = False
-    former: Syntax | None = field(default=None, repr=False)
 
     @lazy
     def lines(self) -> LineIndex:
@@ -62,13 +58,7 @@ class Document:
     @lazy
     def syntax(self) -> Syntax:
         """The tree of the text."""
-        return parse(self.text, self.former)
-
-    @property
-    def known_syntax(self) -> Syntax | None:
-        """The tree, or where that has not been asked for yet, what an earlier state of the text says."""
-        known: Syntax | None = vars(self).get("syntax", self.former)
-        return known
+        return parse(self.text)
 
     @lazy
     def job(self) -> Job:
@@ -101,7 +91,7 @@ class Document:
 
         if not reads_as_definitions(self.syntax, is_wanted=is_wanted):
             return self
-        return replace(self, is_catalogue=True, former=self.syntax)
+        return replace(self, is_catalogue=True)
 
     @lazy
     def occurrences(self) -> tuple[Occurrence, ...]:

@@ -41,7 +41,7 @@ YAML_READERS = {
     "source.tags",
     "source.building",
     "source.recovery",
-    "source.syntax",
+    "source.sections",
     "job.plugin_parameters",
 }
 

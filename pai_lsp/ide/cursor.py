@@ -181,7 +181,7 @@ def _find_in(
         shift = part.shift
     else:
         marked = f"{text[:offset]}{before}{mark}{behind}{text[offset:]}"
-    syntax = parse(marked, None if part else document.known_syntax)
+    syntax = parse(marked)
     trail = next(_trails(syntax.root, mark), None)
     if trail is None:
         return None

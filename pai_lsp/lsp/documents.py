@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.lsp.client import Client
-    from pai_lsp.source.nodes import Syntax
     from pai_lsp.source.text import ColumnUnit
 
 
@@ -91,7 +90,6 @@ class OpenDocument:
     is_in_catalogue: whether it lies in a folder of definitions; `is_wanted` whether somebody configured that folder.
     hidden_hints: the names of the inlay hints that are switched off.
     folder: the workspace folder that it is in, from which on people are told of other files; empty for none.
-    former: what an earlier version says, where that is known.
     changes: the last ones that led to this version.
     """
 
@@ -108,7 +106,6 @@ class OpenDocument:
     is_wanted: bool = False
     hidden_hints: frozenset[str] = frozenset()
     folder: str = ""
-    former: Syntax | None = field(default=None, repr=False)
     changes: tuple[Change, ...] = field(default=(), repr=False)
 
     def is_checked_like(self, other: OpenDocument) -> bool:
@@ -128,15 +125,10 @@ class OpenDocument:
         """The snapshot that the analysis is asked about."""
         from pai_lsp.document import Document  # noqa: PLC0415 - loaded when the client is connected
 
-        document = Document(self.text, self.settings, self.path, self.lookup, former=self.former)
+        document = Document(self.text, self.settings, self.path, self.lookup)
         if not self.is_in_catalogue or self.language == JOB_LANGUAGE or document.is_job:
             return document
         return document.as_definitions(is_wanted=self.is_wanted)
-
-    @property
-    def known_syntax(self) -> Syntax | None:
-        """What this version says, or where nobody has asked yet, an earlier one."""
-        return self.document.known_syntax if "document" in vars(self) else self.former
 
     @lazy
     def places(self) -> Places:

@@ -209,7 +209,6 @@ class Session:
         effective = self.settings.effective(path, self.folder_of(path))
         project = self.marketplaces.project(path, effective)
         directory = project.setup.directory_of(path) if project else None
-        before = self.documents.get(uri)
         return OpenDocument(
             uri,
             versions.version,
@@ -224,7 +223,6 @@ class Session:
             is_wanted=project is not None and directory != project.setup.found,
             hidden_hints=effective.hidden_hints,
             folder=self.folder_of(path),
-            former=before.known_syntax if before else None,
             changes=versions.changes,
         )
 
