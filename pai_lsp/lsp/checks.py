@@ -27,14 +27,13 @@ from pygls.exceptions import JsonRpcException
 from pai_lsp.lsp.convert import lsp_diagnostic
 from pai_lsp.lsp.documents import Kind
 from pai_lsp.lsp.other_files import file_at
-from pai_lsp.lsp.workspace_settings import known
 from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pai_lsp.lsp.connection import Connection
     from pai_lsp.lsp.documents import OpenDocument
-    from pai_lsp.lsp.session import Session
 
 
 # A check that takes longer, in seconds, is given up: its text is far larger than a cluster accepts.
@@ -46,14 +45,15 @@ _log = logging.getLogger(__name__)
 class Publisher:
     """The checks that are running, and the files that the client shows diagnostics of."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, connection: Connection, lane: Lane) -> None:
+        self._connection = connection
+        self._lane = lane
         self._checks: dict[str, asyncio.Task[None]] = {}
         self._shown: set[str] = set()
 
     def check_soon(self, uri: str) -> None:
         """Check the newest text of a document, after all messages that have arrived were read."""
-        if uri not in self._checks and not self._session.client.pulls_diagnostics:
+        if uri not in self._checks and not self._connection.client.pulls_diagnostics:
             # In a context of its own: the context of the message keeps the old documents alive.
             self._checks[uri] = Context().run(asyncio.get_running_loop().create_task, self._check(uri))
 
@@ -65,9 +65,9 @@ class Publisher:
 
     def refresh(self) -> None:
         """Ask a client that pulls diagnostics to pull them again."""
-        client = self._session.client
+        client = self._connection.client
         if client.pulls_diagnostics and client.refreshes_diagnostics:
-            self._session.in_background(self._refresh())
+            self._connection.in_background(self._refresh())
 
     def stop(self) -> None:
         """Cancel all checks."""
@@ -76,11 +76,10 @@ class Publisher:
 
     async def _check(self, uri: str) -> None:
         try:
-            await known(self._session.settings_known)
-            await self._session.marketplaces.read()
-            while (document := self._session.documents.get(uri)) is not None:
+            await self._connection.ready_to_check()
+            while (document := self._connection.documents.get(uri)) is not None:
                 found = await self._found(document)
-                if self._session.documents.get(uri) is document:
+                if self._connection.documents.get(uri) is document:
                     if found is not None:
                         self._show(document, found)
                     return
@@ -89,7 +88,7 @@ class Publisher:
 
     async def _found(self, document: OpenDocument) -> list[lsp.Diagnostic] | None:
         """The diagnostics of a document; None when the check failed or took too long."""
-        check = self._session.lane.run(partial(diagnostics_of, document), is_request=False)
+        check = self._lane.run(partial(diagnostics_of, document), is_request=False)
         try:
             return await asyncio.wait_for(check, LONGEST_CHECK)
         except asyncio.TimeoutError:
@@ -109,11 +108,11 @@ class Publisher:
         self._send(lsp.PublishDiagnosticsParams(uri, found, document.version))
 
     def _send(self, params: lsp.PublishDiagnosticsParams) -> None:
-        self._session.server.text_document_publish_diagnostics(params)
+        self._connection.server.text_document_publish_diagnostics(params)
 
     async def _refresh(self) -> None:
         try:
-            await self._session.server.workspace_diagnostic_refresh_async(None)
+            await self._connection.server.workspace_diagnostic_refresh_async(None)
         except JsonRpcException as error:
             _log.warning("the client does not refresh diagnostics: error %s", error.code)
 

@@ -23,7 +23,7 @@ from pai_lsp.catalog.setup import LOCK_NAME, CatalogSetup, catalog_setup
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.lsp.documents import Kind
 from pai_lsp.lsp.progress_reports import in_thread, progress
-from pai_lsp.lsp.workspace_settings import known, watch
+from pai_lsp.lsp.workspace_settings import watch
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass
 
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from pai_lsp.catalog.catalog import Catalog
     from pai_lsp.catalog.sources import Surroundings
+    from pai_lsp.lsp.connection import Connection
     from pai_lsp.lsp.documents import OpenDocument
-    from pai_lsp.lsp.session import Session
     from pai_lsp.lsp.workspace_settings import Effective
 
 
@@ -56,9 +56,9 @@ _log = logging.getLogger(__name__)
 class Marketplaces:
     """The projects that were met, by setup."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._shows_progress = False
-        self._session = session
+        self._connection = connection
         self._projects: dict[CatalogSetup, Project] = {}
         self._setups: dict[str, CatalogSetup] = {}
         self._status: Status | None = None
@@ -81,7 +81,7 @@ class Marketplaces:
             return None
         if setup not in self._projects:
             self._projects[setup] = project = Project(setup)
-            self._session.in_background(self._live(project))
+            self._connection.in_background(self._live(project))
         return self._projects[setup]
 
     def look_again(self) -> None:
@@ -90,14 +90,14 @@ class Marketplaces:
         for project in self._projects.values():
             if project.is_read.is_set() and not project.is_to_be_read:
                 project.is_to_be_read = True
-                self._session.in_background(self._read(project))
+                self._connection.in_background(self._read(project))
 
     def edited(self, path: str) -> None:
         """A file is written in, or is closed: if it is part of a marketplace folder, others depend on it."""
         for project in self._projects.values():
             if not project.is_to_be_shown and project.setup.directory_of(path) is not None:
                 project.is_to_be_shown = True
-                self._session.in_background(self._show_soon(project))
+                self._connection.in_background(self._show_soon(project))
 
     def holds(self, path: str) -> bool:
         """Whether a file is part of a marketplace folder, or a lock file."""
@@ -131,8 +131,8 @@ class Marketplaces:
     async def _live(self, project: Project) -> None:
         """Keep a project as well known as it should be."""
         await self._read(project)
-        self._session.in_background(self._watch(project.setup))
-        await known(self._session.settings_known)  # they may say that nothing is trusted
+        self._connection.in_background(self._watch(project.setup))
+        await self._connection.settings_answered()  # they may say that nothing is trusted
         while True:
             wait = await self._ask_if_due(project)
             try:
@@ -158,8 +158,8 @@ class Marketplaces:
         """Ask to be told when a definition file or the lock changes."""
         names = dict.fromkeys(Path(directory).name for directory in setup.directories)
         globs = [*(f"**/{name}/**/*.{{yaml,yml}}" for name in names), f"**/{LOCK_NAME}"]
-        if self._session.client.watch_registration:
-            await watch(self._session.server, globs)
+        if self._connection.client.watch_registration:
+            await watch(self._connection.server, globs)
 
     async def _ask_if_due(self, project: Project) -> float:
         """Ask the servers of a project if it is time to; how long to wait then, in seconds."""
@@ -183,11 +183,14 @@ class Marketplaces:
         """Ask the servers of a project, and the addresses that its open documents name."""
         from pai_lsp.catalog.sources import refreshed_catalog  # noqa: PLC0415 - as above
 
-        async with project.at_work, progress(self._session.server, is_shown=self._is_shown(project)) as report:
+        async with project.at_work, progress(self._connection.server, is_shown=self._is_shown(project)) as report:
             before = project.latest
             if before is None:
                 return
-            surroundings, addresses = self._surroundings(project), project.addresses(self._session.documents.values())
+            surroundings, addresses = (
+                self._surroundings(project),
+                project.addresses(self._connection.documents.values()),
+            )
             await self._take(project, lambda: refreshed_catalog(before, surroundings, addresses, report))
 
     async def _take(self, project: Project, work: Callable[[], Catalog]) -> None:
@@ -198,7 +201,7 @@ class Marketplaces:
         except Exception as error:  # noqa: BLE001 - the documents are checked without a marketplace
             project.state = f"the marketplace cannot be read: {kind_and_place(error)}"
             self._tell_failure(error)
-            self._session.reconfigure()
+            self._connection.reconfigure()
 
     async def _show_soon(self, project: Project) -> None:
         """Let a project's documents have what is written in others; not all the time where that takes long."""
@@ -214,7 +217,7 @@ class Marketplaces:
             latest, before = project.latest, project.catalog
             if latest is None:
                 return
-            written = {one.path: one.text for one in self._session.documents.values() if one.is_in_catalogue}
+            written = {one.path: one.text for one in self._connection.documents.values() if one.is_in_catalogue}
 
             def learn() -> tuple[Catalog, bool, float]:
                 begin = time.monotonic()
@@ -225,21 +228,21 @@ class Marketplaces:
             catalog, is_new, project.effort = await in_thread(learn)
             if is_new:
                 project.catalog = catalog
-                self._session.reconfigure()
+                self._connection.reconfigure()
         self._tell()
 
     def _is_shown(self, project: Project) -> bool:
-        return self._shows_progress and project.has_servers and self._session.trusts(project.setup.folder)
+        return self._shows_progress and project.has_servers and self._connection.trusts(project.setup.folder)
 
     def _surroundings(self, project: Project) -> Surroundings:
         from pai_lsp.catalog.sources import Surroundings  # noqa: PLC0415 - as above
 
-        is_trusted = self._session.trusts(project.setup.folder)
+        is_trusted = self._connection.trusts(project.setup.folder)
         return Surroundings(is_trusted=is_trusted, pause=lambda: time.sleep(_PAUSE))
 
     def _setup(self, folder: str, effective: Effective) -> CatalogSetup:
         """Where definitions come from for the files of a folder; nowhere when that cannot be found out."""
-        top = self._session.folder_of(folder) or folder
+        top = self._connection.folder_of(folder) or folder
         try:
             return catalog_setup(effective.marketplace, effective.base, folder, top)
         except Exception as error:  # noqa: BLE001 - the documents are checked without a marketplace
@@ -250,7 +253,7 @@ class Marketplaces:
         """Tell the user that servers are not asked; in the log where the client shows this itself."""
         whose = f"of '{project.setup.folder}'" if project.setup.folder else "in the editor's settings"
         message = f"the marketplace {whose} is not asked, because the folder is not trusted; see {HOW_TO_TRUST}"
-        self._tell_once(message, lsp.MessageType.Info, is_shown=not self._session.trust.is_refused)
+        self._tell_once(message, lsp.MessageType.Info, is_shown=not self._connection.trust.is_refused)
 
     def _tell_failure(self, error: Exception) -> None:
         rest = "jobs are checked without it; please report this fault of pai-lsp"
@@ -264,9 +267,9 @@ class Marketplaces:
             return
         self._messages.add(message)
         if is_shown:
-            self._session.server.window_show_message(lsp.ShowMessageParams(kind, message))
+            self._connection.server.window_show_message(lsp.ShowMessageParams(kind, message))
         else:
-            self._session.server.window_log_message(lsp.LogMessageParams(kind, message))
+            self._connection.server.window_log_message(lsp.LogMessageParams(kind, message))
 
     def _tell(self) -> Status:
         """Tell the client how the marketplaces are, if that has changed."""
@@ -274,14 +277,14 @@ class Marketplaces:
         status = status_of(catalogs)
         if status != self._status:
             self._status = status
-            tell_status(self._session.server, status)
+            tell_status(self._connection.server, status)
         return status
 
     def _folder_of(self, path: str) -> str | None:
         """The folder of a file; for a document that is no file, the workspace's first."""
         if Path(path).is_absolute():
             return str(Path(path).parent)
-        return next(iter(self._session.folders), None)
+        return next(iter(self._connection.folders), None)
 
 
 class Project:

@@ -26,6 +26,7 @@ from pai_lsp.lsp.workspace_settings import (
     WorkspaceSettings,
     asked_sections,
     hidden_hints,
+    known,
     refresh_hints,
     register_watches,
     section_configuration,
@@ -54,12 +55,12 @@ class Session:
         self.lane = Lane()
         self.settings = WorkspaceSettings()
         self.documents: Mapping[str, OpenDocument] = {}
-        self.settings_known = asyncio.Event()
+        self._settings_known = asyncio.Event()
         self.marketplaces = Marketplaces(self)
         self._granted = Trust()
         self._is_trust_withdrawn = False
         self._job_files = JobFiles()
-        self._publisher = Publisher(self)
+        self._publisher = Publisher(self, self.lane)
         self._background: set[asyncio.Task[None]] = set()
 
     def begin(self, params: lsp.InitializeParams, client: Client) -> None:
@@ -72,14 +73,14 @@ class Session:
         self.grant_trust(options.get("trusted") if isinstance(options, dict) else None)
         self._take_sections({"": section_in(params.initialization_options)})
         if not client.configuration:
-            self.settings_known.set()
+            self._settings_known.set()
 
     async def ask_settings(self) -> None:
         """Take the settings from the client, where it lets itself be asked."""
         if not self.client.configuration:
             return
         sections = await asked_sections(self.server, list(self.server.workspace.folders.values()))
-        self.settings_known.set()
+        self._settings_known.set()
         if sections is not None:
             self._take_sections(sections)
 
@@ -87,6 +88,15 @@ class Session:
         """Do what a client may be asked to do once it is initialized."""
         await self.ask_settings()
         await register_watches(self.server, self.client)
+
+    async def settings_answered(self) -> None:
+        """Wait for the client's settings, but not for long."""
+        await known(self._settings_known)
+
+    async def ready_to_check(self) -> None:
+        """Wait for the client's settings and for the marketplaces on the disk, but not for long."""
+        await self.settings_answered()
+        await self.marketplaces.read()
 
     def take_pushed_settings(self, settings: Any) -> None:
         """Take settings that the client has sent unasked."""
