@@ -196,10 +196,9 @@ inserted = about_document(_inserted)
 
 
 async def refreshed(session: Session, arguments: Sequence[Any]) -> dict[str, str]:
-    """Ask all servers again; how the marketplaces are then."""
+    """Ask all servers again, and return the status of the marketplaces after that."""
     del arguments
-    status = await session.marketplaces.refresh()
-    return {"state": status.state, "note": status.note}
+    return (await session.marketplaces.refresh()).as_json()
 
 
 async def text(session: Session, arguments: Sequence[Any]) -> str | None:

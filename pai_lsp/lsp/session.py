@@ -96,7 +96,7 @@ class Session:
     async def ready_to_check(self) -> None:
         """Wait for the client's settings and for the marketplaces on the disk, but not for long."""
         await self.settings_answered()
-        await self.marketplaces.read()
+        await self.marketplaces.wait_until_read()
 
     def take_pushed_settings(self, settings: Any) -> None:
         """Take settings that the client has sent unasked."""
@@ -131,13 +131,13 @@ class Session:
         self.settings.hidden_hints |= {path: hidden_hints(section) for path, section in sections.items()}
         tell_faults(self.server, read)
         self._take_trust(self._granted, is_withdrawn=any(map(refuses, sections.values())))
-        self.marketplaces.look_again()
+        self.marketplaces.reload()
         self.reconfigure()
 
     def open(self, item: lsp.TextDocumentItem) -> None:
         """A document is open from now on."""
         self.settings.forget_files()
-        self.marketplaces.look_again()
+        self.marketplaces.reload()
         self._put(self._document(item.uri, item.language_id, Versions(item.version, item.text)))
 
     def change(
@@ -150,7 +150,7 @@ class Session:
             versions = known.changed(identifier.version, changes, self.client.unit)
             self._put(self._document(before.uri, before.language, versions))
             if before.is_in_catalogue:
-                self.marketplaces.edited(before.path)
+                self.marketplaces.definitions_edited(before.path)
 
     def workspace(self, documents: Mapping[str, OpenDocument]) -> Workspace:
         """The workspace, with the open documents as they were at some moment."""
@@ -168,20 +168,20 @@ class Session:
     def saved(self, uri: str) -> None:
         """A file was saved: when it is one that others depend on, they are looked at again."""
         path = path_of(uri)
-        if PurePath(path).name == FILE_NAME or self.marketplaces.holds(path):
+        if PurePath(path).name == FILE_NAME or self.marketplaces.contains(path):
             self.reconfigure(look_at_files=True)
 
     def close(self, uri: str) -> None:
         """A document is not open any more."""
         self.documents = {other: document for other, document in self.documents.items() if other != uri}
         self._publisher.clear(uri)
-        self.marketplaces.edited(path_of(uri))
+        self.marketplaces.definitions_edited(path_of(uri))
 
     def reconfigure(self, *, look_at_files: bool = False) -> None:
         """Settings may have changed: look again at the open documents for which they have."""
         if look_at_files:
             self.settings.forget_files()
-            self.marketplaces.look_again()
+            self.marketplaces.reload()
         again = [
             self._document(one.uri, one.language, Versions(one.version, one.text, one.changes))
             for one in self.documents.values()
@@ -217,8 +217,8 @@ class Session:
     def _document(self, uri: str, language: str, versions: Versions) -> OpenDocument:
         path = path_of(uri)
         effective = self.settings.effective(path, self.folder_of(path))
-        project = self.marketplaces.project(path, effective)
-        directory = project.setup.directory_of(path) if project else None
+        marketplace = self.marketplaces.marketplace_of(path, effective)
+        directory = marketplace.setup.directory_of(path) if marketplace else None
         return OpenDocument(
             uri,
             versions.version,
@@ -228,9 +228,9 @@ class Session:
             self.client,
             effective.settings,
             effective.is_excluded,
-            project.lookup if project else NoLookup(),
+            marketplace.lookup if marketplace else NoLookup(),
             is_in_catalogue=directory is not None,
-            is_wanted=project is not None and directory != project.setup.found,
+            is_wanted=marketplace is not None and directory != marketplace.setup.found,
             hidden_hints=effective.hidden_hints,
             folder=self.folder_of(path),
             changes=versions.changes,
