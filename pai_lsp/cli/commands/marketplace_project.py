@@ -83,7 +83,7 @@ def _lock(catalog: Catalog, configurations: Configurations, paths: Sequence[str]
     is_current = not isinstance(before, UnreadableFile) and before.replace(b"\r\n", b"\n") == text.encode()
     noun = "definition" if len(entries) == 1 else "definitions"
     if is_check:
-        says = "is what it should be" if is_current else "would change; run 'pai-lsp marketplace lock'"
+        says = "is up to date" if is_current else "would change; run 'pai-lsp marketplace lock'"
         sys.stdout.write(f"{LOCK_NAME} {says}\n")
     else:
         try:
