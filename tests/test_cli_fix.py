@@ -110,7 +110,7 @@ def test_diff_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
         "-    - justechoo\n"
         "+    - justecho\n"
     )
-    assert errors == "would fix 2 findings; all good: 1 file checked\n"
+    assert errors == "2 findings can be fixed (run with --fix); 1 file checked\n"
     file.write_text(MENDED)
     assert run(capsys, "--diff") == (0, "", "all good: 1 file checked\n")
 

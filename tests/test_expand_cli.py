@@ -146,7 +146,7 @@ def test_a_file_of_definitions_is_no_job(folder: Path) -> None:
     run = expand(folder, "marketplace/tools.yaml")
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr == (
-        "pai-lsp expand: marketplace/tools.yaml holds definitions, no job; expand a job that uses them\n"
+        "pai-lsp expand: marketplace/tools.yaml contains definitions, not a job; expand a job that uses them\n"
     )
 
 
@@ -174,20 +174,23 @@ def test_an_output_file_is_written_and_compared(folder: Path) -> None:
     (folder / "released.yaml").write_text("old", encoding="utf-8")
     changed = expand(folder, *arguments, "--check")
     assert changed.returncode == 1
-    assert "released.yaml is not up to date; run the same without --check" in changed.stderr
+    assert "released.yaml is not up to date; run the same command without --check" in changed.stderr
     assert (folder / "released.yaml").read_text(encoding="utf-8") == "old"
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--as-is", "--inline"), "--as-is shows the file as it is; --inline changes it"),
-        (("--as-is", "--format", "yaml"), "--as-is has no yaml: it is the file itself"),
-        (("--show-secrets",), "--show-secrets is for --as-is in json"),
-        (("--format", "json", "--show-secrets"), "--show-secrets is for --as-is in json"),
-        (("--as-is", "--format", "script", "--show-secrets"), "--show-secrets is for --as-is in json"),
-        (("--check",), "--check needs the file of --output to compare with"),
-        (("--task-role", "worker"), "a job is expanded as a whole"),
+        (("--as-is", "--inline"), "--as-is and --inline cannot be combined"),
+        (("--as-is", "--format", "yaml"), "--as-is does not support --format yaml"),
+        (("--show-secrets",), "--show-secrets works only with --as-is and --format json"),
+        (("--format", "json", "--show-secrets"), "--show-secrets works only with --as-is and --format json"),
+        (
+            ("--as-is", "--format", "script", "--show-secrets"),
+            "--show-secrets works only with --as-is and --format json",
+        ),
+        (("--check",), "--check needs --output, the file to compare with"),
+        (("--task-role", "worker"), "--task-role works only with"),
         (("--format", "json", "--task-role", "workr"), "the job has no task role 'workr'; did you mean 'worker'?"),
         (("--output", "train.pai.yaml"), "--output names the job itself"),
     ],

@@ -85,7 +85,7 @@ def test_the_output_s_name_says_which_form(
 
 
 def test_an_output_of_unknown_form_is_refused(capsys: pytest.CaptureFixture[str], project: Path) -> None:
-    message = "no form of output ends in '.jpg'; use .mmd, .dot, .gv, .svg, .png, .pdf, or --format"
+    message = "unknown output format '.jpg'; use .mmd, .dot, .gv, .svg, .png, .pdf, or --format"
     assert run(capsys, "train.pai.yaml", "--output", "train.jpg") == (2, "", f"pai-lsp graph: {message}\n")
     assert not (project / "train.jpg").exists()
 
@@ -99,7 +99,7 @@ def a_dot(folder: Path, body: str) -> None:
 
 
 ECHO = "sys.stdout.write(f'{sys.argv[1:]} {text}')"
-NO_PROGRAM = "svg needs Graphviz, and its program 'dot' is not on PATH; install graphviz, or use --format mermaid"
+NO_PROGRAM = "svg needs Graphviz, but its program 'dot' is not on PATH; install graphviz, or use --format mermaid"
 needs_scripts = pytest.mark.skipif(sys.platform == "win32", reason="a script is a program only where #! is known")
 
 
@@ -156,7 +156,7 @@ def test_a_graphviz_without_an_end_is_ended(
     a_dot(project / "bin", ECHO)
     monkeypatch.setenv("PATH", str(project / "bin"))
     monkeypatch.setattr(subprocess, "run", waited)
-    message = "Graphviz has not drawn the graph in 60 seconds; use --format mermaid"
+    message = "Graphviz did not finish in 60 seconds; use --format mermaid"
     assert run(capsys, "train.pai.yaml", "--format", "svg") == (3, "", f"pai-lsp graph: {message}\n")
 
 
@@ -186,7 +186,7 @@ def test_a_broken_job_is_drawn_as_far_as_it_can_be_read(capsys: pytest.CaptureFi
 @pytest.mark.parametrize("text", ["", "# Notes\n\nuse: this: that\n"])
 def test_a_file_with_nothing_to_draw(capsys: pytest.CaptureFixture[str], project: Path, text: str) -> None:
     (project / "notes.yaml").write_text(text, encoding="utf-8")
-    message = "pai-lsp graph: no task roles and no prerequisites in notes.yaml\n"
+    message = "pai-lsp graph: notes.yaml has no task roles and no prerequisites to draw\n"
     assert run(capsys, "notes.yaml") == (1, "", message)
 
 

@@ -180,7 +180,10 @@ def test_a_refresh_that_fails(capsys: pytest.CaptureFixture[str], server: Market
 def test_with_folders_alone_there_is_nothing_to_refresh(capsys: pytest.CaptureFixture[str], project: Path) -> None:
     with_examples(project)
     status, printed, _ = run(capsys, "marketplace", "refresh")
-    assert (status, printed) == (0, "no server is configured; folders are read whenever they are needed\n")
+    assert (status, printed) == (
+        0,
+        "no server is configured; folders need no refresh\n",
+    )
 
 
 def test_addresses_in_jobs_are_refreshed(capsys: pytest.CaptureFixture[str], project: Path) -> None:
@@ -202,7 +205,7 @@ def test_a_lock_serves_a_machine_without_network(
 ) -> None:
     run(capsys, "marketplace", "refresh")
     status, printed, errors = run(capsys, "marketplace", "lock")
-    assert (status, printed, errors) == (0, f"{LOCK_NAME} holds 1 definition\n", "")
+    assert (status, printed, errors) == (0, f"{LOCK_NAME} contains 1 definition\n", "")
     expanded = run(capsys, "expand", "job.pai.yaml")
     assert expanded[0] == 0
     alone(monkeypatch, str(tmp_path / "another"))
@@ -219,13 +222,13 @@ def test_lock_check(capsys: pytest.CaptureFixture[str], project: Path) -> None:
     lock = project / LOCK_NAME
     assert run(capsys, "marketplace", "lock", "--check") == (
         1,
-        f"{LOCK_NAME} would change; run 'pai-lsp marketplace lock'\n",
+        f"{LOCK_NAME} is not up to date; run 'pai-lsp marketplace lock'\n",
         "",
     )
     assert not lock.exists()
-    assert run(capsys, "marketplace", "lock") == (0, f"{LOCK_NAME} holds 3 definitions\n", "")
+    assert run(capsys, "marketplace", "lock") == (0, f"{LOCK_NAME} contains 3 definitions\n", "")
     before = lock.read_bytes()
-    assert run(capsys, "marketplace", "lock", "--check")[:2] == (0, f"{LOCK_NAME} is what it should be\n")
+    assert run(capsys, "marketplace", "lock", "--check")[:2] == (0, f"{LOCK_NAME} is up to date\n")
     assert run(capsys, "marketplace", "lock", ".")[0] == 0
     assert lock.read_bytes() == before
     lock.write_bytes(before.replace(b"\n", b"\r\n"))
@@ -266,7 +269,7 @@ def test_a_lock_holds_after_the_tree_was_copied(
         monkeypatch.chdir(folder)
         assert run(capsys, "marketplace", "lock", "--folder", there, "--check") == (
             0,
-            f"{LOCK_NAME} is what it should be\n",
+            f"{LOCK_NAME} is up to date\n",
             "",
         )
 
@@ -328,7 +331,7 @@ def test_a_broken_lock_is_refused(
         assert (status, printed == "") == (1, True) or command[1] != "job.pai.yaml", "nothing is expanded"
     assert status == 1
     assert "type:     script\n" in run(capsys, "marketplace", "show", "mnist")[1]
-    assert run(capsys, "marketplace", "lock") == (0, f"{LOCK_NAME} holds 1 definition\n", "")
+    assert run(capsys, "marketplace", "lock") == (0, f"{LOCK_NAME} contains 1 definition\n", "")
     assert run(capsys, "marketplace", "lock", "--check")[0] == 0
 
 
@@ -391,7 +394,7 @@ def test_what_can_not_be_locked_is_told(capsys: pytest.CaptureFixture[str], proj
     with_examples(project)
     (project / "job.pai.yaml").write_text(JOB.replace("name/mnist", "name/mnits"))
     status, printed, errors = run(capsys, "marketplace", "lock")
-    assert (status, printed) == (1, f"{LOCK_NAME} holds 0 definitions\n")
+    assert (status, printed) == (1, f"{LOCK_NAME} contains 0 definitions\n")
     assert errors == "'marketplace://name/mnits' is not locked, not there\n"
     assert run(capsys, "marketplace", "lock", "nowhere.yaml")[0] == 2
 
@@ -399,7 +402,7 @@ def test_what_can_not_be_locked_is_told(capsys: pytest.CaptureFixture[str], proj
 def test_without_a_project_there_is_nothing_to_lock(capsys: pytest.CaptureFixture[str]) -> None:
     status, _, errors = run(capsys, "marketplace", "lock")
     assert status == 2
-    assert "neither a .pai-lsp.yaml nor a folder 'marketplace'" in errors
+    assert "no .pai-lsp.yaml and no folder 'marketplace' found" in errors
 
 
 def test_definition_files_are_checked(capsys: pytest.CaptureFixture[str], project: Path) -> None:

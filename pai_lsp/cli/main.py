@@ -1,7 +1,7 @@
-"""The command `pai-lsp`: finds the subcommand, hands it its arguments, and turns what happens into an exit status.
+"""The command `pai-lsp`: finds the subcommand, passes its arguments, and turns the result into an exit status.
 
-A subcommand is a module with `add_arguments(parser)` and `run(arguments) -> int`, imported only when it is asked for,
-so that `check` does not wait for what `server` needs.
+A subcommand is a module with `add_arguments(parser)` and `run(arguments) -> int`. It is imported only when it is used,
+so that `check` does not wait for the imports of `server`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _BROKEN_PIPE = 141
 
 @dataclass(frozen=True, slots=True)
 class Subcommand:
-    """A name on the command line, the module behind it, and what it does in a few words."""
+    """A name on the command line, its module, and a short summary."""
 
     name: str
     module: str
@@ -40,40 +40,44 @@ class Subcommand:
 
 
 SUBCOMMANDS = (
-    Subcommand("check", "pai_lsp.cli.commands.check", "check job files, and mend what can safely be mended"),
-    Subcommand("expand", "pai_lsp.cli.commands.expand", "print the job that every cluster runs, or what it runs"),
-    Subcommand("convert", "pai_lsp.cli.commands.convert_v1", "convert a job of protocol version 1 to version 2"),
-    Subcommand("graph", "pai_lsp.cli.commands.graph", "draw who requires whom: mermaid, dot, svg, png or pdf"),
+    Subcommand("check", "pai_lsp.cli.commands.check", "check job files and fix what can be fixed safely"),
+    Subcommand(
+        "expand",
+        "pai_lsp.cli.commands.expand",
+        "expand a job into one that any released cluster accepts",
+    ),
+    Subcommand("convert", "pai_lsp.cli.commands.convert_v1", "convert a job from protocol version 1 to 2"),
+    Subcommand("graph", "pai_lsp.cli.commands.graph", "draw the prerequisite graph: mermaid, dot, svg, png or pdf"),
     Subcommand("marketplace", "pai_lsp.cli.commands.marketplace", "list, show, refresh and lock shared definitions"),
     Subcommand("rules", "pai_lsp.cli.commands.rules", "list the rules"),
-    Subcommand("explain", "pai_lsp.cli.commands.explain", "explain one rule, with examples"),
+    Subcommand("explain", "pai_lsp.cli.commands.explain", "explain a rule, with examples"),
     Subcommand("schema", "pai_lsp.cli.commands.schema", "print a JSON schema for other YAML editors"),
     Subcommand("server", "pai_lsp.cli.commands.server", "run the language server"),
-    Subcommand("completion", "pai_lsp.cli.commands.completion", "print what completes this command line in a shell"),
+    Subcommand("completion", "pai_lsp.cli.commands.completion", "print a shell completion script"),
 )
 
 _EXAMPLES = """\
 examples:
-  pai-lsp check                       the job files in this folder and below
-  pai-lsp check job.pai.yaml --fix    mend one job, and report what is left
+  pai-lsp check                       check the jobs in this folder and below
+  pai-lsp check job.pai.yaml --fix    fix one job and report the rest
   pai-lsp explain unknown-prerequisite
-  pai-lsp check --help                all options of a command
+  pai-lsp check --help                show all options of a command
 
 exit status:
-  0  nothing found      1  findings      2  wrong usage      3  pai-lsp failed
+  0  no findings      1  findings      2  wrong usage      3  pai-lsp failed
 
 documentation: https://pai-lsp.readthedocs.io/
 """
 
 
 class Command(Protocol):
-    """What a subcommand's module offers."""
+    """The interface of a subcommand's module."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Describe the subcommand and its arguments."""
 
     def run(self, arguments: argparse.Namespace) -> int:
-        """Do it, and return the exit status."""
+        """Run the subcommand and return the exit status."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -94,7 +98,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser_of(subcommand: Subcommand) -> argparse.ArgumentParser:
-    """What reads a subcommand's arguments."""
+    """The argument parser of a subcommand."""
     parser = argparse.ArgumentParser(
         prog=f"pai-lsp {subcommand.name}",
         formatter_class=_Help,
@@ -114,7 +118,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 def _run(arguments: list[str]) -> int:
     _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # names of files and texts of jobs may hold what an output can not
+        if hasattr(stream, "reconfigure"):  # file names may hold what an output cannot encode
             stream.reconfigure(errors="backslashreplace")
     if "_ARGCOMPLETE" in os.environ:
         return _complete()
@@ -135,7 +139,7 @@ def whole_parser(words: Collection[str] = ()) -> argparse.ArgumentParser:
     """The parser of the whole command line; only the subcommands among `words` have arguments."""
     parser = argparse.ArgumentParser(
         prog="pai-lsp",
-        description="Checks OpenPAI job files: says what the cluster would say, before you submit.",
+        description="Check OpenPAI job files before you submit them.",
         epilog=_EXAMPLES,
         formatter_class=_Help,
         allow_abbrev=False,
@@ -173,9 +177,9 @@ def _without_subcommand(arguments: list[str]) -> int:
 
 
 def _replace_closed_streams() -> None:
-    """Put something in the place of standard streams that were closed by `<&-` or `>&-`, where Python has None.
+    """Replace standard streams that were closed by `<&-` or `>&-`, which Python sets to None.
 
-    Standard input and output fail when they are used. Messages are dropped: `2>&-` asks for that.
+    Standard input and output then fail when they are used. Messages are dropped, as `2>&-` asks for.
     """
     if sys.stdin is None:
         sys.stdin = io.TextIOWrapper(_Closed("standard input"), encoding="utf-8")
@@ -211,7 +215,7 @@ class _Closed(io.RawIOBase):
 
 
 def _failed(error: Exception) -> int:
-    """Report in one line what nobody else has caught."""
+    """Report an uncaught exception in one line."""
     from pai_lsp.source.failures import PLEASE_REPORT, kind_and_place, why  # noqa: PLC0415 - most runs do not fail
 
     if isinstance(error, MemoryError):
@@ -241,7 +245,7 @@ def _has_current_directory() -> bool:
 
 
 def _give_up_output() -> None:
-    """Let the interpreter's last flush go nowhere where an output takes no more: it would change the exit status."""
+    """Redirect a broken output to the null device: the interpreter's last flush would change the exit status."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

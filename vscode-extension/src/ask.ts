@@ -1,7 +1,7 @@
 /**
  * Asks the server to run one of its commands.
  *
- * All analysis is the server's. A server that is older than this extension may lack a command; then it is said so.
+ * All analysis is the server's. A server older than this extension may lack a command; the user then gets a message.
  */
 
 import * as vscode from "vscode";
@@ -9,21 +9,21 @@ import { ExecuteCommandRequest, type LanguageClient } from "vscode-languageclien
 import type { Controller } from "./server/controller";
 import { sentence } from "./sentence";
 
-/** The commands of the server that this extension uses, and what they do in words for the user. */
+/** The commands of the server that this extension uses, with a description for the user. */
 export const SERVER_COMMANDS = {
   "pai-lsp.preview": "preview what runs",
   "pai-lsp.graph": "draw the prerequisite graph",
   "pai-lsp.expand": "expand a job",
   "pai-lsp.marketplace.list": "list the marketplace",
   "pai-lsp.marketplace.insert": "insert from the marketplace",
-  "pai-lsp.marketplace.refresh": "ask the marketplace again",
+  "pai-lsp.marketplace.refresh": "refresh the marketplace",
   "pai-lsp.explain": "explain a finding",
   "pai-lsp.templates": "offer templates",
 } as const;
 
 export type ServerCommand = keyof typeof SERVER_COMMANDS;
 
-/** The server can not answer; the message is for the user. */
+/** The server cannot answer; the message is for the user. */
 export class NoAnswer extends Error {}
 
 /** Whether the server that runs has the command. */
@@ -39,13 +39,13 @@ export function knows(client: LanguageClient, command: ServerCommand): boolean {
 export async function clientFor(controller: Controller, ...wanted: ServerCommand[]): Promise<LanguageClient> {
   const client = await controller.client();
   if (client === undefined) {
-    throw new NoAnswer("the server does not run");
+    throw new NoAnswer("the server is not running");
   }
   const missing = wanted.find((command) => !knows(client, command));
   if (missing !== undefined) {
     const version = client.initializeResult?.serverInfo?.version;
     const server = version ? `this server (pai-lsp ${version})` : "this server";
-    throw new NoAnswer(`${server} can not ${SERVER_COMMANDS[missing]}; a newer one can`);
+    throw new NoAnswer(`${server} cannot ${SERVER_COMMANDS[missing]}; install a newer one`);
   }
   return client;
 }
@@ -68,7 +68,7 @@ export async function ask(
   }
 }
 
-/** Run a command of the extension; when the server can not answer, the user reads why. */
+/** Run a command of the extension; if the server cannot answer, show the reason to the user. */
 export async function telling(work: () => unknown): Promise<void> {
   try {
     await work();

@@ -15,7 +15,7 @@ const LONGEST = 10_000;
 /**
  * The graph (in Graphviz' language) as an `<svg>` element.
  *
- * @throws Error when it can not be drawn, takes too long, or is stopped.
+ * @throws Error when it cannot be drawn, takes too long, or is stopped.
  */
 export async function drawn(dot: string, stop: AbortSignal, longest: number = LONGEST): Promise<string> {
   const worker = new Worker(WORKER, { workerData: dot });
@@ -24,7 +24,7 @@ export async function drawn(dot: string, stop: AbortSignal, longest: number = LO
     return await new Promise((resolve, reject) => {
       worker.once("message", resolve);
       worker.once("error", reject);
-      worker.once("exit", () => reject(new Error("Graphviz ended without a picture")));
+      worker.once("exit", () => reject(new Error("Graphviz exited without a picture")));
       stop.addEventListener("abort", () => reject(new Error("the drawing was stopped")));
       timer = setTimeout(() => reject(new Error("the graph is too large to draw")), longest);
     });

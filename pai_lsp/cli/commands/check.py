@@ -28,39 +28,39 @@ if TYPE_CHECKING:
     from pai_lsp.project.targets import Target
 
 _SEVERITIES = {severity.label: severity for severity in Severity}
-# For programs, which choose themselves; people get what matters.
+# Formats for programs, which filter findings themselves.
 _COMPLETE_FORMATS = frozenset({"json", "sarif"})
 # With fewer files to each process, forking costs more than it saves.
 _FILES_A_PROCESS = 24
 _HOME = "https://pai-lsp.readthedocs.io/"
 
 _DESCRIPTION = """\
-Checks OpenPAI job files and says what the cluster would say.
+Check OpenPAI job files and report what the cluster would reject or not run as intended.
 
-In folders, files are jobs whose name ends in .pai.yaml or .pai.yml, and other .yaml and .yml files whose root has
-protocolVersion 2 and taskRoles or type: job. Hidden folders and node_modules are passed over, and so is what
-'exclude' in .pai-lsp.yaml names. A file that is named here is checked as a job whatever it holds.
+In a folder, job files are those named *.pai.yaml or *.pai.yml, and other .yaml and .yml files whose top level has
+protocolVersion 2 and either taskRoles or type: job. Hidden folders, node_modules and everything that 'exclude' in
+.pai-lsp.yaml matches are skipped. A file that is named here is always checked.
 """
 
 _EPILOG = """\
-severities, and what becomes of them:
-  error        the cluster refuses the job, or it dies at start
-  warning      it runs, but surely not as meant
-  information  worth knowing          } shown only with --severity information or hint,
-  hint         unused or superseded   } but json and sarif always have them
+severities:
+  error        the cluster rejects the job, or the job cannot do what it says
+  warning      the job runs, but not as intended
+  information  useful to know       } shown only with --severity information or hint;
+  hint         unused or outdated   } json and sarif always include them
 
 exit status:
-  0  nothing at or above --severity     1  findings, or with --diff something to mend
-  2  wrong usage                        3  pai-lsp failed and says why; if on one file, the others were checked
+  0  no findings at or above --severity     1  findings, or --diff found something to fix
+  2  wrong usage                            3  pai-lsp failed; if on one file, the others were still checked
 
-environment: NO_COLOR and FORCE_COLOR are honoured.
-values of secrets are shown as asterisks everywhere, also in --diff.
+The environment variables NO_COLOR and FORCE_COLOR are respected.
+Values of secrets are always shown as asterisks, also by --diff.
 
 examples:
-  pai-lsp check                                        this folder and all below
-  pai-lsp check train.yaml --format concise            one line a finding
+  pai-lsp check                                        this folder and its subfolders
+  pai-lsp check train.yaml --format concise            one line for each finding
   pai-lsp check jobs/ --ignore unused-prerequisite,image-latest-tag
-  pai-lsp check --diff                                 what --fix would change
+  pai-lsp check --diff                                 show what --fix would change
   pai-lsp check - --stdin-filename train.pai.yaml      for editors
   pai-lsp check --format sarif > pai-lsp.sarif         for code scanning
   pai-lsp check --format gitlab > gl-code-quality.json for merge requests
@@ -79,35 +79,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="files, folders, or - for standard input (default: this folder)",
     )
-    add("--format", choices=FORMATS, default="text", help="form of the report (default: text)")
-    add("--select", action="append", default=[], metavar="CODES", help="only these rules: codes with commas between")
-    add("--ignore", action="append", default=[], metavar="CODES", help="all rules but these")
-    add("--severity", choices=_SEVERITIES, help="least severity that is shown and gives status 1 (default: warning)")
-    mending = parser.add_mutually_exclusive_group()
-    mending.add_argument(
-        "--fix", action="store_true", help="apply safe fixes; with - the mended text goes to the output"
-    )
-    mending.add_argument("--diff", action="store_true", help="show what --fix would change, and write nothing")
+    add("--format", choices=FORMATS, default="text", help="report format (default: text)")
+    add("--select", action="append", default=[], metavar="CODES", help="check only these rules (comma-separated codes)")
+    add("--ignore", action="append", default=[], metavar="CODES", help="skip these rules (comma-separated codes)")
+    add("--severity", choices=_SEVERITIES, help="lowest severity that is shown and causes status 1 (default: warning)")
+    fixing = parser.add_mutually_exclusive_group()
+    fixing.add_argument("--fix", action="store_true", help="apply safe fixes; with -, print the fixed text")
+    fixing.add_argument("--diff", action="store_true", help="show what --fix would change; write nothing")
     add(
         "--stdin-filename",
         type=path_argument,
         metavar="NAME",
-        help="what reports call standard input; also finds its .pai-lsp.yaml",
+        help="file name for standard input in reports, also used to find .pai-lsp.yaml",
     )
-    add("--force-exclude", action="store_true", help="leave out excluded files even when they are named here")
-    add("--only-jobs", action="store_true", help="leave out files that are no jobs even when they are named here")
-    add("--jobs", type=_count, metavar="N", help="processes for many files (default: one a processor when it pays)")
-    add("--color", choices=("auto", "always", "never"), default="auto", help="colours (default: auto, on a terminal)")
-    add("--no-progress", action="store_true", help="no progress bar on long runs")
+    add("--force-exclude", action="store_true", help="skip excluded files even if they are named here")
+    add("--only-jobs", action="store_true", help="skip files that are not jobs even if they are named here")
+    add(
+        "--jobs",
+        type=_process_count,
+        metavar="N",
+        help="number of processes (default: one per processor for many files)",
+    )
+    add("--color", choices=("auto", "always", "never"), default="auto", help="use colors (default: auto)")
+    add("--no-progress", action="store_true", help="do not show a progress bar")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check what the arguments name, and print the report."""
+    """Check the files that the arguments name, and print the report."""
     paths: list[str] = arguments.paths or [os.curdir]
     try:
         options = _options(arguments)
     except UnknownCodeError as error:
-        return _refused(f"{error} (pai-lsp rules lists all)")
+        return _refused(f"{error} (pai-lsp rules lists all rules)")
     if message := missing(paths):
         return _refused(message)
     if paths.count(STANDARD_INPUT) > 1:
@@ -138,10 +141,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _options(arguments: argparse.Namespace) -> Options:
-    """What the arguments ask for.
+    """The options in the arguments.
 
     Raises:
-        UnknownCodeError: if they name a rule that there is not.
+        UnknownCodeError: if they name an unknown rule.
     """
     threshold = _SEVERITIES[arguments.severity or "warning"]
     is_complete = arguments.severity is None and arguments.format in _COMPLETE_FORMATS
@@ -156,7 +159,7 @@ def _options(arguments: argparse.Namespace) -> Options:
 
 
 def _outcomes(found: Sequence[Target], options: Options, arguments: argparse.Namespace) -> list[Outcome]:
-    """What became of each file, in the order of `found`."""
+    """The outcome of each file, in the order of `found`."""
     is_shown = not arguments.no_progress and sys.stderr.isatty()
     outcomes = dict(with_progress(_numbered(found, options, arguments.jobs), len(found), shown=is_shown))
     return [outcomes[number] for number in range(len(found))]
@@ -191,7 +194,7 @@ def _processes(found: Sequence[Target], jobs: int | None) -> int:
 def _print(
     results: Results, found: Sequence[Target], outcomes: Sequence[Outcome], arguments: argparse.Namespace
 ) -> None:
-    """The report to standard output, except where that is for a mended text or a diff."""
+    """Print the report: to standard output, or to standard error if standard output has a fixed text or a diff."""
     is_filter = arguments.fix and STANDARD_INPUT in arguments.paths
     if is_filter:
         _print_given(found, outcomes)
@@ -205,11 +208,11 @@ def _print(
     for failure in results.failures:
         sys.stderr.write(f"pai-lsp: {visible(failure.path)}: {failure.reason}\n")
     if any(failure.is_fault for failure in results.failures):
-        sys.stderr.write(f"pai-lsp: this is a fault of pai-lsp; please report it, see {_HOME}\n")
+        sys.stderr.write(f"pai-lsp: this is a bug in pai-lsp; please report it, see {_HOME}\n")
 
 
 def _print_given(found: Sequence[Target], outcomes: Sequence[Outcome]) -> None:
-    """The text of standard input, mended where it could be read, and in any case not lost."""
+    """Print the text of standard input: fixed, or unchanged if it could not be read."""
     for target, outcome in zip(found, outcomes, strict=True):
         if target.given is not None:
             sys.stdout.flush()
@@ -236,7 +239,7 @@ def _terminal(output: TextIO, choice: str) -> Terminal:
     return terminal_for(choice, os.environ, is_terminal=is_terminal, width=width)
 
 
-def _count(text: str) -> int:
+def _process_count(text: str) -> int:
     """A number of processes, at least one."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of processes, such as 4")

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _SHELLS = ("bash", "zsh", "fish")
 
 _DESCRIPTION = """\
-Prints a script that completes commands, options, their values, files and codes of rules in a shell.
+Print a shell script that completes commands, options, their values, files and codes of rules.
 """
 
 _EPILOG = """\
-to have it in every new shell:
+to install it:
   bash   echo 'eval "$(pai-lsp completion bash)"' >> ~/.bashrc
-  zsh    echo 'eval "$(pai-lsp completion zsh)"' >> ~/.zshrc        behind 'compinit'
+  zsh    echo 'eval "$(pai-lsp completion zsh)"' >> ~/.zshrc        after 'compinit'
   fish   pai-lsp completion fish > ~/.config/fish/completions/pai-lsp.fish
 """
 
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe `pai-lsp completion`."""
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
-    parser.add_argument("shell", choices=_SHELLS, help="which shell the script is for")
+    parser.add_argument("shell", choices=_SHELLS, help="the shell")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`pai-lsp convert`: a job of protocol version 1 as one of version 2."""
+"""`pai-lsp convert`: converts a protocol v1 job to version 2."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Converts a job of protocol version 1 (JSON, with // comments or without, or the same keys in YAML) to version 2.
+Convert a job of protocol version 1 (JSON, also with // comments, or the same keys in YAML) to version 2.
 
-Comments stay. Names of task roles become ones that the runtime finds, in environment variables of commands too. What
-had a default in version 1 keeps it where version 2 has another one. What no cluster can do any more is said in
-comments at the top.
+Comments are kept. Task roles are renamed where the runtime cannot handle their names, also in environment variables in
+commands. Defaults of version 1 are written out where version 2 has a different default. Comments at the top list what
+clusters no longer support.
 """
 
 _EPILOG = """\
-findings in the new job go to standard error.
+Findings in the new job are printed to standard error.
 
 exit status:
-  0  done      1  this is no job of protocol version 1, or cannot be read      2  wrong usage
+  0  success      1  the file is not a protocol v1 job, or cannot be read      2  wrong usage
   3  pai-lsp failed, or the output could not be written
 
 examples:
@@ -46,15 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
     parser.add_argument("job", type=path_argument, metavar="JOB", help="a job file, or - for standard input")
-    parser.add_argument(
-        "--output", type=path_argument, metavar="FILE", help="write to this file; it must not be there yet"
-    )
+    parser.add_argument("--output", type=path_argument, metavar="FILE", help="write to this file, which must not exist")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Convert the job and print it."""
     if arguments.output is not None and Path(arguments.output).exists():
-        return said("convert", f"{visible(arguments.output)} is there already", WRONG_USAGE)
+        return said("convert", f"{visible(arguments.output)} already exists", WRONG_USAGE)
     if message := missing([arguments.job]):
         return said("convert", message, WRONG_USAGE)
     is_input = arguments.job == STANDARD_INPUT
@@ -73,6 +71,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _checked(name: str, text: str) -> CheckedFile:
-    """The new job with what is found in it, the values of secrets hidden."""
+    """The findings of the new job, with the values of secrets hidden."""
     document = Document(text, path=name)
     return checked_file(document, (one for one in document.diagnostics if one.severity <= Severity.WARNING))

@@ -32,37 +32,39 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 _VERSION = 1
-# What the expansion itself is the answer to.
+# Rules that expansion resolves.
 _ANSWERED = frozenset({"needs-expansion", "refused-until-expanded"})
 
 _DESCRIPTION = """\
-Expands a job: prints one that every released cluster takes and runs as it is meant.
+Expand a job into one that any released cluster accepts and runs as intended.
 
-Prerequisites that are required, from the job, from extras.reference_prerequisites or from a marketplace, come into the
-job; template variables are filled; storages go to extras; commands for taskFails and containerExit become an EXIT trap;
-commands that the released runtime would change (several lines, quotes, backslashes) are written so that it does not.
-Comments, order and formatting of everything else stay. Secrets stay references, whatever the format; only
---show-secrets fills them in. Passwords in clear are asterisks in script and json, unless --show-secrets is given.
+Required prerequisites from the job, from extras.reference_prerequisites and from the marketplace are copied into the
+job. Template variables are replaced, and storages are moved to extras. Commands for taskFails and containerExit become
+an EXIT trap. Commands that the released runtime would change (several lines, quotes, backslashes) are rewritten so that
+they run unchanged. Comments, order and formatting of everything else are kept.
+
+Secrets remain references in every format; only --show-secrets inserts their values. Passwords in clear text are
+asterisks in script and json, unless --show-secrets is given.
 """
 
 _EPILOG = """\
 formats:
   yaml    the job to submit
-  script  for reading: what runs before, the commands, what runs after, each with where it is written
-  json    the scripts and commands by task role as the released runtime writes them:
+  script  for reading: what runs before, in and after the commands, and where each part is written
+  json    the scripts and commands of each task role as the released runtime writes them:
           {"version": 1, "taskRoles": {"ROLE": {"pre": [...], "command": "...", "post": [...]}}}
 
-findings go to standard error. What can not be expanded gives no output.
+Findings are printed to standard error. If the job cannot be expanded, there is no output.
 
 exit status:
-  0  done      1  the job can not be expanded, or with --check the file differs      2  wrong usage
+  0  success      1  the job cannot be expanded, or --check found a difference      2  wrong usage
   3  pai-lsp failed, or the output could not be written
 
 examples:
   pai-lsp expand train.pai.yaml > released.yaml
   pai-lsp expand train.pai.yaml --format script --task-role worker
-  pai-lsp expand train.pai.yaml --as-is                      what runs if it is submitted unexpanded
-  pai-lsp expand train.pai.yaml --as-is --show-secrets       the same to the letter, to compare with a real task
+  pai-lsp expand train.pai.yaml --as-is                      what runs if you submit it unexpanded
+  pai-lsp expand train.pai.yaml --as-is --show-secrets       the same with secrets, to compare with a real task
   pai-lsp expand train.pai.yaml --output released.yaml --check    for pre-commit and CI
 """
 
@@ -73,22 +75,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EPILOG
     add = parser.add_argument
     add("job", type=path_argument, metavar="JOB", help="a job file, or - for standard input")
-    add("--as-is", action="store_true", help="show what a released cluster runs when the file is submitted unexpanded")
+    add("--as-is", action="store_true", help="show what a released cluster runs if you submit the unexpanded file")
     add(
         "--show-secrets",
         action="store_true",
-        help="with --as-is in json: fill in the secrets that the file holds as the runtime does it, to compare with "
-        "what a cluster really ran; the output then holds their values",
+        help="with --as-is in json: insert the secrets of the file as the runtime does, to compare with what a cluster "
+        "ran; the output then contains their values",
     )
-    add("--inline", action="store_true", help="put commands of callbacks into the task roles' own commands")
-    add("--format", choices=("yaml", "json", "script"), help="form of the output (default: yaml; with --as-is json)")
-    add("--task-role", metavar="ROLE", help="only this task role; with yaml, the only one that --inline is for")
+    add("--inline", action="store_true", help="put the commands of callbacks into the commands of the task roles")
+    add("--format", choices=("yaml", "json", "script"), help="output format (default: yaml; with --as-is: json)")
+    add("--task-role", metavar="ROLE", help="print only this task role; with yaml, inline only this task role")
     add("--output", type=path_argument, metavar="FILE", help="write to this file")
-    add("--check", action="store_true", help="write nothing; status 1 when the file of --output is not up to date")
+    add("--check", action="store_true", help="write nothing; exit with 1 if the file of --output is not up to date")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Expand the job and print what comes of it."""
+    """Expand the job and print the result."""
     form = arguments.format or ("json" if arguments.as_is else "yaml")
     if problem := _wrong_usage(arguments, form):
         return said("expand", problem, WRONG_USAGE)
@@ -100,7 +102,7 @@ def run(arguments: argparse.Namespace) -> int:
         return FINDINGS
     if document.is_catalogue:
         name = visible(arguments.job)
-        return said("expand", f"{name} holds definitions, no job; expand a job that uses them", FINDINGS)
+        return said("expand", f"{name} contains definitions, not a job; expand a job that uses them", FINDINGS)
     roles = [role.name for role in document.job.task_roles]
     if arguments.task_role is not None and arguments.task_role not in roles:
         near = did_you_mean(arguments.task_role, roles)
@@ -115,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _ignored(arguments: argparse.Namespace, roles: list[str]) -> frozenset[str]:
-    """The findings that what is printed has an answer to."""
+    """The rules that the printed job no longer violates."""
     if arguments.as_is:
         return frozenset()
     is_all_inlined = arguments.inline and (arguments.task_role is None or len(roles) == 1)
@@ -124,7 +126,7 @@ def _ignored(arguments: argparse.Namespace, roles: list[str]) -> frozenset[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """What to print; None when there is nothing for the reasons in `problems`."""
+    """The text to print; None if it cannot be made, for the reasons in `problems`."""
 
     output: str | None
     problems: tuple[Diagnostic, ...] = ()
@@ -145,14 +147,14 @@ def _expanded(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
         return _Result(found.text, found.problems)
     if form == "script" and not arguments.inline:
         return _Result(job.hidden.without(scripts(job, effective_job(job), arguments.task_role)))
-    # The stops mean the new text; what is left to stop a role there is its name, which stands in the old one too.
+    # The spans of the stops are in the new text. Only a role's name can still stop it, and the old text has it too.
     missing = [role.name_span for role in job.task_roles if role.name not in found.run.roles]
     stops = tuple(replace(stop, span=span) for stop, span in zip(found.run.stops, missing, strict=False))
     return _run_result(_without_secrets(replace(found.run, stops=stops), job.hidden), form, arguments)
 
 
 def _without_secrets(run: ReleasedRun, hidden: Hidden) -> ReleasedRun:
-    """What runs, with asterisks for passwords that the job has in clear."""
+    """The run, with asterisks instead of the passwords that the job has in clear text."""
 
     def cleaned(scripts: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(map(hidden.without, scripts))
@@ -181,15 +183,15 @@ def _role_as_json(role: RoleRun) -> dict[str, object]:
 
 def _wrong_usage(arguments: argparse.Namespace, form: str) -> str | None:
     if arguments.as_is and arguments.inline:
-        return "--as-is shows the file as it is; --inline changes it"
+        return "--as-is and --inline cannot be combined: --as-is shows the unchanged file"
     if arguments.show_secrets and not (arguments.as_is and form == "json"):
-        return "--show-secrets is for --as-is in json; everything else leaves secrets as they are written"
+        return "--show-secrets works only with --as-is and --format json"
     if arguments.as_is and form == "yaml":
-        return "--as-is has no yaml: it is the file itself"
+        return "--as-is does not support --format yaml, which would be the file itself"
     if arguments.check and arguments.output is None:
-        return "--check needs the file of --output to compare with"
+        return "--check needs --output, the file to compare with"
     if arguments.task_role is not None and form == "yaml" and not arguments.inline:
-        return "a job is expanded as a whole; --task-role is for --format script, --format json and --inline"
+        return "--task-role works only with --format script, --format json or --inline; yaml has the whole job"
     return "--output names the job itself" if names_input(arguments.output, arguments.job) else None
 
 
@@ -200,7 +202,7 @@ def _compared(path: str, output: str) -> int:
         return said("expand", f"{visible(path)}: {why(error)}", FINDINGS)
     if is_same:
         return 0
-    return said("expand", f"{visible(path)} is not up to date; run the same without --check", FINDINGS)
+    return said("expand", f"{visible(path)} is not up to date; run the same command without --check", FINDINGS)
 
 
 def _reported(document: Document, result: _Result, *, ignored: frozenset[str]) -> CheckedFile:

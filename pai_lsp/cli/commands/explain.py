@@ -21,12 +21,10 @@ _CODE = re.compile(r"`([^`\n]+)`")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe `pai-lsp explain`."""
-    parser.description = (
-        "Explains a rule: what is wrong, what the cluster does, where that is known from, and examples."
-    )
-    parser.add_argument("code", metavar="CODE", help="the code of a rule, as reports show it; pai-lsp rules lists all")
+    parser.description = "Explain a rule: what is wrong, what the cluster does, the source for that, and examples."
+    parser.add_argument("code", metavar="CODE", help="the code of a rule, as shown in reports and by pai-lsp rules")
     choices = ("auto", "always", "never")
-    parser.add_argument("--color", choices=choices, default="auto", help="colours (default: auto, on a terminal)")
+    parser.add_argument("--color", choices=choices, default="auto", help="use colors (default: auto)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -34,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         rule = known(arguments.code)
     except UnknownCodeError as error:
-        sys.stderr.write(f"pai-lsp explain: {error} (pai-lsp rules lists all)\n")
+        sys.stderr.write(f"pai-lsp explain: {error} (pai-lsp rules lists all rules)\n")
         return WRONG_USAGE
     terminal = terminal_for(arguments.color, os.environ, is_terminal=sys.stdout.isatty(), width=0)
     sys.stdout.write(explanation(rule, terminal))
@@ -50,7 +48,7 @@ def explanation(rule: Rule, terminal: Terminal) -> str:
 
 
 def _line(line: str, terminal: Terminal) -> str:
-    """A line of Markdown; without colours it stays as it is, which reads well enough."""
+    """A line of Markdown, unchanged without colors."""
     if not terminal.colour:
         return line
     if line.startswith("    "):

@@ -1,4 +1,4 @@
-"""`pai-lsp graph`: who requires whom in a job, as a picture or as text that other programs draw."""
+"""`pai-lsp graph`: the prerequisite graph of a job, as a picture or as text that other programs draw."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     import argparse
 
 _WRITERS = {"mermaid": mermaid, "dot": dot}
-# What Graphviz draws of the second.
+# Drawn by Graphviz from the dot format.
 _PICTURES = ("svg", "png", "pdf")
 _ENDINGS = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".png": "png", ".pdf": "pdf"}
 
 _DESCRIPTION = """\
-Draws who requires whom: the task roles of a job, the prerequisites that they list and name, and everything that those
-require, in the file, in extras.reference_prerequisites and in a marketplace.
+Draw the prerequisite graph: the task roles of a job, their prerequisites, and everything that these require, in the
+file, in extras.reference_prerequisites and in the marketplace.
 
-Cycles are red, what is not found is red and dashed, and what comes from a marketplace has its file or address.
+Cycles are red, undefined names are red and dashed, and definitions from the marketplace show their file or address.
 """
 
 _EPILOG = """\
 formats:
-  mermaid        for Markdown on GitHub, GitLab and in many wikis, in a block of ```mermaid
+  mermaid        for Markdown on GitHub, GitLab and many wikis, in a ```mermaid block
   dot            for Graphviz
-  svg, png, pdf  pictures; Graphviz draws them: its program 'dot' must be on PATH
+  svg, png, pdf  pictures, drawn by Graphviz: its program 'dot' must be on PATH
 
 exit status:
-  0  done      1  the file can not be read to its end, or there is nothing to draw in it      2  wrong usage
+  0  success      1  the file has syntax errors or nothing to draw      2  wrong usage
   3  pai-lsp failed, the picture could not be drawn, or the output could not be written
 
 examples:
@@ -58,9 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "job",
         type=path_argument,
         metavar="JOB",
-        help="a job file, a marketplace's file of definitions, or - for standard input",
+        help="a job file, a definition file of a marketplace, or - for standard input",
     )
-    add("--format", choices=(*_WRITERS, *_PICTURES), help="form of the output (default: by FILE's ending, or mermaid)")
+    add(
+        "--format",
+        choices=(*_WRITERS, *_PICTURES),
+        help="output format (default: from the extension of FILE, or mermaid)",
+    )
     add("--output", type=path_argument, metavar="FILE", help="write to this file")
 
 
@@ -73,7 +77,7 @@ def run(arguments: argparse.Namespace) -> int:
     form = arguments.format or _ENDINGS.get(ending.lower(), "" if ending else "mermaid")
     if not form:
         known = ", ".join(_ENDINGS)
-        return said("graph", f"no form of output ends in '{visible(ending)}'; use {known}, or --format", WRONG_USAGE)
+        return said("graph", f"unknown output format '{visible(ending)}'; use {known}, or --format", WRONG_USAGE)
     if message := missing([arguments.job]):
         return said("graph", message, WRONG_USAGE)
     document = job_file(arguments.job)
@@ -84,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
     if broken is not None and (graph.nodes or document.is_job):
         show_findings(broken)
     if not graph.nodes:
-        return said("graph", f"no task roles and no prerequisites in {visible(document.path or '')}", FINDINGS)
+        return said("graph", f"{visible(document.path or '')} has no task roles and no prerequisites to draw", FINDINGS)
     try:
         content = _WRITERS[form](graph) if form in _WRITERS else graphviz.drawn(dot(graph), form)
     except graphviz.NotDrawnError as error:
@@ -93,7 +97,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _broken(document: Document) -> CheckedFile | None:
-    """What keeps the file from being read to its end, the values of secrets hidden; None when nothing does."""
+    """The syntax errors of the file, with the values of secrets hidden; None if there are none."""
     codes = {problem.kind.value for problem in document.syntax.problems}
     if not codes:
         return None

@@ -25,7 +25,7 @@ def drawn(description: str, form: str) -> bytes:
     """
     program = _program()
     if program is None:
-        message = f"{form} needs Graphviz, and its program 'dot' is not on PATH"
+        message = f"{form} needs Graphviz, but its program 'dot' is not on PATH"
         raise NotDrawnError(f"{message}; install graphviz, or use --format mermaid")
     command = [program, f"-T{form}"]
     try:
@@ -35,7 +35,7 @@ def drawn(description: str, form: str) -> bytes:
     except OSError as error:
         raise NotDrawnError(f"{visible(program)}: {(error.strerror or str(error)).lower()}") from None
     except subprocess.TimeoutExpired:
-        raise NotDrawnError(f"Graphviz has not drawn the graph in {_LONGEST} seconds; use --format mermaid") from None
+        raise NotDrawnError(f"Graphviz did not finish in {_LONGEST} seconds; use --format mermaid") from None
     if ended.returncode:
         said = ended.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
         raise NotDrawnError(f"Graphviz could not draw the graph: {visible(said) or f'exit status {ended.returncode}'}")

@@ -1,6 +1,6 @@
-"""Reads the one file that a command is about, with the configuration and the marketplace of its folder.
+"""Reads the one job file of a command, with the configuration and the marketplace of its folder.
 
-What the commands about one file do alike with what they have to say: a file to write, findings to show.
+Shared output functions of these commands: write a file, print a message, show findings.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pai_lsp.source.text import visible
 
 
 def job_file(path: str) -> Document | CheckedFile:
-    """The job in a file, or on standard input for `-`; where nobody can read it, what is to be reported.
+    """The job in a file, or on standard input for `-`; for an unreadable file, its finding.
 
-    A file of definitions in a marketplace's folder is read as one.
+    A file in a marketplace folder is read as definitions.
     """
     is_input = path == STANDARD_INPUT
     name = "<stdin>" if is_input else path
@@ -53,7 +53,7 @@ def names_input(output: str | None, path: str) -> bool:
 
 
 def put(command: str, content: str | bytes, output: str | None) -> int:
-    """Write to a file, or without one to standard output; the exit status, after saying what went wrong."""
+    """Write to a file, or to standard output without one; prints a message on failure, returns the exit status."""
     if output is None:
         if isinstance(content, str):
             sys.stdout.write(content)
@@ -68,13 +68,13 @@ def put(command: str, content: str | bytes, output: str | None) -> int:
 
 
 def said(command: str, message: str, status: int) -> int:
-    """Say something on standard error; the exit status that was given."""
+    """Print a message on standard error and return the given exit status."""
     sys.stderr.write(f"pai-lsp {command}: {message}\n")
     return status
 
 
 def show_findings(file: CheckedFile) -> None:
-    """Print what was found in a file, if anything, as text on standard error."""
+    """Print the findings of a file, if any, as text on standard error."""
     if file.diagnostics:
         terminal = terminal_for("auto", os.environ, is_terminal=sys.stderr.isatty(), width=0)
         sys.stderr.write(render("text", Results((file,)), terminal, KNOWN_RULES))

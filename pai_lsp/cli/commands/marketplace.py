@@ -1,4 +1,4 @@
-"""`pai-lsp marketplace`: lists and shows definitions, asks servers for news, and locks what the jobs use."""
+"""`pai-lsp marketplace`: lists, shows and refreshes definitions, and locks those that the jobs use."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ _STATES = {LookupState.FOUND: "found", LookupState.ABSENT: "absent", LookupState
 _WIDEST = 32
 
 _DESCRIPTION = """\
-Shows and keeps what is known of the definitions that jobs name by marketplace:// and http(s):// addresses.
+List, show, refresh and lock the definitions that jobs refer to by marketplace:// and http(s):// addresses.
 
-Where they come from stands under 'marketplace' in .pai-lsp.yaml; a folder 'marketplace' is found by itself.
-Only 'refresh' asks over the network. All else, 'check' and 'expand' too, goes by folders and by the last answers.
+Sources are configured under 'marketplace' in .pai-lsp.yaml; a folder 'marketplace' needs no configuration.
+Only 'refresh' uses the network. All other commands, including 'check' and 'expand', use folders and cached results.
 """
 
 _EPILOG = """\
 exit status:
-  0  done      1  not found, not answered, or not locked      2  wrong usage
+  0  success      1  not found, not reachable, or not locked      2  wrong usage
   3  pai-lsp failed, or the lock file could not be written
 
 examples:
   pai-lsp marketplace list mnist
   pai-lsp marketplace show marketplace://name/mnist
   pai-lsp marketplace refresh
-  pai-lsp marketplace lock --check      in a build: is the lock file what it should be?
+  pai-lsp marketplace lock --check      in a build: is the lock file up to date?
 """
 
 
@@ -68,22 +68,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         added.add_argument("--folder", type=path_argument, default=os.curdir, help="the project (default: this folder)")
         return added
 
-    listing = part("list", "list the definitions, those that hold a text in their name, type or summary")
-    listing.add_argument("query", nargs="?", default="", metavar="QUERY", help="the text (default: all)")
-    showing = part("show", "show one definition, and where it comes from")
-    showing.add_argument("reference", metavar="REF", help="an address, or a name")
+    listing = part("list", "list the definitions, or those with a text in their name, type or summary")
+    listing.add_argument("query", nargs="?", default="", metavar="QUERY", help="text to search for (default: list all)")
+    showing = part("show", "show a definition and its source")
+    showing.add_argument("reference", metavar="REF", help="an address or a name")
     for one in (listing, showing):
-        one.add_argument("--format", choices=("text", "json"), default="text", help="form of the output")
-    part("refresh", "ask the servers, and the web addresses that jobs name, for news")
-    locking = part("lock", "write which definitions the jobs use into .pai-lsp.lock")
+        one.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
+    part("refresh", "fetch definitions from the servers and from the web addresses that jobs use")
+    locking = part("lock", "pin the definitions that the jobs use in .pai-lsp.lock")
     locking.add_argument(
         "paths", nargs="*", type=path_argument, metavar="PATH", help="job files or folders (default: the project)"
     )
-    locking.add_argument("--check", action="store_true", help="write nothing; status 1 when the lock file would change")
+    locking.add_argument(
+        "--check", action="store_true", help="write nothing; exit with 1 if the file is not up to date"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what is asked for."""
+    """Run the action."""
     if not Path(arguments.folder).is_dir():
         return said("marketplace", f"no such folder: {visible(arguments.folder)}", WRONG_USAGE)
     if arguments.action in {"refresh", "lock"}:
@@ -111,7 +113,7 @@ def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
         _print_table(places)
         print_sources(catalog)
     if query and not places:
-        sys.stderr.write(f"nothing in the marketplace holds '{visible(arguments.query)}'\n")
+        sys.stderr.write(f"no definition in the marketplace contains '{visible(arguments.query)}'\n")
         return FINDINGS
     return 0
 
@@ -202,7 +204,7 @@ def _print_definition(catalog: Catalog, answer: LookupAnswer, definition: Defini
 
 
 def _written(catalog: Catalog, answer: LookupAnswer, definition: Definition) -> str:
-    """A definition as it is written, but for passwords, from the left margin; of a locked one, its values."""
+    """The text of a definition without indentation and without passwords; for a locked one, its values as JSON."""
     text = catalog.text(answer.path or "")
     span = definition.node.span
     if text is None or span.end > len(text):

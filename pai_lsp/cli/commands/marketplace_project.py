@@ -1,4 +1,4 @@
-"""`pai-lsp marketplace refresh` and `lock`: what a project's jobs use is asked for, and written down."""
+"""`pai-lsp marketplace refresh` and `lock`: fetches the definitions that a project's jobs use, and pins them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do what is asked for."""
+    """Run the action."""
     configurations = Configurations(BY_CODE)
     setup = configurations.setup_of(arguments.folder)
     surroundings = Surroundings(base=str(Path.cwd()))
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _refresh(catalog: Catalog, surroundings: Surroundings, configurations: Configurations, folder: str) -> int:
     if not catalog.setup.servers and not catalog.setup.allowed_hosts:
-        sys.stdout.write("no server is configured; folders are read whenever they are needed\n")
+        sys.stdout.write("no server is configured; folders need no refresh\n")
         return 0
     jobs = list(_jobs(configurations, catalog, [folder])) if catalog.setup.allowed_hosts else []
 
@@ -71,19 +71,19 @@ def _lock(catalog: Catalog, configurations: Configurations, paths: Sequence[str]
 
     file = catalog.setup.lock
     if not file:
-        return said("marketplace lock", "there is neither a .pai-lsp.yaml nor a folder 'marketplace'", WRONG_USAGE)
+        return said("marketplace lock", "no .pai-lsp.yaml and no folder 'marketplace' found", WRONG_USAGE)
     uses = uses_of(_jobs(configurations, catalog, paths), replace(catalog, lock=None))
     entries = locked_entries(catalog, uses)
     for reference, answer in uses.missing.items():
         note = f": {answer.note}" if answer.note else ""
-        kept = "; it stays as it was locked" if reference in entries else ""
+        kept = "; its entry is unchanged" if reference in entries else ""
         sys.stderr.write(visible(f"'{reference}' is not locked, {answer.state.value}{note}{kept}") + "\n")
     text = lock_text(entries)
     before = read_bytes(file)
     is_current = not isinstance(before, UnreadableFile) and before.replace(b"\r\n", b"\n") == text.encode()
     noun = "definition" if len(entries) == 1 else "definitions"
     if is_check:
-        says = "is what it should be" if is_current else "would change; run 'pai-lsp marketplace lock'"
+        says = "is up to date" if is_current else "is not up to date; run 'pai-lsp marketplace lock'"
         sys.stdout.write(f"{LOCK_NAME} {says}\n")
     else:
         try:
@@ -91,12 +91,12 @@ def _lock(catalog: Catalog, configurations: Configurations, paths: Sequence[str]
                 _write(Path(file), text)
         except OSError as error:
             return said("marketplace lock", f"{visible(file)}: {why(error)}", OWN_FAILURE)
-        sys.stdout.write(f"{LOCK_NAME} holds {len(entries)} {noun}\n")
+        sys.stdout.write(f"{LOCK_NAME} contains {len(entries)} {noun}\n")
     return FINDINGS if uses.missing or (is_check and not is_current) else 0
 
 
 def _jobs(configurations: Configurations, catalog: Catalog, paths: Sequence[str]) -> Iterator[Job]:
-    """The jobs among the files, those that have the same marketplace."""
+    """The jobs among the files that have the same marketplace."""
     for target in targets(paths, configurations, given=b"", given_name="", force_exclude=False):
         if target.candidate.problem is not None or target.is_configuration or target.in_catalogue is not None:
             continue
@@ -113,7 +113,7 @@ def _jobs(configurations: Configurations, catalog: Catalog, paths: Sequence[str]
 
 
 def _write(file: Path, text: str) -> None:
-    """Write a file at once: a reader sees the old or the new text, never a part."""
+    """Replace the file atomically: a reader sees the old or the new text."""
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         temporary.write_bytes(text.encode())

@@ -1,4 +1,4 @@
-"""The sources of a marketplace as the command line tells them: what they hold, and how well that is known."""
+"""The sources of a marketplace as the command line prints them: the number of definitions and their state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def print_sources(catalog: Catalog) -> None:
-    """One line for each source: how much it holds, how well it is known, what of it could not be read."""
+    """Print one line for each source: number of definitions, state, and skipped items."""
     if not catalog.shelves:
         sys.stdout.write("no marketplace is configured, and there is no folder 'marketplace'\n")
     for shelf in catalog.shelves:
@@ -20,14 +20,14 @@ def print_sources(catalog: Catalog) -> None:
         note = f", {shelf.note}" if shelf.note else ""
         sys.stdout.write(visible(f"{catalog.told(shelf.label)}: {shelf.count} {noun}{note}") + "\n")
         for skipped in shelf.skipped:
-            sys.stdout.write(visible(f"  not read: {skipped}") + "\n")
+            sys.stdout.write(visible(f"  skipped: {skipped}") + "\n")
     for page in catalog.pages.values():
         if page.text is not None:
             sys.stdout.write(visible(f"{page.text.path}: {page.note}") + "\n")
 
 
 def tell_lock_fault(catalog: Catalog) -> None:
-    """Say on standard error why the lock file is not used, where it is not."""
+    """Print on standard error why the lock file is not used, if so."""
     if catalog.lock is not None and catalog.lock.fault:
         sys.stderr.write(f"pai-lsp: {visible(catalog.lock.fault)}\n")
 

@@ -12,17 +12,17 @@ if TYPE_CHECKING:
     import argparse
 
 _DESCRIPTION = """\
-Lists all rules with their code, usual severity and first sentence. `pai-lsp explain CODE` tells more about one.
+List all rules with code, default severity and summary. `pai-lsp explain CODE` explains one.
 
-A rule's severity is changed, or the rule turned off, under 'rules' in .pai-lsp.yaml; one finding is silenced by
-`# pai-lsp: ignore[code] reason` on its line or the line above.
+Change the severity of a rule, or turn it off, under 'rules' in .pai-lsp.yaml. To ignore one finding, put the comment
+`# pai-lsp: ignore[code] reason` on its line or on the line above.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe `pai-lsp rules`."""
     parser.description = _DESCRIPTION
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="form of the list (default: text)")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""`pai-lsp schema`: prints a JSON schema, for people whose editor knows schemas and not language servers."""
+"""`pai-lsp schema`: prints a JSON schema, for editors that support schemas but no language servers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 _NAMES = ("job", "definition", "configuration")
 
 _DESCRIPTION = """\
-Prints a JSON schema (draft 2020-12):
+Print a JSON schema (draft 2020-12):
 
   job            a job file
-  definition     a file of prerequisite definitions, as in a marketplace folder
+  definition     a file with prerequisite definitions, as in a marketplace folder
   configuration  .pai-lsp.yaml
 """
 
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe `pai-lsp schema`."""
     parser.description = _DESCRIPTION
     parser.epilog = _EPILOG
-    parser.add_argument("name", nargs="?", choices=_NAMES, default="job", help="which one (default: job)")
+    parser.add_argument("name", nargs="?", choices=_NAMES, default="job", help="the schema to print (default: job)")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 
 _DESCRIPTION = """\
-Runs the language server. It speaks the Language Server Protocol over standard input and output, as editors start it,
-or over TCP with --tcp, which is meant for debugging: anybody who reaches the address can use it.
+Run the language server. It uses the Language Server Protocol over standard input and output. With --tcp it uses TCP,
+for debugging only: everybody who can reach the address can use the server.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe `pai-lsp server`."""
     parser.description = _DESCRIPTION
-    parser.add_argument("--stdio", action="store_true", help="use standard input and output; this is the default")
-    parser.add_argument("--tcp", type=address, metavar="HOST:PORT", help="listen there, such as 127.0.0.1:2087")
+    parser.add_argument("--stdio", action="store_true", help="use standard input and output (default)")
+    parser.add_argument("--tcp", type=address, metavar="HOST:PORT", help="listen there, such as on 127.0.0.1:2087")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""The report for people: each finding with the lines it is in, and one line that sums up."""
+"""The report for people: each finding with its lines, and a summary line."""
 
 from __future__ import annotations
 
@@ -35,19 +35,20 @@ def render(results: Results, terminal: Terminal) -> str:
 
 
 def summary(results: Results, terminal: Terminal) -> str:
-    """One line: how many findings of each severity, in how many of the files; what was mended and what is not shown."""
+    """One line: the number of findings of each severity and of files; what was fixed and what is not shown."""
     found = Counter(diagnostic.severity for file in results.files for diagnostic in file.diagnostics)
     with_findings = sum(bool(file.diagnostics) for file in results.files)
     checked = len(results.files)
-    verb = "would fix" if results.is_trial else "fixed"
-    fixed = f"{verb} {_count(results.fixed, 'finding')}; " if results.fixed else ""
+    count = _count(results.fixed, "finding")
+    is_done = not results.is_trial
+    fixed = (f"fixed {count}; " if is_done else f"{count} can be fixed (run with --fix); ") if results.fixed else ""
     hidden = sum(file.not_shown for file in results.files)
     below = f"; {_count(hidden, 'finding')} below the threshold, shown with --severity hint" if hidden else ""
     if not checked:
         return "no job files found"
     if not found:
-        good = terminal.styled("all good", Style.HINT)
-        return f"{fixed}{good}: {_count(checked, 'file')} checked{below}"
+        good = "" if results.fixed and not is_done else f"{terminal.styled('all good', Style.HINT)}: "
+        return f"{fixed}{good}{_count(checked, 'file')} checked{below}"
     severities = [
         terminal.styled(_count(found[severity], severity.label), _STYLES[severity])
         for severity in Severity
@@ -59,7 +60,7 @@ def summary(results: Results, terminal: Terminal) -> str:
 
 
 def _count(number: int, noun: str) -> str:
-    """The number with the noun in its right form; `information` has only one."""
+    """The number with the noun in singular or plural; `information` has no plural."""
     if noun == Severity.INFORMATION.label:
         return f"{number} {noun}"
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

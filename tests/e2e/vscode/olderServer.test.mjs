@@ -40,7 +40,7 @@ const LACKING = [
   ["OpenPAI: Show Prerequisite Graph", "draw the prerequisite graph"],
   ["OpenPAI: Expand for Submission", "expand a job"],
   ["OpenPAI: Insert from Marketplace...", "list the marketplace"],
-  ["OpenPAI: Refresh Marketplace", "ask the marketplace again"],
+  ["OpenPAI: Refresh Marketplace", "refresh the marketplace"],
   ["OpenPAI: New Job from Template...", "offer templates"],
   ["OpenPAI: Explain Finding", "explain a finding"],
 ];
@@ -48,7 +48,7 @@ const LACKING = [
 for (const [command, ability] of LACKING) {
   scene(`'${command}' says what the server can not do`, async () => {
     await workbench.run(page, command);
-    const text = `OpenPAI: this server (pai-lsp 0.1.0) can not ${ability}; a newer one can.`;
+    const text = `OpenPAI: this server (pai-lsp 0.1.0) cannot ${ability}; install a newer one.`;
     await page.locator(".notification-toast", { hasText: text }).waitFor();
     await workbench.dismiss(page);
   });

@@ -35,7 +35,7 @@ test("a private server", async (context) => {
   await step("without Python it says so", async () => {
     await toast
       .filter({
-        hasText: "needs Python 3.10 or newer, and no Python was found",
+        hasText: "needs Python 3.10 or later, and no Python was found",
       })
       .waitFor();
     await workbench.statusSays(page, "OpenPAI: failed");
@@ -54,7 +54,7 @@ test("a private server", async (context) => {
     // Port 9 of this machine answers nobody; pip then gives up at once.
     fs.writeFileSync(pipSettings, "[global]\nproxy = http://127.0.0.1:9\nretries = 0\ntimeout = 1\n");
     await retry();
-    await toast.filter({ hasText: "the package index can not be reached" }).waitFor({ timeout: 60_000 });
+    await toast.filter({ hasText: "the package index cannot be reached" }).waitFor({ timeout: 60_000 });
     await workbench.picture(page, "no-network");
     const storage = path.join(home.user, "User/globalStorage/pai-lsp.openpai-jobs/server");
     assert.deepEqual(fs.readdirSync(storage), [], "what was begun is cleared away");

@@ -107,7 +107,7 @@ scene("a job with a mistake is not expanded, and it is said why", async () => {
   await page.locator(".squiggly-error").first().waitFor();
   await workbench.run(page, "OpenPAI: Expand for Submission");
   await page
-    .locator(".notification-toast", { hasText: "the job can not be expanded: no prerequisite is named 'minst'" })
+    .locator(".notification-toast", { hasText: "the job cannot be expanded: no prerequisite is named 'minst'" })
     .waitFor();
   await workbench.dismiss(page);
 });

@@ -185,7 +185,7 @@ scene("a server that crashes again and again is left alone until it is restarted
   await workbench.statusSays(page, "OpenPAI: failed");
   await page
     .locator(".notification-toast", {
-      hasText: "the server has ended again and again",
+      hasText: "the server crashed repeatedly",
     })
     .waitFor();
   await workbench.picture(page, "failed");

@@ -1,4 +1,4 @@
-/** Writes the job that every cluster runs into a new file. */
+/** Writes the expanded job into a new file. */
 
 import * as vscode from "vscode";
 import { jobOf } from "../activeJob";
@@ -16,17 +16,17 @@ export async function expandJob(controller: Controller, named?: unknown): Promis
   const client = await clientFor(controller, "pai-lsp.expand");
   const answer = expansion(await ask(client, "pai-lsp.expand", [job.uri.toString()]));
   if (answer === undefined) {
-    throw new NoAnswer("this is no job that can be expanded");
+    throw new NoAnswer("this file is not a job that can be expanded");
   }
   if ("text" in answer) {
     const document = await vscode.workspace.openTextDocument({ language: JOB_LANGUAGE, content: answer.text });
     await vscode.window.showTextDocument(document, { viewColumn: vscode.ViewColumn.Beside, preview: false });
     return;
   }
-  const [first = "it has mistakes", ...others] = answer.findings;
+  const [first = "it has errors", ...others] = answer.findings;
   const more = others.length > 0 ? ` (and ${others.length} more)` : "";
   const shown = await vscode.window.showErrorMessage(
-    sentence(`the job can not be expanded: ${first}${more}`),
+    sentence(`the job cannot be expanded: ${first}${more}`),
     SHOW_PROBLEMS,
   );
   if (shown === SHOW_PROBLEMS) {

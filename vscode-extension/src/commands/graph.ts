@@ -66,7 +66,7 @@ export class Graphs implements vscode.Disposable {
     }
   }
 
-  /** An edit may have left a job that can not be drawn: then the panel says so. */
+  /** After an edit, the job may be impossible to draw: the panel then shows the reason. */
   private async draw(key: string): Promise<void> {
     const panel = this.panels.get(key);
     if (panel === undefined) {
@@ -91,7 +91,7 @@ export class Graphs implements vscode.Disposable {
       const client = await clientFor(this.controller, "pai-lsp.graph");
       const dot = graph(await ask(client, "pai-lsp.graph", [key]));
       if (dot === undefined) {
-        throw new NoAnswer("this is no job with a graph to draw");
+        throw new NoAnswer("this file is not a job with a graph to draw");
       }
       return graphPage(await picture(dot, stop.signal));
     } catch (error) {

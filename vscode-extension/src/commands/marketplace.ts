@@ -1,5 +1,5 @@
 /**
- * The marketplace: its definitions are picked here, their variables filled, and the server writes them into the job.
+ * The marketplace: the user picks a definition and gives its variables values, and the server writes it into the job.
  */
 
 import * as vscode from "vscode";
@@ -44,16 +44,16 @@ export async function insertFromMarketplace(controller: Controller): Promise<voi
   ]);
   const edit = answer ? await client.protocol2CodeConverter.asWorkspaceEdit(answer as WorkspaceEdit) : undefined;
   if (edit === undefined || !(await vscode.workspace.applyEdit(edit))) {
-    throw new NoAnswer(`'${item.reference}' can not be inserted here`);
+    throw new NoAnswer(`'${item.reference}' cannot be inserted here`);
   }
 }
 
-/** Ask all sources of the marketplace again and say how they are. */
+/** Refresh all sources of the marketplace and show their state. */
 export async function refreshMarketplace(controller: Controller): Promise<void> {
   const client = await clientFor(controller, "pai-lsp.marketplace.refresh");
   const status = marketplaceStatus(await ask(client, "pai-lsp.marketplace.refresh", []));
   if (status === undefined) {
-    throw new NoAnswer("the server did not say how the marketplace is");
+    throw new NoAnswer("the server did not report the state of the marketplace");
   }
   const said = sentence(
     `the marketplace is ${WORDS[status.state] ?? status.state}${status.note ? `: ${status.note}` : ""}`,
@@ -61,8 +61,8 @@ export async function refreshMarketplace(controller: Controller): Promise<void> 
   void (DOUBTS.has(status.state) ? vscode.window.showWarningMessage(said) : vscode.window.showInformationMessage(said));
 }
 
-/** States that are no adjectives. */
-const WORDS: Readonly<Record<string, string>> = { none: "empty; name its sources in .pai-lsp.yaml" };
+/** States that need their own words. */
+const WORDS: Readonly<Record<string, string>> = { none: "empty; configure its sources in .pai-lsp.yaml" };
 
 /** The list opens at once and fills when the answer is there: a marketplace may be far away. */
 async function pickedItem(
@@ -106,8 +106,8 @@ function choices(items: readonly Item[], { state, note }: MarketplaceStatus): Pi
     return [...offered, { label: `$(warning) the marketplace is ${state}`, detail: note, alwaysShow: true }];
   }
   if (offered.length === 0) {
-    const detail = "name its sources in .pai-lsp.yaml, or put definitions into a folder 'marketplace'";
-    return [{ label: "$(info) there is nothing in the marketplace", detail, alwaysShow: true }];
+    const detail = "configure its sources in .pai-lsp.yaml, or put definitions into a folder 'marketplace'";
+    return [{ label: "$(info) the marketplace is empty", detail, alwaysShow: true }];
   }
   return offered;
 }
@@ -115,7 +115,7 @@ function choices(items: readonly Item[], { state, note }: MarketplaceStatus): Pi
 /** The states in which there may be more than what is listed. */
 const DOUBTS = new Set(["stale", "untrusted", "unreachable"]);
 
-/** The values that the user gives, by name; undefined when they turn away. */
+/** The values that the user enters, by name; undefined if the user cancels. */
 async function filledVariables(item: Item): Promise<Record<string, string> | undefined> {
   const values: Record<string, string> = {};
   for (const [index, variable] of item.variables.entries()) {

@@ -11,11 +11,11 @@ export async function newJob(controller: Controller): Promise<void> {
   const client = await clientFor(controller, "pai-lsp.templates");
   const offered = templates(await ask(client, "pai-lsp.templates", []));
   if (offered === undefined || offered.length === 0) {
-    throw new NoAnswer("the server offers no templates");
+    throw new NoAnswer("the server has no templates");
   }
   const picked = await vscode.window.showQuickPick(
     offered.map((template) => ({ label: template.name, detail: template.description, template })),
-    { title: "New Job from Template", placeHolder: "What is the job to do?", matchOnDetail: true },
+    { title: "New Job from Template", placeHolder: "What should the job do?", matchOnDetail: true },
   );
   if (picked !== undefined) {
     const document = await vscode.workspace.openTextDocument({ language: JOB_LANGUAGE, content: picked.template.text });

@@ -31,7 +31,7 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
     const roleName = typeof role === "string" ? role : null;
     const answer = textAnswer(await ask(client, "pai-lsp.preview", [job.uri.toString(), roleName]));
     if (answer === undefined) {
-      throw new NoAnswer(`'${shortName(job.uri)}' is no job that can be previewed`);
+      throw new NoAnswer(`'${shortName(job.uri)}' is not a job that can be previewed`);
     }
     const preview = await vscode.workspace.openTextDocument(previewUri(job.uri, roleName));
     await vscode.languages.setTextDocumentLanguage(preview, answer.languageId);
@@ -47,7 +47,7 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
     try {
       const client = await clientFor(this.controller, "pai-lsp.preview");
       const answer = textAnswer(await ask(client, "pai-lsp.preview", [job, role], token));
-      return answer?.text ?? "# This is no job at the moment.\n";
+      return answer?.text ?? "# This file is not a job at the moment.\n";
     } catch (error) {
       if (error instanceof NoAnswer) {
         return `# ${error.message}\n`;

@@ -9,7 +9,7 @@ import type { Controller } from "../server/controller";
 export async function showReferences(controller: Controller, uri: string, at: Position, places: Location[]) {
   const client = await controller.client();
   if (client === undefined) {
-    throw new NoAnswer("the server does not run");
+    throw new NoAnswer("the server is not running");
   }
   const { protocol2CodeConverter: convert } = client;
   await vscode.commands.executeCommand(

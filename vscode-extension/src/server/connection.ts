@@ -61,7 +61,7 @@ export class Connection {
     });
     const seconds = MILLISECONDS_TO_START / 1000;
     const timer = setTimeout(
-      () => this.refuseStart?.(new Error(`it gave no answer in ${seconds} seconds`)),
+      () => this.refuseStart?.(new Error(`no response in ${seconds} seconds`)),
       MILLISECONDS_TO_START,
     );
     try {
@@ -101,7 +101,9 @@ export class Connection {
       this.process = child;
       child.on("error", reject);
       child.on("spawn", () => resolve(child));
-      child.on("exit", (status, signal) => this.ended(signal ? `ended by ${signal}` : `ended with status ${status}`));
+      child.on("exit", (status, signal) =>
+        this.ended(signal ? `was ended by ${signal}` : `exited with status ${status}`),
+      );
     });
   }
 
@@ -111,7 +113,7 @@ export class Connection {
     }
     this.hasEnded = true;
     if (this.refuseStart) {
-      this.refuseStart(new Error(`it has ${how}`));
+      this.refuseStart(new Error(`it ${how}`));
     } else {
       this.options.onEnd(how);
     }
@@ -121,7 +123,7 @@ export class Connection {
     return {
       documentSelector: [
         { language: JOB_LANGUAGE },
-        // Which of them are jobs is for the server to say; of the others it says nothing.
+        // The server decides which of them are jobs, and ignores the others.
         { language: "yaml", scheme: "file" },
         { language: "yaml", scheme: "untitled" },
         { language: "yaml", scheme: "vscode-remote" },

@@ -151,11 +151,11 @@ export class Controller implements vscode.Disposable {
       return;
     }
     this.connection = undefined;
-    this.output.warn(`the server has ${how}`);
+    this.output.warn(`the server ${how}`);
     const restarts = restartsAfterCrash(this.restarts, Date.now());
     if (restarts === undefined) {
       void connection.stop();
-      this.refused(new Error(`the server has ended again and again (the last time it has ${how})`));
+      this.refused(new Error(`the server crashed repeatedly (the last time it ${how})`));
       return;
     }
     this.restarts = restarts;
@@ -176,7 +176,7 @@ export class Controller implements vscode.Disposable {
     this.output.error(message);
     this.become({ kind: "failed", message });
     const isExpected = error instanceof SetupFailure || error instanceof Unusable || error instanceof WrongSetting;
-    const shown = isExpected ? message : `the server does not run: ${message}`;
+    const shown = isExpected ? message : `the server could not be started: ${message}`;
     void this.offer(vscode.window.showErrorMessage(sentence(shown), RETRY, SHOW_OUTPUT, OPEN_SETTINGS));
   }
 

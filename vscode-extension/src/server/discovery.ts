@@ -34,7 +34,7 @@ export async function findOrMakeServer(discovery: Discovery): Promise<Server> {
   }
   const bundle = await carried(discovery.context);
   if (bundle === undefined) {
-    throw new Unusable("no 'pai-lsp' was found: install it, or name it in 'openpai.server.command'");
+    throw new Unusable("'pai-lsp' was not found: install it, or set 'openpai.server.command' to it");
   }
   const mayDownload = vscode.workspace.isTrusted;
   const candidates = [...namedInterpreter(around), ...chosen, ...interpretersOnPath(around)];

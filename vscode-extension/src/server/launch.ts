@@ -33,7 +33,7 @@ export interface Surroundings {
   readonly isProgram: (path: string) => boolean;
 }
 
-/** A setting that can not be used; the message is for the user. */
+/** A setting that cannot be used; the message is for the user. */
 export class WrongSetting extends Error {}
 
 /**

@@ -75,7 +75,10 @@ export async function pythonFor(
   mayDownload: boolean,
 ): Promise<Python> {
   if (bundle.wheelhouse === undefined && !mayDownload) {
-    throw new SetupFailure("not-allowed", "the server is not set up yet, and an untrusted folder allows no download");
+    throw new SetupFailure(
+      "not-allowed",
+      "the server is not installed yet, and nothing is downloaded in an untrusted folder",
+    );
   }
   const python = await suitablePython(interpreters);
   if (python instanceof SetupFailure) {
@@ -95,7 +98,7 @@ export async function makePrivateServer(options: SetupOptions): Promise<Launch> 
   await removeForgotten(storage);
   const folder = path.join(storage, `environment-${randomUUID()}`);
   try {
-    options.onStep(`making an environment with Python ${python.version}`);
+    options.onStep(`creating an environment with Python ${python.version}`);
     const step = { folder: storage, signal, onText: options.onText };
     const made = await runProgram(python.path, ["-I", "-m", "venv", folder], {
       ...step,
@@ -105,7 +108,7 @@ export async function makePrivateServer(options: SetupOptions): Promise<Launch> 
     if (made.status !== 0) {
       throw environmentFailure(python.path, allText(made));
     }
-    options.onStep("installing the server and what it needs");
+    options.onStep("installing the server and its dependencies");
     let installed: Ended | undefined;
     for (const source of packageSources(bundle, options.mayDownload)) {
       installed = await runProgram(interpreterIn(folder), [...PIP_INSTALL, ...source, bundle.wheel], {
@@ -176,6 +179,6 @@ async function removeForgotten(storage: string): Promise<void> {
 
 function refuseIfStopped(signal: AbortSignal): void {
   if (signal.aborted) {
-    throw new SetupFailure("stopped", "setting up the server was stopped");
+    throw new SetupFailure("stopped", "the installation of the server was canceled");
   }
 }

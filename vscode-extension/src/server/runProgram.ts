@@ -50,7 +50,7 @@ export function runProgram(program: string, words: readonly string[], options: R
     };
     const timer = setTimeout(() => {
       child.kill("SIGKILL");
-      end(undefined, `it gave no answer in ${options.milliseconds / 1000} seconds`);
+      end(undefined, `no response in ${options.milliseconds / 1000} seconds`);
     }, options.milliseconds);
     options.signal?.addEventListener("abort", stop);
     child.stdout.setEncoding("utf8").on("data", (text: string) => {

@@ -30,13 +30,13 @@ export async function checkedServer(launch: Launch, folder: string, run = runPro
   }
   if (!isAtLeast(version, OLDEST_SERVER)) {
     throw new Unusable(
-      `'${commandLine(launch)}' (${launch.origin}) is pai-lsp ${version}; this extension needs ${OLDEST_SERVER} or newer`,
+      `'${commandLine(launch)}' (${launch.origin}) is pai-lsp ${version}; this extension needs ${OLDEST_SERVER} or later`,
     );
   }
   return { launch, version };
 }
 
-/** The first of the launches that can be used; why others before it can not goes to `tell`. */
+/** The first usable launch; the reasons against the launches before it go to `tell`. */
 export async function firstUsable(
   launches: readonly Launch[],
   folder: string,
@@ -61,7 +61,7 @@ function whatWentWrong(ended: Ended): string {
     return ended.reason;
   }
   const said = lastLine(ended.errors) || lastLine(ended.output);
-  return said ? `it said '${said}'` : `it ended with status ${ended.status} and said nothing`;
+  return said ? `it printed '${said}'` : `it exited with status ${ended.status} and printed nothing`;
 }
 
 /** The last line that is not empty, cut to a length that fits into a message. */

@@ -1,8 +1,8 @@
-/** Why the extension's own environment could not be made, in words that say what to do. */
+/** Why the extension could not create its own environment, with the next step for the user. */
 
 export type FailureKind = "no-python" | "old-python" | "no-venv" | "no-network" | "not-allowed" | "stopped" | "other";
 
-/** An environment could not be made; the message is for the user. */
+/** An environment could not be created; the message is for the user. */
 export class SetupFailure extends Error {
   constructor(
     readonly kind: FailureKind,
@@ -27,8 +27,8 @@ export function installFailure(output: string): SetupFailure {
   if (UNREACHABLE.some((sign) => sign.test(output))) {
     return new SetupFailure(
       "no-network",
-      "the packages that the server needs could not be downloaded: the package index can not be reached. " +
-        "Check the network and pip's settings for a proxy, or name an installed 'pai-lsp' in 'openpai.server.command'.",
+      "the packages that the server needs could not be downloaded: the package index cannot be reached. " +
+        "Check the network and the proxy settings of pip, or set 'openpai.server.command' to an installed 'pai-lsp'.",
     );
   }
   return new SetupFailure("other", `pip could not install the server: ${lastComplaint(output)}`);
@@ -39,7 +39,7 @@ export function environmentFailure(python: string, output: string): SetupFailure
   if (/ensurepip|No module named '?venv|python3[\d.]*-venv/.test(output)) {
     return new SetupFailure(
       "no-venv",
-      `the Python '${python}' can not make environments. On Debian and Ubuntu, install the package 'python3-venv'.`,
+      `the Python '${python}' cannot create environments. On Debian and Ubuntu, install the package 'python3-venv'.`,
     );
   }
   return new SetupFailure("other", `'${python} -m venv' failed: ${lastComplaint(output)}`);
@@ -51,13 +51,13 @@ export function pythonFailure(seen: readonly { readonly path: string; readonly v
   if (old === undefined) {
     return new SetupFailure(
       "no-python",
-      "the server needs Python 3.10 or newer, and no Python was found. Install one, or name it in 'openpai.server.python'.",
+      "the server needs Python 3.10 or later, and no Python was found. Install one, or set 'openpai.server.python' to it.",
     );
   }
   return new SetupFailure(
     "old-python",
-    `the server needs Python 3.10 or newer; '${old.path}' is ${old.version}. ` +
-      "Install a newer one, or name it in 'openpai.server.python'.",
+    `the server needs Python 3.10 or later; '${old.path}' is ${old.version}. ` +
+      "Install a newer one, or set 'openpai.server.python' to it.",
   );
 }
 
@@ -66,7 +66,7 @@ function lastComplaint(output: string): string {
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => line !== "");
-  const found = lines.findLast((one) => /^error/i.test(one)) ?? lines.at(-1) ?? "it said nothing";
+  const found = lines.findLast((one) => /^error/i.test(one)) ?? lines.at(-1) ?? "no output";
   const line = found.replace(/^error:? */i, "");
   return line.length > 300 ? `${line.slice(0, 299)}…` : line;
 }

@@ -61,7 +61,7 @@ async function selectedInterpreter(tell: (text: string) => void): Promise<string
     const selected = environments.getActiveEnvironmentPath(vscode.workspace.workspaceFolders?.[0]?.uri);
     return (await environments.resolveEnvironment(selected))?.executable.uri?.fsPath;
   } catch (error) {
-    tell(`the Python extension does not tell the selected environment: ${String(error)}`);
+    tell(`the Python extension did not report the selected environment: ${String(error)}`);
     return undefined;
   }
 }

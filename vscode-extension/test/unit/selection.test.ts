@@ -32,10 +32,10 @@ test("the first program that is new enough is taken, and it is told what is wron
   assert.deepEqual([server?.launch.program, server?.version], ["good", "0.1.0"]);
   assert.deepEqual(told, [
     "'missing' (here) is not pai-lsp: no such file",
-    "'broken' (here) is not pai-lsp: it said 'ModuleNotFoundError: No module named 'yaml''",
-    "'silent' (here) is not pai-lsp: it ended with status 3 and said nothing",
-    "'other' (here) is not pai-lsp: it said 'GNU bash, version 5'",
-    "'old' (here) is pai-lsp 0.0.9; this extension needs 0.1.0 or newer",
+    "'broken' (here) is not pai-lsp: it printed 'ModuleNotFoundError: No module named 'yaml''",
+    "'silent' (here) is not pai-lsp: it exited with status 3 and printed nothing",
+    "'other' (here) is not pai-lsp: it printed 'GNU bash, version 5'",
+    "'old' (here) is pai-lsp 0.0.9; this extension needs 0.1.0 or later",
   ]);
 });
 
