@@ -28,9 +28,10 @@ from pai_lsp.job.require_graph import (
 )
 from pai_lsp.job.uses import callback_items, callbacks, cmd_uses, command_entries, item_place
 from pai_lsp.platform.tables import event_at, events, released_events
-from pai_lsp.source.edits import append_item, insert_entry, line_span, quoted, remove_entry, remove_item
+from pai_lsp.source.edits import append_item, insert_entry, line_span, remove_entry, remove_item
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, Style
 from pai_lsp.source.text import TextEdit
+from pai_lsp.source.writing import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
