@@ -33,7 +33,7 @@ LAYERS = (
 )
 
 # Packages in which modules still import each other, if only for types.
-WITH_CYCLES = ("job.", "lsp.")
+WITH_CYCLES = ("lsp.",)
 
 # Every module that may import PyYAML, the library that reads YAML.
 YAML_READERS = {
