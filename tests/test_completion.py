@@ -4,14 +4,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from marks import read_cursor
 
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.ide.completion.complete import complete
-from pai_lsp.ide.completion.suggestion import Suggestion, written_scalar
 from pai_lsp.source.text import apply_edits
+
+if TYPE_CHECKING:
+    from pai_lsp.ide.completion.suggestion import Suggestion
 
 JOB = """\
 protocolVersion: 2
@@ -230,13 +234,3 @@ def test_no_secret_is_shown() -> None:
 @pytest.mark.parametrize("text", ["# com$0", in_role("# dockerI$0"), "[$0"])
 def test_nothing_is_offered(text: str) -> None:
     assert offered(text)[1] == []
-
-
-@pytest.mark.parametrize(
-    "text", ["yes", "on", "1", "1e3", "", " a", "a: b", "a #b", "@x", "- x", "~", "2020-01-01", "=", "'"]
-)
-def test_names_that_need_quotes_get_them(text: str) -> None:
-    written = written_scalar(text)
-    document = Document(f"a: {written}\n")
-    assert document.job.plain == {"a": text}
-    assert written != text

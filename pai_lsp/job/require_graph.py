@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from weakref import ReferenceType
 
     from pai_lsp.job.definition import Definition, Reference, Requirement, TemplateVariable
-    from pai_lsp.job.job import Job
+    from pai_lsp.job.tree import JobTree
 
 
 # Different values make different steps, so a short file can ask for endlessly many.
@@ -123,7 +123,7 @@ class RequireGraph:
     entries: every reference in the file itself, what task roles list before what definitions require.
     """
 
-    _job: ReferenceType[Job] = field(repr=False)
+    _job: ReferenceType[JobTree] = field(repr=False)
     definitions: tuple[Definition, ...]
     entries: tuple[Link, ...]
     _links: Mapping[int, tuple[Link, ...]] = field(repr=False)
@@ -173,7 +173,7 @@ class RequireGraph:
         return Link(reference, job.resolve(reference.name) if job else LookupAnswer(LookupState.UNKNOWN))
 
 
-def require_graph(job: Job) -> RequireGraph:
+def require_graph(job: JobTree) -> RequireGraph:
     """Follow every `require` from the job's definitions and from what its task roles list."""
     found: list[Definition] = list(job.definitions)
     homes: dict[int, LookupAnswer] = {}
@@ -206,7 +206,7 @@ def require_graph(job: Job) -> RequireGraph:
     return RequireGraph(ref(job), tuple(found), tuple(entries), links, homes)
 
 
-def _resolve(job: Job, reference: Reference, home: LookupAnswer | None) -> LookupAnswer:
+def _resolve(job: JobTree, reference: Reference, home: LookupAnswer | None) -> LookupAnswer:
     """What a name in a `require` finds: a plain one in its own file first, then in the catalogue, then in the job."""
     if reference.is_address:
         return job.lookup.find(reference.name)

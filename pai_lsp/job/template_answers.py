@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from pai_lsp.embedded.template import Step, Tag
     from pai_lsp.job.definition import Definition
-    from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
+    from pai_lsp.job.tree import JobTree
     from pai_lsp.source.text import Span
 
 
@@ -206,28 +206,26 @@ class TemplateAnswer:
         return self.use.place in RUNTIME_PLACES
 
 
-def template_answers(job: Job) -> tuple[TemplateAnswer, ...]:
+def template_answers(
+    job: JobTree, uses: Iterable[TemplateUse], roles_running: Callable[[Definition], tuple[TaskRole, ...]]
+) -> tuple[TemplateAnswer, ...]:
     """What every `<% %>` finds that somebody fills, in the order of the uses.
 
-    Left out is what nobody can say: names below a section of the wrong shape or a field that names no prerequisite, and
-    what is never filled (idle deployments, prerequisites that no task role runs, commented lines, dropped sections).
+    Left out are names below a section of the wrong shape or a field that names no prerequisite, and what is never
+    filled (idle deployments, prerequisites that no task role runs, commented lines, dropped sections).
     """
-    finder = _Finder(job)
-    return tuple(answer for use in job.template_uses for answer in finder.answers(use))
-
-
-def answers_with(job: Job, outcome: Outcome) -> Iterator[TemplateAnswer]:
-    """The answers of one outcome."""
-    return (answer for answer in job.template_answers if answer.outcome is outcome)
+    finder = _Finder(job, roles_running)
+    return tuple(answer for use in uses for answer in finder.answers(use))
 
 
 class _Finder:
     """Looks paths up in one job; the same path is looked up once."""
 
-    __slots__ = ("_job", "_known")
+    __slots__ = ("_job", "_known", "_roles_running")
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: JobTree, roles_running: Callable[[Definition], tuple[TaskRole, ...]]) -> None:
         self._job = job
+        self._roles_running = roles_running
         self._known: dict[tuple[str, bool, int], Found] = {}
 
     def answers(self, use: TemplateUse) -> Iterator[TemplateAnswer]:
@@ -241,7 +239,7 @@ class _Finder:
             yield from self._in_auth(use)
         elif use.place is TemplatePlace.DEFINITION and use.definition is not None:
             if not is_this(tag):
-                yield from self._by_role(use, self._job.roles_running(use.definition))
+                yield from self._by_role(use, self._roles_running(use.definition))
         elif use.place is TemplatePlace.PLUGIN and use.plugin is not None:
             names = use.plugin.task_roles
             wanted = None if names is None else {name.text for name in names}

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.definition import Definition
-    from pai_lsp.job.job import Job
     from pai_lsp.job.parts import PluginEntry, TaskRole
+    from pai_lsp.job.tree import JobTree
     from pai_lsp.source.text import Span
 
 
@@ -56,7 +56,7 @@ class TemplateUse:
         return self.text.span(step.span.start, step.span.end) if self.text else self.content_span
 
 
-def template_uses(job: Job) -> tuple[TemplateUse, ...]:
+def template_uses(job: JobTree) -> tuple[TemplateUse, ...]:
     """Every `<% %>` of the file, with who fills it; one in an alias or a shared deployment may come several times."""
     found: list[TemplateUse] = []
     waiting = {id(scalar): scalar for scalar in job.syntax.scalars if OPENING in scalar.text}
@@ -77,7 +77,7 @@ def template_uses(job: Job) -> tuple[TemplateUse, ...]:
     return tuple(found)
 
 
-def place_at(job: Job, offset: int) -> TemplatePlace:
+def place_at(job: JobTree, offset: int) -> TemplatePlace:
     """Who fills, or would fill, a `<% %>` in the text at a place in the file."""
     for place, node, _ in _filled_nodes(job):
         if node is not None and node.span.touches(offset):
@@ -85,7 +85,7 @@ def place_at(job: Job, offset: int) -> TemplatePlace:
     return TemplatePlace.LITERAL
 
 
-def _filled_nodes(job: Job) -> Iterator[tuple[TemplatePlace, Node | None, dict[str, Any]]]:
+def _filled_nodes(job: JobTree) -> Iterator[tuple[TemplatePlace, Node | None, dict[str, Any]]]:
     """The places in which templates mean something, with whose they are; the innermost first.
 
     Definitions outside `prerequisites`, and those with a short plugin name or none, are filled once they are expanded.
@@ -116,12 +116,12 @@ def _taken(node: Node | None, waiting: dict[int, Scalar]) -> Iterator[Scalar]:
             yield waiting.pop(id(below))
 
 
-def _in_text(job: Job, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
+def _in_text(job: JobTree, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
     text = mapped(job.text, scalar)
     return [_use(text, tag, place, **owner) for tag in tags(scalar.text)[0]]
 
 
-def _in_plugin_text(job: Job, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
+def _in_plugin_text(job: JobTree, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
     text = mapped(job.text, scalar)
     found = sorted((*runtime_tags(scalar.text), *tags_without_dollar(scalar.text)), key=lambda tag: tag.span)
     return [_use(text, tag, place, **owner) for tag in found]

@@ -9,10 +9,11 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError
-from pai_lsp.job.section_edits import add_to_section, written_key
+from pai_lsp.job.section_edits import add_to_section
 from pai_lsp.source.edits import append_item, insert_entry
 from pai_lsp.source.nodes import Mapping, Sequence
 from pai_lsp.source.spelling import free_name
+from pai_lsp.source.writing import written_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection

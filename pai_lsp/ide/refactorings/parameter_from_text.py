@@ -17,12 +17,11 @@ from pai_lsp.ide.refactorings.refactoring import (
     together,
 )
 from pai_lsp.ide.refactorings.secret_from_text import is_clear_secret
-from pai_lsp.source.edits import quoted
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import TextEdit
-from pai_lsp.source.writing import scalar_line
+from pai_lsp.source.writing import flow_scalar, quoted, scalar_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +64,7 @@ def _moved(job: Job, name: str, places: tuple[Piece, ...], *, is_new: bool) -> t
         raise CanNotRefactorError("this text is shared through an anchor; write it out first")
     if any(one.filler is Filler.RUNTIME for one in places) and _SPOILS_PLUGIN.search(text):
         raise CanNotRefactorError("the runtime can not fill quotes or backslashes into a plugin's parameters")
-    edits = [value_added(job, "parameters", name, _written(text, places))] if is_new else []
+    edits = [value_added(job, "parameters", name, _written(job, text, places))] if is_new else []
     edits += (TextEdit(one.span, f"<% $parameters.{name} %>") for one in places)
     return together(job.syntax, edits)
 
@@ -80,8 +79,9 @@ def _known_parameter(job: Job, piece: Piece, places: tuple[Piece, ...]) -> str:
     return piece.name if server_text(entry.value.value) == piece.text and (is_text or not needs_text) else ""
 
 
-def _written(text: str, places: tuple[Piece, ...]) -> str:
+def _written(job: Job, text: str, places: tuple[Piece, ...]) -> str:
     """The value in YAML: a number where only the rest-server fills it in, else text; the runtime takes only text."""
     if _NUMBER.fullmatch(text):
         return quoted(text) if any(one.filler is Filler.RUNTIME for one in places) else text
-    return scalar_line(text)
+    section = job.mapping("parameters")
+    return flow_scalar(text) if section is not None and section.is_flow else scalar_line(text)

@@ -21,11 +21,11 @@ from pai_lsp.ide.refactorings.refactoring import (
 )
 from pai_lsp.platform.masking import is_line_start
 from pai_lsp.rules.secrets.move_to_secret import moved_to_secrets
-from pai_lsp.source.edits import quoted
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import TextEdit
+from pai_lsp.source.writing import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

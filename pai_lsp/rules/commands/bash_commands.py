@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import choice_fixes
-from pai_lsp.job.uses import cmd_uses, command_lists
+from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts, role_scripts
 from pai_lsp.source.content import mapped
 from pai_lsp.source.nodes import Scalar, Style
@@ -151,7 +151,7 @@ def export_in_callback(job: Job) -> Iterator[Finding]:
             prerequisites: [mnist]
             commands: [export DATA_DIR=/mnt/mnist, ls $DATA_DIR]
     """
-    for plugin in cmd_uses(job):
+    for plugin in job.uses_of_plugin("cmd"):
         for place in callback_scripts(job, command_lists([plugin], "export")):
             for assignment in place.script.assignments:
                 if not assignment.is_exported:
@@ -227,7 +227,7 @@ def _is_unset(script: Script, use: VariableUse) -> bool:
 
 def _first_reading(job: Job, plugin: PluginUse, name: str) -> tuple[ScriptPlace, VariableUse] | None:
     """Where the commands of a role for which the callbacks run read a variable that they do not set."""
-    roles = set(map(id, plugin.roles(job)))
+    roles = set(map(id, job.roles_of(plugin)))
     for place in role_scripts(job):
         if place.role is not None and id(place.role) in roles:
             for use in place.script.uses:
@@ -238,7 +238,7 @@ def _first_reading(job: Job, plugin: PluginUse, name: str) -> tuple[ScriptPlace,
 
 def _exported_names(job: Job) -> set[str]:
     """What any callback exports: `export_in_callback` speaks of those."""
-    scripts = [place.script for place in callback_scripts(job, command_lists(cmd_uses(job)))]
+    scripts = [place.script for place in callback_scripts(job, command_lists(job.uses_of_plugin("cmd")))]
     return {assignment.name for script in scripts for assignment in script.assignments if assignment.is_exported}
 
 

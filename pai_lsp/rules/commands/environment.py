@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Severity, Tag, rule
 from pai_lsp.findings.fixes import change_fix, near_name_fixes
-from pai_lsp.job.uses import cmd_uses, command_lists
+from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import Mention, callback_scripts, mentions, platform_names, role_scripts
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.spelling import did_you_mean
@@ -169,7 +169,7 @@ def literal_placeholder(job: Job) -> Iterator[Finding]:
 
 
 def _callback_mentions(job: Job) -> Iterator[Mention]:
-    return mentions(callback_scripts(job, command_lists(cmd_uses(job), "PAI_")))
+    return mentions(callback_scripts(job, command_lists(job.uses_of_plugin("cmd"), "PAI_")))
 
 
 def _successor(mention: Mention, replacement: str) -> tuple[str, bool]:

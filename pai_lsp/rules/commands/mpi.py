@@ -53,7 +53,7 @@ def mpi_without_ssh(job: Job) -> Iterator[Finding]:
               parameters: {jobssh: true}
     """
     for launch in _distributed(job):
-        reached = {role.name for use in _connecting(job) for role in use.roles(job)}
+        reached = {role.name for use in _connecting(job) for role in job.roles_of(use)}
         missing = [role.name for role in (launch.role, *launch.reached_roles) if role.name not in reached]
         if missing and not _brings_its_own_shell(launch):
             names = " and ".join(f"'{name}'" for name in dict.fromkeys(missing))
@@ -93,7 +93,7 @@ def mpi_without_barrier(job: Job) -> Iterator[Finding]:
               parameters: {jobssh: true, sshbarrier: true}
     """
     for launch in _distributed(job):
-        uses = [use for use in _connecting(job) if launch.role in use.roles(job)]
+        uses = [use for use in _connecting(job) if launch.role in job.roles_of(use)]
         if not uses or any(_may_be_on(use, "sshbarrier") for use in uses):
             continue
         commands = launch.place.script.commands

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, Damage, damages
-from pai_lsp.job.uses import cmd_uses, command_entries
+from pai_lsp.job.uses import command_entries
 from pai_lsp.platform.tables import plugins
 from pai_lsp.source.edits import column, line_end
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
@@ -303,7 +303,7 @@ def _scalars(entry: Entry) -> Iterator[Scalar]:
 
 def _command_lists(job: Job) -> Iterator[Sequence]:
     """The lists of commands in which each line may be an item."""
-    for use in cmd_uses(job):
+    for use in job.uses_of_plugin("cmd"):
         yield from (entry.value for entry in command_entries(use) if isinstance(entry.value, Sequence))
 
 

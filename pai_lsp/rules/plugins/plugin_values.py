@@ -201,7 +201,7 @@ def tensorboard_wrong_role(job: Job) -> Iterator[Finding]:
         return
     first = job.task_roles[0]
     for use in job.uses_of_plugin("tensorboard"):
-        roles = use.roles(job)
+        roles = job.roles_of(use)
         if roles and first not in roles:
             message = f"here 'tensorboard' does nothing: it runs only in the first task role, '{first.name}'"
             yield Finding(use.name_span, message)

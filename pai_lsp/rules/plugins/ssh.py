@@ -158,11 +158,11 @@ def ssh_barrier_unreachable_role(job: Job) -> Iterator[Finding]:
     barriers = [use for use in uses if use.is_on("sshbarrier")]
     if not barriers or not job.has_gang_allocation:
         return
-    reached = {role.name for use in uses for role in use.roles(job)}
+    reached = {role.name for use in uses for role in job.roles_of(use)}
     alone = [role.name for role in job.task_roles if role.name not in reached]
     for use in barriers:
         entry = use.entry("sshbarrier")
-        if entry is None or not alone or not use.roles(job):
+        if entry is None or not alone or not job.roles_of(use):
             continue
         fixes: tuple[Fix, ...] = ()
         filtered = None if isinstance(use.owner, Definition) else use.owner.node.own("taskroles")

@@ -26,11 +26,12 @@ from pai_lsp.job.require_graph import (
     command_is_no_text,
     no_event,
 )
-from pai_lsp.job.uses import callback_items, callbacks, cmd_uses, command_entries, item_place
+from pai_lsp.job.uses import callback_items, callbacks, command_entries, item_place
 from pai_lsp.platform.tables import event_at, events, released_events
-from pai_lsp.source.edits import append_item, insert_entry, line_span, quoted, remove_entry, remove_item
+from pai_lsp.source.edits import append_item, insert_entry, line_span, remove_entry, remove_item
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, Style
 from pai_lsp.source.text import TextEdit
+from pai_lsp.source.writing import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -68,7 +69,7 @@ def invalid_event(job: Job) -> Iterator[Finding]:
               - event: taskStarts
                 commands: ["echo hello"]
     """
-    for use in cmd_uses(job):
+    for use in job.uses_of_plugin("cmd"):
         for callback in callbacks(use):
             entry = callback.entry("event")
             if entry is None or not isinstance(entry.value, Scalar) or entry.value.text in events():
@@ -110,7 +111,7 @@ def callback_incomplete(job: Job) -> Iterator[Finding]:
               - event: taskStarts
                 commands: ["echo hello"]
     """
-    for use in cmd_uses(job):
+    for use in job.uses_of_plugin("cmd"):
         entry = use.entry("callbacks")
         if entry and not isinstance(entry.value, Sequence):
             fixes = wrap_mapping_fixes(entry.value, safe=True)
@@ -174,7 +175,7 @@ def callback_command_not_text(job: Job) -> Iterator[Finding]:
               - event: taskSucceeds
                 commands: [echo bye]
     """
-    for use in cmd_uses(job):
+    for use in job.uses_of_plugin("cmd"):
         for entry in command_entries(use):
             if isinstance(entry.value, Sequence):
                 for item in entry.value.items:
@@ -242,7 +243,7 @@ def callbacks_with_pre_post_commands(job: Job) -> Iterator[Finding]:
                   - event: taskStarts
                     commands: [echo hello]
     """
-    for use in cmd_uses(job):
+    for use in job.uses_of_plugin("cmd"):
         together = use.entry("callbacks")
         if together is None:
             continue

@@ -14,7 +14,7 @@ from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.addresses import AddressFault, looks_like_address, read_address
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, is_empty, name_span
 from pai_lsp.job.this_lookup import this_answer, this_uses
-from pai_lsp.job.uses import callbacks, cmd_uses
+from pai_lsp.job.uses import callbacks
 from pai_lsp.platform.tables import PLUGIN_PREFIX, EventForm, events, plugins
 from pai_lsp.source.content import mapped
 from pai_lsp.source.edits import cut_entry, insert_entry, line_span
@@ -193,7 +193,7 @@ def _plugin(job: Job, definition: Definition) -> Iterator[_Feature]:
 
 
 def _events(job: Job) -> Iterator[_Feature]:
-    for use in cmd_uses(job):
+    for use in job.uses_of_plugin("cmd"):
         if isinstance(use.owner, Definition) and use.owner.origin is not Origin.JOB:
             continue
         for callback in callbacks(use):

@@ -15,6 +15,7 @@ from pai_lsp.platform.masking import is_line_start, masked_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence, Style
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.writing import written_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 _KEY = "secrets:"
 _NOTHING = re.compile(r"(?:\s|#[^\n\r]*|\.\.\.)*")
-_PLAIN_KEY = re.compile(r"[A-Za-z]\w*")
+# What ends the hidden text, at the start of a line.
+_ENDS_MASK = re.compile(r"[A-Za-z0-9_]")
 _WORD = re.compile(r"\w+")
 _COLON = re.compile(r"[ \t]*:")
 
@@ -170,7 +172,9 @@ def _is_needed(job: Job, name: str) -> bool:
 
 def _unquote_fix(entry: Entry) -> tuple[Fix, ...]:
     key = entry.key
-    if not isinstance(key, Scalar) or key.style is Style.PLAIN or not _PLAIN_KEY.fullmatch(key.text):
+    if not isinstance(key, Scalar) or key.style is Style.PLAIN or not _ENDS_MASK.match(key.text):
+        return ()
+    if written_key(key.text) != key.text:
         return ()
     return (Fix(f"Write '{key.text}' without quotes", (TextEdit(key.span, key.text),), safe=True),)
 

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.job.definition import key_name_span
-from pai_lsp.job.section_edits import add_to_section, written_key
+from pai_lsp.job.section_edits import add_to_section
 from pai_lsp.job.template_uses import TemplatePlace, place_at
 from pai_lsp.rules.templates.parameters import removable
 from pai_lsp.rules.templates.template_fixes import text_at
 from pai_lsp.source.comments import comments, comments_within
-from pai_lsp.source.edits import cut_entry, keeping_comments, line_span, quoted
+from pai_lsp.source.edits import cut_entry, keeping_comments, line_span
 from pai_lsp.source.nodes import Mapping, Scalar, Style
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.writing import quoted, written_key
 
 if TYPE_CHECKING:
     from pai_lsp.job.clear_secrets import ClearSecret

@@ -9,8 +9,7 @@ from pai_lsp.embedded.template import tags
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.definition import key_name_span, name_span
-from pai_lsp.job.section_edits import written_key
-from pai_lsp.job.template_answers import Outcome, answers_with
+from pai_lsp.job.template_answers import Outcome
 from pai_lsp.job.template_uses import TemplatePlace
 from pai_lsp.platform.masking import is_line_start, masked_span
 from pai_lsp.rules.secrets.move_to_secret import fixes_of
@@ -18,6 +17,7 @@ from pai_lsp.rules.templates.parameters import unused_entries, used_names
 from pai_lsp.source.edits import line_end, remove_entry
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.writing import written_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,7 +102,7 @@ def secret_html_escaped(job: Job) -> Iterator[Finding]:
             commands:
               - login --token <% $secrets.token %>
     """
-    for answer in answers_with(job, Outcome.FOUND):
+    for answer in job.answers_with(Outcome.FOUND):
         if answer.in_plugin or answer.root != "$secrets":
             continue
         node = answer.node

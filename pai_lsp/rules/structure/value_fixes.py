@@ -13,10 +13,11 @@ from pai_lsp.findings.fixes import fix_of, quote_fix, wrap_in_list_fix, wrap_map
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.job_schema import field
 from pai_lsp.rules.structure.structure_fixes import empty_fixes, prerequisite_type
-from pai_lsp.source.edits import column, line_end, quoted, remove_item
+from pai_lsp.source.edits import column, line_end, remove_item
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.writing import quoted
 
 if TYPE_CHECKING:
     from pai_lsp.job.job import Job

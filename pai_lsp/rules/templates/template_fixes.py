@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 from pai_lsp.embedded.template import ROOTS
 from pai_lsp.findings.diagnostic import Fix, Related
 from pai_lsp.job.definition import TYPED_FIELDS
-from pai_lsp.job.section_edits import add_to_section, written_key
+from pai_lsp.job.section_edits import add_to_section
 from pai_lsp.job.template_answers import followed
 from pai_lsp.job.template_uses import TemplatePlace
-from pai_lsp.source.edits import insert_entry, quoted
+from pai_lsp.source.edits import insert_entry
 from pai_lsp.source.nodes import Mapping, Scalar, Style
-from pai_lsp.source.scalar import server_text, server_value
+from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.writing import quoted, scalar_line, written_key
 
 if TYPE_CHECKING:
     from pai_lsp.job.job import Job
@@ -130,8 +131,7 @@ def inlined(job: Job, use: TemplateUse, scalar: Scalar | None) -> tuple[Fix, ...
     if "\n" in job.text[scalar.span.start : scalar.span.end]:
         return ()
     text = scalar.text.replace(job.text[use.span.start : use.span.end], value)
-    stays_text = is_harmless and isinstance(server_value(text), str)
-    return (Fix(f"Write '{value}'", (TextEdit(scalar.span, text if stays_text else quoted(text)),)),)
+    return (Fix(f"Write '{value}'", (TextEdit(scalar.span, scalar_line(text) if is_harmless else quoted(text)),)),)
 
 
 def secret_instead(job: Job, answer: TemplateAnswer) -> tuple[Fix, ...]:

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.platform.masking import masked_span
-from pai_lsp.source.edits import double_quoted, line_span
+from pai_lsp.source.edits import line_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Style, walk
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.writing import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,16 +48,16 @@ def stray_tab(job: Job) -> Iterator[Finding]:
     """
     if "\t" not in job.text:
         return
-    quoted: set[int] = set()
+    done: set[int] = set()
     for span, scalar in _found(job, _TABS):
         text = job.text
         if _may_hold_tab(text, scalar, span.start):
             continue
         is_plain = scalar is not None and scalar.style is Style.PLAIN and span.start < scalar.span.end
         if scalar is not None and is_plain and "\t" in scalar.text:
-            if id(scalar) not in quoted:
-                quoted.add(id(scalar))
-                fix = Fix("Quote it", (TextEdit(scalar.span, double_quoted(scalar.text)),), safe=True)
+            if id(scalar) not in done:
+                done.add(id(scalar))
+                fix = Fix("Quote it", (TextEdit(scalar.span, quoted(scalar.text)),), safe=True)
                 yield Finding(span, "the runtime's YAML reader takes no tab in unquoted text; quote it", (fix,))
             continue
         yield Finding(span, "the runtime's YAML reader takes no tab here; write a space", (_without_tab(text, span),))

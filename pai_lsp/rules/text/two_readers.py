@@ -21,6 +21,7 @@ from pai_lsp.platform.masking import masked_span
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, Style, walk
 from pai_lsp.source.tags import server_refusal, tag_span, with_tag
 from pai_lsp.source.text import TextEdit
+from pai_lsp.source.writing import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -166,9 +167,9 @@ def collection_key(job: Job) -> Iterator[Finding]:
         kind = "list" if isinstance(key, Sequence) else "mapping"
         message = f"the runtime's YAML reader refuses a {kind} as a key; quote it if it is text"
         written = job.text[key.span.start : key.span.end]
-        is_plain = "\n" not in written and "'" not in written and key.is_flow and entry.value.span.start >= key.span.end
-        quoted = Fix("Quote it", (TextEdit(key.span, f"'{written}'"),))
-        yield Finding(key.span, message, (quoted,) if is_plain else ())
+        is_plain = "\n" not in written and key.is_flow and entry.value.span.start >= key.span.end
+        fix = Fix("Quote it", (TextEdit(key.span, quoted(written)),))
+        yield Finding(key.span, message, (fix,) if is_plain else ())
 
 
 def _entries(node: Node | None) -> Iterator[Entry]:

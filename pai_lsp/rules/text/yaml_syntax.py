@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.source.nodes import ProblemKind, SyntaxProblem
 from pai_lsp.source.text import TextEdit
+from pai_lsp.source.writing import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,8 +103,7 @@ def unquoted_template(job: Job) -> Iterator[Finding]:
     """
     for problem in _problems(job, ProblemKind.UNQUOTED_TEMPLATE):
         written = job.text[problem.span.start : problem.span.end]
-        quoted = '"' + written.replace("\\", "\\\\").replace('"', '\\"') + '"'
-        fix = Fix("Quote it", (TextEdit(problem.span, quoted),), safe=True)
+        fix = Fix("Quote it", (TextEdit(problem.span, quoted(written)),), safe=True)
         yield Finding(problem.span, problem.message, (fix,))
 
 
