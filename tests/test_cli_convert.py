@@ -96,6 +96,6 @@ def test_what_is_found_in_the_new_job_is_told(tmp_path: Path, capsys: pytest.Cap
 def test_what_is_no_former_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = tmp_path / "job.yaml"
     job.write_text(CONVERTED, encoding="utf-8")
-    assert run(capsys, str(job)) == (1, "", f"pai-lsp convert: {job}: this is no job of protocol version 1\n")
+    assert run(capsys, str(job)) == (1, "", f"pai-lsp convert: {job}: this is not a job of protocol version 1\n")
     job.write_bytes(b"\xff\xfe\x00")
     assert run(capsys, str(job))[:2] == (1, "")
