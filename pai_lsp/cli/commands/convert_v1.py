@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     if isinstance(old, CheckedFile):
         show_findings(old)
         return FINDINGS
-    found = converted(old.text)
+    found = converted(old.syntax)
     if found.text is None:
         return said("convert", f"{visible(old.path or '')}: {found.problem}", FINDINGS)
     show_findings(_checked(arguments.output or "<converted>", found.text))

@@ -88,13 +88,13 @@ class _Placed(str):
 def conversion(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered anywhere in a job with keys of version 1."""
     del span
-    if document.is_catalogue or not _is_v1(_readable_root(document.syntax)):
+    if document.is_catalogue or not _is_v1(_readable(document.syntax).root):
         return
     if document.path is not None and document.path.endswith(".json"):
         reason = "a job of version 2 is YAML; 'pai-lsp convert' writes it to another file"
         yield refused(_TITLE, RefactoringKind.REWRITE, reason)
         return
-    found = converted(document.text)
+    found = converted(document.syntax)
     if found.text is None:
         yield refused(_TITLE, RefactoringKind.REWRITE, found.problem)
         return
@@ -103,9 +103,9 @@ def conversion(document: Document, span: Span) -> Iterator[Refactoring]:
     yield Refactoring(_TITLE, RefactoringKind.REWRITE, partial(line_edits, document.text, after))
 
 
-def converted(text: str) -> Conversion:
+def converted(syntax: Syntax) -> Conversion:
     """The job as YAML of protocol version 2, with its comments."""
-    syntax = parse(_readable(text))
+    syntax = _readable(syntax)
     root = syntax.root
     if syntax.problems:
         return Conversion(None, syntax.problems[0].message)
@@ -126,16 +126,12 @@ def _is_v1(root: Node | None) -> bool:
     )
 
 
-def _readable_root(syntax: Syntax) -> Node | None:
-    text = _readable(syntax.text)
-    return (syntax if text == syntax.text else parse(text)).root
-
-
-def _readable(text: str) -> str:
-    """The text with its comments in the form of YAML; its offsets are not those of the text."""
-    if not text.lstrip("\ufeff \t\r\n").startswith(("{", "//", "/*")):
-        return text
-    return _JSON_COMMENT.sub(_as_yaml_comment, text)
+def _readable(syntax: Syntax) -> Syntax:
+    """The job with comments of JSON as comments of YAML; its offsets are not those of the text."""
+    if not syntax.text.lstrip("\ufeff \t\r\n").startswith(("{", "//", "/*")):
+        return syntax
+    text = _JSON_COMMENT.sub(_as_yaml_comment, syntax.text)
+    return syntax if text == syntax.text else parse(text)
 
 
 def _as_yaml_comment(match: re.Match[str]) -> str:
@@ -153,13 +149,11 @@ def _named_roles(node: Node | None) -> Iterator[tuple[str, Mapping, int]]:
     else:
         items = node.items if isinstance(node, Sequence) else ()
         found = [(_text(one.entry("name")), one, one.span.start) for one in items if isinstance(one, Mapping)]
-    for number, (name, role, at) in enumerate(found):
+    for name, role, at in found:
         if isinstance(role, Mapping):
-            wanted = name or f"role{number}"
-            while converted_role_name(wanted) in seen:
-                wanted += "x"
-            seen.add(converted_role_name(wanted))
-            yield wanted, role, at
+            free = free_name(name or "role", seen)
+            seen.add(free)
+            yield free, role, at
 
 
 def _job(root: Mapping, roles: Roles) -> dict[str, Any]:
@@ -182,16 +176,19 @@ def _job(root: Mapping, roles: Roles) -> dict[str, Any]:
     given: dict[str, str] = {}
     exports: list[tuple[str, str]] = []
     if (address := _text(root.entry("image"))) and not (roles and all(role.get("dockerImage") for _, role, _ in roles)):
-        same = (one["name"] for one in known if (one.get("type"), one.get("uri")) == ("dockerimage", address))
-        image = given["dockerImage"] = next(same, "") or free_name("docker_image_0", taken)
-        if image not in taken:
-            added.append(_prerequisite(root, "image", "dockerimage", image, address))
+        same = (one.get("name") for one in known if (one.get("type"), one.get("uri")) == ("dockerimage", address))
+        image = next((name for name in same if isinstance(name, str)), None)
+        given["dockerImage"] = image or free_name("docker_image_0", taken)
+        if not image:
+            added.append(_prerequisite(root, "image", "dockerimage", given["dockerImage"], address))
     for key, kind, template, variable in _FOLDERS:
         if address := _text(root.entry(key)):
             given[kind] = free_name(kind, taken)
             exports.append((kind, f'export {variable}="{template}"'))
             added.append(_prerequisite(root, key, kind, given[kind], [address] if kind == "data" else address))
-    exports += (("", f"export {name}={shlex.quote(value)}") for name, value in _variables(root))
+    for variable, value, is_variable in _variables(root):
+        if is_variable:
+            exports.append(("", f"export {variable}={shlex.quote('' if value is None else server_text(value))}"))
     _put(new, "prerequisites", [*added, *present], _at(root, "prerequisites"))
 
     # In a job that has keys of both versions, what is missing means what it means in version 2.
@@ -214,15 +211,12 @@ def _prerequisite(root: Mapping, key: str, kind: str, name: str, uri: str | list
     return {**new, "name": name, "uri": uri}
 
 
-def _variables(root: Mapping) -> Iterator[tuple[str, str]]:
+def _variables(root: Mapping) -> Iterator[tuple[str, Any, bool]]:
+    """The names and values in `jobEnvs`, and whether the shell can export them."""
     environment = root.get("jobEnvs")
     for entry in environment.effective_entries() if isinstance(environment, Mapping) else ():
-        if _is_variable(entry) and isinstance(entry.value, Scalar):
-            yield entry.name, "" if entry.value.value is None else server_text(entry.value.value)
-
-
-def _is_variable(entry: Entry) -> bool:
-    return bool(_VARIABLE.fullmatch(entry.name)) and isinstance(entry.value, Scalar)
+        is_variable = isinstance(entry.value, Scalar) and _VARIABLE.fullmatch(entry.name) is not None
+        yield entry.name, plain_value(entry.value), is_variable
 
 
 def _role(
@@ -280,10 +274,9 @@ def _notes(root: Mapping, roles: Roles) -> Iterator[str]:
         yield f"authFile was {_short(account)}: write the account as 'auth' of the image, its password among 'secrets'"
     if any(_text(root.entry(key)) for key, _, _, _ in _FOLDERS):
         yield "HDFS is gone: its folders are only named here, nothing is copied into the container"
-    environment = root.get("jobEnvs")
-    for entry in environment.effective_entries() if isinstance(environment, Mapping) else ():
-        if not _is_variable(entry):
-            yield f"jobEnvs held {_short({entry.name: plain_value(entry.value)})}"
+    yield from (
+        f"jobEnvs held {_short({key: value})}" for key, value, is_variable in _variables(root) if not is_variable
+    )
     moved, moved_in_role = former_keys()
     yield from _unknown(root, {*_JOB_KEYS, *moved, "jobEnvs"}, "the job")
     for name, role, _ in roles:
