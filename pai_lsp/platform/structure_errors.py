@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from jsonschema.exceptions import ValidationError
 
+    from pai_lsp.platform.small_schema import Failure
+
 Path: TypeAlias = "tuple[str | int, ...]"
 
 _TYPES = {
@@ -60,7 +62,7 @@ def is_whole(value: float) -> bool:
     return value.is_integer() or value in _INFINITIES
 
 
-def explained(errors: Iterable[ValidationError], homes: Mapping[str, str]) -> tuple[StructureError, ...]:
+def explained(errors: Iterable[ValidationError | Failure], homes: Mapping[str, str]) -> tuple[StructureError, ...]:
     """The errors of jsonschema as ours, one for each wrong thing.
 
     `homes` says, in words, which mapping a key belongs to, for keys that only one mapping knows.
@@ -76,7 +78,7 @@ def explained(errors: Iterable[ValidationError], homes: Mapping[str, str]) -> tu
     return tuple(one for one in found.values() if one.kind != "missing-key" or (one.path, one.key) not in misspelt)
 
 
-def _explained(error: ValidationError, homes: Mapping[str, str]) -> Iterator[StructureError]:
+def _explained(error: ValidationError | Failure, homes: Mapping[str, str]) -> Iterator[StructureError]:
     path: Path = tuple(error.absolute_path)
     schema: Any = error.schema
     instance: Any = error.instance
