@@ -143,13 +143,13 @@ def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:
             job(callback("taskStarts", "echo <% $parameters.map %>")),
             "cannot-be-expanded",
             "echo <% $parameters.map %>",
-            "'$parameters.map' is no single value",
+            "'$parameters.map' is not a single value",
         ),
         (
             job(callback("taskStarts", "echo <% $secrets.number %>")),
             "cannot-be-expanded",
             "echo <% $secrets.number %>",
-            "'$secrets.number' is no text, and the runtime fills only text into plugin parameters",
+            "'$secrets.number' is not text, and the runtime fills only text into plugin parameters",
         ),
         (
             job(callback("taskStarts", "echo <% $secrets.both %>")),
@@ -328,7 +328,7 @@ def test_inlining_says_where_it_can_not_keep_the_order() -> None:
         (
             "cannot-be-expanded",
             "{plugin: cmd, parameters: {preCommands: [echo plugin]}}",
-            "this plugin runs behind the prerequisites, and not all its task roles are inlined",
+            "this plugin runs after the prerequisites, and not all its task roles are inlined",
         )
     ]
 

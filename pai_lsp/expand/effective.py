@@ -135,16 +135,16 @@ class EffectiveJob:
 
 
 def effective_job(job: Job) -> EffectiveJob:
-    """Follow what every task role lists. A job that can not be read to the end has its syntax problems."""
+    """Follow what every task role lists. A job that cannot be read to the end has its syntax problems."""
     if job.syntax.problems:
         return EffectiveJob(
             (),
             tuple(problem(one.kind.value, one.span, one.message) for one in job.syntax.problems),
         )
-    return _Reader(job).read()
+    return _EffectiveJobReader(job).read()
 
 
-class _Reader:
+class _EffectiveJobReader:
     """Reads one job; a prerequisite that several roles need with the same values is the same object."""
 
     __slots__ = ("_job", "_known", "_plugins", "_problems")

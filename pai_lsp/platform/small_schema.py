@@ -22,7 +22,7 @@ _TYPES = {str: "string", bool: "boolean", int: "integer", float: "number", dict:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedKeyword:
     """A keyword that a value fails, with the attributes of jsonschema's ValidationError."""
 
     validator: str
@@ -32,23 +32,23 @@ class Failure:
     relative_schema_path: tuple[str, ...] = ()
 
 
-def small_schema_failures(value: Any, schema: dict[str, Any], path: Path = ()) -> Iterator[Failure]:
+def small_schema_failures(value: Any, schema: dict[str, Any], path: Path = ()) -> Iterator[FailedKeyword]:
     """All failures of a value and of what is in it."""
     allowed = schema.get("type", ())
     type_name = "null" if value is None else _TYPES.get(type(value), "")
     if allowed and type_name not in ([allowed] if isinstance(allowed, str) else allowed):
-        yield Failure("type", value, schema, path)
+        yield FailedKeyword("type", value, schema, path)
         return
     if "enum" in schema and value not in schema["enum"]:
-        yield Failure("enum", value, schema, path)
+        yield FailedKeyword("enum", value, schema, path)
     length = len(value) if isinstance(value, str | list) else 0
     for keyword, of in (("minLength", str), ("minItems", list)):
         if isinstance(value, of) and length < schema.get(keyword, 0):
-            yield Failure(keyword, value, schema, path)
+            yield FailedKeyword(keyword, value, schema, path)
     if isinstance(value, dict):
         properties, others = schema.get("properties", {}), schema.get("additionalProperties", {})
         if others is False and not properties.keys() >= value.keys():
-            yield Failure("additionalProperties", value, schema, path)
+            yield FailedKeyword("additionalProperties", value, schema, path)
         for key, one in value.items():
             yield from small_schema_failures(one, properties.get(key, others or {}), (*path, key))
     elif isinstance(value, list):

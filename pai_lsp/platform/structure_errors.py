@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from jsonschema.exceptions import ValidationError
 
-    from pai_lsp.platform.small_schema import Failure
+    from pai_lsp.platform.small_schema import FailedKeyword
 
 Path: TypeAlias = "tuple[str | int, ...]"
 
@@ -62,7 +62,9 @@ def is_whole(value: float) -> bool:
     return value.is_integer() or value in _INFINITIES
 
 
-def explained(errors: Iterable[ValidationError | Failure], homes: Mapping[str, str]) -> tuple[StructureError, ...]:
+def explained(
+    errors: Iterable[ValidationError | FailedKeyword], homes: Mapping[str, str]
+) -> tuple[StructureError, ...]:
     """The errors of jsonschema as ours, one for each wrong thing.
 
     `homes` says, in words, which mapping a key belongs to, for keys that only one mapping knows.
@@ -78,7 +80,7 @@ def explained(errors: Iterable[ValidationError | Failure], homes: Mapping[str, s
     return tuple(one for one in found.values() if one.kind != "missing-key" or (one.path, one.key) not in misspelt)
 
 
-def _explained(error: ValidationError | Failure, homes: Mapping[str, str]) -> Iterator[StructureError]:
+def _explained(error: ValidationError | FailedKeyword, homes: Mapping[str, str]) -> Iterator[StructureError]:
     path: Path = tuple(error.absolute_path)
     schema: Any = error.schema
     instance: Any = error.instance

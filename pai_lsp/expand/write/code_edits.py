@@ -37,7 +37,7 @@ _RUNS = tuple(Moment)
 def inline_edits(job: Job, role_name: str, reference: Reference) -> tuple[TextEdit, ...]:
     """Put the commands behind one of a role's references, and of all that it requires, into the role's own commands.
 
-    None where they would then run in another order, or can not stand among commands.
+    None where they would then run in another order, or cannot stand among commands.
     """
     role = _role(job, role_name)
     if role is None:

@@ -58,7 +58,7 @@ def expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
     effective = effective_job(job)
     if effective.problems:
         return ExpandedJob(None, effective.problems)
-    writer = _Writer(job, effective, inlined)
+    writer = _ReleasedJobWriter(job, effective, inlined)
     text = writer.written()
     if writer.problems:
         return ExpandedJob(None, tuple(writer.problems))
@@ -67,16 +67,16 @@ def expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
 
 
 def inexpressible(job: Job) -> tuple[Diagnostic, ...]:
-    """What a job means to run that no released cluster can; nothing where the job can not be expanded anyway."""
+    """What a job means to run that no released cluster can; nothing where the job cannot be expanded anyway."""
     effective = effective_job(job)
     if effective.problems:
         return ()
-    writer = _Writer(job, effective, ())
+    writer = _ReleasedJobWriter(job, effective, ())
     writer.written()
     return tuple(problem for problem in writer.problems if problem.code == CANNOT_BE_EXPRESSED)
 
 
-class _Writer:
+class _ReleasedJobWriter:
     """Writes one job; problems are gathered, and then nothing that is written counts."""
 
     def __init__(self, job: Job, effective: EffectiveJob, inlined: Collection[str]) -> None:
@@ -160,7 +160,7 @@ class _Writer:
             plugins = cmd_plugins(role)
             for plugin in plugins:
                 if id(plugin) not in self._inlined_plugins and own:
-                    message = "this plugin runs behind the prerequisites, and not all its task roles are inlined"
+                    message = "this plugin runs after the prerequisites, and not all its task roles are inlined"
                     self._problem(plugin.entry.node.span, message)
             inlined = (*own, *(plugin for plugin in plugins if id(plugin) in self._inlined_plugins))
         added = added_commands(self._job, role, self._values[name], inlined, self.problems.append)

@@ -78,7 +78,7 @@ class Conversion:
     problem: str = ""
 
 
-class _Placed(str):
+class _WithOrigin(str):
     """A key or a list item of the new job, with the offset of its origin in the old text."""
 
     __slots__ = ("at",)
@@ -193,7 +193,7 @@ def _job(root: Mapping, roles: Roles) -> dict[str, Any]:
 
     # In a job that has keys of both versions, what is missing means what it means in version 2.
     ends_early = len(roles) > 1 and root.entry("protocolVersion") is None
-    new_roles = {_placed(name, at): _role(role, given, exports, ends_early=ends_early) for name, role, at in roles}
+    new_roles = {_with_origin(name, at): _role(role, given, exports, ends_early=ends_early) for name, role, at in roles}
     _put(new, "taskRoles", new_roles, _at(root, "taskRoles"))
     if cluster := _text(root.entry("virtualCluster")):
         _put(new, moved["virtualCluster"], cluster, _at(root, "virtualCluster"))
@@ -248,7 +248,7 @@ def _role(
     return _ordered(new, _ROLE_KEYS)
 
 
-def _ports(role: Mapping) -> Iterator[tuple[_Placed, Any, Any]]:
+def _ports(role: Mapping) -> Iterator[tuple[_WithOrigin, Any, Any]]:
     """The label of each port, how many of them, and the first one that was asked for."""
     ports = role.get("portList")
     for item in ports.items if isinstance(ports, Sequence) else ():
@@ -256,13 +256,13 @@ def _ports(role: Mapping) -> Iterator[tuple[_Placed, Any, Any]]:
             label = _NOT_IN_LABEL.sub("_", _text(item.entry("label"))) or "port"
             label = f"_{label}" if label[0].isdigit() else label
             count, first = _number(item.entry("portNumber"), 1) or 1, _number(item.entry("beginAt"), 0)
-            yield _placed(label, item.span.start), count, first
+            yield _with_origin(label, item.span.start), count, first
 
 
 def _commands(node: Node | None) -> Iterator[Any]:
     if node is not None:
         for item in node.items if isinstance(node, Sequence) else (node,):
-            yield _placed(item.text, item.span.start) if isinstance(item, Scalar) else _value(item)
+            yield _with_origin(item.text, item.span.start) if isinstance(item, Scalar) else _value(item)
 
 
 def _notes(root: Mapping, roles: Roles) -> Iterator[str]:
@@ -323,14 +323,14 @@ def _kept(mapping: Mapping, keys: tuple[str, ...]) -> dict[str, Any]:
 def _value(node: Node) -> Any:
     """The node as a plain value, with places."""
     if isinstance(node, Mapping):
-        return {_placed(one.name, one.key.span.start): _value(one.value) for one in node.effective_entries()}
+        return {_with_origin(one.name, one.key.span.start): _value(one.value) for one in node.effective_entries()}
     if isinstance(node, Sequence):
         return [_value(item) for item in node.items]
-    return _placed(node.value, node.span.start) if isinstance(node.value, str) else node.value
+    return _with_origin(node.value, node.span.start) if isinstance(node.value, str) else node.value
 
 
-def _placed(text: str, at: int) -> _Placed:
-    placed = _Placed(text)
+def _with_origin(text: str, at: int) -> _WithOrigin:
+    placed = _WithOrigin(text)
     placed.at = at
     return placed
 
@@ -343,7 +343,7 @@ def _put(mapping: dict[str, Any], path: str, value: Any, at: int | None = None) 
             mapping[section] = {}
         mapping = mapping[section]
     mapping.pop(last, None)
-    mapping[last if at is None else _placed(last, at)] = value
+    mapping[last if at is None else _with_origin(last, at)] = value
 
 
 def _ordered(mapping: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
@@ -379,13 +379,13 @@ def _moves(value: Any, node: Node | None) -> Iterator[tuple[int, int]]:
     """The offsets in the old text and in the new one, of everything that was in the old one."""
     if isinstance(value, dict) and isinstance(node, Mapping):
         for (key, one), entry in zip(value.items(), node.entries, strict=False):
-            if isinstance(key, _Placed):
+            if isinstance(key, _WithOrigin):
                 yield key.at, entry.key.span.start
             yield from _moves(one, entry.value)
     elif isinstance(value, list) and isinstance(node, Sequence):
         for one, item in zip(value, node.items, strict=False):
             yield from _moves(one, item)
-    elif isinstance(value, _Placed) and node is not None:
+    elif isinstance(value, _WithOrigin) and node is not None:
         yield value.at, node.span.start
 
 
