@@ -287,7 +287,7 @@ def test_a_sentence_stays_whole_when_a_secret_is_one_of_its_words() -> None:
 
 def test_a_message_does_not_tell_which_boolean_a_secret_is() -> None:
     text = "secrets: {b: true}\ntaskRoles: {a: {commands: [echo <% $secrets.b %>]}}\n"
-    assert "this secret is not read as text, so a command gets other characters" in messages(text)
+    assert "this secret is not read as a string, so a command receives different characters; quote it" in messages(text)
     assert not any("true" in message for message in messages(text))
 
 

@@ -309,7 +309,7 @@ def test_a_copy_that_would_run_twice_is_not_made() -> None:
 
 def test_a_job_that_can_not_be_expanded_says_why() -> None:
     text = job("ls", role='    prerequisites: ["$0marketplace://name/needs_unknown"]\n')
-    expected = "'marketplace://name/needs_unknown' needs 'marketplace://name/nowhere', which is not there"
+    expected = "'marketplace://name/needs_unknown' requires 'marketplace://name/nowhere', which does not exist"
     assert reason(text, "Import 'needs_unknown' and what it requires into the job") == expected
     whole = text.replace("$0", "").replace("name:", "$0name:", 1)
     assert reason(whole, "Expand the job for submission") == expected

@@ -4,7 +4,7 @@ Pure values, shared by the rules and by the expansion. Nothing here is recursive
 is as good as one. Source of the semantics: docs/protocol.md (the extended protocol: references, template variables,
 expansion of a task role); a released cluster follows no `require` at all.
 
-What is said when a requirement can not be met or a callback can not run: rules and expansion say it alike.
+The messages at the end are shared by rules and expansion.
 """
 
 from __future__ import annotations
@@ -341,16 +341,16 @@ def _values(link: Link, definition: Definition, scope: Mapping[str, Any]) -> dic
     }
 
 
-_MOST_TOLD = 6
+_LONGEST_CYCLE = 6
 
 
 def no_prerequisite(name: str, known: Iterable[str], *, besides: str | None = None) -> str:
-    """A name that nothing in the file has; `known` are those that could be meant, but for `besides`."""
+    """The name of an undefined prerequisite; `known` are candidates for a suggestion, except `besides`."""
     return f"no prerequisite is named '{name}'{did_you_mean(name, known, besides=besides)}"
 
 
 def nothing_at(address: str, known: Iterable[str]) -> str:
-    """An address under which nothing is found; `known` are the catalogue's addresses."""
+    """An address that does not exist; `known` are the addresses in the catalog."""
     read = read_address(address)
     if isinstance(read, AddressFault):
         return read.message
@@ -361,13 +361,13 @@ def nothing_at(address: str, known: Iterable[str]) -> str:
 
 
 def needs_missing(reference: str, required: str) -> str:
-    """What stands behind a reference requires something that is not there."""
-    return f"'{reference}' needs '{required}', which is not there"
+    """A referenced definition requires something that does not exist."""
+    return f"'{reference}' requires '{required}', which does not exist"
 
 
 def not_looked_up(reference: str, note: str, others: int = 0) -> str:
-    """Nobody could be asked, for the reason in `note`; nor for so many other references."""
-    more = f" (nor {others} more)" if others else ""
+    """A reference could not be looked up, for the reason in `note`; `others` more had the same reason."""
+    more = f" (and {others} more)" if others else ""
     return f"'{reference}' could not be looked up{more}" + (f": {note}" if note else "")
 
 
@@ -376,54 +376,54 @@ def circle(cycle: Cycle) -> str:
     names = [f"'{definition.name}'" for definition in cycle.definitions]
     if len(names) == 1:
         return f"{names[0]} requires itself"
-    if len(names) > _MOST_TOLD:
-        return f"{len(names)} prerequisites require each other in a circle, {names[0]} among them"
-    return f"prerequisites require each other in a circle: {' -> '.join([*names, names[0]])}"
+    if len(names) > _LONGEST_CYCLE:
+        return f"prerequisite cycle: {names[0]} → … → {names[0]} ({len(names)} prerequisites)"
+    return f"prerequisite cycle: {' → '.join([*names, names[0]])}"
 
 
 def needs_values(reference: str, variables: Iterable[str], *, is_listed: bool) -> str:
-    """A reference, in a task role's list or in a `require`, that leaves template variables open."""
-    hint = "; a task role's list can not give it, a 'require' can" if is_listed else ""
-    told = " and ".join(f"'{name}'" for name in variables)
-    return f"'{reference}' needs a value for {told}{hint}"
+    """A reference, in a task role's list or in a `require`, without values for some template variables."""
+    hint = "; set it in a 'require', a task role's list cannot" if is_listed else ""
+    listed = " and ".join(f"'{name}'" for name in variables)
+    return f"'{reference}' needs a value for {listed}{hint}"
 
 
 def requires_without_value(reference: str, required: str, variable: str) -> str:
-    """What stands behind a reference requires something and leaves a template variable of it open."""
+    """A referenced definition requires another one without a value for one of its template variables."""
     return f"'{reference}' requires '{required}' without a value for '{variable}'"
 
 
 def undeclared_variable(name: str, declared: Iterable[str], definition: str = "") -> str:
-    """A template variable that its definition does not declare; the definition is named when it stands elsewhere."""
+    """A template variable that its definition does not declare; the definition is named if it is in another file."""
     where = f" in '{definition}'" if definition else ""
-    return f"no template variable '{name}' is declared{where}{did_you_mean(name, declared)}"
+    return f"template variable '{name}' is not declared{where}{did_you_mean(name, declared)}"
 
 
 def no_parameter(name: str, definition: str, known: Iterable[str]) -> str:
-    """What a `<% this.NAME %>` in a definition does not find; `known` are the parameters that it could."""
+    """The parameter of a `<% this.NAME %>` is not defined; `known` are the parameters that are."""
     return f"neither '{definition}' nor what it requires has a parameter '{name}'{did_you_mean(name, known)}"
 
 
 def no_event(name: str) -> str:
-    """An event of a callback that never happens, or an empty one."""
+    """An unknown or empty callback event."""
     expected = " or ".join(f"'{event}'" for event in released_events())
     if not name:
         return f"expected an event: {expected}"
-    return f"there is no event '{name}'{did_you_mean(name, events()) or f'; expected {expected}'}"
+    return f"'{name}' is not an event{did_you_mean(name, events()) or f'; expected {expected}'}"
 
 
 def mounted_already(storage: str, mount_path: str) -> str:
-    """A storage and its mount path, which stand in the way of another one."""
-    return f"the storage '{storage}' is mounted at '{mount_path}' already"
+    """A storage that is already mounted, or a mount path that is already used."""
+    return f"the storage '{storage}' is already mounted at '{mount_path}'"
 
 
-CALLBACKS_FORM = "'callbacks' is a list of mappings with 'event' and 'commands'"
-CALLBACK_FORM = "a callback is a mapping with 'event' and 'commands'"
+CALLBACKS_FORM = "'callbacks' must be a list of mappings with 'event' and 'commands'"
+CALLBACK_FORM = "a callback must be a mapping with 'event' and 'commands'"
 CALLBACK_NEEDS_EVENT = "a callback needs an 'event'"
 CALLBACK_NEEDS_COMMANDS = "a callback needs 'commands'"
-EVENT_FORM = "an event is one word, such as 'taskStarts'"
+EVENT_FORM = "'event' must be one word, such as 'taskStarts'"
 
 
 def command_is_no_text(kind: str) -> str:
     """A command that is a list or a mapping."""
-    return f"a command is text, and this is a {kind}"
+    return f"a command must be a string, not a {kind}"

@@ -176,7 +176,7 @@ def _form_fault(tag: Tag) -> ThisFault | None:
     steps = tag.steps
     if any(isinstance(step.name, str) and step.name != step.name.strip() for step in steps):
         path = re.sub(r"\s*([.\[])\s*", r"\1", tag.content)
-        return ThisFault("no blank may stand beside '.' or '['", without_blanks=path)
+        return ThisFault("remove the space around '.' or '['", without_blanks=path)
     number = _first(tag)
     return None if len(steps) > number and isinstance(steps[number].name, str) else ThisFault(_FORM)
 

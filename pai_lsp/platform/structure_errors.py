@@ -178,7 +178,7 @@ def _wrong_type(path: Path, schema: Mapping[str, Any], instance: Any) -> Structu
     section = "object" in types or "array" in types
     if instance is None:
         kind = "empty-section" if section and path else "type-mismatch"
-        message = f"{value} has no value; it must be {wanted}" if path else "the file is empty; a job is a mapping"
+        message = f"{value} has no value; it must be {wanted}" if path else "the file is empty; a job must be a mapping"
         return StructureError(kind, path, None, message, types=types)
     kind = schema.get("x-code", "type-mismatch") if section else "type-mismatch"
     message = f"{value} must be {wanted}, not {_instance_in_words(instance, schema)}"
