@@ -48,16 +48,16 @@ def _page(rule: Rule) -> str:
     if in_example:
         lines.append("```")
     body = "\n".join(lines).replace("\n\n```\n", "\n```\n\n")
-    silence = f"Silence one finding with `# pai-lsp: ignore[{rule.code}] reason` on its line or the line above."
+    silence = f"To ignore one finding, put `# pai-lsp: ignore[{rule.code}] reason` on its line or the line above."
     severity = rule.severity.label
-    return f"# {rule.code}\n\nUsual severity: **{severity}**. {silence}\n\n{body}\n\n[All rules](index.md)\n"
+    return f"# {rule.code}\n\nDefault severity: **{severity}**. {silence}\n\n{body}\n\n[All rules](index.md)\n"
 
 
 _INDEX = """\
 # Rules
 
-{count} rules. *error*: the cluster refuses the job, or it dies at start. *warning*: it runs, but surely not as meant.
-*information*: worth knowing. *hint*: unused or superseded.
+pai-lsp has {count} rules. *error*: the cluster rejects the job, or the job cannot do what it says. *warning*: the job
+runs, but not as intended. *information*: useful to know. *hint*: unused or outdated.
 
 | rule | severity | what is wrong |
 |---|---|---|

@@ -26,15 +26,15 @@ pai-lsp \- language server and checker for OpenPAI job files
 .SH SYNOPSIS
 {synopsis}
 .SH DESCRIPTION
-pai-lsp says what an OpenPAI cluster would say to a job file, on the very words that are wrong, before it is submitted.
+pai-lsp checks OpenPAI job files before they are submitted and reports problems on the exact words that cause them.
 .PP
-It is a command line, a language server for editors, and a compiler from the extended job protocol to one that every
-released cluster runs.
+It is a command line tool, a language server for editors, and a compiler from the extended job protocol to the one that
+every released cluster runs.
 .PP
-Options are written in full; no abbreviations are known.
+Options cannot be abbreviated.
 .TP
 \fB\-h\fR, \fB\-\-help\fR
-Show the commands; behind a command, all that it takes.
+Show the commands; after a command, show its arguments and options.
 .TP
 \fB\-V\fR, \fB\-\-version\fR
 Show the version.
@@ -44,31 +44,31 @@ _FOOT = r"""
 .SH EXIT STATUS
 .TP
 .B 0
-Nothing was found, or what was asked for is done.
+No findings, or success.
 .TP
 .B 1
-Something was found, or what was asked for cannot be done.
+Findings, or the command cannot process the job.
 .TP
 .B 2
-The command line is wrong.
+Wrong usage.
 .TP
 .B 3
-pai-lsp failed; one line on standard error says why.
+pai-lsp failed; standard error shows the reason in one line.
 .SH FILES
 .TP
 .B .pai-lsp.yaml
-Configuration: severities of rules, excluded files, plugins of the cluster, marketplaces. The nearest one above a job
-counts.
+Configuration: severities of rules, excluded files, plugins of the cluster, marketplaces. The nearest file at or above
+the job's folder applies.
 .TP
 .B .pai-lsp.lock
-Which definitions of marketplaces the jobs beside it use.
+The marketplace definitions that the jobs beside it use.
 .TP
 .BR *.pai.yaml ", " *.pai.yml
-Job files. Other YAML is a job when its root says so.
+Job files. Other YAML files are jobs if their top-level keys are those of a job.
 .SH ENVIRONMENT
 .TP
 .BR NO_COLOR ", " FORCE_COLOR
-No colours, or colours also where the output is no terminal.
+Turn colors off, or on even if the output is not a terminal.
 .SH SEE ALSO
 https://pai\-lsp.readthedocs.io/
 """
