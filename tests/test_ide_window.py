@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from budgets import stride
 
 from pai_lsp.document import Document
 from pai_lsp.ide import cursor as cursor_module
@@ -108,7 +109,7 @@ def typed(text: str, step: int) -> Iterator[tuple[str, str, int]]:
 
 
 @pytest.mark.usefixtures("_any_text")
-@pytest.mark.parametrize(("end", "step"), [("\n", 4), ("\r\n", 9)], ids=["LF", "CRLF"])
+@pytest.mark.parametrize(("end", "step"), [("\n", stride(4)), ("\r\n", stride(9))], ids=["LF", "CRLF"])
 def test_a_part_gives_what_the_whole_gives(end: str, step: int) -> None:
     parts = 0
     for what, text, offset in typed(JOB.replace("\n", end), step):

@@ -6,6 +6,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from budgets import budget
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_edits import job_texts, random_edit
@@ -41,7 +42,7 @@ def whole(text: str) -> Tree | None:
     return tree if error is None else None
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=budget(150), deadline=None, derandomize=True)
 @given(st.sampled_from(NAMES), st.integers(0, 2**32), st.integers(1, 6))
 def test_an_edited_text_says_what_a_fresh_one_does(name: str, seed: int, count: int) -> None:
     source = random.Random(seed)  # noqa: S311 - nothing to keep secret
@@ -80,7 +81,8 @@ def test_a_sound_text_has_no_fault_however_it_is_laid_out(layout: str) -> None:
     assert all_told(parse(text, parse(text[:-3]))) == all_told(parse(text))
 
 
-HOSTILE = ("a:\n [\n" * 20_000, 'a: "\n' * 20_000, "taskRoles:\n" + "  a: [\n" * 20_000, "a:\n" * 20_000)
+LINES = budget(20_000)
+HOSTILE = ("a:\n [\n" * LINES, 'a: "\n' * LINES, "taskRoles:\n" + "  a: [\n" * LINES, "a:\n" * LINES)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
