@@ -67,6 +67,16 @@ def at_end(text: str) -> str:
     return f"{JOB}{ROLE}    dockerImage: image\n    commands: [echo hi]\n{text}\n"
 
 
+def requiring(item: str) -> str:
+    """A definition that requires `prepare`: both it and `dataset`, which is not required, have template variables."""
+    job = JOB.replace(
+        "    name: prepare\n", "    name: prepare\n    template_variables: [{name: path}, {name: mode}]\n"
+    )
+    job = job.replace("    name: dataset\n", "    name: dataset\n    template_variables: [{name: other}]\n")
+    definition = f"  - type: output\n    name: result\n    require:\n      - {item}\n"
+    return job.replace("parameters:\n", f"{definition}parameters:\n") + ROLE
+
+
 # name, text, what must be offered, what must not
 CONTEXTS = [
     ("role keys", in_role("$0"), ["dockerImage", "prerequisites", "completion"], ["data", "instances", "gpu"]),
@@ -122,6 +132,12 @@ CONTEXTS = [
      at_end("extras:\n  reference_prerequisites:\n    - name: x\n      plugin: cmd\n      template_variables: [{name: path}]\n"
             "      plugin_params:\n        callbacks:\n          - event: taskStarts\n            commands: ['ls {{ $0 }}']"),
      ["path"], []),
+    ("template variables to fill", requiring("{name: prepare, template_variables: {$0}}"), ["path", "mode"], ["other"]),
+    ("template variables to fill, own lines", requiring("name: prepare\n        template_variables:\n          $0"),
+     ["path", "mode"], ["other"]),
+    ("template variables to fill, one filled", requiring("{name: prepare, template_variables: {path: /x, $0}}"),
+     ["mode"], ["path"]),
+    ("template variables to fill, no name", requiring("{template_variables: {$0}}"), [], ["path", "mode", "other"]),
     ("empty file", "$0", ["job", "distributed job", "protocolVersion"], []),
 ]  # fmt: skip
 BROKEN = "broken: [\n"

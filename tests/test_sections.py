@@ -6,6 +6,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from budgets import budget
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_edits import job_texts, random_edit
@@ -42,7 +43,7 @@ def whole(text: str) -> Tree | None:
     return tree if error is None else None
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=budget(150), deadline=None, derandomize=True)
 @given(st.sampled_from(NAMES), st.integers(0, 2**32), st.integers(1, 6))
 def test_the_tree_is_that_of_the_whole_text(name: str, seed: int, count: int) -> None:
     source = random.Random(seed)  # noqa: S311 - nothing to keep secret
@@ -80,7 +81,8 @@ def test_a_sound_text_has_no_fault_however_it_is_laid_out(layout: str) -> None:
     assert in_sections is None or all_told(in_sections) == all_told(tree)
 
 
-HOSTILE = ("a:\n [\n" * 20_000, 'a: "\n' * 20_000, "taskRoles:\n" + "  a: [\n" * 20_000, "a:\n" * 20_000)
+LINES = budget(20_000)
+HOSTILE = ("a:\n [\n" * LINES, 'a: "\n' * LINES, "taskRoles:\n" + "  a: [\n" * LINES, "a:\n" * LINES)
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -19,6 +19,7 @@ from lsprotocol import types as lsp
 from pytest_lsp import ClientServerConfig, LanguageClient
 from server_client import framed
 
+pytestmark = pytest.mark.slow
 TIMEOUT = 60
 SERVER = [sys.executable, "-W", "error", "-m", "pai_lsp", "server"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}

@@ -130,7 +130,7 @@ def _item_names(cursor: Cursor, written: Iterable[str]) -> Iterator[Suggestion]:
     """Names for lists of names; those that are in the list already come last."""
     path = cursor.path if cursor.spot is not Spot.ITEM else cursor.path[:-1]
     here = path[-1] if path else ""
-    if "require" in path and here != "require":
+    if here == "name" and "require" in path:
         here = "require"
     if here == "prerequisites" and path[:1] == ("taskRoles",):
         yield from _prerequisites(cursor, written, None)
