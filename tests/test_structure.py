@@ -15,8 +15,8 @@ from budgets import budget
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, validators
-from pai_lsp.platform._job_validator import PARTS, is_valid
 
+from pai_lsp.platform._job_validator import PARTS, is_valid
 from pai_lsp.platform.job_schema import StructureError, read_schema, structural, structure_errors
 from pai_lsp.platform.structure_errors import is_whole
 from pai_lsp.source.nodes import plain_value
