@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.parts import TaskRole
+    from pai_lsp.source.nodes import Mapping
 
 
 class Job(JobTree):
@@ -34,12 +35,12 @@ class Job(JobTree):
         return prerequisite_uses(self, self.require_graph)
 
     @cached_property
-    def _roles_running(self) -> dict[int, tuple[TaskRole, ...]]:
+    def _roles_running(self) -> dict[Mapping, tuple[TaskRole, ...]]:
         return roles_running(self, self.require_graph)
 
     def roles_running(self, definition: Definition) -> tuple[TaskRole, ...]:
         """The roles that list a definition, or list one that requires it, by however many steps."""
-        return self._roles_running.get(id(definition.node), ())
+        return self._roles_running.get(definition.node, ())
 
     @cached_property
     def plugin_uses(self) -> tuple[PluginUse, ...]:

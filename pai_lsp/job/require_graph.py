@@ -20,11 +20,13 @@ from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
+    from collections.abc import Mapping as MappingOf
     from weakref import ReferenceType
 
     from pai_lsp.job.definition import Definition, Reference, Requirement, TemplateVariable
     from pai_lsp.job.tree import JobTree
+    from pai_lsp.source.nodes import Mapping
 
 
 # Different values make different steps, so a short file can ask for endlessly many.
@@ -61,19 +63,19 @@ class Step:
     """
 
     definition: Definition
-    values: Mapping[str, Any]
+    values: MappingOf[str, Any]
     link: Link
     required: tuple[Step, ...]
     path: str | None = None
 
     @property
-    def identity(self) -> tuple[int, str]:
+    def identity(self) -> tuple[Mapping, str]:
         """The same for steps of one definition with the same values, which run once."""
         return _identity(self.definition, self.values)
 
 
-def _identity(definition: Definition, values: Mapping[str, Any]) -> tuple[int, str]:
-    return id(definition.node), repr(sorted(values.items(), key=_name))
+def _identity(definition: Definition, values: MappingOf[str, Any]) -> tuple[Mapping, str]:
+    return definition.node, repr(sorted(values.items(), key=_name))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,32 +128,32 @@ class RequireGraph:
     _job: ReferenceType[JobTree] = field(repr=False)
     definitions: tuple[Definition, ...]
     entries: tuple[Link, ...]
-    _links: Mapping[int, tuple[Link, ...]] = field(repr=False)
-    _homes: Mapping[int, LookupAnswer] = field(repr=False)
+    _links: MappingOf[Mapping, tuple[Link, ...]] = field(repr=False)
+    _homes: MappingOf[Mapping, LookupAnswer] = field(repr=False)
 
     def links(self, definition: Definition) -> tuple[Link, ...]:
         """What a definition of the graph requires, in written order."""
-        return self._links.get(id(definition.node), ())
+        return self._links.get(definition.node, ())
 
     def path(self, definition: Definition) -> str | None:
         """The file in which a definition stands; None for the job's own."""
-        home = self._homes.get(id(definition.node))
+        home = self._homes.get(definition.node)
         return home.path if home else None
 
     def is_outside(self, definition: Definition) -> bool:
         """Whether a definition of the graph stands outside the job's file."""
-        return id(definition.node) in self._homes
+        return definition.node in self._homes
 
     def reached(self, entry: Link) -> Iterator[Definition]:
         """Every definition outside the file that one of its references leads to, without coming back, each once."""
         waiting = [target for target in entry.targets if self.is_outside(target)]
-        seen = {id(target.node) for target in waiting}
+        seen = {target.node for target in waiting}
         for definition in waiting:  # grows while it is read
             yield definition
             for link in self.links(definition):
                 for target in link.targets:
-                    if self.is_outside(target) and id(target.node) not in seen:
-                        seen.add(id(target.node))
+                    if self.is_outside(target) and target.node not in seen:
+                        seen.add(target.node)
                         waiting.append(target)
 
     def beyond(self, entry: Link) -> Iterator[Link]:
@@ -176,33 +178,33 @@ class RequireGraph:
 def require_graph(job: JobTree) -> RequireGraph:
     """Follow every `require` from the job's definitions and from what its task roles list."""
     found: list[Definition] = list(job.definitions)
-    homes: dict[int, LookupAnswer] = {}
-    links: dict[int, tuple[Link, ...]] = {}
-    known = {id(definition.node) for definition in found}
+    homes: dict[Mapping, LookupAnswer] = {}
+    links: dict[Mapping, tuple[Link, ...]] = {}
+    known = {definition.node for definition in found}
 
     def meet(answer: LookupAnswer) -> None:
         if answer.state is LookupState.FOUND:
             for definition in answer.definitions:
-                if id(definition.node) not in known:
-                    known.add(id(definition.node))
-                    homes[id(definition.node)] = answer
+                if definition.node not in known:
+                    known.add(definition.node)
+                    homes[definition.node] = answer
                     found.append(definition)
 
     entries = [Link(one, job.resolve(one.name)) for role in job.task_roles for one in role.prerequisites]
     for link in entries:
         meet(link.answer)
     for definition in found:  # grows while it is read
-        home = homes.get(id(definition.node))
+        home = homes.get(definition.node)
         path = home.path if home else None
-        links[id(definition.node)] = tuple(
+        links[definition.node] = tuple(
             Link(requirement.reference, _resolve(job, requirement.reference, home), requirement, path)
             for requirement in definition.requirements
         )
-        for link in links[id(definition.node)]:
+        for link in links[definition.node]:
             meet(link.answer)
         if len(found) > MAX_STEPS:
             break
-    entries += (link for definition in job.definitions for link in links[id(definition.node)])
+    entries += (link for definition in job.definitions for link in links[definition.node])
     return RequireGraph(ref(job), tuple(found), tuple(entries), links, homes)
 
 
@@ -226,11 +228,11 @@ def _resolve(job: JobTree, reference: Reference, home: LookupAnswer | None) -> L
 def cycles(graph: RequireGraph) -> tuple[Cycle, ...]:
     """The cycles of a graph, each once: one for every reference that leads back, met depth first in written order."""
     found: list[Cycle] = []
-    done: set[int] = set()
+    done: set[Mapping] = set()
     for root in graph.definitions:
-        if id(root.node) in done:
+        if root.node in done:
             continue
-        open_at = {id(root.node): 0}
+        open_at = {root.node: 0}
         path = [root]
         through: list[Link] = []
         waiting = [_targets(graph.links(root))]
@@ -239,15 +241,15 @@ def cycles(graph: RequireGraph) -> tuple[Cycle, ...]:
             if link is None or target is None:
                 closed = path.pop()
                 waiting.pop()
-                del open_at[id(closed.node)]
-                done.add(id(closed.node))
+                del open_at[closed.node]
+                done.add(closed.node)
                 if through:
                     through.pop()
-            elif id(target.node) in open_at:
-                first = open_at[id(target.node)]
+            elif target.node in open_at:
+                first = open_at[target.node]
                 found.append(Cycle(tuple(path[first:]), (*through[first:], link)))
-            elif id(target.node) not in done:
-                open_at[id(target.node)] = len(path)
+            elif target.node not in done:
+                open_at[target.node] = len(path)
                 path.append(target)
                 through.append(link)
                 waiting.append(_targets(graph.links(target)))
@@ -262,7 +264,7 @@ def _targets(links: Iterable[Link]) -> Iterator[tuple[Link, Definition]]:
 class _Open:
     """A step whose requirements are being followed."""
 
-    key: tuple[int, str]
+    key: tuple[Mapping, str]
     definition: Definition
     values: dict[str, Any]
     link: Link
@@ -277,26 +279,26 @@ def expansion(graph: RequireGraph, references: Iterable[Reference]) -> Expansion
     requirements are followed is a cycle, whatever its values; it is not followed again.
     """
     order: list[Step] = []
-    taken: dict[tuple[int, str], Step] = {}
-    unresolved: dict[int, Link] = {}
-    found: dict[int, Cycle] = {}
-    unfilled: dict[tuple[int, str], UnfilledVariable] = {}
+    taken: dict[tuple[Mapping, str], Step] = {}
+    unresolved: dict[Link, None] = {}
+    found: dict[Link, Cycle] = {}
+    unfilled: dict[tuple[Link, str], UnfilledVariable] = {}
     stack: list[_Open] = []
-    open_at: dict[int, int] = {}
+    open_at: dict[Mapping, int] = {}
 
     def follow(links: tuple[Link, ...]) -> Iterator[tuple[Link, Definition]]:
-        unresolved.update((id(link), link) for link in links if not link.targets)
+        unresolved.update((link, None) for link in links if not link.targets)
         return _targets(links)
 
-    def begin(link: Link, definition: Definition, scope: Mapping[str, Any]) -> Step | None:
+    def begin(link: Link, definition: Definition, scope: MappingOf[str, Any]) -> Step | None:
         """Go into a definition; or the step that was made of it before."""
         values = _values(link, definition, scope)
         key = _identity(definition, values)
         for variable in definition.template_variables:
             if variable.name not in values:
-                unfilled.setdefault((id(link), variable.name), UnfilledVariable(link, definition, variable))
+                unfilled.setdefault((link, variable.name), UnfilledVariable(link, definition, variable))
         if key not in taken:
-            open_at[id(definition.node)] = len(stack)
+            open_at[definition.node] = len(stack)
             stack.append(_Open(key, definition, values, link, follow(graph.links(definition))))
         return taken.get(key)
 
@@ -307,21 +309,21 @@ def expansion(graph: RequireGraph, references: Iterable[Reference]) -> Expansion
             link, target = next(top.waiting, (None, None))
             if link is None or target is None:
                 stack.pop()
-                del open_at[id(top.definition.node)]
+                del open_at[top.definition.node]
                 step = Step(top.definition, top.values, top.link, tuple(top.required), graph.path(top.definition))
                 taken[top.key] = step
                 order.append(step)
                 if stack:
                     stack[-1].required.append(step)
-            elif (first := open_at.get(id(target.node))) is not None:
+            elif (first := open_at.get(target.node)) is not None:
                 path = stack[first:]
                 links = (*(one.link for one in path[1:]), link)
-                found.setdefault(id(link), Cycle(tuple(one.definition for one in path), links))
+                found.setdefault(link, Cycle(tuple(one.definition for one in path), links))
             elif known := begin(link, target, top.values):
                 top.required.append(known)
     return Expansion(
         tuple(order),
-        tuple(unresolved.values()),
+        tuple(unresolved),
         tuple(found.values()),
         tuple(unfilled.values()),
         is_complete=not stack,
@@ -332,7 +334,7 @@ def _name(item: tuple[str, Any]) -> str:
     return item[0]
 
 
-def _values(link: Link, definition: Definition, scope: Mapping[str, Any]) -> dict[str, Any]:
+def _values(link: Link, definition: Definition, scope: MappingOf[str, Any]) -> dict[str, Any]:
     given = link.requirement.values() if link.requirement else {}
     return {
         variable.name: filled(given[variable.name], scope)

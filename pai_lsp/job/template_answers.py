@@ -226,7 +226,7 @@ class _Finder:
     def __init__(self, job: JobTree, roles_running: Callable[[Definition], tuple[TaskRole, ...]]) -> None:
         self._job = job
         self._roles_running = roles_running
-        self._known: dict[tuple[str, bool, int], Found] = {}
+        self._known: dict[tuple[str, bool, Mapping | int], Found] = {}
 
     def answers(self, use: TemplateUse) -> Iterator[TemplateAnswer]:
         tag = use.tag
@@ -254,11 +254,11 @@ class _Finder:
             if those and (found := self._found(use.tag, root, those[0], in_plugin=in_plugin)) is not None:
                 yield _answer(use, root, those, found)
             return
-        by_end: dict[int, tuple[Found, list[TaskRole]]] = {}
+        by_end: dict[Found, list[TaskRole]] = {}
         for role in roles:
             if (found := self._found(use.tag, root, role, in_plugin=in_plugin)) is not None:
-                by_end.setdefault(id(found), (found, []))[1].append(role)
-        for end, who in by_end.values():
+                by_end.setdefault(found, []).append(role)
+        for end, who in by_end.items():
             yield _answer(use, root, tuple(who), end)
 
     def _found(self, tag: Tag, root: str, role: TaskRole, *, in_plugin: bool) -> Found | None:
@@ -277,10 +277,10 @@ class _Finder:
         definition = self._job.find_typed(field, reference.name) if reference else None
         if definition is None:
             return None
-        key = (tag.content, in_plugin, id(definition.node))
+        key = (tag.content, in_plugin, definition.node)
         return self._kept(key, lambda: followed(tag, definition.node, definition, in_plugin=in_plugin))
 
-    def _kept(self, key: tuple[str, bool, int], look_up: Callable[[], Found]) -> Found:
+    def _kept(self, key: tuple[str, bool, Mapping | int], look_up: Callable[[], Found]) -> Found:
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = look_up()

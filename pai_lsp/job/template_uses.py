@@ -59,7 +59,7 @@ class TemplateUse:
 def template_uses(job: JobTree) -> tuple[TemplateUse, ...]:
     """Every `<% %>` of the file, with who fills it; one in an alias or a shared deployment may come several times."""
     found: list[TemplateUse] = []
-    waiting = {id(scalar): scalar for scalar in job.syntax.scalars if OPENING in scalar.text}
+    waiting = dict.fromkeys(scalar for scalar in job.syntax.scalars if OPENING in scalar.text)
     if not waiting:
         return ()
     for role in job.task_roles:
@@ -67,12 +67,12 @@ def template_uses(job: JobTree) -> tuple[TemplateUse, ...]:
             text, role_tags, _ = job.command_templates[role.name]
             found += (_use(text, tag, TemplatePlace.COMMANDS, role=role) for tag in role_tags)
         for scalar in job.command_parts(role):
-            waiting.pop(id(scalar), None)
+            waiting.pop(scalar, None)
     for place, node, owner in _filled_nodes(job) if waiting else ():
         read = _in_plugin_text if place in RUNTIME_PLACES else _in_text
         for scalar in _taken(node, waiting) if place is not TemplatePlace.COMMANDS else ():
             found += read(job, scalar, place, **owner)
-    for scalar in tuple(waiting.values()) if job.root else ():
+    for scalar in tuple(waiting) if job.root else ():
         found += _in_text(job, scalar, TemplatePlace.LITERAL)
     return tuple(found)
 
@@ -109,11 +109,12 @@ def _filled_nodes(job: JobTree) -> Iterator[tuple[TemplatePlace, Node | None, di
             yield TemplatePlace.IDLE_DEPLOYMENT, entry.value, {"role": job.task_roles_by_name.get(entry.name)}
 
 
-def _taken(node: Node | None, waiting: dict[int, Scalar]) -> Iterator[Scalar]:
-    """The scalars below a node that hold a `<%` and were not handed out before."""
+def _taken(node: Node | None, waiting: dict[Scalar, None]) -> Iterator[Scalar]:
+    """The scalars below a node that hold a `<%` and were not returned before."""
     for below in walk(node):
-        if isinstance(below, Scalar) and id(below) in waiting:
-            yield waiting.pop(id(below))
+        if isinstance(below, Scalar) and below in waiting:
+            del waiting[below]
+            yield below
 
 
 def _in_text(job: JobTree, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:

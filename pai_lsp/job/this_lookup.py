@@ -149,12 +149,12 @@ def looked_up(tag: Tag, definitions: Iterable[Definition]) -> ThisAnswer:
 def with_required(first: _T, required: Callable[[_T], Iterable[_T]]) -> Iterator[_T]:
     """A definition or step and all that it requires, each once, nearest first."""
     waiting = [first]
-    seen = {id(first)}
+    seen = {first}
     for one in waiting:  # grows while it is read
         yield one
         for further in required(one):
-            if id(further) not in seen:
-                seen.add(id(further))
+            if further not in seen:
+                seen.add(further)
                 waiting.append(further)
 
 

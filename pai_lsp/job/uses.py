@@ -43,33 +43,33 @@ class Listing:
 class PrerequisiteUses:
     """The uses of a job's prerequisites."""
 
-    _listings: MappingOf[int, tuple[Listing, ...]]
-    _used: frozenset[int]
+    _listings: MappingOf[Mapping, tuple[Listing, ...]]
+    _used: frozenset[Mapping]
 
     def listings(self, definition: Definition) -> tuple[Listing, ...]:
         """Where task roles list a definition by its name; of several with one name, the last is meant."""
-        return self._listings.get(id(definition.node), ())
+        return self._listings.get(definition.node, ())
 
     def is_used(self, definition: Definition) -> bool:
         """Whether a task role lists or names it, or a used one requires it."""
-        return id(definition.node) in self._used
+        return definition.node in self._used
 
 
 def prerequisite_uses(job: JobTree, graph: RequireGraph) -> PrerequisiteUses:
     """Gather the uses once for a job."""
-    listings: dict[int, list[Listing]] = {}
+    listings: dict[Mapping, list[Listing]] = {}
     reached: list[Definition] = []
     for role in job.task_roles:
         for reference in role.prerequisites:
             targets = graph.link(reference).targets
             reached += targets
             for target in targets:
-                listings.setdefault(id(target.node), []).append(Listing(role, reference))
-    used: set[int] = set()
+                listings.setdefault(target.node, []).append(Listing(role, reference))
+    used: set[Mapping] = set()
     while reached:
         definition = reached.pop()
-        if id(definition.node) not in used:
-            used.add(id(definition.node))
+        if definition.node not in used:
+            used.add(definition.node)
             reached += (target for link in graph.links(definition) for target in link.targets)
     named = {
         reference.name
@@ -77,7 +77,7 @@ def prerequisite_uses(job: JobTree, graph: RequireGraph) -> PrerequisiteUses:
         for reference in (*role.prerequisites, *role.typed_references.values())
     }
     used |= {
-        id(definition.node)
+        definition.node
         for definition in job.definitions
         # A name that several share, or of a wrong type, is another rule's matter; here all of them count.
         if definition.name in named
@@ -85,17 +85,17 @@ def prerequisite_uses(job: JobTree, graph: RequireGraph) -> PrerequisiteUses:
     return PrerequisiteUses({key: tuple(found) for key, found in listings.items()}, frozenset(used))
 
 
-def roles_running(job: JobTree, graph: RequireGraph) -> dict[int, tuple[TaskRole, ...]]:
-    """By the identity of a definition's node: the roles that list it, or list one that requires it, by any steps."""
-    running: dict[int, list[TaskRole]] = {}
+def roles_running(job: JobTree, graph: RequireGraph) -> dict[Mapping, tuple[TaskRole, ...]]:
+    """By the node of a definition: the roles that list it, or list one that requires it, by any number of steps."""
+    running: dict[Mapping, list[TaskRole]] = {}
     for role in job.task_roles:
         waiting = [target for reference in role.prerequisites for target in graph.link(reference).targets]
-        seen: set[int] = set()
+        seen: set[Mapping] = set()
         while waiting:
             definition = waiting.pop()
-            if id(definition.node) not in seen:
-                seen.add(id(definition.node))
-                running.setdefault(id(definition.node), []).append(role)
+            if definition.node not in seen:
+                seen.add(definition.node)
+                running.setdefault(definition.node, []).append(role)
                 waiting += (target for link in graph.links(definition) for target in link.targets)
     return {key: tuple(roles) for key, roles in running.items()}
 
