@@ -1,7 +1,7 @@
-"""A file at one moment, and everything the checker says about it.
+"""A file at one moment, and its diagnostics.
 
-`Document` is an immutable snapshot; its parts are read when first asked for. `check` runs the rules, one broken rule
-never silencing the others, and honours the author's `# pai-lsp: ignore[code]` comments.
+`Document` is an immutable snapshot; its parts are computed when first asked for. `check` runs the rules and applies
+the author's `# pai-lsp: ignore[code]` comments; one broken rule never silences the others.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     OnFault: TypeAlias = Callable[[Rule, Exception], None]
 
-# The keys of a job's root where they are written as nearly everybody does, so that the text need not be read for them.
+# The keys of a job's root as nearly everybody writes them, so that the text need not be parsed to find them.
 _JOB_VERSION = re.compile(r"^protocolVersion:[ \t]+(?:2|'2'|\"2\")[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _JOB_KIND = re.compile(r"^(?:taskRoles:|type:[ \t]+job[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
 _DOCUMENT = re.compile(r"^---", re.MULTILINE)
@@ -42,7 +42,7 @@ _SYNTAX_CODES = frozenset(kind.value for kind in ProblemKind)
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """One file's text with its settings; `path` is what reports call it, and its ending may say that it is a job."""
+    """One file's text with its settings; `path` is its name in reports, and the ending of that may mark it as a job."""
 
     text: str
     settings: Settings = Settings()
@@ -62,7 +62,7 @@ class Document:
 
     @lazy
     def job(self) -> Job:
-        """What the tree means as a job."""
+        """The job that the tree describes."""
         return Job(self.syntax, self.settings.plugins, self.lookup, self.is_catalogue)
 
     @lazy
@@ -86,7 +86,7 @@ class Document:
         return is_version_2 and (root.entry("taskRoles") is not None or is_typed_job)
 
     def as_definitions(self, *, is_wanted: bool) -> Document:
-        """The same text as a file of definitions, where it reads as one; `is_wanted` where somebody said that it is."""
+        """The same text as a file of definitions, if it can be one; `is_wanted` if it is configured as one."""
         from pai_lsp.catalog.definition_text import reads_as_definitions  # noqa: PLC0415 - most files are jobs
 
         if not reads_as_definitions(self.syntax, is_wanted=is_wanted):
@@ -107,7 +107,7 @@ class Document:
 
 
 def _log_fault(rule: Rule, error: Exception) -> None:
-    import logging  # noqa: PLC0415 - a run without a fault of ours need not load it
+    import logging  # noqa: PLC0415 - most runs need no log
 
     logging.getLogger(__name__).error("rule %s failed: %s", rule.code, kind_and_place(error))
 
@@ -159,8 +159,8 @@ def _report(rule: Rule, findings: Iterable[Finding], document: Document) -> list
 def _harmless(fixes: tuple[Fix, ...], document: Document) -> tuple[Fix, ...]:
     """The fixes that can be applied.
 
-    Where the tree is that of a mended copy, the lines of a key may hold what the tree has elsewhere, so that two edits
-    of one fix meet.
+    In the tree of a repaired copy, the lines of a key may contain nodes that the tree has elsewhere, so that two edits
+    of one fix overlap.
     """
     fixes = tuple(fix for fix in fixes if len(fix.edits) < 2 or overlapping(fix.edits) is None)
     if not document.syntax.aliases:
@@ -169,13 +169,13 @@ def _harmless(fixes: tuple[Fix, ...], document: Document) -> tuple[Fix, ...]:
 
 
 def _sentence(message: str) -> str:
-    """A message on one line, however long the name from the file that it tells."""
+    """A message on one line, shortened where it quotes a very long name."""
     line = " ".join(message.split()) if not message.isprintable() else message
     return line if len(line) <= _LONGEST_MESSAGE else f"{line[: _LONGEST_MESSAGE - 1]}…"
 
 
 def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
-    """The diagnostics without those that only follow from a syntax problem at the very same place."""
+    """The diagnostics without those that only follow from a syntax problem at the same place."""
     problems = [problem.span for problem in document.syntax.problems if problem.kind is not ProblemKind.DUPLICATE_KEY]
     if not problems:
         return found

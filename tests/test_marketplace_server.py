@@ -448,7 +448,7 @@ async def test_a_definition_is_inserted(workspace: Path) -> None:
             command="pai-lsp.marketplace.insert",
             arguments=[uri, position, "marketplace://name/nothing"],
         )
-        assert error["message"] == "'marketplace://name/nothing' can not be inserted, not there"
+        assert error["message"] == "'marketplace://name/nothing' cannot be inserted, not there"
 
 
 @in_a_loop

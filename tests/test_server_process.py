@@ -248,4 +248,4 @@ def test_an_address_that_is_taken() -> None:
             [*SERVER, "--tcp", address], capture_output=True, env=ENVIRONMENT, timeout=TIMEOUT, check=False, text=True
         )
     assert ended.returncode == 3
-    assert ended.stderr.startswith(f"pai-lsp server: can not listen at {address}: ")
+    assert ended.stderr.startswith(f"pai-lsp server: cannot listen at {address}: ")

@@ -1,9 +1,7 @@
-"""The texts of an open document, version by version, for changes that overtake each other on their way.
+"""Open documents, each an immutable snapshot of one version, and the order of their changes.
 
-Helix 25.01 sends what is typed very fast in a wrong order now and then. The versions tell the right one, so that a late
-change is put where it belongs instead of spoiling the text for the rest of the day.
-
-A file that is open in the client, at one version: what every feature is asked about.
+Helix 25.01 sometimes sends fast changes in the wrong order. The versions show the right order, so that a late change is
+applied where it belongs instead of damaging the text from then on.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import ColumnUnit
 
 
-# So many changes are remembered; none was seen to come later than two others.
+# How many changes are kept; none was seen that arrived after more than two later ones.
 REMEMBERED = 16
 
 
@@ -53,7 +51,7 @@ class Versions:
     changes: tuple[Change, ...] = ()
 
     def changed(self, version: int, events: Sequence[lsp.TextDocumentContentChangeEvent], unit: ColumnUnit) -> Versions:
-        """What there is after a change: behind all others, or in front of those that have overtaken it."""
+        """The versions after a change, which comes last, or before the changes that have overtaken it."""
         changes = self.changes
         overtaken = next((n for n, one in enumerate(changes) if one.former_version < version < one.version), None)
         if overtaken is not None:
@@ -72,7 +70,7 @@ JOB_LANGUAGE = "openpai-job"
 
 
 class Kind(Enum):
-    """What a file is to us; of all other YAML we say nothing."""
+    """The kind of a file; any other YAML has no diagnostics."""
 
     JOB = "job"
     CONFIGURATION = "configuration"
@@ -81,16 +79,16 @@ class Kind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class OpenDocument:
-    """The text as the client has it in `version`.
+    """One version of a document that is open in the client.
 
-    path: what reports and rules call the file.
-    language: what the client calls its language.
-    is_excluded: whether the configuration leaves this file out; then nothing is found in it.
-    lookup: finds the definitions outside of it.
-    is_in_catalogue: whether it lies in a folder of definitions; `is_wanted` whether somebody configured that folder.
+    path: the name of the file in reports and rules.
+    language: the client's name for its language.
+    is_excluded: whether the configuration leaves this file out; then it has no diagnostics.
+    lookup: finds definitions outside of the document.
+    is_in_catalogue: whether it is in a folder of definitions; `is_wanted` whether that folder is configured.
     hidden_hints: the names of the inlay hints that are switched off.
-    folder: the workspace folder that it is in, from which on people are told of other files; empty for none.
-    changes: the last ones that led to this version.
+    folder: its workspace folder, which the paths of other files are shown relative to; empty for none.
+    changes: the last changes that led to this version.
     """
 
     uri: str
@@ -109,7 +107,7 @@ class OpenDocument:
     changes: tuple[Change, ...] = field(default=(), repr=False)
 
     def is_checked_like(self, other: OpenDocument) -> bool:
-        """Whether the same settings hold for both, and the same definitions outside of them."""
+        """Whether both have the same settings and the same definitions outside of the document."""
         if self.lookup is not other.lookup:
             notes = [one.note for one in (self.lookup, other.lookup) if isinstance(one, NoLookup)]
             if len(notes) < 2 or notes[0] != notes[1]:
@@ -122,7 +120,7 @@ class OpenDocument:
 
     @lazy
     def document(self) -> Document:
-        """The snapshot that the analysis is asked about."""
+        """The snapshot for the analysis."""
         from pai_lsp.document import Document  # noqa: PLC0415 - loaded when the client is connected
 
         document = Document(self.text, self.settings, self.path, self.lookup)
@@ -145,7 +143,7 @@ class OpenDocument:
 
     @lazy
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What is found in it, by place; no message tells the value of a secret."""
+        """The diagnostics by place; no message contains the value of a secret."""
         if self.kind is Kind.JOB and not self.is_excluded:
             return _without_secrets(self.document)
         if self.kind is Kind.CONFIGURATION:

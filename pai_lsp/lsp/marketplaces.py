@@ -65,7 +65,7 @@ class Marketplaces:
     def __init__(self, connection: Connection) -> None:
         self._shows_progress = False
         self._connection = connection
-        self._marketplaces: dict[CatalogSetup, Marketplace] = {}
+        self._marketplaces: dict[CatalogSetup, ProjectMarketplace] = {}
         self._setups: dict[str, CatalogSetup] = {}
         self._status: Status | None = None
         self._messages: set[str] = set()
@@ -75,7 +75,7 @@ class Marketplaces:
         window = params.capabilities.window
         self._shows_progress = window is not None and bool(window.work_done_progress)
 
-    def marketplace_of(self, path: str, effective: Effective) -> Marketplace | None:
+    def marketplace_of(self, path: str, effective: Effective) -> ProjectMarketplace | None:
         """The marketplace of a file, by what is configured for the file; None without any source of definitions."""
         folder = self._folder_of(path)
         if folder is None:
@@ -86,7 +86,7 @@ class Marketplaces:
         if not setup.sources and not setup.allowed_hosts:
             return None
         if setup not in self._marketplaces:
-            self._marketplaces[setup] = marketplace = Marketplace(setup)
+            self._marketplaces[setup] = marketplace = ProjectMarketplace(setup)
             self._connection.in_background(self._keep_current(marketplace))
         return self._marketplaces[setup]
 
@@ -138,7 +138,7 @@ class Marketplaces:
                 await self._read_from_disk(marketplace)
         return self._report_status()
 
-    async def _keep_current(self, marketplace: Marketplace) -> None:
+    async def _keep_current(self, marketplace: ProjectMarketplace) -> None:
         """Read a marketplace, and ask its servers whenever it is time to."""
         await self._read_from_disk(marketplace)
         self._connection.in_background(self._watch(marketplace.setup))
@@ -157,7 +157,7 @@ class Marketplaces:
             marketplace.wake.clear()
             await self._read_from_disk(marketplace)
 
-    def _decide(self, marketplace: Marketplace) -> tuple[Decision, float]:
+    def _decide(self, marketplace: ProjectMarketplace) -> tuple[Decision, float]:
         """Whether the servers are asked now, and in how many seconds to decide again; nothing else decides this."""
         from pai_lsp.catalog.sources import seconds_since_asked  # noqa: PLC0415 - loaded when the client is connected
 
@@ -171,7 +171,7 @@ class Marketplaces:
             return Decision.RECENT, ASK_AGAIN - since
         return Decision.DUE, 0.0
 
-    async def _read_from_disk(self, marketplace: Marketplace) -> None:
+    async def _read_from_disk(self, marketplace: ProjectMarketplace) -> None:
         """Read folders, lock file and cache."""
         from pai_lsp.catalog.sources import load_catalog  # noqa: PLC0415 - loaded when the client is connected
 
@@ -183,7 +183,7 @@ class Marketplaces:
         finally:
             marketplace.was_read.set()
 
-    async def _ask_servers(self, marketplace: Marketplace) -> None:
+    async def _ask_servers(self, marketplace: ProjectMarketplace) -> None:
         """Ask the servers of a marketplace, and the addresses that its open documents name."""
         from pai_lsp.catalog.sources import refreshed_catalog  # noqa: PLC0415 - as above
 
@@ -195,7 +195,7 @@ class Marketplaces:
             addresses = marketplace.addresses(self._connection.documents.values())
             await self._load(marketplace, lambda: refreshed_catalog(before, surroundings, addresses, report))
 
-    async def _load(self, marketplace: Marketplace, load: Callable[[], Catalog]) -> None:
+    async def _load(self, marketplace: ProjectMarketplace, load: Callable[[], Catalog]) -> None:
         """Load a catalog in a thread and give it to the documents; when that fails, they keep what they have."""
         try:
             marketplace.saved = await in_thread(load)
@@ -212,13 +212,13 @@ class Marketplaces:
         if self._connection.client.watch_registration:
             await watch(self._connection.server, globs)
 
-    async def _update_documents_soon(self, marketplace: Marketplace) -> None:
+    async def _update_documents_soon(self, marketplace: ProjectMarketplace) -> None:
         """Give the documents what is being edited, after a delay; a longer one where that takes long."""
         await asyncio.sleep(max(_DELAY, 3 * marketplace.update_seconds))
         marketplace.is_update_planned = False
         await self._update_documents(marketplace)
 
-    async def _update_documents(self, marketplace: Marketplace) -> None:
+    async def _update_documents(self, marketplace: ProjectMarketplace) -> None:
         """Give the documents a new catalog, if what was loaded or is being edited changes it."""
         from pai_lsp.catalog.sources import overlaid_catalog  # noqa: PLC0415 - loaded when the client is connected
 
@@ -240,7 +240,7 @@ class Marketplaces:
                 self._connection.reconfigure()
         self._report_status()
 
-    def _surroundings(self, marketplace: Marketplace) -> Surroundings:
+    def _surroundings(self, marketplace: ProjectMarketplace) -> Surroundings:
         from pai_lsp.catalog.sources import Surroundings  # noqa: PLC0415 - as above
 
         is_trusted = self._connection.trusts(marketplace.setup.folder)
@@ -255,7 +255,7 @@ class Marketplaces:
             self._report_failure(error)
             return CatalogSetup()
 
-    def _report_untrusted(self, marketplace: Marketplace) -> None:
+    def _report_untrusted(self, marketplace: ProjectMarketplace) -> None:
         """Show that servers are not asked; in the log where the client shows this itself."""
         folder = marketplace.setup.folder
         whose = f"of '{folder}'" if folder else "in the editor's settings"
@@ -293,7 +293,7 @@ class Marketplaces:
         return next(iter(self._connection.folders), None)
 
 
-class Marketplace:
+class ProjectMarketplace:
     """The definitions of one setup, and the work on them.
 
     saved: the catalog of what is on the disk and was answered by servers; None until it was read.
