@@ -77,7 +77,7 @@ def unused_ignores(
 def unused_ignore(job: Job) -> Iterable[Finding]:
     """An ignore comment silences nothing.
 
-    The finding that it was written for is gone, or its code is misspelt; left behind, it would hide a later mistake.
+    The finding that it was written for is gone, or its code is misspelt; if it stayed, it would hide a later mistake.
     A comment means its own line, or the next one when it stands alone:
     `# pai-lsp: ignore[image-latest-tag] we pin it nightly`.
 

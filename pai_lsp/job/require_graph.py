@@ -1,10 +1,10 @@
-"""The require graph: which prerequisite needs which, in what order they come, and what can not be followed.
+"""The require graph: which prerequisite needs which, in what order they come, and what cannot be followed.
 
 Pure values, shared by the rules and by the expansion. Nothing here is recursive: a chain of a thousand prerequisites
 is as good as one. Source of the semantics: docs/protocol.md (the extended protocol: references, template variables,
 expansion of a task role); a released cluster follows no `require` at all.
 
-What is said when a requirement can not be met or a callback can not run: rules and expansion say it alike.
+The messages about a requirement that cannot be met and a callback that cannot run, for rules and expansion alike.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Expansion:
 class RequireGraph:
     """Every definition that a job's definitions and task roles lead to, with the references in their `require`.
 
-    The job keeps its graph, so the graph does not keep the job: as a circle both would outlive their use.
+    The job keeps its graph, so the graph does not keep the job: as a cycle both would outlive their use.
 
     definitions: those of the file first, in written order, then those outside as they were met.
     entries: every reference in the file itself, what task roles list before what definitions require.
@@ -363,7 +363,7 @@ def nothing_at(address: str, known: Iterable[str]) -> str:
 
 
 def needs_missing(reference: str, required: str) -> str:
-    """What stands behind a reference requires something that is not there."""
+    """The definition of a reference requires something that does not exist."""
     return f"'{reference}' needs '{required}', which is not there"
 
 
@@ -386,12 +386,12 @@ def circle(cycle: Cycle) -> str:
 def needs_values(reference: str, variables: Iterable[str], *, is_listed: bool) -> str:
     """A reference, in a task role's list or in a `require`, that leaves template variables open."""
     hint = "; a task role's list can not give it, a 'require' can" if is_listed else ""
-    told = " and ".join(f"'{name}'" for name in variables)
-    return f"'{reference}' needs a value for {told}{hint}"
+    names = " and ".join(f"'{name}'" for name in variables)
+    return f"'{reference}' needs a value for {names}{hint}"
 
 
 def requires_without_value(reference: str, required: str, variable: str) -> str:
-    """What stands behind a reference requires something and leaves a template variable of it open."""
+    """The definition of a reference requires something and leaves a template variable of it open."""
     return f"'{reference}' requires '{required}' without a value for '{variable}'"
 
 
