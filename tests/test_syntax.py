@@ -175,9 +175,9 @@ def test_merges() -> None:
             {"data": {"a": "<% $c[0], 1 %>"}},
         ),
         ("data: <% a[0]: b %>", "a value that holds ': ' must be quoted", "<% a[0]: b %>", {"data": "<% a[0]_ b %>"}),
-        ("data: @x", "a plain value can not begin with '@'; quote it", "@x", {"data": "_x"}),
+        ("data: @x", "a plain value cannot begin with '@'; quote it", "@x", {"data": "_x"}),
         ("data: *x", "no anchor is named 'x'", "*x", {"data": None}),
-        ("data: 'it's'", "'s'' is left over behind the value", "s'", {"data": "it"}),
+        ("data: 'it's'", "'s'' is left over after the value", "s'", {"data": "it"}),
         (
             "  data: x",
             "'data' is indented deeper than the key above it, which has a value already",

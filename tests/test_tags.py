@@ -293,7 +293,7 @@ def test_half_a_pair_is_what_the_cluster_makes_of_it(written: str, value: str) -
 @pytest.mark.parametrize(
     ("written", "what"),
     [
-        (r"\q", r"'\q' is no escape"),
+        (r"\q", r"'\q' is not an escape"),
         (r"\u12", r"'\u' needs 4 hexadecimal digits after it"),
         (r"\xg", r"'\x' needs 2 hexadecimal digits after it"),
         (r"\U00110000", r"'\U' needs a code up to 10FFFF"),

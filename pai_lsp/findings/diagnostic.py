@@ -1,4 +1,4 @@
-"""What the checker says: findings, their fixes, and the rules that make them. Values only.
+"""What the checker reports: findings, their fixes, and the rules that make them. Values only.
 
 What a user may decide about checking, as values; where it is written (file, editor) is not known here.
 """
@@ -57,7 +57,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """One way to mend a finding.
+    """One way to fix a finding.
 
     A safe fix keeps or restores what the author surely meant, so that `check --fix` may apply it unasked;
     any other is offered in the editor only.

@@ -30,7 +30,7 @@ _EXPECTED = "'marketplace://name/NAME', 'marketplace://TYPE/NAME' or 'marketplac
 _SCHEME = re.compile(r"(?P<scheme>[^/:]*)(?P<mark>:/{0,2}|/{1,2})(?P<rest>.*)", re.DOTALL)
 # The rest-server's pattern of a prerequisite's name (config/v2/protocol.js).
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,255}")
-# The marketplace makes a UUID where whoever stores the item gives no id of his own.
+# The marketplace makes a UUID for an item that is stored without an id.
 _ITEM = re.compile(r"[a-zA-Z0-9_-]+")
 _WEB = re.compile(
     r"(?:[\w.~%!$&'()*+,;=:-]+@)?(?P<host>[a-zA-Z0-9.-]+|\[[0-9a-fA-F:.]+\])(?P<port>:[0-9]+)?(?:[/?#]\S*)?"

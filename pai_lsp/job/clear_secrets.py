@@ -80,7 +80,7 @@ def tokens(text: str) -> Iterator[tuple[Span, str]]:
 
 
 def _given_away_by_key(job: JobTree) -> Iterator[tuple[Entry, str]]:
-    """The entries whose key says that their value is a secret."""
+    """The entries whose key names a secret."""
     for definition in job.definitions:
         auth = definition.node.get("auth") if definition.type == "dockerimage" else None
         password = auth.entry("password") if isinstance(auth, Mapping) else None
@@ -97,7 +97,7 @@ def _given_away_by_key(job: JobTree) -> Iterator[tuple[Entry, str]]:
 
 
 def _kind(name: str, value: Scalar) -> str:
-    """What a key says about its value; empty where it is no secret."""
+    """What kind of secret a key names; empty where its value is not a secret."""
     if not _is_literal(value):
         return ""
     words = [word.lower() for word in _NAME_WORD.findall(name)]

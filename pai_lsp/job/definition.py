@@ -169,14 +169,14 @@ class Definition:
 
     @property
     def plugin(self) -> str:
-        """The plugin as written; empty where there is none."""
+        """The plugin as written; empty without one."""
         return self.plugin_scalar.text if self.plugin_scalar else ""
 
     @property
     def runtime_plugin(self) -> str | None:
         """The plugin's name as the released runtime takes it; None where the runtime does nothing.
 
-        Source: openpai-runtime, src/init.d/initializer.py: the text behind the prefix and one more character.
+        Source: openpai-runtime, src/init.d/initializer.py: the text after the prefix and one more character.
         """
         if self.type == "dockerimage" or not self.plugin.startswith(RUNTIME_PLUGIN):
             return None
@@ -201,13 +201,13 @@ class Definition:
 
     @property
     def flat_parameters(self) -> tuple[Entry, ...]:
-        """The plugin's parameters among the other keys; `uri`, which has a meaning without any plugin, is none."""
+        """The plugin's parameters among the other keys, without `uri`, which has a meaning of its own."""
         entries = self.node.effective_entries()
         return tuple(entry for entry in entries if entry.name not in PROTOCOL_KEYS and entry.name != "uri")
 
     @property
     def extended_entries(self) -> tuple[Entry, ...]:
-        """What it says in keys of the extended protocol; an empty value says nothing."""
+        """Its keys of the extended protocol that have a value."""
         entries = self.node.effective_entries()
         return tuple(entry for entry in entries if entry.name in EXTENDED_KEYS and not is_empty(entry.value))
 

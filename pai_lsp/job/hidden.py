@@ -163,7 +163,7 @@ def hidden_values(job: JobTree, in_clear: Callable[[], Iterable[ClearSecret]]) -
 
 
 def _found(job: JobTree, find: Callable[[], Iterator[_Place]]) -> list[_Place]:
-    """What is found in one way; where that fails nobody knows what is a secret, and all of the text is hidden."""
+    """What is found in one way; where that fails, secrets are unknown and all of the text is hidden."""
     try:
         return list(find())
     except Exception:  # noqa: BLE001 - whatever it is, it must not show a password
@@ -243,7 +243,7 @@ def _section_places(text: str, mapping: Mapping, entry: Entry) -> Iterator[_Plac
 
 
 def _behind_colon(text: str, entry: Entry) -> int:
-    """The place behind the colon of a key, or behind a key without one."""
+    """The place after the colon of a key, or after a key without one."""
     end = entry.key.span.end
     colon = _COLON.match(text, end)
     return colon.end() if colon else end

@@ -44,7 +44,7 @@ class TaskRole:
 
     @property
     def node(self) -> Mapping | None:
-        """What the role says; None where that is no mapping."""
+        """The mapping of the role; None where its value is not one."""
         return self.entry.value if isinstance(self.entry.value, Mapping) else None
 
     def get(self, name: str) -> Node | None:
@@ -83,7 +83,7 @@ class TaskRole:
 
     @property
     def has_known_instances(self) -> bool:
-        """Whether `instances` says truly how many tasks there are: it is absent, or a positive whole number."""
+        """Whether `instances` is valid: absent, or a positive whole number."""
         written = self.field("instances")
         return written is None or (whole_number(written.value) or 0) > 0
 

@@ -88,7 +88,7 @@ def released_parameters(definition: Definition) -> Any:
     """What the runtime takes as the plugin parameters of a prerequisite that a task role lists.
 
     Raises:
-        ValueError: where the runtime can not read the definition.
+        ValueError: where the runtime cannot read the definition.
     """
     value = runtime_value(definition.node)
     return {key: one for key, one in value.items() if key not in NOT_PARAMETERS}

@@ -1,4 +1,4 @@
-"""The require graph: which prerequisite needs which, in what order they come, and what can not be followed.
+"""The require graph: which prerequisite needs which, in what order they come, and what cannot be followed.
 
 Pure values, shared by the rules and by the expansion. Nothing here is recursive: a chain of a thousand prerequisites
 is as good as one. Source of the semantics: docs/protocol.md (the extended protocol: references, template variables,
@@ -119,7 +119,7 @@ class Expansion:
 class RequireGraph:
     """Every definition that a job's definitions and task roles lead to, with the references in their `require`.
 
-    The job keeps its graph, so the graph does not keep the job: as a circle both would outlive their use.
+    The job keeps its graph, so the graph does not keep the job: as a cycle both would outlive their use.
 
     definitions: those of the file first, in written order, then those outside as they were met.
     entries: every reference in the file itself, what task roles list before what definitions require.

@@ -143,7 +143,7 @@ class JobTree:
         return {(definition.type, definition.name): definition for definition in reversed(self.prerequisites)}
 
     def resolve(self, name: str) -> LookupAnswer:
-        """What a prerequisite reference means: a definition of this file, or what the catalogue says."""
+        """What a prerequisite reference means: a definition of this file, or what the catalog knows."""
         if "://" in name:
             return self.lookup.find(name)
         definition = self.definitions_by_name.get(name)

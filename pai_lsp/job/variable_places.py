@@ -144,7 +144,7 @@ def known_variable(name: str) -> EnvironmentVariable | None:
 
 
 def declared_ports(role: TaskRole) -> tuple[str, ...] | None:
-    """The labels of the role's ports; None where they can not be read."""
+    """The labels of the role's ports; None where they cannot be read."""
     ports = role.resources.get("ports") if role.resources else None
     if role.resources is None or (ports is not None and not isinstance(ports, Mapping)):
         return None

@@ -1,12 +1,8 @@
-"""A YAML text, as libyaml reads it, to a tree; what libyaml refuses, recovery.py mends.
+"""A YAML text to a tree, as libyaml reads it; recovery.py repairs a text that libyaml refuses.
 
-Nothing is constructed, and caps on size, depth and the size after following aliases keep a hostile file cheap.
-
-Characters that js-yaml takes as any other, and libyaml does not.
-
-Libyaml ends lines at three of them, and refuses a byte order mark inside the text and a tab where a block begins.
-They are read as characters for private use, and put back; for those the ones behind them are read. Escapes of
-surrogates, which it refuses too, are replaced by recovery.py.
+No values are constructed, and limits on size, depth and the size after following aliases keep a hostile file cheap.
+Characters that libyaml reads otherwise than js-yaml are replaced before reading and put back into the tree. Recovery
+replaces escapes of surrogates, which libyaml refuses.
 """
 
 from __future__ import annotations
@@ -56,7 +52,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 _PROPERTIES = re.compile(r"(?:(?:&[^\s,\[\]{}]*|!\S*)[ \t\r\n]*)+")
 _ANCHOR = re.compile(r"&([^\s,\[\]{}]+)")
 _BLANKS: Any = re.compile(r"[ \t]*")
-# A comment that follows a block's signs at once, which libyaml takes and nobody else.
+# A comment that follows a block's signs without a blank, which only libyaml accepts.
 _STUCK_COMMENT = re.compile(r"[|>][-+0-9]*(?=#)")
 
 
@@ -67,12 +63,12 @@ def readable(text: str) -> str:
         text = _VERSION.sub(r"\g<1>2", text)
     if not text.isascii():
         text = SURROGATE.sub("\ufffd", text)
-        text = with_stand_ins(text)
+        text = _TO_BE_READ.sub(lambda match: _STAND_INS.get(match[0], "\ufffd"), text)
     return text
 
 
 def build(text: str, depth: int = 0) -> tuple[Tree, yaml.YAMLError | None]:
-    """The tree of a text as far as it can be read, and why not all of it where it is no YAML.
+    """The tree of a text as far as it can be read, and the error where it is not YAML.
 
     `depth` is in how many collections the text stands that are not part of it.
     """
@@ -86,9 +82,9 @@ def build(text: str, depth: int = 0) -> tuple[Tree, yaml.YAMLError | None]:
 
 
 def first_fault(text: str) -> int | None:
-    """The offset where a text turns out to be no YAML; None where it is, or is nested deeper than is read.
+    """The offset where a text turns out not to be YAML; None where it is, or is nested deeper than is read.
 
-    It is told in a fraction of the time that the tree takes.
+    This takes a fraction of the time of building the tree.
     """
     parser = _Parser(text)
     depth = 0
@@ -121,7 +117,7 @@ def duplicate_keys(entries: Iterable[Entry]) -> Iterator[SyntaxProblem]:
 class _Open:
     """A collection that is still being read: its children so far (keys and values in turn for a mapping).
 
-    What an alias stands for is written elsewhere; `aliases_end` is where the last alias itself ends.
+    The node of an alias is written elsewhere; `aliases_end` is where the last alias itself ends.
     """
 
     __slots__ = ("aliases_end", "anchor", "children", "event", "weight")
@@ -150,7 +146,7 @@ class _Builder:
     def __init__(self, text: str, tree: Tree, depth: int) -> None:
         self._text = text
         self._tree = tree
-        self._has_stand_ins = has_stand_ins(text)
+        self._has_stand_ins = not text.isascii() and _TO_BE_PUT_BACK.search(text) is not None
         self._max_open = MAX_DEPTH - depth
         self._open: list[_Open] = []
         self._named: dict[str, Anchor | None] = {}
@@ -203,7 +199,7 @@ class _Builder:
             self._problem(kind, span, message)
 
     def _content_start(self, event: Any) -> tuple[int, tuple[str, Span] | None]:
-        """Where a node's content begins behind its anchor and tag, and the anchor."""
+        """Where a node's content begins after its anchor and tag, and the anchor."""
         start: int = event.start_mark.index
         if event.anchor is None and event.tag is None:
             return start, None
@@ -244,7 +240,7 @@ class _Builder:
         elif style is Style.PLAIN and not value:
             end = start = min(start, end)
         if self._has_stand_ins and not value.isascii():
-            value = put_back(value)
+            value = _TO_BE_PUT_BACK.sub(lambda match: _ORIGINALS[match[0]], value)
         if style is Style.PLAIN:
             self._check_lone_dash(value, Span(start, end))
         elif stuck := _STUCK_COMMENT.match(self._text, start):
@@ -326,7 +322,7 @@ class _Builder:
 
     def _entries(self, children: SequenceOf[Node]) -> tuple[Entry, ...]:
         entries: list[Entry] = []
-        if len(children) % 2:  # the text broke off behind a key
+        if len(children) % 2:  # the text broke off after a key
             key = children[-1]
             children = [*children, Scalar(Span(key.span.end, key.span.end), "")]
         for index in range(0, len(children), 2):
@@ -342,7 +338,7 @@ class _Builder:
             value = key.value
             return value if isinstance(value, str) else server_text(value)
         if isinstance(key, Sequence) and any(isinstance(item, Sequence) for item in key.items):
-            self._problem(ProblemKind.SYNTAX, key.span, "a key can not be a list of lists")
+            self._problem(ProblemKind.SYNTAX, key.span, "a key cannot be a list of lists")
         return server_text(plain_value(key))
 
     def _check_merges(self, mapping: Mapping) -> None:
@@ -407,42 +403,25 @@ class _Builder:
 _STYLES = {style.value or None: style for style in Style} | {"": Style.PLAIN}
 
 
-_OTHERWISE_READ = "\x85\u2028\u2029\ufeff\t"
-_SHIFT = len(_OTHERWISE_READ)
-# The characters for private use, from the first stand-in on, in one row.
-_FIRST, _LAST = 0xE285, 0xF8FF
-_HIGHER, _HIGHEST = 0xF0000, 0x10FFFF
-_IN_ROW = _LAST - _FIRST + 1
-_NUMBERS = _IN_ROW + _HIGHEST - _HIGHER + 1
-_PRIVATE = f"{chr(_FIRST)}-{chr(_LAST)}{chr(_HIGHER)}-{chr(_HIGHEST)}"
-# A tab is taken by libyaml nearly everywhere; recovery.py sees where it is not.
-_TO_BE_READ = re.compile(f"[{_OTHERWISE_READ[:-1]}{_PRIVATE}]")
-_TO_BE_PUT_BACK = re.compile(f"[{_PRIVATE}]")
+# Libyaml ends lines at the first three, and refuses a byte order mark inside the text and a tab where a block begins.
+# While it reads, the last five of all characters stand in for them. Nobody writes those; in a text they become U+FFFD.
+_STAND_INS = {
+    "\x85": "\U0010fffb",
+    "\u2028": "\U0010fffc",
+    "\u2029": "\U0010fffd",
+    "\ufeff": "\U0010fffe",
+    "\t": "\U0010ffff",
+}
+_ORIGINALS = {stand_in: character for character, stand_in in _STAND_INS.items()}
+# Libyaml takes a tab nearly everywhere; recovery.py finds the places where it does not.
+TAB_STAND_IN = _STAND_INS["\t"]
+_TO_BE_READ = re.compile("[\x85\u2028\u2029\ufeff\U0010fffb-\U0010ffff]")
+_TO_BE_PUT_BACK = re.compile("[\U0010fffb-\U0010ffff]")
 
 # In double quotes, a pair of surrogates or one of them alone.
 SURROGATE_ESCAPE = re.compile(
     r"\\(?:u|U0000)[dD][89abAB][0-9a-fA-F]{2}\\(?:u|U0000)[dD][c-fC-F][0-9a-fA-F]{2}|\\(?:u|U0000)[dD][89a-fA-F][0-9a-fA-F]{2}"
 )
-
-TAB_STAND_IN = chr(_FIRST + _OTHERWISE_READ.index("\t"))
-
-
-def with_stand_ins(text: str) -> str:
-    """The text with a stand-in for each such character, at the same place; `put_back` undoes it.
-
-    The last five of all characters, which are for private use or for none, have nothing behind them and become one.
-    """
-    return _TO_BE_READ.sub(_stand_in, text)
-
-
-def has_stand_ins(text: str) -> bool:
-    """Whether something is to be put back in what is read of a text; an escape in quotes is no stand-in."""
-    return not text.isascii() and _TO_BE_PUT_BACK.search(text) is not None
-
-
-def put_back(text: str) -> str:
-    """The text that stand-ins were put into."""
-    return _TO_BE_PUT_BACK.sub(_original, text)
 
 
 def joined_surrogates(escapes: str) -> str:
@@ -451,23 +430,3 @@ def joined_surrogates(escapes: str) -> str:
     if len(codes) < 2:
         return "\ufffd"
     return chr(0x10000 + (codes[0] - 0xD800) * 0x400 + codes[1] - 0xDC00)
-
-
-def _stand_in(match: re.Match[str]) -> str:
-    character = match[0]
-    number = _OTHERWISE_READ.find(character)
-    return _private(number if number >= 0 else min(_number(character) + _SHIFT, _NUMBERS - 1))
-
-
-def _original(match: re.Match[str]) -> str:
-    number = _number(match[0])
-    return _OTHERWISE_READ[number] if number < _SHIFT else _private(number - _SHIFT)
-
-
-def _number(character: str) -> int:
-    code = ord(character)
-    return code - _FIRST if code <= _LAST else code - _HIGHER + _IN_ROW
-
-
-def _private(number: int) -> str:
-    return chr(_FIRST + number if number < _IN_ROW else _HIGHER + number - _IN_ROW)

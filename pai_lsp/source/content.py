@@ -43,7 +43,7 @@ class MappedText:
         return Span(first, max(first, self.ends[end - 1]))
 
     def offset(self, index: int) -> int:
-        """The place in the file in front of character `index`; at the end, behind the last one."""
+        """The place in the file in front of character `index`; at the end, after the last one."""
         if index < len(self.starts):
             return self.starts[index]
         return self.ends[-1] if self.ends else self.outside.start
@@ -85,7 +85,7 @@ def mapped(source: str, scalar: Scalar) -> MappedText:
 
 
 def joined(parts: Sequence[MappedText], separator: str) -> MappedText:
-    """The texts one behind the other; a separator is placed at the end of the text before it."""
+    """The texts one after the other; a separator is placed at the end of the text before it."""
     starts: list[Sequence[int]] = []
     ends: list[Sequence[int]] = []
     for number, part in enumerate(parts):
@@ -100,7 +100,7 @@ def joined(parts: Sequence[MappedText], separator: str) -> MappedText:
 
 
 class _Joined(Sequence[int]):
-    """Sequences one behind the other, not copied: only the places of a few characters of a script are asked for."""
+    """Sequences one after the other, not copied: only the places of a few characters of a script are asked for."""
 
     __slots__ = ("_ends", "_pieces")
 
@@ -170,7 +170,7 @@ def _fold(source: str, at: int, end: int, pieces: list[_Piece]) -> int:
 
 
 def _breaks(source: str, at: int, end: int, pieces: list[_Piece]) -> int:
-    """Read line ends and the white space around them; each behind the first is a line end of the text."""
+    """Read line ends and the white space around them; each after the first is a line end of the text."""
     is_first = True
     while at < end and source[at] in " \t\r\n":
         match = _LINE_BREAK.match(source, at)

@@ -1,6 +1,6 @@
 """Edits of lists and mappings: each changes only the characters it must, so that comments, order and quoting stay.
 
-All of them mean the text that the tree was read from.
+All of them apply to the text that the tree was read from.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def line_end(text: str) -> str:
 
 
 def remove_entry(text: str, mapping: Mapping, entry: Entry) -> tuple[TextEdit, ...]:
-    """Take a key with its value out of a mapping; the comments in it and behind it stay.
+    """Take a key with its value out of a mapping; the comments in it and after it stay.
 
     Nothing where the mapping would be left without any key, or where the key is another's, taken over by `<<`.
     """
@@ -59,7 +59,7 @@ def remove_entry(text: str, mapping: Mapping, entry: Entry) -> tuple[TextEdit, .
 
 
 def cut_entry(text: str, mapping: Mapping, entry: Entry) -> tuple[TextEdit, ...]:
-    """As `remove_entry`, for who writes the key elsewhere: the comments in it and behind it go too."""
+    """As `remove_entry`, for a key that is written elsewhere: the comments in it and after it go too."""
     edit = _entry_removal(text, mapping, entry)
     return (edit,) if edit else ()
 
@@ -74,7 +74,7 @@ def _entry_removal(text: str, mapping: Mapping, entry: Entry) -> TextEdit | None
     start = entry.key.span.start
     span = line_span(text, Span(start, entry_end(text, entry)))
     if number == 0 and "-" in text[span.start : start]:
-        # The first key stands behind a list's dash: the next key takes its place.
+        # The first key follows a list's dash: the next key takes its place.
         return TextEdit(Span(start, mapping.entries[1].key.span.start), "")
     return TextEdit(span, "")
 
@@ -100,7 +100,7 @@ def entry_end(text: str, entry: Entry) -> int:
 
 
 def _block_end(text: str, at: int, depth: int, *, is_list: bool) -> int:
-    """Where a block ends that is known up to `at`: behind the last line indented deeper than `depth`.
+    """Where a block ends that is known up to `at`: after the last line indented deeper than `depth`.
 
     The tree knows an alias only by its anchor, so the lines of aliases at the end of a block are found in the text.
     The items of a list may stand at `depth` itself.
@@ -120,10 +120,10 @@ def _block_end(text: str, at: int, depth: int, *, is_list: bool) -> int:
 
 
 def remove_item(text: str, sequence: Sequence, item: Node) -> tuple[TextEdit, ...]:
-    """Take an item out of a list; the comments in it and behind it stay.
+    """Take an item out of a list; the comments in it and after it stay.
 
     Nothing where a block would be left without any item (a list in brackets becomes `[]`), or where the item is an
-    alias or has one, so that the tree does not say which of them is meant.
+    alias or has one, so that the tree does not show which of them is meant.
     """
     numbers = [number for number, one in enumerate(sequence.items) if one is item]
     if len(numbers) != 1 or item.span.start < sequence.span.start:
@@ -157,7 +157,7 @@ def keeping_comments(text: str, edits: SequenceOf[TextEdit], comments: Iterable[
     """The edits, with each comment that they would take out written on a line of its own above what they change.
 
     A comment that one of the edits writes itself has moved along and is not written again. The edits come in the order
-    in which they were given; behind them come those that only keep comments.
+    in which they were given; those that only keep comments follow.
     """
     written = "\n".join(edit.new_text for edit in edits)
     kept: dict[Span, str] = {}
@@ -177,7 +177,7 @@ def keeping_comments(text: str, edits: SequenceOf[TextEdit], comments: Iterable[
 
 
 def insert_entry(text: str, mapping: Mapping, lines: str, behind: Entry | None = None) -> TextEdit:
-    """Add `key: value` lines (written without indentation) behind one of a mapping's keys, usually the last."""
+    """Add `key: value` lines (written without indentation) after one of a mapping's keys, usually the last."""
     behind = behind or (mapping.entries[-1] if mapping.entries else None)
     if mapping.is_flow or behind is None:
         last = entry_end(text, behind) if behind else mapping.span.start + 1
@@ -187,7 +187,7 @@ def insert_entry(text: str, mapping: Mapping, lines: str, behind: Entry | None =
 
 
 def append_item(text: str, sequence: Sequence, item: str) -> TextEdit:
-    """Add an item (written without dash) behind a list's last one."""
+    """Add an item (written without dash) after a list's last one."""
     if sequence.is_flow:
         last = sequence.items[-1].span.end if sequence.items else sequence.span.start + 1
         return TextEdit(Span(last, last), f", {item}" if sequence.items else item)

@@ -1,9 +1,7 @@
-"""Reading a text that is not YAML yet: mend a copy, step by step, until it can be read.
+"""Reading a text that is not YAML yet: repair a copy, step by step, until it can be read.
 
-Every step mends one fault where libyaml stopped, says it in one sentence on the author's own text, and reads again.
-The mended copy is never shown; places in the tree are carried back to the text as written.
-
-The same tree in places of another text: of the one that was mended for it, or of the whole that it is a part of.
+Every step repairs one fault where libyaml stopped, reports it in one sentence on the author's own text, and reads
+again. The repaired copy is never shown; places in the tree are moved back to the text as written (`relocated`).
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     Relocation: TypeAlias = Callable[[Span], Span]
 
 
-# More faults than a person makes between two looks at the screen; what follows is then left out of the tree.
+# More faults than a person makes at once; after so many, the rest of the text is left out of the tree.
 MAX_STEPS = 24
 # Reading a long text over and over would be felt while typing.
 MAX_CHARACTERS_READ = 2_000_000
@@ -40,7 +38,7 @@ _TEMPLATE_VALUE = re.compile(r"(?:^|[:\-,\[] +)(\{\{[^\n]*\}\}[^\n,\]]*)")
 _DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _ESCAPE = re.compile(rf"(?P<surrogates>{SURROGATE_ESCAPE.pattern})|\\.", re.DOTALL)
 _UP_TO_QUOTE = re.compile(r'[\s\w,:\[\]{}.-]*(?=")')
-# What tells the items of a list in brackets apart; a tag with brackets of its own is meant as text.
+# The tokens that separate the items of a list in brackets; a tag with brackets of its own is meant as text.
 _FLOW_TOKEN = re.compile(r"""(?P<tag><%[^%]*%>)|"(?:[^"\\]|\\.)*"|'[^']*'|(?P<key>:\s)|[\[\]{},]""")
 _LONGEST_COMMAND = 2_000
 _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
@@ -49,10 +47,10 @@ _LINE_CONTENT = re.compile(r"[^\S\n]*(?P<content>[^\n]*?)(?P<comment>(?:^|[^\S\n
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One fault and the replacements in the mended copy that remove it: `(start, end, new text)`.
+    """One fault and the replacements in the repaired copy that remove it: `(start, end, new text)`.
 
-    Without a message it is none to js-yaml, and only libyaml needs the replacement.
-    `title` names what an author would do about it: `mend` if given, else the one replacement itself.
+    Without a message js-yaml reads the text, and only libyaml needs the replacement.
+    `title` names the fix for the author: `mend` if given, else the one replacement itself.
     """
 
     message: str
@@ -61,6 +59,22 @@ class _Step:
     kind: ProblemKind = ProblemKind.SYNTAX
     title: str = ""
     mend: tuple[int, int, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fault:
+    """Where and why libyaml stopped, in its own words.
+
+    problem: what it found `at` an offset; context: what it was reading, which begins at `context_at`.
+    tree: the part of the text that was read before.
+    """
+
+    text: str
+    problem: str
+    context: str
+    at: int
+    context_at: int
+    tree: Tree
 
 
 def build_mended(text: str, broken_off: Tree, error: yaml.YAMLError) -> Tree:
@@ -149,17 +163,14 @@ def _lines(text: str) -> list[str]:
 
 
 def _next_step(text: str, error: yaml.YAMLError, tree: Tree) -> _Step:
-    """The fault behind libyaml's complaint, and how to get round it."""
+    """The fault that libyaml stopped at, and a repair of it."""
     if isinstance(error, yaml.reader.ReaderError):
         at = min(int(error.position), len(text) - 1)
         at = _character_at_byte(text, error, at)
         character = text[at]
-        message = f"the control character U+{ord(character):04X} can not stand in YAML"
+        message = f"the control character U+{ord(character):04X} cannot stand in YAML"
         return _Step(message, Span(at, at + 1), ((at, at + 1, "_"),))
-    problem = str(getattr(error, "problem", "") or "")
-    context = str(getattr(error, "context", "") or "")
-    at = _index(getattr(error, "problem_mark", None), text)
-    context_at = _index(getattr(error, "context_mark", None), text) if getattr(error, "context_mark", None) else at
+    fault = _fault(text, error, tree)
     for attempt in (
         _what_js_yaml_reads,
         _unquoted_template,
@@ -172,10 +183,23 @@ def _next_step(text: str, error: yaml.YAMLError, tree: Tree) -> _Step:
         _reserved_character,
         _bad_indentation,
     ):
-        step = attempt(text, problem, context, at, context_at, tree)
+        step = attempt(fault)
         if step is not None:
             return step
-    return _hide_line(text, at, _plain_words(problem))
+    return _hide_line(text, fault.at, _plain_words(fault.problem))
+
+
+def _fault(text: str, error: yaml.YAMLError, tree: Tree) -> _Fault:
+    at = _index(getattr(error, "problem_mark", None), text)
+    context_mark = getattr(error, "context_mark", None)
+    return _Fault(
+        text,
+        str(getattr(error, "problem", "") or ""),
+        str(getattr(error, "context", "") or ""),
+        at,
+        _index(context_mark, text) if context_mark else at,
+        tree,
+    )
 
 
 def _index(mark: object, text: str) -> int:
@@ -214,13 +238,13 @@ def _indentation(text: str, at: int) -> int:
 
 
 def _plain_words(problem: str) -> str:
-    """Libyaml's complaint, where none of ours fits better."""
+    """Libyaml's own words, for a fault that no heuristic knows."""
     words = problem.replace("did not find expected", "expected").replace("did not find", "expected")
     return words.replace("found undefined", "undefined").rstrip(".") or "not YAML"
 
 
 def _hide_line(text: str, at: int, message: str) -> _Step:
-    """Take one line out of the mended copy: the line of the fault, or the nearest above that is not out already."""
+    """Hide one line in the repaired copy: the line of the fault, or the nearest above that is not hidden yet."""
     at = min(at, max(len(text) - 1, 0))
     content = _content(text, at)
     while not len(content) and content.start > 0:
@@ -231,13 +255,13 @@ def _hide_line(text: str, at: int, message: str) -> _Step:
     if not len(content):
         return _Step(message, Span(0, len(text)), ((0, len(text), " " * len(text)),))
     hidden = re.sub(r"[^\n]", "#", text[content.start : content.end])
-    # A comment needs white space before it; what is hidden begins its line, so there is.
+    # A comment needs white space before it; the hidden text begins its line, so there is some.
     return _Step(message, content, ((content.start, content.end, hidden),))
 
 
-def _what_js_yaml_reads(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
+def _what_js_yaml_reads(fault: _Fault) -> _Step | None:
     """`{ports:}`, a block whose first line begins with a tab, and JSON's pairs of surrogates: libyaml alone refuses."""
-    del tree
+    text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
     if "quoted scalar" in context and "escape" in problem and (escapes := tuple(_surrogates(text, context_at))):
         return _Step("", Span(at, at), escapes)
     if "found unexpected ':'" in problem and text[at : at + 1] == ":":
@@ -261,9 +285,9 @@ def _surrogates(text: str, at: int) -> Iterator[tuple[int, int, str]]:
         scalar = _DOUBLE_QUOTED.match(text, gap.end()) if gap else None
 
 
-def _unquoted_template(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
-    """`key: {{ x }}/more`: read as a mapping with something behind it."""
-    del problem, context, tree
+def _unquoted_template(fault: _Fault) -> _Step | None:
+    """`key: {{ x }}/more`: read as a mapping with more text after it."""
+    text, at, context_at = fault.text, fault.at, fault.context_at
     for place in (at, context_at):
         start, end = _line(text, place)
         match = _TEMPLATE_VALUE.search(text[start:end])
@@ -275,9 +299,9 @@ def _unquoted_template(text: str, problem: str, context: str, at: int, context_a
     return None
 
 
-def _template_in_brackets(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
+def _template_in_brackets(fault: _Fault) -> _Step | None:
     """`[echo <% $data.uri[0] %>]`: the inner bracket begins a list, which its author took for text."""
-    del problem, context, context_at, tree
+    text, at = fault.text, fault.at
     start, end = _line(text, at)
     if end - start > _LONGEST_COMMAND:
         return None
@@ -302,8 +326,8 @@ def _template_in_brackets(text: str, problem: str, context: str, at: int, contex
     return _Step(message, span, quotes, title="Quote it", mend=(start, span.end, quoted(written)))
 
 
-def _stray_tab(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
-    del context, context_at, tree
+def _stray_tab(fault: _Fault) -> _Step | None:
+    text, problem, at = fault.text, fault.problem, fault.at
     if "\\t" not in problem and "tab character" not in problem and text[at : at + 1] != "\t":
         return None
     start, end = _line(text, at)
@@ -319,8 +343,9 @@ def _stray_tab(text: str, problem: str, context: str, at: int, context_at: int, 
     return _Step(message, span, replacements, title="Use spaces", mend=spaces)
 
 
-def _open_quote(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
+def _open_quote(fault: _Fault) -> _Step | None:
     """A quote that is never closed, or that swallowed the lines up to the next quote."""
+    text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
     if "quoted scalar" in context and "end of stream" in problem:
         return _close_quote(text, context_at)
     if "quoted scalar" in context and ("escape" in problem or "hexdecimal" in problem):
@@ -329,7 +354,7 @@ def _open_quote(text: str, problem: str, context: str, at: int, context_at: int,
             written = text[backslash : backslash + 2]
             message = f"{_wrong_escape(written, problem)}; in double quotes write '\\{written}', or use single quotes"
             return _Step(message, Span(backslash, backslash + 2), ((backslash, backslash + 1, "/"),))
-    last = tree.scalars[-1] if tree.scalars else None
+    last = fault.tree.scalars[-1] if fault.tree.scalars else None
     if (
         last
         and last.style.value in {"'", '"'}
@@ -340,7 +365,6 @@ def _open_quote(text: str, problem: str, context: str, at: int, context_at: int,
         between = text[last.span.end : at]
         if "\n" not in between and re.search(r"\n[ \t]*(?:- )?[\w.-]+:(?:\s|$)", inside):
             return _close_quote(text, last.span.start)
-    del context
     return None
 
 
@@ -349,7 +373,7 @@ def _wrong_escape(written: str, problem: str) -> str:
     if digits := _HEX_DIGITS.get(written[1:]):
         is_complete = "Unicode" in problem
         return f"'{written}' needs {'a code up to 10FFFF' if is_complete else f'{digits} hexadecimal digits after it'}"
-    return f"'{written}' is no escape"
+    return f"'{written}' is not an escape"
 
 
 def _close_quote(text: str, start: int) -> _Step:
@@ -360,9 +384,9 @@ def _close_quote(text: str, start: int) -> _Step:
     return _Step(message, Span(start, start + 1), ((stop, stop, quote),), title=f"Close it with {quote}")
 
 
-def _half_typed_key(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
+def _half_typed_key(fault: _Fault) -> _Step | None:
     """A word alone on its line where a `key:` must stand."""
-    del tree
+    text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
     if "could not find expected ':'" in problem and "simple key" in context:
         content = _content(text, context_at)
         if content.start <= context_at and len(content):
@@ -384,9 +408,9 @@ def _key_without_colon(text: str, span: Span) -> _Step:
     return _Step(f"expected ':' after '{shown}'", Span(start, span.end), (replacement,), title="Add ':'")
 
 
-def _second_colon(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
+def _second_colon(fault: _Fault) -> _Step | None:
     """`key: value: more`, and a line indented deeper than the value above allows."""
-    del context, context_at, tree
+    text, problem, at = fault.text, fault.problem, fault.at
     if "mapping values are not allowed" not in problem:
         return None
     start, _ = _line(text, at)
@@ -407,9 +431,9 @@ def _second_colon(text: str, problem: str, context: str, at: int, context_at: in
     return None
 
 
-def _open_bracket(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
+def _open_bracket(fault: _Fault) -> _Step | None:
     """`[a, b` or `{a: 1` without its end."""
-    del tree
+    text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
     if "flow" not in context and "flow" not in problem:
         return None
     if "flow node" in context:
@@ -444,9 +468,9 @@ def _unclosed_bracket(text: str, at: int) -> int:
     return at
 
 
-def _reserved_character(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
+def _reserved_character(fault: _Fault) -> _Step | None:
     """A plain value that begins with a character that YAML keeps for itself: @ ` % * & !."""
-    del tree
+    text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
     place = at if "cannot start any token" in problem else context_at
     anchor = "while scanning an a" in context or "while scanning a tag" in context or "directive" in context
     if "cannot start any token" not in problem and not anchor:
@@ -455,15 +479,15 @@ def _reserved_character(text: str, problem: str, context: str, at: int, context_
     if not character or character in " \n\r#":
         return None
     content = _content(text, place)
-    message = f"a plain value can not begin with '{character}'; quote it"
+    message = f"a plain value cannot begin with '{character}'; quote it"
     span = Span(place, max(content.end, place + 1))
     mend = (span.start, span.end, quoted(text[span.start : span.end]))
     return _Step(message, span, ((place, place + 1, "_"),), title="Quote it", mend=mend)
 
 
-def _bad_indentation(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
+def _bad_indentation(fault: _Fault) -> _Step | None:
     """A line that belongs to no level of the indentation above it, or that breaks a list."""
-    del tree
+    text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
     content = _content(text, at)
     if not len(content) or at > content.start or not context.startswith("while parsing a block"):
         return _hide_rest(text, problem, at) if len(content) and at > content.start else None
@@ -480,18 +504,18 @@ def _bad_indentation(text: str, problem: str, context: str, at: int, context_at:
 
 
 def _hide_rest(text: str, problem: str, at: int) -> _Step:
-    """Take the end of a line out: `key: "value" more`."""
+    """Hide the end of a line: `key: "value" more`."""
     content = _content(text, at)
     word = text[at : content.end]
     if not word.strip():
         return _hide_line(text, at, _plain_words(problem))
     return _Step(
-        f"'{word[:40]}' is left over behind the value", Span(at, content.end), ((at, content.end, " " * len(word)),)
+        f"'{word[:40]}' is left over after the value", Span(at, content.end), ((at, content.end, " " * len(word)),)
     )
 
 
 def relocated(tree: Tree, relocation: Relocation, unmoved: int = 0) -> Tree:
-    """A tree with every span replaced; what ends at offset `unmoved` or before stands where it stood."""
+    """A tree with every span replaced; a node that ends at offset `unmoved` or before stays."""
     moved: dict[int, Node] = {}
     documents = [None if node is None else _moved(node, relocation, unmoved, moved) for node in tree.documents]
     anchors = {
@@ -512,7 +536,7 @@ def relocated(tree: Tree, relocation: Relocation, unmoved: int = 0) -> Tree:
 
 # No function inside the other: one that calls itself is garbage that only Python's collector finds, with all the nodes.
 def _moved(node: Node, relocation: Relocation, unmoved: int, moved: dict[int, Node]) -> Node:
-    """The node with its new places; `moved` are those that have them already, by what they were."""
+    """The node with its new places; `moved` holds the nodes that have them already, by the identity of the old ones."""
     span = node.span
     if span.end <= unmoved:
         return node

@@ -137,7 +137,7 @@ def did_you_mean(name: str, candidates: Iterable[str], *, besides: str | None = 
 
 
 def free_name(wanted: str, taken: Collection[str], separator: str = "_") -> str:
-    """The wanted name, with a number behind it where it is taken."""
+    """The wanted name, with a number after it where it is taken."""
     names = (wanted if number == 1 else f"{wanted}{separator}{number}" for number in range(1, len(taken) + 2))
     return next(name for name in names if name not in taken)
 

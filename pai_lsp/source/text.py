@@ -72,7 +72,7 @@ class Position:
 
 
 class LineIndex:
-    """Finds lines and columns in one text; lines end as LSP says: at CR LF, LF or CR."""
+    """Finds lines and columns in one text; lines end as in LSP: at CR LF, LF or CR."""
 
     __slots__ = ("_starts", "text")
 

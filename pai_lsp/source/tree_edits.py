@@ -1,8 +1,7 @@
 """Edits of several parts of one list or mapping at once, which leave everything else as its author wrote it.
 
-pai_lsp/source/edits.py changes one key or item at a time; expansion takes out and puts in many.
-
-Adding values to a mapping or a list, written as it is written itself: in braces and brackets, or line by line.
+pai_lsp/source/edits.py changes one key or item at a time; expansion removes and adds many. Values are added in the
+style of their mapping or list: in braces and brackets, or line by line.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ if TYPE_CHECKING:
 
 _NOTHING_MORE = re.compile(r"\s*\Z")
 _BLANK_LINES = re.compile(r"(?:[ \t]*\r?\n)*")
-# A block that keeps the blank lines behind it.
+# A block that keeps the blank lines after it.
 _KEEPING_BLOCK = re.compile(r"[|>][1-9]?\+[1-9]?[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
 def without_lines(text: str, span: Span) -> tuple[TextEdit, ...]:
     """Take lines out, with the blank lines above them where more of those, or nothing, stand below.
 
-    Where some block keeps the blank lines behind it, those above may be a part of what it says, and those below must
+    Where some block keeps the blank lines after it, those above may be a part of its text, and those below must
     not become one: then they are taken out instead.
     """
     removal = TextEdit(span, "")
@@ -70,7 +69,7 @@ def without_entries(text: str, mapping: Mapping, removed: Collection[Entry]) -> 
         for edit in without_lines(text, line_span(text, span))
     ]
     if 0 < first < len(spans):
-        # What is kept first takes the place of the first key, which may stand behind a list's dash.
+        # The first key that is kept takes the place of the first one, which may follow a list's dash.
         edits.append(TextEdit(Span(spans[0][1].start, spans[first][1].start), ""))
     return tuple(edits)
 
@@ -130,7 +129,7 @@ def items_in_front(text: str, sequence: Sequence, values: SequenceOf[Any]) -> tu
 def items_behind(
     text: str, sequence: Sequence, values: SequenceOf[Any], number: int | None = None, *, comments: SequenceOf[str] = ()
 ) -> tuple[TextEdit, ...]:
-    """Put items behind one of a list's items, the last one unless a `number` is given; each below its comment."""
+    """Put items after one of a list's items, the last one unless a `number` is given; each below its comment."""
     if not values:
         return ()
     if sequence.is_flow:
@@ -154,7 +153,7 @@ def _block(text: str, sequence: Sequence, values: SequenceOf[Any], comments: Seq
 
 
 def insert_values(text: str, mapping: Mapping, values: MappingOf[str, Any], behind: Entry | None = None) -> TextEdit:
-    """Add keys with their values behind one of a mapping's keys, usually the last."""
+    """Add keys with their values after one of a mapping's keys, usually the last."""
     lines: list[str] = []
     for key, value in values.items():
         lines += [f"{flow_scalar(key)}: {flow_value(value)}"] if mapping.is_flow else entry_lines(key, value)
@@ -162,5 +161,5 @@ def insert_values(text: str, mapping: Mapping, values: MappingOf[str, Any], behi
 
 
 def append_value(text: str, sequence: Sequence, value: Any) -> TextEdit:
-    """Add a value behind a list's last item."""
+    """Add a value after a list's last item."""
     return append_item(text, sequence, flow_value(value) if sequence.is_flow else "\n".join(value_lines(value)))
