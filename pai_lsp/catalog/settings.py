@@ -1,4 +1,4 @@
-"""Where a configuration says that definitions come from, as values; apart from settings.py because few runs need it."""
+"""The sources of definitions that a configuration names, as values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class DirectorySource:
 
 @dataclass(frozen=True, slots=True)
 class ServerSource:
-    """A marketplace server: its base address, and where the access token comes from.
+    """A marketplace server: its base address and the origin of the access token.
 
     token_env: the name of the environment variable that holds it. token_command: a command that prints it.
     """
@@ -26,9 +26,9 @@ class ServerSource:
 
 @dataclass(frozen=True, slots=True)
 class Marketplace:
-    """Where definitions come from that jobs name by an address.
+    """The sources of definitions that jobs name by an address.
 
-    sources: asked in this order. allowed_hosts: the only hosts that single addresses are fetched from.
+    sources: searched in this order. allowed_hosts: the only hosts from which single addresses are fetched.
     """
 
     sources: tuple[DirectorySource | ServerSource, ...] = ()

@@ -1,6 +1,6 @@
-"""What keeps a job from being expanded: diagnostics, always errors, under the codes of the rules where there is one.
+"""The commands of a `cmd` plugin and the moments at which they run, in every form in which they can be written.
 
-The commands of a `cmd` plugin and when they run, in whatever form they are written.
+Also the problems that keep a job from being expanded: diagnostics, always errors, with the code of a rule if one fits.
 
 Source of the events: docs/protocol.md, "Events"; of the parameters: openpai-runtime, src/plugins/cmd/init.py.
 """
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span
 
 
-# Something is wrong or not known.
+# Something is wrong or unknown.
 CANNOT_BE_EXPANDED = "cannot-be-expanded"
-# All is known, and a released cluster has no form for it.
+# Everything is known, but a released cluster has no form for it.
 CANNOT_BE_EXPRESSED = "cannot-be-expressed"
-# Nothing says which definitions are meant.
+# It is unknown which definitions are meant.
 BROKEN_LOCK_FILE = "broken-lock-file"
 
 
@@ -65,7 +65,7 @@ class Commands:
     """The commands of one callback, or of `preCommands` or `postCommands`.
 
     callback: the callback's mapping; None for the other two.
-    place: the list in which the items stand, or the single text in its place.
+    place: the list of the items, or the single text in its place.
     """
 
     moment: Moment
@@ -77,8 +77,8 @@ class Commands:
 def read_commands(holder: Mapping, step: Step | None, where: Span | None, report: Report) -> Iterator[Commands]:
     """The commands in a plugin's parameters.
 
-    step: fills what the extended protocol fills; None for a plugin of `extras`, where nothing is.
-    where: the place in the job of what stands in another file; None for the job's own.
+    step: fills what the extended protocol fills; None for a plugin of `extras`, in which nothing is filled.
+    where: the place in the job that leads to a definition in another file; None for the job's own.
     """
     for name, moment in SIMPLE_KEYS.items():
         if (node := holder.get(name)) is not None:
@@ -117,7 +117,7 @@ def ignores_failure(node: Mapping) -> bool:
 
 
 def _items(node: Node, step: Step | None, where: Span | None, report: Report) -> tuple[CommandItem, ...]:
-    """The items of a list of commands, a single text standing for a list of one; null is no command."""
+    """The items of a list of commands; a single text counts as a list of one, and null is not a command."""
     if isinstance(node, Mapping):
         report(CANNOT_BE_EXPANDED, where or node.span, "'commands' must be a list of strings, not a mapping")
         return ()

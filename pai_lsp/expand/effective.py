@@ -4,9 +4,8 @@ This is the meaning of a job in the extended protocol; pai_lsp/expand/write/rele
 released cluster runs, pai_lsp/expand/script.py into text for a person. Source of the semantics: docs/protocol.md,
 "Expansion of a task role" and "Events".
 
-What a task role lists and needs, and does not get: references that find nothing, circles, variables left open.
-
-Said with the codes and in the words of the rules, so that it is the same wherever somebody reads it.
+Problems are references that find nothing, cycles, and variables without a value. They have the codes and messages of
+the rules.
 """
 
 from __future__ import annotations
@@ -61,9 +60,9 @@ if TYPE_CHECKING:
 class Prerequisite:
     """A prerequisite as a job needs it: a definition with the values of its template variables.
 
-    plugin: the short name of its plugin; None where it has none, and for a storage.
-    entry: the reference in the job through which it came first.
-    is_own: whether the definition stands in the job's file.
+    plugin: the short name of its plugin; None without one, and for a storage.
+    entry: the first reference in the job that leads to it.
+    is_own: whether the definition is in the job's file.
     """
 
     step: Step
@@ -107,7 +106,7 @@ class CmdPluginEntry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EffectiveRole:
-    """What a task role runs: its prerequisites in start order, then the plugins of `extras` that are for it."""
+    """The plan of a task role: its prerequisites in start order, then the plugins of `extras` that are for it."""
 
     role: TaskRole
     prerequisites: tuple[Prerequisite, ...]
@@ -122,7 +121,7 @@ class EffectiveRole:
 
 @dataclass(frozen=True, slots=True)
 class EffectiveJob:
-    """All task roles; `problems` are what keeps the job from being expanded."""
+    """All task roles; `problems` are the reasons why the job cannot be expanded."""
 
     roles: tuple[EffectiveRole, ...]
     problems: tuple[Diagnostic, ...] = ()
@@ -134,7 +133,7 @@ class EffectiveJob:
 
 
 def effective_job(job: Job) -> EffectiveJob:
-    """Follow what every task role lists. A job that cannot be read to the end has its syntax problems."""
+    """Follow the references of every task role. A job with syntax problems has only these."""
     if job.syntax.problems:
         return EffectiveJob(
             (),
@@ -254,7 +253,7 @@ def entries_beyond(job: Job, role: TaskRole) -> dict[Link, Link]:
 
 
 def unmet(job: Job, found: Expansion, entries: MappingOf[Link, Link]) -> Iterator[tuple[str, Link, str]]:
-    """What is wrong with what a task role's list comes to: a code, the reference it is about, and the message.
+    """The problems of everything that a task role's list leads to: a code, the reference, and the message.
 
     entries: what `entries_beyond` gives for the role.
     """

@@ -1,4 +1,4 @@
-"""What a task role runs, as text for a person: each part under a comment that says when it runs and where it stands."""
+"""What a task role runs, as text for a person: each part under a comment with its moment and its place."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ScriptLine:
 
 @dataclass(frozen=True, slots=True)
 class ScriptPart:
-    """What belongs together in a task: `title` says when it runs and whose it is, `lines` may be none for a plugin."""
+    """The lines that run together in a task: `title` gives the moment and the owner; a plugin may have no lines."""
 
     title: str
     lines: tuple[ScriptLine, ...]
@@ -45,7 +45,7 @@ class ScriptPart:
 
 @dataclass(frozen=True, slots=True)
 class Origins:
-    """Tells where something stands: lines of the job, and paths from `folder` on, if they are below it."""
+    """Describes places: lines of the job, and paths relative to `folder` for files in it."""
 
     lines: LineIndex
     folder: str = ""
@@ -65,7 +65,7 @@ class Origins:
 
 
 def scripts(job: Job, effective: EffectiveJob, role: str | None = None, folder: str = "") -> str:
-    """What a task role runs, or without a name what each one runs, as text; see `Origins` for the folder."""
+    """What one task role runs, or without a name what each of them runs, as text; see `Origins` for the folder."""
     values, origins = role_values(job), Origins(LineIndex(job.text), folder)
     chosen = [one for one in effective.roles if role in {None, one.role.name}]
     return together(

@@ -1,4 +1,4 @@
-"""The storages that prerequisites need, and what of them the job must mount.
+"""The storages that prerequisites need, and those of them that the job must mount.
 
 Source of the forms: openpai, issues 5345 (`requireStorages`, the plugin `pvc_storage`) and 5145 (type `storage`).
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Storage:
-    """A storage that a prerequisite needs; `span` is where the job says so, or names what says so in another file."""
+    """A storage that a prerequisite needs; `span` is its place, or the reference in the job that leads to its file."""
 
     name: str
     mount_path: str
@@ -68,7 +68,7 @@ def _own_storage(step: Step, where: Span | None) -> Storage:
 
 
 def merged_storages(job: Job, needed: Iterable[Storage]) -> tuple[tuple[Storage, ...], tuple[Diagnostic, ...]]:
-    """The needed storages that the job does not mount yet, and what contradicts.
+    """The needed storages that the job does not mount yet, and the contradictions.
 
     One storage can be mounted at one path, and one path holds one storage.
     """
@@ -99,7 +99,7 @@ def _conflict(storage: Storage, other: Storage) -> Diagnostic:
 
 
 def _mounted(job: Job) -> Iterator[Storage]:
-    """What `extras.storages` says. Source: rest-server, models/v2/job/k8s.js (the default path)."""
+    """The entries of `extras.storages`. Source: rest-server, models/v2/job/k8s.js (the default path)."""
     node = job.extras.get("storages") if job.extras else None
     for item in node.items if isinstance(node, Sequence) else ():
         name = item.get("name") if isinstance(item, Mapping) else None

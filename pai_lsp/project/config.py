@@ -1,6 +1,6 @@
-"""Finds `.pai-lsp.yaml`: which rules apply with which severity, what a site has added, what is left out.
+"""Finds and loads `.pai-lsp.yaml`: severities of rules, plugins of a site, excluded files, sources of definitions.
 
-The nearest file upwards from a job counts, and it alone. How far up it is searched is for the caller to say.
+Only the nearest file in the folder of a job or above it counts. The caller sets the topmost folder of the search.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FILE_NAME = ".pai-lsp.yaml"
 def find_configuration(folder: str, top: str | None) -> str | None:
     """The path of the nearest configuration file in `folder`, an absolute path, or above it.
 
-    `top` is the last folder that is looked into; None for the root of the file system.
+    `top` is the topmost folder that is searched; None for the root of the file system.
     """
     here = Path(folder)
     for candidate in (here, *here.parents):
@@ -32,7 +32,7 @@ def find_configuration(folder: str, top: str | None) -> str | None:
         try:
             if file.is_file():
                 return str(file)
-        except OSError:  # a folder that may not be looked into
+        except OSError:  # a folder without read permission
             continue
     return None
 
@@ -56,13 +56,13 @@ def is_of_another_user(path: str) -> bool:
         return False
     try:
         owners = {os.stat(path).st_uid, os.lstat(path).st_uid}  # noqa: PTH116 - Path.lstat() reads no better
-    except OSError:  # whoever reads it reports this
+    except OSError:  # reading the file reports it
         return False
     return not owners <= {0, os.geteuid()}
 
 
 def load_configuration(path: str, codes: Collection[str]) -> Configuration:
-    """Read a configuration file; `codes` are those of the rules that there are. Never raises."""
+    """Read a configuration file; `codes` are the codes of all rules. Never raises."""
     from pai_lsp.project.config_reader import (  # noqa: PLC0415 - most runs find no configuration
         parse_configuration,
         unreadable_configuration,

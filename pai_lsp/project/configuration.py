@@ -1,4 +1,4 @@
-"""What a configuration says, as a value: severities, excluded files, the site's plugins, sources of definitions."""
+"""The content of a configuration as a value: severities, excluded files, the site's plugins, sources of definitions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Configuration:
-    """What one configuration file says; without a file, the default values.
+    """The content of one configuration file; without a file, the default values.
 
-    path: the file as the caller called it; None without a file.
+    path: the file as the caller named it; None without a file.
     folder: the absolute path of the folder that `exclusion` counts from.
     text, diagnostics: the file's text and what is wrong in it.
     """

@@ -1,8 +1,8 @@
 """What a released cluster runs when a job is submitted as it is: scripts before and after, and the command, by role.
 
 The rest-server renders the commands, the runtime writes the scripts of the `cmd` plugin; both read the file in their
-own way, and extended features are ignored as they ignore them. Nothing is judged here but what ends the task. Secrets
-stay as they are written unless somebody asks for their values.
+own way, and extended features are ignored as they ignore them. Only what ends the task is reported. References to
+secrets stay as they are written unless the caller asks for their values.
 Sources: rest-server, src/middlewares/v2/protocol.js; openpai-runtime, src/init.d/initializer.py.
 """
 
@@ -140,7 +140,7 @@ def _plugins(role: RuntimeRole) -> Iterator[_PluginRun]:
     """The plugins of a role in the order in which they are prepared.
 
     Raises:
-        RuntimeStopError: where the runtime fails to gather them.
+        RuntimeStopError: if the runtime fails to collect them.
     """
     try:
         yield from _prerequisites(role)
@@ -177,10 +177,10 @@ def _extras(role: RuntimeRole) -> Iterator[_PluginRun]:
 def _plugin_scripts(
     plugin: _PluginRun, role: RuntimeRole, site_plugins: frozenset[str], *, shows_secrets: bool
 ) -> tuple[str, str]:
-    """The script before and the one after that the plugin writes; other plugins' than `cmd` are not the job's own text.
+    """The script before and the one after that the plugin writes; empty for plugins other than `cmd`.
 
     Raises:
-        RuntimeStopError: where the task ends.
+        RuntimeStopError: if the task ends here.
     """
     parameters = _as_passed(plugin.parameters, role, shows_secrets=shows_secrets)
     name = _plugin_folder(str(plugin.name), site_plugins.union(plugins()))
@@ -198,12 +198,12 @@ def _as_passed(parameters: Any, role: RuntimeRole, *, shows_secrets: bool) -> An
     """The parameters as the plugin gets them, with the references to secrets filled or left as they are.
 
     Raises:
-        RuntimeStopError: where a reference or the runtime's reader fails.
+        RuntimeStopError: if a reference or the runtime's parser fails.
     """
     written = str(parameters)
     fillers = [partial(with_references_filled, role=role, shows_secrets=True)]
     if not shows_secrets and names_secret(written):
-        # A secret may break the text, so that is read as well.
+        # A secret may break the text, so the filled text is parsed as well.
         fillers.append(partial(with_references_filled, role=role, shows_secrets=False))
     found = [runtime_round_trip(parameters, fill if OPENING in written else None) for fill in fillers]
     if any(isinstance(value, ValueError) for value in found):

@@ -1,11 +1,10 @@
-"""What the runtime's `cmd` plugin makes of its parameters: a script before and one after the user's command.
+"""The scripts that the runtime's `cmd` plugin writes from its parameters: one before and one after the user's command.
 
-It takes what it is given without a look: a text for a list gives one character a line, and what is no text ends it.
-Sources: openpai-runtime, src/plugins/cmd/init.py; src/plugins/plugin_utils.py, inject_commands.
+The plugin does not check its parameters: a string in place of a list gives one character per line, and an item that is
+not text ends the plugin. Before that, the runtime fills `<% $… %>` in the written text of all parameters.
 
-Filling `<% $… %>` in plugin parameters as the released runtime does it, in the written text of all parameters.
-
-Source: openpai-runtime, src/init.d/initializer.py, replace_ref.
+Sources: openpai-runtime, src/plugins/cmd/init.py; src/plugins/plugin_utils.py, inject_commands;
+src/init.d/initializer.py, replace_ref.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class CmdScripts:
-    """The two scripts, empty where there is nothing to run, and whether the plugin failed behind writing them."""
+    """The two scripts, empty if there is nothing to run, and whether the plugin failed after it wrote them."""
 
     pre: str = ""
     post: str = ""
@@ -41,7 +40,7 @@ def cmd_scripts(parameters: Any, failure_policy: Any = "fail") -> CmdScripts:
     try:
         _write(parameters, failure_policy, scripts)
     except (TypeError, LookupError, AttributeError):
-        # Whatever Python says of a value of the wrong kind ends the plugin's process the same way.
+        # Any exception for a value of a wrong type ends the plugin's process in the same way.
         scripts.fails = True
     return scripts
 
@@ -87,7 +86,7 @@ def with_references_filled(text: str, role: RuntimeRole, *, shows_secrets: bool)
         they are written.
 
     Raises:
-        RuntimeStopError: where a reference finds nothing, or something that is no text.
+        RuntimeStopError: if a reference finds nothing, or something that is not text.
     """
     parts: list[str] = []
     at = 0
@@ -113,17 +112,17 @@ class RuntimeReference:
 
     @property
     def names_secret(self) -> bool:
-        """Whether it stands for a secret."""
+        """Whether it refers to a secret."""
         return self.path.split(".")[0] == "secrets"
 
     @property
     def server_path(self) -> str:
-        """The path as the rest-server looks it up in commands, with `$` and with indexes behind dots."""
+        """The path as the rest-server looks it up in commands, with `$` and with indexes after dots."""
         return "$" + _SERVER_INDEX.sub(r".\1", self.path)
 
 
 def references(text: str) -> Iterator[RuntimeReference]:
-    """The references of a text that the runtime fills: from a `<% $` to the next `%>`, whatever stands between."""
+    """The references of a text that the runtime fills: from a `<% $` to the next `%>`, whatever is between them."""
     at = 0
     while (opening := _OPENING.search(text, at)) and (end := text.find(CLOSING, opening.end())) >= 0:
         at = end + len(CLOSING)
@@ -132,7 +131,7 @@ def references(text: str) -> Iterator[RuntimeReference]:
 
 
 def names_secret(text: str) -> bool:
-    """Whether a reference to a secret stands in the text."""
+    """Whether the text contains a reference to a secret."""
     return "secrets" in text and any(reference.names_secret for reference in references(text))
 
 

@@ -1,13 +1,11 @@
-"""The job as the released runtime knows it: read by PyYAML, from a text whose secrets the rest-server has masked.
+"""The job and its secrets as the released runtime reads them.
 
-Sources: rest-server, src/utils/protocolSecret.js, mask; openpai-runtime, src/init.d/initializer.py.
+The runtime reads the job with PyYAML, from a text in which the rest-server has masked the secrets. The secrets arrive
+separately: the rest-server writes them as YAML, and the runtime reads that. js-yaml quotes each string that it would
+itself read as another type; PyYAML reads a few more strings as numbers, such as `1234_`, and these change on the way.
 
-A job's secrets as they arrive in the container: the rest-server writes them as YAML, and the runtime reads that.
-
-js-yaml quotes a text that it would read as something else itself; PyYAML reads a few more texts as numbers, `1234_` for
-one, and those lose their form on the way.
-Sources: rest-server, src/models/v2/job/k8s.js, getConfigSecretDef; js-yaml 3.13.1, lib/js-yaml/dumper.js, writeScalar;
-openpai-runtime, src/init.d/user_command_renderer.py and initializer.py.
+Sources: rest-server, src/utils/protocolSecret.js, mask, and src/models/v2/job/k8s.js, getConfigSecretDef; js-yaml
+3.13.1, lib/js-yaml/dumper.js, writeScalar; openpai-runtime, src/init.d/initializer.py and user_command_renderer.py.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class RuntimeStopError(Exception):
-    """Something that ends the init container, and with it the task; the message says what, in words for a user."""
+    """An error that ends the init container, and with it the task; the message is for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ class RuntimeJob:
 
 @dataclass(frozen=True, slots=True)
 class RuntimeRole:
-    """A task role in the runtime; `name` is the one that the rest-server has made of the role's own."""
+    """A task role in the runtime; `name` is the name that the rest-server has converted from the role's own."""
 
     job: RuntimeJob
     name: str
@@ -54,7 +52,7 @@ def runtime_job(job: Job) -> RuntimeJob:
     """The job as the runtime reads it.
 
     Raises:
-        RuntimeStopError: where PyYAML cannot read what the runtime is given.
+        RuntimeStopError: if PyYAML cannot read the text.
     """
     root = job.syntax.root
     masked = masked_text(job.text)
@@ -84,7 +82,7 @@ def runtime_role(job: RuntimeJob, name: str) -> RuntimeRole:
     """The role of that name, which the runtime looks up by its converted name.
 
     Raises:
-        RuntimeStopError: where it finds none.
+        RuntimeStopError: if there is none.
     """
     converted = converted_role_name(name)
     roles = job.values.get("taskRoles")
@@ -103,7 +101,7 @@ def masked_text(text: str) -> str:
     return text[: span.start] + 'secrets: "******"' + (f"\n{following}" if following else "")
 
 
-# Booleans of older YAML, which js-yaml quotes though it reads them as texts.
+# Booleans of YAML 1.1, which js-yaml quotes although it reads them as strings.
 _QUOTED = frozenset(["y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF"])
 _NO_POINT = re.compile(r"(-?[0-9]+)e")
 
@@ -114,7 +112,7 @@ def runtime_secrets(secrets: Any) -> Any:
     secrets: a value as the rest-server reads it (see `pai_lsp.source.nodes.plain_value`).
 
     Raises:
-        ValueError: where the runtime cannot read what the rest-server writes.
+        ValueError: if the runtime cannot read the YAML that the rest-server writes.
     """
     if isinstance(secrets, dict):
         return {runtime_secrets(key): runtime_secrets(value) for key, value in secrets.items()}
@@ -131,7 +129,7 @@ def runtime_secrets(secrets: Any) -> Any:
         return secrets
     if isinstance(secrets, (int, float)) and not isinstance(secrets, bool):
         text = server_text(secrets)
-        # A whole number keeps its exponent without a point, and is a text to PyYAML.
+        # An integer keeps its exponent without a point, which PyYAML reads as a string.
         return _plain(text if float(secrets).is_integer() else _NO_POINT.sub(r"\1.e", text))
     return secrets
 

@@ -1,4 +1,4 @@
-"""What the runtime makes of the rendered commands when the job has secrets: the second reader of `<% %>`.
+"""Renders the commands as the runtime does in a job that has secrets: the second reading of `<% %>`.
 
 The rest-server leaves references to secrets as they are; in the container pystache reads the whole script again, with
 nothing but `$secrets`. It writes secrets as HTML, and every other tag that is left becomes empty. Sections and changed
@@ -30,12 +30,12 @@ _DEEPEST = 300
 def after_runtime(text: str, secrets: Mapping[str, Any] | None, *, shows_secrets: bool) -> str:
     """The commands as the runtime writes them into its script.
 
-    secrets: as the runtime reads them; without any it leaves the text alone.
+    secrets: as the runtime reads them; without any, the text does not change.
     shows_secrets: whether secrets are filled in, as the runtime does it. Without, what depends on a secret stays as it
         is written, and all other tags are emptied.
 
     Raises:
-        RuntimeStopError: where the runtime cannot read the text.
+        RuntimeStopError: if the runtime cannot parse the text.
     """
     if not secrets or OPENING not in text:
         return text
@@ -44,7 +44,7 @@ def after_runtime(text: str, secrets: Mapping[str, Any] | None, *, shows_secrets
 
 
 def _by_position(value: Any) -> Any:
-    """A list becomes a mapping of its positions; one inside of a list stays a list, into which no path leads."""
+    """A list becomes a mapping of its positions; a list inside a list stays a list, into which no path leads."""
     if isinstance(value, list):
         return {str(number): item for number, item in enumerate(value)}
     return {key: _by_position(one) for key, one in value.items()} if isinstance(value, dict) else value
@@ -61,7 +61,7 @@ class _Name:
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """What stands between `<%# name %>`, or `<%^ name %>`, and `<%/ name %>`; `span` holds both tags."""
+    """The content between `<%# name %>` or `<%^ name %>` and `<%/ name %>`; `span` includes both tags."""
 
     name: str
     span: Span
@@ -80,10 +80,10 @@ class _SecretTag:
 
 
 def _parsed(text: str) -> list[_Part]:
-    """The text in parts. Where a section stays open, pystache forgets all that stands in front of it.
+    """The text in parts. If a section stays open, pystache loses everything in front of it.
 
     Raises:
-        RuntimeStopError: for a section that ends without having begun, and for marks that are no two words.
+        RuntimeStopError: for a section that ends before it begins, and for delimiters that are not two words.
     """
     marks = OPENING, CLOSING
     parts: list[_Part] = []
@@ -121,14 +121,14 @@ def _parsed(text: str) -> list[_Part]:
 
 
 def _with_indexes(part: _Part) -> _Part:
-    """The runtime takes `[0]` for `.0` in names that are written as HTML and stand in no section."""
+    """The runtime takes `[0]` for `.0` in names that are written as HTML outside of sections."""
     if isinstance(part, _Name) and not part.is_raw:
         return _Name(_INDEX.sub(r".\1", part.name), part.span, is_raw=False)
     return part
 
 
 def _next_tag(text: str, at: int, opening: str, closing: str) -> _SecretTag | None:
-    """The next tag that ends; nothing ends behind one that does not."""
+    """The next tag that is closed; after one that is not closed there is no other."""
     start = text.find(opening, at)
     if start < 0:
         return None
@@ -161,7 +161,7 @@ def _behind_space(text: str, at: int) -> int:
 
 
 def _behind_blanks(text: str, first: int, at: int) -> int:
-    """Where the blanks begin that stand in front of a place, `first` at the earliest."""
+    """The start of the blanks in front of a place, `first` at the earliest."""
     while at > first and text[at - 1] in " \t":
         at -= 1
     return at
@@ -192,7 +192,7 @@ def _section(section: _Section, value: Any, text: str, stack: list[Any], *, show
 
 
 def _found(name: str, stack: list[Any]) -> Any:
-    """What pystache finds under a name, `MISSING` for nothing; the first step is looked for in all open sections."""
+    """The value that pystache finds for a name, or `MISSING`; the first step is searched in all open sections."""
     if name == ".":
         return stack[-1]
     first, *steps = name.split(".")

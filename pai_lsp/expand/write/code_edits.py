@@ -1,7 +1,7 @@
-"""Edits that an editor offers on a reference: write out what stands behind it, here and now.
+"""Edits that an editor offers on a reference: replace it by what it refers to.
 
-After each the task roles run the same commands in the same order, in the extended protocol: what is not touched is not
-expanded. pai_lsp/expand/write/released_job.py expands a whole job instead.
+After each edit the task roles run the same commands in the same order, in the extended protocol; the rest of the job
+is not expanded. pai_lsp/expand/write/released_job.py expands a whole job instead.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ _RUNS = tuple(Moment)
 
 
 def inline_edits(job: Job, role_name: str, reference: Reference) -> tuple[TextEdit, ...]:
-    """Put the commands behind one of a role's references, and of all that it requires, into the role's own commands.
+    """Put the commands of one of a role's references, and of all that it requires, into the role's own commands.
 
-    None where they would then run in another order, or cannot stand among commands.
+    None if they would then run in another order, or are not possible among commands.
     """
     role = _role(job, role_name)
     if role is None:
@@ -72,7 +72,7 @@ def inline_edits(job: Job, role_name: str, reference: Reference) -> tuple[TextEd
 
 
 def into_job_edits(job: Job, role_name: str, reference: Reference) -> tuple[TextEdit, ...]:
-    """Put what stands behind one of a role's references, and all that it requires, into the job's prerequisites.
+    """Put the definition of one of a role's references, and all that it requires, into the job's prerequisites.
 
     Variables are filled; the role lists all of it in order, instead of the reference.
     """
@@ -112,7 +112,7 @@ def into_job_edits(job: Job, role_name: str, reference: Reference) -> tuple[Text
 
 
 def import_edits(job: Job, reference: Reference) -> tuple[TextEdit, ...]:
-    """Copy the one definition behind an address into the job's prerequisites, and name it there."""
+    """Copy the definition of one address into the job's prerequisites, and name it there."""
     targets = job.resolve(reference.name).definitions if reference.is_address else ()
     section = job.section("prerequisites")
     if len(targets) != 1 or section is None or not isinstance(section.value, SequenceNode):
@@ -129,7 +129,7 @@ def import_edits(job: Job, reference: Reference) -> tuple[TextEdit, ...]:
 
 
 def _role(job: Job, name: str) -> EffectiveRole | None:
-    """The role, if all that it needs is known and its lists are nobody else's."""
+    """The role, if all that it needs is known and its lists are not shared."""
     effective = effective_job(job)
     role = next((role for role in effective.roles if role.role.name == name), None)
     if effective.problems or role is None or role.role.node is None:
@@ -164,7 +164,7 @@ def _without_reference(job: Job, role: EffectiveRole, reference: Reference) -> t
 
 
 def _filled(prerequisite: Prerequisite, name: str) -> dict[str, Any]:
-    """A definition with its variables filled; what it requires is listed by who lists it."""
+    """A definition with its variables filled; the role that lists it also lists what it requires."""
     node = prerequisite.definition.node
     left = {"name", "require", "template_variables", "title", "summary"}
     value: dict[str, Any] = {"name": name}

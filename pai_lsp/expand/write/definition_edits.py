@@ -1,4 +1,4 @@
-"""Edits that turn a definition of the job into its released form, where it stands; and new definitions as values."""
+"""Edits that turn a definition of the job into its released form, in place; and new definitions as values."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def definition_edits(
 def callback_edits(
     text: str, holder: Mapping, commands: tuple[Commands, ...], items: Items
 ) -> tuple[list[TextEdit], list[Entry]]:
-    """Edits of a `cmd` plugin's parameters, and the keys that are left without anything.
+    """Edits of a `cmd` plugin's parameters, and the keys whose values become empty.
 
-    Callbacks of events that no released cluster has are taken out: what they do is done elsewhere.
+    Callbacks of events that no released cluster has are removed: the exit trap of the task role runs them.
     """
     edits: list[TextEdit] = []
     for one in commands:
@@ -104,7 +104,7 @@ def callback_edits(
 
 
 def new_definition(prerequisite: Prerequisite, name: str, items: Items) -> dict[str, Any]:
-    """The released form of a prerequisite whose definition does not stand in the job, as a plain value."""
+    """The released form of a prerequisite whose definition is not in the job, as a plain value."""
     definition = prerequisite.definition
     kind = definition.type if definition.type in LEGACY_TYPES[1:] else "script"
     plugin = prerequisite.plugin or ""
@@ -128,7 +128,7 @@ def new_definition(prerequisite: Prerequisite, name: str, items: Items) -> dict[
 def _rewritten(
     text: str, definition: Definition, prerequisite: Prerequisite | None, items: Items
 ) -> tuple[TextEdit, ...]:
-    """The whole definition written anew, for forms that no small edits can bring about."""
+    """The whole definition written anew, for forms that small edits cannot reach."""
     node = definition.node
     kept = {entry.name: entry.value for entry in node.effective_entries() if entry.name not in EXTENDED_KEYS}
     if prerequisite is None:
@@ -153,7 +153,7 @@ def _rewritten(
 
 
 def _behind_name(node: Mapping, removed: list[Entry]) -> Entry | None:
-    """The key behind which a new one is best written; None for the last."""
+    """The key after which a new one is best written; None for the last."""
     gone = set(removed)
     for key in ("type", "name"):
         entry = node.own(key)
@@ -165,7 +165,7 @@ def _behind_name(node: Mapping, removed: list[Entry]) -> Entry | None:
 def _filled_edits(
     definition: Definition, prerequisite: Prerequisite | None, removed: list[Entry]
 ) -> Iterator[TextEdit]:
-    """Variables in whatever is no command, and quotes that would stop the runtime."""
+    """Variables outside of commands, and quotes that would stop the runtime."""
     if prerequisite is None:
         return
     gone = set(removed)
@@ -183,7 +183,7 @@ def _filled_edits(
 
 
 def _command_edits(text: str, commands: Commands, items: tuple[str, ...]) -> Iterator[TextEdit]:
-    """Write the items of one list of commands in their released form; untouched where they are that already."""
+    """Write the items of one list of commands in their released form; unchanged if they have it already."""
     place = commands.place
     if isinstance(place, Scalar):
         is_missing = not len(place.span) and text[place.span.start - 1 : place.span.start] == ":"
@@ -204,7 +204,7 @@ def _command_edits(text: str, commands: Commands, items: tuple[str, ...]) -> Ite
 
 
 def _items_text(text: str, sequence: Sequence, scalar: Scalar, parts: tuple[str, ...]) -> str:
-    """Items in place of one, its dash still standing."""
+    """Items in place of one, after its dash."""
     if sequence.is_flow:
         return ", ".join(map(flow_value, parts))
     if len(parts) == 1 and scalar.style in {Style.SINGLE, Style.DOUBLE} and "\n" not in parts[0]:

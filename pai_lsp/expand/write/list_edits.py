@@ -1,6 +1,6 @@
-"""A task role's `prerequisites` with everything that is required written out.
+"""Edits of lists: a task role's `prerequisites` with all that is required, and the entries of `extras`.
 
-The edits of `extras` that expansion makes: references taken out, storages put in, inlined plugins taken out.
+In `extras`, references and inlined plugins are removed, and storages are added.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def released_references(job: Job, role: EffectiveRole, listed: MappingOf[Step, s
 def role_list_edits(
     text: str, role: TaskRole, names: tuple[str, ...], released: MappingOf[Scalar, str]
 ) -> tuple[TextEdit, ...]:
-    """Edits that make the role list these names in this order, lines that stay being left alone.
+    """Edits that make the role list these names in this order, without changing the lines that stay.
 
     released: see `released_references`.
     """
@@ -108,7 +108,7 @@ def extras_edits(
     removed: Collection[str],
     removed_plugins: tuple[Entry, Collection[int]] | None,
 ) -> tuple[TextEdit, ...]:
-    """Take keys and plugin entries out of `extras`, and put storages in."""
+    """Remove keys and plugin entries from `extras`, and add storages."""
     section, extras = job.section("extras"), job.extras
     values = [{"name": one.name, "mountPath": one.mount_path} for one in storages]
     if extras is None or section is None:

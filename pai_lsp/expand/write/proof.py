@@ -1,4 +1,4 @@
-"""Reading an expanded job again, to see that it runs what was meant.
+"""Reads an expanded job again, to prove that it runs what was meant.
 
 Expansion edits text; where that text is shared through aliases or merge keys, an edit may reach further than it should.
 """
@@ -34,7 +34,7 @@ _Run = tuple[str, str, str, bool]
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What an expanded job runs otherwise than it should; and where that is nothing, what it runs."""
+    """The differences between what an expanded job runs and what it should run; without any, what it runs."""
 
     problems: tuple[Diagnostic, ...]
     run: ReleasedRun | None = None
@@ -74,7 +74,7 @@ def _read(role: EffectiveRole) -> list[_Run]:
 
 
 def _runs(sources: Iterable[Source], lines: Callable[[Source, Moment], str]) -> list[_Run]:
-    """What runs, without what runs nothing."""
+    """What runs, without empty parts."""
     found: list[_Run] = []
     for source in sources:
         plugin = source.plugin if isinstance(source, Prerequisite) else "cmd"
@@ -85,7 +85,7 @@ def _runs(sources: Iterable[Source], lines: Callable[[Source, Moment], str]) -> 
 
 
 def _stops(run: ReleasedRun, after: Job, form: ReleasedForm) -> Iterator[Diagnostic]:
-    """What keeps the expanded job from starting, but for a role's name, which expansion has nothing to do with."""
+    """What keeps the expanded job from starting, except a role's name, which expansion does not change."""
     names = {role.name_span for role in after.task_roles}
     places = {
         form.name(one): one.definition.name_span if one.is_own else one.entry.reference.span

@@ -1,4 +1,4 @@
-"""Writing shell text so that it survives the runtime's way with plugin parameters.
+"""Writes shell text so that the runtime does not change it when it fills plugin parameters.
 
 The runtime writes a command as Python text and reads that as YAML (see pai_lsp/job/plugin_parameters.py): a text comes
 through unchanged when it holds `'` and no `"`, or neither a backslash nor an invisible character, and not both quotes.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def surviving(commands: Sequence[str]) -> tuple[str, ...]:
-    """The commands of one script as texts that all come through and, one behind the other, run the same.
+    """The commands of one script as texts that the runtime does not change and that, one after the other, run the same.
 
     Every `<% %>` in them must stand for text that means nothing to bash, unless all commands come through as they are.
     """
@@ -38,7 +38,7 @@ def surviving(commands: Sequence[str]) -> tuple[str, ...]:
 
 
 def without_last_line_ends(command: str) -> str:
-    """A command without the line ends of a block, which mean nothing but behind a backslash."""
+    """A command without the line ends of a block, which mean nothing except after a backslash."""
     text = command.rstrip(_LINE_END)
     return text + _LINE_END if text.endswith(_BACKSLASH) and text != command else text
 
@@ -77,7 +77,7 @@ class _QuotedPart:
 
 
 def _pieces(script: Script) -> tuple[_QuotedPart, ...] | None:
-    """The parts of a script; None where it is not surely known how it could be written otherwise."""
+    """The parts of a script; None if it is not certain how to write it differently."""
     if not script.is_complete or any(part.kind in _KEPT for part in script.parts):
         return None
     found: list[_QuotedPart] = []
@@ -106,7 +106,7 @@ def _logical_lines(pieces: Iterable[_QuotedPart]) -> Iterator[list[_QuotedPart]]
 
 
 def _rewritten(line: list[_QuotedPart]) -> str | None:
-    """One line with other quotes so that it comes through; None where that cannot be done."""
+    """One line with other quotes so that the runtime does not change it; None if that is impossible."""
     candidates = ["".join(piece.text for piece in line)]
     code = [piece for piece in line if piece.kind is not PartKind.COMMENT]
     while len(code) < len(line) and code and code[-1].kind is None and not code[-1].text.strip(_BLANKS):
@@ -148,7 +148,7 @@ def _without_double_quote(match: re.Match[str]) -> str:
 
 
 def _literal(text: str) -> str | None:
-    """What stands in double quotes, as plain text; None where something in it is expanded."""
+    """The content of double quotes, as plain text; None if something in it is expanded."""
     parts: list[str] = []
     for match in re.finditer(r"<%[\s\S]*?%>|\\([$`\"\\\n])|(\$[A-Za-z0-9_@*#?!{(-]|`)|[\s\S]", text):
         if match[2]:

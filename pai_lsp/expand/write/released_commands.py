@@ -1,7 +1,7 @@
-"""Commands of a callback in the form in which a released cluster runs them as they are meant.
+"""Commands of a callback in a form that a released cluster runs as they are meant.
 
-A callback's commands go through the runtime's way with plugin parameters; what is moved into a task role's commands is
-rendered by the rest-server instead, and a second time by the runtime. Both fill `<% $… %>`, each in its own way.
+The runtime fills a callback's commands as plugin parameters; commands that move into a task role are rendered by the
+rest-server instead, and a second time by the runtime. Both fill `<% $… %>`, each in its own way.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ _CHANGED_IN_HTML = re.compile(r"[&<>\"']")
 
 
 class CanNotExpressError(Exception):
-    """Commands for which there is no released form; the message says why, and tells no secret."""
+    """Commands for which there is no released form; the message gives the reason and contains no secret."""
 
 
 class FindsNothingError(CanNotExpressError):
-    """A reference in the commands finds nothing that could stand there, in any protocol."""
+    """A reference in the commands finds no usable value in any protocol."""
 
 
 @dataclass(frozen=True, eq=False)
 class RoleValues:
-    """What the references in a task role's commands stand for; found out when first asked for."""
+    """The values of the references in a task role's commands; computed on first use."""
 
     job: Job
     role: TaskRole
@@ -72,7 +72,7 @@ class RoleValues:
 
 
 def role_values(job: Job) -> dict[str, RoleValues]:
-    """What references stand for, by task role."""
+    """The values of references, by task role."""
 
     @cache
     def known() -> RuntimeJob | None:
@@ -88,7 +88,7 @@ def callback_items(commands: Sequence[str], roles: Sequence[RoleValues]) -> tupl
     """The items of a callback's `commands` that run as these commands are meant, in all of the roles.
 
     Raises:
-        CanNotExpressError: where there are none.
+        CanNotExpressError: if there are none.
     """
     if not any(OPENING in command for command in commands):
         return surviving(commands)
@@ -111,10 +111,10 @@ def callback_items(commands: Sequence[str], roles: Sequence[RoleValues]) -> tupl
 
 
 def command_text(commands: Sequence[str], values: RoleValues) -> str:
-    """The commands of a callback as text that may stand among a task role's commands.
+    """The commands of a callback as text for the commands of a task role.
 
     Raises:
-        CanNotExpressError: where there is none.
+        CanNotExpressError: if there is none.
     """
     text = "\n".join(map(without_last_line_ends, commands))
     if OPENING not in text:
@@ -136,7 +136,7 @@ def command_text(commands: Sequence[str], values: RoleValues) -> str:
 
 
 def shown_text(command: str, values: RoleValues) -> str:
-    """The command with every reference but those to secrets replaced by what it stands for, where it finds anything."""
+    """The command with every reference but those to secrets replaced by its value, if it finds one."""
     try:
         return _with_values(command, [values])
     except CanNotExpressError:
@@ -144,7 +144,7 @@ def shown_text(command: str, values: RoleValues) -> str:
 
 
 def _without_own_marks(parts: list[tuple[str, bool]], values: RoleValues) -> str:
-    """Text that holds `<%` of its own, which the rest-server must not see: as one `eval` that writes it otherwise."""
+    """Text that holds `<%` of its own, which the rest-server must not see: as one `eval` that writes it differently."""
     written_parts: list[str] = []
     for part, is_reference in parts:
         if is_reference and not all(_is_inert(reference, values) for reference in references(part)):
@@ -159,7 +159,7 @@ def _lines(commands: Sequence[str]) -> tuple[str, ...]:
 
 
 def _with_references_on_one_line(command: str) -> str:
-    """The command with references that go over several lines written on one, so that lines can be told apart."""
+    """The command with each reference on one line, so that the command can be split at line ends."""
     parts: list[str] = []
     at = 0
     for reference in references(command):
@@ -185,10 +185,10 @@ def _secret(reference: RuntimeReference, values: RoleValues) -> Any:
 
 
 def _value(reference: RuntimeReference, values: RoleValues) -> str:
-    """What a reference that names no secret stands for; nothing for null.
+    """The value of a reference that is not to a secret; empty for null.
 
     Raises:
-        FindsNothingError: where it finds nothing, or a list or mapping.
+        FindsNothingError: if it finds nothing, or a list or mapping.
     """
     try:
         value = looked_up(reference.server_path, values.server)
@@ -220,7 +220,7 @@ def _are_inert(commands: Sequence[str], roles: Sequence[RoleValues], *, only_sec
 
 
 def _with_values(command: str, roles: Sequence[RoleValues]) -> str:
-    """The command with every reference but those to secrets replaced by what it stands for in all roles."""
+    """The command with every reference but those to secrets replaced by its value, the same in all roles."""
     parts: list[str] = []
     at = 0
     for reference in references(command):
@@ -235,7 +235,7 @@ def _with_values(command: str, roles: Sequence[RoleValues]) -> str:
 
 
 def _come_through(items: Sequence[str], roles: Sequence[RoleValues]) -> str | None:
-    """What keeps an item with references from coming through the runtime as it is meant; None for nothing."""
+    """The reason why the runtime would change an item with references; None if it would not."""
     for values in roles:
         runtime = values.runtime
         if runtime is None:

@@ -1,6 +1,6 @@
 """Which form each prerequisite of a job takes on a released cluster: its name, its commands, and where it is listed.
 
-pai_lsp/expand/write/released_job.py writes this down in the job's text.
+pai_lsp/expand/write/released_job.py writes it into the job's text.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _LONGEST_NAME = 255
 
 @dataclass(frozen=True, eq=False)
 class ReleasedForm:
-    """What becomes of a job's prerequisites.
+    """The released form of a job's prerequisites.
 
     names: of each prerequisite, its name in the released job.
     homes: by the node of a definition of the job, the prerequisite that takes its place.
-    listed: by task role, what stands in its `prerequisites`, in order.
+    listed: by task role, the prerequisites that it lists, in order.
     inlined: the names of the task roles whose commands take in those of their prerequisites.
     """
 
@@ -65,7 +65,7 @@ class ReleasedForm:
 
 
 def released_form(job: Job, effective: EffectiveJob, inlined: Collection[str] = ()) -> ReleasedForm:
-    """Decide on names, and on what is listed where."""
+    """Choose the names, and the list of each task role."""
     listed: dict[str, tuple[Prerequisite, ...]] = {}
     for role in effective.roles:
         own = {reference.name for reference in role.role.prerequisites}
@@ -88,7 +88,7 @@ def released_form(job: Job, effective: EffectiveJob, inlined: Collection[str] = 
 
 
 def is_extended(definition: Definition) -> bool:
-    """Whether anything in a definition of the job is of the extended protocol."""
+    """Whether a definition of the job uses the extended protocol."""
     if definition.extended_entries or definition.type not in LEGACY_TYPES:
         return True
     if definition.type == "dockerimage":
@@ -128,7 +128,7 @@ def cmd_plugins(role: EffectiveRole) -> tuple[CmdPluginEntry, ...]:
 
 
 def origin_comment(prerequisite: Prerequisite) -> str:
-    """Where a definition that comes in stood, and what its variables are."""
+    """The source of an added definition, and the values of its variables."""
     step = prerequisite.step
     origin = step.link.reference.name
     if prerequisite.is_own:

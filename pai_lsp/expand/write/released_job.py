@@ -1,9 +1,9 @@
-"""The released job: an extended job's text with all that a released cluster does not know taken out or filled in.
+"""The released job: an extended job's text without what a released cluster does not know.
 
-Only what must change changes; comments, order and formatting of the rest stay. What was written is read again and
-compared with what was meant (pai_lsp/expand/write/proof.py), so that text shared by aliases cannot come out wrong
+Only what must change changes; comments, order and formatting of the rest stay. The result is read again and
+compared with what was meant (pai_lsp/expand/write/proof.py), so that an error in text that aliases share cannot stay
 unnoticed.
-Source of what a released cluster takes: docs/protocol.md, "What expand gives".
+Source of what a released cluster accepts: docs/protocol.md, "What expand gives".
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExpandedJob:
-    """The released job's text, and what it runs; None where there is none, and then the problems say why."""
+    """The released job's text, and what it runs; None if there is none, for the reasons in the problems."""
 
     text: str | None
     problems: tuple[Diagnostic, ...] = ()
@@ -68,7 +68,7 @@ def expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
 
 
 def inexpressible(job: Job) -> tuple[Diagnostic, ...]:
-    """What a job means to run that no released cluster can; nothing where the job cannot be expanded anyway."""
+    """The problems of a job that no released cluster can run as meant; none if the job cannot be expanded anyway."""
     effective = effective_job(job)
     if effective.problems:
         return ()
@@ -78,7 +78,7 @@ def inexpressible(job: Job) -> tuple[Diagnostic, ...]:
 
 
 class _ReleasedJobWriter:
-    """Writes one job; problems are gathered, and then nothing that is written counts."""
+    """Writes one job and collects its problems; with problems, the text is not used."""
 
     def __init__(self, job: Job, effective: EffectiveJob, inlined: Collection[str]) -> None:
         self._job = job
@@ -94,7 +94,7 @@ class _ReleasedJobWriter:
         self._inlined_plugins = self._plugins_to_inline()
 
     def written(self) -> str:
-        """The job's text with all edits, for what they are worth when there are problems."""
+        """The job's text with all edits; not to be used if there are problems."""
         self._callback_items()
         for role in self._effective.roles:
             self._role_commands(role)
@@ -119,7 +119,7 @@ class _ReleasedJobWriter:
         self._edits.update(dict.fromkeys(edits))
 
     def _agree(self, node: Node, what: str, texts: tuple[str, ...], role: TaskRole) -> bool:
-        """Whether this is the first wish for a list that roles may share; a different wish is a problem."""
+        """Whether this is the first change of a list that roles may share; a second, different one is a problem."""
         known = self._shared.setdefault((node, what), texts)
         if known == texts:
             return known is texts
@@ -136,7 +136,7 @@ class _ReleasedJobWriter:
         return {plugin for plugin, names in users.items() if self.form.inlined.issuperset(names)}
 
     def _callback_items(self) -> None:
-        """Bring the commands of everything that stays a callback into the form that comes through."""
+        """Rewrite the commands of all remaining callbacks so that the runtime does not change them."""
         for prerequisite in self.form.listed_anywhere:
             if prerequisite.plugin == "cmd":
                 self._source_items(prerequisite, self.form.users[prerequisite])
@@ -198,7 +198,7 @@ class _ReleasedJobWriter:
         self._edit(role_list_edits(self._text, role.role, names, released))
 
     def _definitions(self) -> None:
-        """Every definition of the job in its released form, or taken out; and those that come in."""
+        """Write every definition of the job in its released form, or remove it; and add the new ones."""
         section = self._job.section("prerequisites")
         sequence = section.value if section and isinstance(section.value, Sequence) else None
         used = {

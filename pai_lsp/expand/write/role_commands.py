@@ -1,8 +1,7 @@
 """What expansion puts around a task role's commands: the exit trap in front, and commands of inlined callbacks.
 
-What runs when a task's commands end: an EXIT trap, for events that no released cluster has.
-
-The trap is set in front of the commands and keeps their exit code. Each hook runs in a shell of its own with the
+The EXIT trap runs when a task's commands end, for events that no released cluster has. It is set in front of the
+commands and keeps their exit code. Each hook runs in a shell of its own with the
 options that callbacks have. Source of those: openpai-runtime, src/plugins/plugin_utils.py, inject_commands (errexit
 alone); user commands run with errexit, nounset and pipefail (src/init.d, user.sh).
 """
@@ -35,7 +34,7 @@ Source = Prerequisite | CmdPluginEntry
 
 @dataclass(frozen=True, slots=True)
 class AddedCommands:
-    """What stands in front of a role's commands and behind them, one text an item."""
+    """The texts before a role's commands and after them, one for each item."""
 
     front: tuple[str, ...] = ()
     behind: tuple[str, ...] = ()
@@ -61,12 +60,12 @@ def added_commands(
 
 
 def owner(source: Source) -> str:
-    """Whose commands these are, in words."""
+    """The owner of these commands, in words."""
     return f"'{source.definition.name}'" if isinstance(source, Prerequisite) else "the cmd plugin of extras"
 
 
 def place_of(source: Source, items: tuple[CommandItem, ...]) -> Span:
-    """Where commands that cannot be expressed stand, which is a matter of their references mostly.
+    """The place of commands that cannot be expressed, usually because of their references.
 
     For a definition in another file, the reference in the job that leads there.
     """
@@ -110,7 +109,7 @@ def _inlined(source: Source, moment: Moment, values: RoleValues, report: Callabl
 
 
 def _check_commands(job: Job, role: EffectiveRole, hooks: list[Hook], report: Callable[[Diagnostic], None]) -> None:
-    """See that the role's commands leave the trap alone."""
+    """Report commands of the role that replace the trap."""
     word = next(job.scripts[role.role].exit_trap_words(), None)
     if word:
         events = " and ".join(dict.fromkeys(f"{event_at(hook.moment)} of {hook.owner}" for hook in hooks))
@@ -146,7 +145,7 @@ set {errexit}o errexit +o nounset +o pipefail
 {text}
   )
 """
-# As after `taskSucceeds`, a failure behind successful commands fails the task.
+# As with `taskSucceeds`, a failure after successful commands fails the task.
 _TAKE_STATUS = """\
   pai_lsp_hook_status=$?
   [ "$pai_lsp_result" -ne 0 ] || pai_lsp_result=$pai_lsp_hook_status
@@ -157,7 +156,7 @@ _TAKE_STATUS = """\
 class Hook:
     """Commands that run when the task's commands have failed, or have ended in either way.
 
-    owner: whose they are, in words. text: the commands in the form that stands among a task role's.
+    owner: their owner, in words. text: the commands in the form of a task role's commands.
     """
 
     moment: Moment

@@ -1,4 +1,4 @@
-"""Changes of a job that its author asks for by name: what can be done at a place, and what stands against it."""
+"""Changes of a job that its author asks for by name: what can be done at a place, and the reasons against it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ OFFERS: tuple[tuple[Offer, frozenset[RefactoringKind]], ...] = (
 def refactorings(
     document: Document, span: Span, kinds: Collection[RefactoringKind] = tuple(RefactoringKind)
 ) -> list[Refactoring]:
-    """Everything of some kinds that can be done with what is selected, or stands at an empty selection."""
+    """All refactorings of some kinds for a selection, or for the place of an empty selection."""
     wanted = [offer for offer, has in OFFERS if not has.isdisjoint(kinds)]
     return [found for offer in wanted for found in offer(document, span) if found.kind in kinds]
 

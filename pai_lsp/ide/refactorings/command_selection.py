@@ -1,10 +1,10 @@
-"""Which whole commands of a task role are selected, and how they are cut out of its list with their comments.
+"""The selected commands of a task role, and whether they can run in a callback of a prerequisite instead.
 
-Whether a task role's first commands may run in a callback of a prerequisite instead, and mean the same there.
+Whole commands are cut out of their list with their comments. A released cluster runs every callback in a process of
+its own: the variables that it exports and its working directory are lost afterwards. Callbacks have `errexit` but
+neither `nounset` nor `pipefail`, and the runtime fills their templates in its own way.
 
-A released cluster runs every callback in a process of its own: what it exports and where it goes is lost to what comes
-after. Callbacks know `errexit` but neither `nounset` nor `pipefail`, and the runtime fills their templates in its own
-way. Sources: openpai-runtime, src/runtime.d/runtime_entry.sh and src/plugins/plugin_utils.py, inject_commands.
+Sources: openpai-runtime, src/runtime.d/runtime_entry.sh and src/plugins/plugin_utils.py, inject_commands.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class CommandSelection:
 
 
 def selected_commands(document: Document, span: Span) -> CommandSelection | None:
-    """The commands that a selection holds as a whole; None where it holds none, or cuts through one."""
+    """The commands that a selection includes as a whole; None if it includes none, or only a part of one."""
     text = document.text
     chosen = text[span.start : span.end]
     start = span.start + len(chosen) - len(chosen.lstrip())
@@ -85,7 +85,7 @@ def selected_commands(document: Document, span: Span) -> CommandSelection | None
 def command_selection(
     job: Job, role: TaskRole, sequence: Sequence, first: int, last: int, chosen: Span | None = None
 ) -> CommandSelection:
-    """The commands of a range of numbers; with the comments at both ends that `chosen` holds, else with those above."""
+    """The commands of a range of numbers; with the comments at both ends in `chosen`, else with those above."""
     text = job.text
     if sequence.is_flow:
         return CommandSelection(
@@ -138,7 +138,7 @@ def moved_lines(job: Job, selection: CommandSelection, commands: CallbackCommand
 
 
 def flow_items(job: Job, selection: CommandSelection, commands: CallbackCommands) -> str:
-    """The items of a callback as they stand in a flow list."""
+    """The items of a callback as written in a flow list."""
     parts = [flow_scalar(option) for option in commands.options]
     for item, items in zip(selection.sequence.items[selection.first : selection.last], commands.items, strict=True):
         written = job.text[item.span.start : item.span.end]
@@ -198,7 +198,7 @@ def callback_commands(job: Job, role: TaskRole, count: int) -> CallbackCommands:
     """The first `count` commands in a `taskStarts` callback of the last prerequisite that the role lists.
 
     Raises:
-        CanNotRefactorError: where they would not do the same there.
+        CanNotRefactorError: if they would not do the same there.
     """
     moved, left = role.commands[:count], role.commands[count:]
     if not left:
@@ -215,7 +215,7 @@ def callback_commands(job: Job, role: TaskRole, count: int) -> CallbackCommands:
 
 
 def _options(script: Script) -> tuple[str, ...]:
-    """What makes a callback stop where commands stop; only where that can make a difference."""
+    """The shell options that make a callback stop where commands stop; only if that can make a difference."""
     return ("set -o nounset -o pipefail",) if "$" in script.text or script.has_pipeline else ()
 
 

@@ -25,7 +25,7 @@ _NEEDED = frozenset({"needs-expansion", "refused-until-expanded"})
 
 
 def expand_job(document: Document, span: Span) -> Iterator[Refactoring]:
-    """Offered on the job's own keys, and where a finding says that the job must be expanded."""
+    """Offered on the job's own keys, and at a finding that asks for expansion."""
     root = document.job.root
     needed = [one.span for one in document.diagnostics if one.code in _NEEDED]
     if root is None or not needed:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def extract_prerequisite(document: Document, span: Span) -> Iterator[Refactoring]:
-    """Offered for whole commands; they come to run as a `taskStarts` callback of a new prerequisite of the role."""
+    """Offered for whole commands; they then run as a `taskStarts` callback of a new prerequisite of the role."""
     selection = None if document.is_catalogue else selected_commands(document, span)
     if selection is None:
         return

@@ -1,4 +1,4 @@
-"""Template variables that nobody fills get a place where they can be filled.
+"""Adds a place for the values of template variables that have none.
 
 A single `require` entry has its quick fix; a task role's list can give no values, so an entry goes between.
 """
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def template_variables(document: Document, span: Span) -> Iterator[Refactoring]:
-    """Offered on a reference in a task role's list to a definition that wants values."""
+    """Offered on a reference in a task role's list to a definition that needs values."""
     job = document.job
     if document.is_catalogue:
         return

@@ -1,6 +1,6 @@
-"""What is selected in a text in which somebody fills templates: the piece that a `<% %>` can take the place of.
+"""The part of a text that is selected and that a `<% %>` can replace.
 
-Sources of who fills what: pai_lsp/job/template_uses.py.
+Sources of what fills which template: pai_lsp/job/template_uses.py.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _ASSIGNED = re.compile(r"(-{0,2}[A-Za-z_][\w-]*)=(.+)", re.DOTALL)
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 _BOUNDARY_BEFORE, _BOUNDARY_BEHIND = r"(?<![^\s=:,'\"(])", r"(?![^\s,;:'\")])"
-# Keys of a prerequisite whose values somebody needs as they are written.
+# Keys of a prerequisite whose values are used as they are written.
 _KEPT = frozenset({"name", "type", "plugin", "require", "template_variables", "event", "uri", "failurePolicy"})
 
 
 class Filler(Enum):
-    """Who fills the templates of a text."""
+    """The program that fills the templates of a text."""
 
     SERVER = "commands"  # the rest-server, as text
     RUNTIME = "plugin"  # the runtime, strings only
@@ -42,9 +42,9 @@ class Filler(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SelectedText:
-    """A part of a scalar that a template can take the place of.
+    """A part of a scalar that a template can replace.
 
-    span: in the file. text: what it says. name: what it may be called, after the option or key that it is the value of.
+    span: in the file. text: its content. name: a name for it, after the option or key of which it is the value.
     """
 
     scalar: Scalar
@@ -56,7 +56,7 @@ class SelectedText:
 
 
 def piece_at(job: Job, span: Span) -> SelectedText | None:
-    """What is selected, or the value at an empty selection; None where nobody fills templates, or it can be none."""
+    """The selected text, or the value at an empty selection; None if a template is not possible or not filled there."""
     text = job.text
     chosen = text[span.start : span.end]
     start = span.start + len(chosen) - len(chosen.lstrip())
@@ -83,7 +83,7 @@ def piece_at(job: Job, span: Span) -> SelectedText | None:
 
 
 def same_pieces(job: Job, piece: SelectedText) -> tuple[SelectedText, ...]:
-    """All places in commands that say the same as a piece of one, itself among them."""
+    """All places in commands with the same text, including the given one."""
     if not piece.is_command:
         return (piece,)
     pattern = re.compile(_BOUNDARY_BEFORE + re.escape(piece.text) + _BOUNDARY_BEHIND)
@@ -101,7 +101,7 @@ def same_pieces(job: Job, piece: SelectedText) -> tuple[SelectedText, ...]:
 
 
 def _commands(job: Job) -> Iterator[tuple[Scalar, Filler]]:
-    """The commands that somebody fills, each once, although several task roles may share them."""
+    """The commands with templates, each once, although several task roles may share them."""
     found: dict[int, tuple[Scalar, Filler]] = {}
     for role in job.task_roles:
         found |= {id(scalar): (scalar, Filler.SERVER) for scalar in job.command_parts(role)}
@@ -134,7 +134,7 @@ def _selected(job: Job, scalar: Scalar, chosen: Span) -> Span | None:
     places = mapped(job.text, scalar)
     if chosen == scalar.span and not scalar.is_block:
         return Span(0, len(scalar.text))
-    # What a block adds at its end stands nowhere.
+    # The line end that a block adds is not in the file.
     shown = range(len(scalar.text.rstrip()))
     starts = [index for index in shown if places.starts[index] == chosen.start]
     ends = [index for index in shown if places.ends[index] == chosen.end]
@@ -176,7 +176,7 @@ def _touches_template(text: str, span: Span) -> bool:
 
 
 def _name(text: str, span: Span, keys: tuple[str, ...], is_command: bool) -> str:
-    """What the piece may be called: after the option or variable in front of it, else after the key."""
+    """A name for the text: after the option or variable in front of it, else after the key."""
     before = text[: span.start].rstrip("'\" \t=")
     match = re.search(r"(?:^|\s)-{0,2}([A-Za-z_][\w-]*)$", before)
     is_value = match is not None and (text[len(before) : span.start].startswith("=") or match[0].strip()[0] == "-")

@@ -1,4 +1,4 @@
-"""Definitions from outside the job come into its prerequisites: as they are, or with all that they require, filled."""
+"""Copies definitions from outside the job into its prerequisites: as they are, or filled with all that they require."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _is_at(reference: Reference, span: Span) -> bool:
 
 
 def _leads_out(document: Document, reference: Reference) -> bool:
-    """Whether anything behind a reference stands elsewhere, or requires something: else there is nothing to import."""
+    """Whether a reference leads to another file, or to a definition that requires others: it can be imported."""
     targets = document.job.resolve(reference.name).definitions
     own = {id(definition.node) for definition in document.job.prerequisites}
     return any(id(target.node) not in own or target.requirements for target in targets)

@@ -1,4 +1,4 @@
-"""What a task role's prerequisites run comes among the role's own commands: one of them, or all."""
+"""Moves the commands of a task role's prerequisites, of one or of all, into the role's own commands."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _is_at(place: Span, span: Span) -> bool:
 
 
 def _runs(job: Job, reference: Reference) -> bool:
-    """Whether anything runs that stands behind a reference."""
+    """Whether what a reference leads to runs anything."""
     found = expansion(job.require_graph, [reference])
     return any(
         step.definition.extended_plugin not in {"cmd", None} or any(map(step.definition.parameter, COMMAND_KEYS))
@@ -84,7 +84,7 @@ def _inlined(document: Document, role_name: str, numbers: list[int]) -> tuple[Te
 
 
 def _refuse(job: Job, role: TaskRole, references: list[Reference]) -> None:
-    """Say why references cannot be inlined, where that is known."""
+    """Raise the reason why references cannot be inlined, if it is known."""
     effective = effective_job(job)
     if effective.problems:
         raise CanNotRefactorError(effective.problems[0].message)

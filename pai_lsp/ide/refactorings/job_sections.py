@@ -1,6 +1,6 @@
-"""Adding to a job what a refactoring needs: a prerequisite, a name in a task role's list, a parameter or secret.
+"""Adds to a job what a refactoring needs: a prerequisite, a name in a task role's list, a parameter or secret.
 
-Each function gives an edit, or raises `CanNotRefactorError` where the job is written so that no small edit will do.
+Each function gives an edit, or raises `CanNotRefactorError` if the job is written so that no small edit is possible.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span, TextEdit
 
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
-# The keys behind which people write a task role's `prerequisites`.
+# The keys after which people write a task role's `prerequisites`.
 _BEFORE_PREREQUISITES = frozenset(
     {"protocolVersion", "instances", "completion", "taskRetryCount", "dockerImage", "data", "script", "output"}
 )
@@ -40,7 +40,7 @@ def free_prerequisite_name(job: Job, wanted: str, taken: Collection[str] = ()) -
 
 
 def definition_added(job: Job, lines: str, flow: str) -> TextEdit:
-    """Add a prerequisite behind the last one: `lines` in block style, or `flow` where the list is `[…]`."""
+    """Add a prerequisite after the last one: `lines` in block style, or `flow` if the list is `[…]`."""
     root = job.root
     entry = job.section("prerequisites")
     if root is None or not root.entries:
@@ -60,7 +60,7 @@ def definition_added(job: Job, lines: str, flow: str) -> TextEdit:
 
 
 def listed_in_role(job: Job, role: TaskRole, name: str) -> TextEdit:
-    """Add a name behind the others in a task role's `prerequisites`."""
+    """Add a name after the others in a task role's `prerequisites`."""
     if role.node is None:
         raise CanNotRefactorError(f"'{role.name}' is not a mapping")
     entry = role.node.own("prerequisites")
@@ -75,7 +75,7 @@ def listed_in_role(job: Job, role: TaskRole, name: str) -> TextEdit:
 
 
 def value_added(job: Job, section: str, name: str, written: str) -> TextEdit:
-    """Add a value, as it is to be written, to `parameters` or `secrets`; a missing section is made."""
+    """Add a value, written as YAML, to `parameters` or `secrets`; a missing section is added."""
     line = f"{written_key(name)}: {written}"
     edit = add_to_section(job, section, line)
     if edit is None and job.root is not None and job.root.is_flow and job.section(section) is None and job.root.entries:
@@ -86,7 +86,7 @@ def value_added(job: Job, section: str, name: str, written: str) -> TextEdit:
 
 
 def is_shared(job: Job, span: Span) -> bool:
-    """Whether what stands in a place counts elsewhere too, through an alias or `<<`."""
+    """Whether a place is also used elsewhere, through an alias or `<<`."""
     return any(
         alias.anchor.node.span.start <= span.start and span.end <= max(alias.anchor.node.span.end, span.start)
         for alias in job.syntax.aliases
@@ -95,13 +95,13 @@ def is_shared(job: Job, span: Span) -> bool:
 
 
 def refuse_shared(job: Job, node: Node, what: str) -> None:
-    """Stop where a node counts in several places."""
+    """Raise the reason if a node is used in several places."""
     if is_shared(job, node.span):
         raise CanNotRefactorError(f"{what} are shared through an anchor; write them out first")
 
 
 def _written_here(sequence: Sequence, key: Node) -> Sequence:
-    """The list, if it stands behind its key and its last item ends it."""
+    """The list, if it is written after its key and ends with its last item."""
     last = sequence.items[-1] if sequence.items else None
     is_last_elsewhere = last is not None and (
         last.span.start < sequence.span.start or (isinstance(last, Mapping) and not last.entries and not last.is_flow)

@@ -1,4 +1,4 @@
-"""Commands that use `$data` or `$script` move into callbacks of the prerequisite that the role's field names.
+"""Moves commands that use `$data` or `$script` into callbacks of the prerequisite that the role's field names.
 
 The field stays: the runtime fills `$data` in a callback only for a task role that names its data.
 Source: openpai-runtime, src/init.d/initializer.py, replace_ref.

@@ -1,4 +1,4 @@
-"""All keys that a mapping, or the whole job, must have and has not, with values to start from."""
+"""Adds all keys that a mapping, or the whole job, must have and lacks, with values to start from."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_ROUNDS = 20
 
 
 def missing_keys(document: Document, span: Span) -> Iterator[Refactoring]:
-    """Offered where several keys are missing; a single one has its quick fix."""
+    """Offered if several keys are missing; a single one has its quick fix."""
     found = list(places(document.job, "missing-key"))
     here = locate(document, span.start)
     if len(found) < 2 or here is None:
@@ -77,7 +77,7 @@ def _edits(document: Document, path: Path) -> tuple[TextEdit, ...]:
 
 
 def _image(before: Document, after: Document) -> list[TextEdit]:
-    """The edit that makes the docker image that a task role has come to name."""
+    """The edit that adds the docker image that a new key of a task role names."""
     code = "unknown-docker-image"
     if any(one.code == code for one in before.diagnostics):
         return []

@@ -1,4 +1,4 @@
-"""A literal in a command or plugin parameter becomes a parameter of the job, at one place or wherever it stands."""
+"""Turns a literal in a command or plugin parameter into a parameter of the job, at one place or everywhere."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _moved(job: Job, name: str, places: tuple[SelectedText, ...], *, is_new: boo
 
 
 def _known_parameter(job: Job, piece: SelectedText, places: tuple[SelectedText, ...]) -> str:
-    """The parameter of the wanted name, where it says the same already; empty where there is none."""
+    """The parameter of the wanted name, if it has the same value already; else empty."""
     entry = job.parameters.get(piece.name)
     if entry is None or not isinstance(entry.value, Scalar) or entry.value.value is None:
         return ""
@@ -80,7 +80,7 @@ def _known_parameter(job: Job, piece: SelectedText, places: tuple[SelectedText, 
 
 
 def _written(job: Job, text: str, places: tuple[SelectedText, ...]) -> str:
-    """The value in YAML: a number where only the rest-server fills it in, else text; the runtime takes only text."""
+    """The value in YAML: a number if only the rest-server fills it in, else text; the runtime accepts only text."""
     if _NUMBER.fullmatch(text):
         return quoted(text) if any(one.filler is Filler.RUNTIME for one in places) else text
     section = job.mapping("parameters")

@@ -1,6 +1,6 @@
-"""What a refactoring is: a change of a job's text that its author asks for, with a name, or the reason against it.
+"""A refactoring: a named change of a job's text that its author asks for, or the reason why it is not possible.
 
-Whether a change leaves a job as good as it was: it runs the same commands in the same order, and checks clean.
+After a change, a job must run the same commands in the same order, and have no new findings.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class RefactoringKind(Enum):
-    """What sort of change it is; the values are LSP's."""
+    """The kind of change; the values are those of LSP."""
 
     EXTRACT = "refactor.extract"
     INLINE = "refactor.inline"
@@ -41,8 +41,8 @@ class RefactoringKind(Enum):
 class Refactoring:
     """One change that can be offered at a place.
 
-    make: gives the edits, or raises `CanNotRefactorError` where only making them shows that it cannot be done.
-        None where that is known; `disabled_reason` then says why, in the form of a message. See `made`.
+    make: returns the edits, or raises `CanNotRefactorError` if only making them shows that it is impossible.
+        None if that is known already; `disabled_reason` is then the message. See `made`.
     """
 
     title: str
@@ -52,7 +52,7 @@ class Refactoring:
 
 
 class CanNotRefactorError(Exception):
-    """Why a refactoring that belongs to a place cannot be done there; tells no secret."""
+    """The reason why a refactoring is not possible at its place; contains no secret."""
 
 
 def attempted(
@@ -72,7 +72,7 @@ def attempted(
 
 
 def made(refactoring: Refactoring) -> Refactoring:
-    """The refactoring with its edits made, or the reason that stands against it after all."""
+    """The refactoring with its edits made, or the reason why it is not possible after all."""
     make = refactoring.make
     return attempted(refactoring.title, refactoring.kind, make) if make else refactoring
 
@@ -83,15 +83,14 @@ def ready(title: str, kind: RefactoringKind, edits: tuple[TextEdit, ...]) -> Ref
 
 
 def refused(title: str, kind: RefactoringKind, reason: str) -> Refactoring:
-    """A refactoring that cannot be done, and why."""
+    """A refactoring that is not possible, and the reason."""
     return Refactoring(title, kind, None, reason)
 
 
 def together(syntax: Syntax, edits: Iterable[TextEdit]) -> tuple[TextEdit, ...]:
     """Edits that were made one by one, as one change: in order, each once, with the text's own line ends.
 
-    What is inserted at one place comes in the order in which it was given. A comment that would go with what is taken
-    out stays where it was.
+    Insertions at one place keep the order in which they were given. A comment in a removed range stays.
     """
     found: dict[Span, TextEdit] = {}
     for edit in dict.fromkeys(edits):
@@ -106,25 +105,25 @@ def _with_line_ends(text: str, newline: str) -> str:
     return text.replace("\r\n", "\n").replace("\n", newline)
 
 
-# Lines that only say how the others run: shell options, brackets of a shell of their own, comments.
+# Lines that only change how the others run: shell options, brackets of a shell of their own, comments.
 _FRAME = re.compile(r"set (?:[-+]o \w+ ?)+|[()]|#.*")
 
 
 def refuse_another_run(job: Job, text: str) -> None:
-    """Stop where the changed `text` of a job does not run what the job runs.
+    """Raise the reason if the changed `text` of a job does not run what the job runs.
 
     Raises:
-        CanNotRefactorError: for this, and where it cannot be known.
+        CanNotRefactorError: in this case, and if it cannot be known.
     """
     if what_runs(job) != what_runs(Job(parse(text), job.site_plugins, job.lookup)):
         raise CanNotRefactorError("the job would not run the same commands in the same order any more")
 
 
 def refuse_unknown(job: Job) -> None:
-    """Stop where it is not known what the job runs.
+    """Raise the reason if it is unknown what the job runs.
 
     Raises:
-        CanNotRefactorError: with what is wrong first.
+        CanNotRefactorError: with the first problem.
     """
     problems = effective_job(job).problems
     if problems:
@@ -132,10 +131,10 @@ def refuse_unknown(job: Job) -> None:
 
 
 def refuse_new_findings(document: Document, edits: tuple[TextEdit, ...]) -> tuple[TextEdit, ...]:
-    """The edits, if nothing is wrong after them that was not before.
+    """The edits, if they cause no new finding.
 
     Raises:
-        CanNotRefactorError: with what would be wrong.
+        CanNotRefactorError: with the new finding.
     """
     after = replace(document, text=apply_edits(document.text, edits))
     known = {one.code for one in document.diagnostics}
@@ -146,10 +145,10 @@ def refuse_new_findings(document: Document, edits: tuple[TextEdit, ...]) -> tupl
 
 
 def what_runs(job: Job) -> dict[str, list[str]]:
-    """By task role the lines of everything that runs, in order, whether as a callback or among the commands.
+    """By task role the lines of everything that runs, in order, as callbacks or as commands.
 
     Raises:
-        CanNotRefactorError: where the job cannot be expanded, or would not start.
+        CanNotRefactorError: if the job cannot be expanded, or would not start.
     """
     found = expanded(job)
     if found.text is None:

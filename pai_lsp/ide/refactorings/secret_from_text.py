@@ -1,6 +1,6 @@
-"""A password or token that stands in clear becomes a secret of the job.
+"""Turns a password or token in clear text into a secret of the job.
 
-What the rule `secret-in-clear` finds, it moves itself; here the author says of a text that it is a secret.
+The rule `secret-in-clear` moves what it finds itself; here the author selects the secret.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def secret_from_text(document: Document, span: Span) -> Iterator[Refactoring]:
 
 
 def is_clear_secret(document: Document, span: Span) -> bool:
-    """Whether a place holds a secret that its rule has found, and can move."""
+    """Whether the rule has found a secret at a place, and can move it."""
     return any(one.code == "secret-in-clear" and one.fixes and one.span.overlaps(span) for one in document.diagnostics)
 
 
