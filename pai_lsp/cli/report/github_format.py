@@ -35,9 +35,9 @@ def _command(item: Placed) -> str:
     if item.start.line == item.end.line:
         properties["col"] = str(item.start.column)
         properties["endColumn"] = str(max(item.end.column, item.start.column))
-    told = ",".join(f"{name}={_escaped_property(value)}" for name, value in properties.items())
+    listed = ",".join(f"{name}={_escaped_property(value)}" for name, value in properties.items())
     message = f"{diagnostic.message} ({diagnostic.url})"
-    return f"::{_LEVELS[diagnostic.severity]} {told}::{_escaped(message)}"
+    return f"::{_LEVELS[diagnostic.severity]} {listed}::{_escaped(message)}"
 
 
 def _escaped(text: str) -> str:

@@ -51,7 +51,7 @@ class Failure:
 class Results:
     """All files of a run, sorted by path.
 
-    fixed: how many findings were mended in them before this check. is_trial: the mended texts were not written.
+    fixed: how many findings were fixed in them before this check. is_trial: the fixed texts were not written.
     folder: the absolute path of the working directory, from which relative paths count.
     """
 

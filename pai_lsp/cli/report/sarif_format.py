@@ -131,7 +131,7 @@ def _location(path: str, lines: LineIndex, span: Span, folder: str) -> dict[str,
 
 
 def _region(lines: LineIndex, span: Span) -> dict[str, int]:
-    """3.30: lines and columns count from 1, and `endColumn` is the one behind the last character."""
+    """3.30: lines and columns count from 1, and `endColumn` is the one after the last character."""
     start, end = place(lines, span.start), place(lines, span.end)
     return {"startLine": start.line, "startColumn": start.column, "endLine": end.line, "endColumn": end.column}
 
