@@ -78,7 +78,7 @@ def test_a_file_that_is_there_stays(tmp_path: Path, capsys: pytest.CaptureFixtur
     job.write_text(FORMER, encoding="utf-8")
     assert run(capsys, str(job), "--output", str(output)) == (0, "", "")
     assert output.read_text(encoding="utf-8") == CONVERTED
-    assert run(capsys, str(job), "--output", str(output)) == (2, "", f"pai-lsp convert: {output} is there already\n")
+    assert run(capsys, str(job), "--output", str(output)) == (2, "", f"pai-lsp convert: {output} already exists\n")
     status, _, errors = run(capsys, str(job), "--output", str(tmp_path / "none" / "train.pai.yaml"))
     assert status == 3
     assert errors.endswith("no such file or directory\n")

@@ -146,7 +146,7 @@ def test_a_file_of_definitions_is_no_job(folder: Path) -> None:
     run = expand(folder, "marketplace/tools.yaml")
     assert (run.returncode, run.stdout) == (1, "")
     assert run.stderr == (
-        "pai-lsp expand: marketplace/tools.yaml holds definitions, no job; expand a job that uses them\n"
+        "pai-lsp expand: marketplace/tools.yaml holds definitions, not a job; expand a job that uses them\n"
     )
 
 

@@ -225,7 +225,7 @@ def test_lock_check(capsys: pytest.CaptureFixture[str], project: Path) -> None:
     assert not lock.exists()
     assert run(capsys, "marketplace", "lock") == (0, f"{LOCK_NAME} holds 3 definitions\n", "")
     before = lock.read_bytes()
-    assert run(capsys, "marketplace", "lock", "--check")[:2] == (0, f"{LOCK_NAME} is what it should be\n")
+    assert run(capsys, "marketplace", "lock", "--check")[:2] == (0, f"{LOCK_NAME} is up to date\n")
     assert run(capsys, "marketplace", "lock", ".")[0] == 0
     assert lock.read_bytes() == before
     lock.write_bytes(before.replace(b"\n", b"\r\n"))
@@ -266,7 +266,7 @@ def test_a_lock_holds_after_the_tree_was_copied(
         monkeypatch.chdir(folder)
         assert run(capsys, "marketplace", "lock", "--folder", there, "--check") == (
             0,
-            f"{LOCK_NAME} is what it should be\n",
+            f"{LOCK_NAME} is up to date\n",
             "",
         )
 

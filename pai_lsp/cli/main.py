@@ -32,7 +32,7 @@ _BROKEN_PIPE = 141
 
 @dataclass(frozen=True, slots=True)
 class Subcommand:
-    """A name on the command line, the module behind it, and what it does in a few words."""
+    """A name on the command line, its module, and what it does in a few words."""
 
     name: str
     module: str
@@ -67,7 +67,7 @@ documentation: https://pai-lsp.readthedocs.io/
 
 
 class Command(Protocol):
-    """What a subcommand's module offers."""
+    """The functions of a subcommand's module."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Describe the subcommand and its arguments."""
@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parser_of(subcommand: Subcommand) -> argparse.ArgumentParser:
-    """What reads a subcommand's arguments."""
+    """The parser of a subcommand's arguments."""
     parser = argparse.ArgumentParser(
         prog=f"pai-lsp {subcommand.name}",
         formatter_class=_Help,
@@ -114,7 +114,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 def _run(arguments: list[str]) -> int:
     _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # names of files and texts of jobs may hold what an output can not
+        if hasattr(stream, "reconfigure"):  # a job may hold characters that an output cannot take
             stream.reconfigure(errors="backslashreplace")
     if "_ARGCOMPLETE" in os.environ:
         return _complete()
@@ -211,7 +211,7 @@ class _Closed(io.RawIOBase):
 
 
 def _failed(error: Exception) -> int:
-    """Report in one line what nobody else has caught."""
+    """Report an error that nothing else has caught in one line."""
     from pai_lsp.source.failures import PLEASE_REPORT, kind_and_place, why  # noqa: PLC0415 - most runs do not fail
 
     if isinstance(error, MemoryError):

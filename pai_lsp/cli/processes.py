@@ -26,7 +26,7 @@ _LENGTH = 8
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What stands for the result of an item whose process died; `reason` says how it died."""
+    """In place of the result of an item whose process died; `reason` describes how it died."""
 
     reason: str
 

@@ -191,7 +191,7 @@ def _processes(found: Sequence[Target], jobs: int | None) -> int:
 def _print(
     results: Results, found: Sequence[Target], outcomes: Sequence[Outcome], arguments: argparse.Namespace
 ) -> None:
-    """The report to standard output, except where that is for a mended text or a diff."""
+    """The report to standard output, except where that takes the fixed text or a diff."""
     is_filter = arguments.fix and STANDARD_INPUT in arguments.paths
     if is_filter:
         _print_given(found, outcomes)
@@ -209,7 +209,7 @@ def _print(
 
 
 def _print_given(found: Sequence[Target], outcomes: Sequence[Outcome]) -> None:
-    """The text of standard input, mended where it could be read, and in any case not lost."""
+    """The text of standard input: fixed where it could be read, and otherwise unchanged."""
     for target, outcome in zip(found, outcomes, strict=True):
         if target.given is not None:
             sys.stdout.flush()

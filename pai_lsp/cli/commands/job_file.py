@@ -23,7 +23,7 @@ from pai_lsp.source.text import visible
 
 
 def job_file(path: str) -> Document | CheckedFile:
-    """The job in a file, or on standard input for `-`; where nobody can read it, what is to be reported.
+    """The job in a file, or on standard input for `-`; when it cannot be read, the findings to report.
 
     A file of definitions in a marketplace's folder is read as one.
     """
@@ -63,11 +63,11 @@ def put(command: str, content: str | bytes, output: str | None) -> int:
     try:
         Path(output).write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
     except OSError as error:
-        return said(command, f"{visible(output)}: {why(error)}", OWN_FAILURE)
+        return failed(command, f"{visible(output)}: {why(error)}", OWN_FAILURE)
     return 0
 
 
-def said(command: str, message: str, status: int) -> int:
+def failed(command: str, message: str, status: int) -> int:
     """Say something on standard error; the exit status that was given."""
     sys.stderr.write(f"pai-lsp {command}: {message}\n")
     return status

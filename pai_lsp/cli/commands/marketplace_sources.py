@@ -1,4 +1,4 @@
-"""The sources of a marketplace as the command line tells them: what they hold, and how well that is known."""
+"""The sources of a marketplace as the command line lists them: what each holds, and how recent that is."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def print_sources(catalog: Catalog) -> None:
             sys.stdout.write(visible(f"{page.text.path}: {page.note}") + "\n")
 
 
-def tell_lock_fault(catalog: Catalog) -> None:
+def report_lock_fault(catalog: Catalog) -> None:
     """Say on standard error why the lock file is not used, where it is not."""
     if catalog.lock is not None and catalog.lock.fault:
         sys.stderr.write(f"pai-lsp: {visible(catalog.lock.fault)}\n")

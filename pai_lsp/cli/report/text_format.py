@@ -35,7 +35,7 @@ def render(results: Results, terminal: Terminal) -> str:
 
 
 def summary(results: Results, terminal: Terminal) -> str:
-    """One line: how many findings of each severity, in how many of the files; what was mended and what is not shown."""
+    """One line: how many findings of each severity, in how many of the files; what was fixed and what is not shown."""
     found = Counter(diagnostic.severity for file in results.files for diagnostic in file.diagnostics)
     with_findings = sum(bool(file.diagnostics) for file in results.files)
     checked = len(results.files)
