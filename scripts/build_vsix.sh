@@ -26,7 +26,7 @@ stage=$into/stage
 rm -rf "$stage"
 mkdir -p "$stage"
 "$python" -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir "$stage" . || {
-  echo "the server's wheel could not be built; pip fetches its build tool 'hatchling' from the package index" >&2
+  echo "the server's wheel could not be built; pip fetches its build tools 'hatchling' and 'fastjsonschema' from the package index" >&2
   exit 1
 }
 if [ -n "$wheelhouse" ]; then

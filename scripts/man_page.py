@@ -5,17 +5,16 @@ With --check nothing is written, and the status is 1 when the page is not up to 
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp import __version__
-from pai_lsp.cli.commands.command_line import commands
+from pai_lsp.cli.main import SUBCOMMANDS, parser_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from pai_lsp.cli.commands.command_line import Argument, CommandDescription
 
 PAGE = Path(__file__).parent.parent / "docs" / "pai-lsp.1"
 
@@ -77,43 +76,64 @@ https://pai\-lsp.readthedocs.io/
 
 def man_page() -> str:
     """The page."""
-    described = commands()
-    synopsis = "\n.br\n".join(f".B pai\\-lsp {_escaped(one.name)}\n{_taken(one)}" for one in described)
+    commands = [(one.name, parser_of(one)) for one in SUBCOMMANDS]
+    synopsis = "\n.br\n".join(f".B pai\\-lsp {_escaped(name)}\n{_synopsis(parser)}" for name, parser in commands)
     parts = [_HEAD.lstrip("\n").format(version=__version__, synopsis=synopsis), ".SH COMMANDS\n"]
-    parts += [line for command in described for line in _section(command, ".SS")]
+    parts += [line for name, parser in commands for line in _section(name, parser)]
     return "".join([*parts, _FOOT.lstrip("\n")])
 
 
-def _section(command: CommandDescription, macro: str) -> Iterator[str]:
-    yield f"{macro} pai\\-lsp {_escaped(command.name)}\n"
-    yield from _text(command.description)
-    for argument in (*command.positional, *command.options):
-        if "--help" in argument.names:  # said once, at the top
-            continue
-        yield f".TP\n{_heading(argument)}\n{_line(argument.help)}\n"
-    if command.epilog:
+def _section(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
+    yield f".SS pai\\-lsp {_escaped(name)}\n"
+    yield from _text(parser.description or "")
+    parts, arguments = _parts(parser), _arguments(parser)
+    for argument in sorted(arguments, key=lambda argument: bool(argument.option_strings)):
+        if "--help" not in argument.option_strings:  # said once, at the top
+            yield f".TP\n{_heading(argument)}\n{_line(argument.help or '')}\n"
+    if parser.epilog:
         yield ".PP\n"
-        yield from _text(command.epilog)
-    for part in command.parts:
-        yield from _section(part, ".SS")
+        yield from _text(parser.epilog)
+    for part, inner in parts.items():
+        yield from _section(f"{name} {part}", inner)
 
 
-def _taken(command: CommandDescription) -> str:
+def _parts(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The commands that the first argument chooses from, such as `marketplace list`."""
+    found: dict[str, argparse.ArgumentParser] = {}
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other way to list them
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
+            found |= action.choices
+    return found
+
+
+def _arguments(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    return [one for one in parser._actions if not isinstance(one, argparse._SubParsersAction)]  # noqa: SLF001 - as above
+
+
+def _synopsis(parser: argparse.ArgumentParser) -> str:
     """What a command takes, in a few words."""
     words = [r"[\fIOPTION\fR]..."]
-    if command.parts:
+    if _parts(parser):
         words = [r"\fIACTION\fR", *words]
-    for argument in command.positional:
-        word = rf"\fI{_escaped(argument.value)}\fR"
-        word = word if argument.is_required else f"[{word}]"
-        words.append(f"{word}..." if argument.repeats else word)
+    for argument in _arguments(parser):
+        if argument.option_strings:
+            continue
+        word = rf"\fI{_escaped(_value(argument))}\fR"
+        word = f"[{word}]" if argument.nargs in {"?", "*"} else word
+        words.append(f"{word}..." if argument.nargs == "*" else word)
     return " ".join(words)
 
 
-def _heading(argument: Argument) -> str:
-    names = [rf"\fB{_escaped(name)}\fR" for name in argument.names]
-    value = rf"\fI{_escaped(argument.value)}\fR" if argument.value else ""
+def _heading(argument: argparse.Action) -> str:
+    names = [rf"\fB{_escaped(name)}\fR" for name in argument.option_strings]
+    value = rf"\fI{_escaped(_value(argument))}\fR" if argument.nargs != 0 else ""
     return " ".join(part for part in (", ".join(names), value) if part)
+
+
+def _value(argument: argparse.Action) -> str:
+    """The name that the help gives to a value."""
+    choices = "{" + ",".join(map(str, argument.choices)) + "}" if argument.choices else ""
+    return str(argument.metavar or choices or argument.dest.upper())
 
 
 def _text(text: str) -> Iterator[str]:

@@ -5,7 +5,8 @@ pythons=$(scripts/pythons.sh)
 while read -r python; do
   version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   venv=.venvs/$version
-  if [ ! -e "$venv/.ready" ] || [ requirements/test.txt -nt "$venv/.ready" ] || [ pyproject.toml -nt "$venv/.ready" ]; then
+  if [ ! -e "$venv/.ready" ] || [ requirements/test.txt -nt "$venv/.ready" ] || [ pyproject.toml -nt "$venv/.ready" ] \
+    || [ hatch_build.py -nt "$venv/.ready" ] || [ schemas/job.schema.json -nt "$venv/.ready" ]; then
     echo "== setting up Python $version"
     scripts/setup_venv.sh "$venv" "$python" test
   fi

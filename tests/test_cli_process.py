@@ -107,7 +107,18 @@ def test_checking_loads_nothing_that_it_does_not_need(tmp_path: Path) -> None:
     assert ended.returncode == 1
     assert "pai_lsp.cli.commands.check_one" in loaded
     heavy = {
-        *("pygls", "lsprotocol", "ruamel", "jsonschema", "httpx", "rich", "asyncio", "multiprocessing", "subprocess"),
+        *(
+            "pygls",
+            "lsprotocol",
+            "ruamel",
+            "jsonschema",
+            "httpx",
+            "argcomplete",
+            "rich",
+            "asyncio",
+            "multiprocessing",
+            "subprocess",
+        ),
         *("shutil", "tempfile", "pickle", "unicodedata", "pai_lsp.cli.processes", "pai_lsp.project.config_reader"),
         *("pai_lsp.safe_fixes", "pai_lsp.cli.report.sarif_format", "pai_lsp.cli.report.text_format"),
     }

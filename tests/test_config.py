@@ -13,7 +13,7 @@ from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.platform.tables import table
 from pai_lsp.project.config import FILE_NAME, find_configuration, is_of_another_user, load_configuration, project_folder
 from pai_lsp.project.config_reader import KEYS, SEVERITIES, parse_configuration
-from pai_lsp.project.exclusion import exclusion_of
+from pai_lsp.project.exclusion import exclusion_of, fits
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
 
@@ -332,9 +332,28 @@ def test_patterns_count_from_its_folder(tmp_path: Path, monkeypatch: pytest.Monk
         (["a.b+(c)"], ["a.b+(c)"], ["axb+(c)", "a.bb(c)"]),
         (["", "/", "!"], [], ["a", "a/"]),
         (["[z-a]"], [], ["z", "a"]),
+        ([r"a\/b"], ["a/b"], ["x/a/b"]),
+        (["[a/]b"], ["ab"], ["x/ab", "a/b"]),
+        (["*a*b*"], ["ab", "xaybz"], ["ba", "a/b"]),
+        (["a/**/b/**/c"], ["a/b/c", "a/b/x/b/y/c"], ["a/c/b"]),
+        (["*a" * 14 + "b"], ["a" * 120 + "b"], ["a" * 120]),
+        (["**/a/" * 14 + "b"], ["a/" * 120 + "b"], ["a/" * 120]),
     ],
 )
 def test_patterns(patterns: list[str], excluded: list[str], kept: list[str]) -> None:
     exclusion = exclusion_of(patterns)
     assert [path for path in excluded if not exclusion.excludes(path, is_folder=path.endswith("/"))] == []
     assert [path for path in kept if exclusion.excludes(path, is_folder=path.endswith("/"))] == []
+
+
+def test_no_pattern_takes_long() -> None:
+    compared = 0
+
+    def is_a(character: str) -> bool:
+        nonlocal compared
+        compared += 1
+        return character == "a"
+
+    pattern = [None, is_a] * 20 + ["b".__eq__]
+    assert not fits(pattern, "a" * 200)
+    assert compared <= 200 * len(pattern)

@@ -20,7 +20,7 @@ from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
 FINDINGS = 1
 WRONG_USAGE = 2
@@ -120,6 +120,8 @@ def _run(arguments: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # file names may hold what an output cannot encode
             stream.reconfigure(errors="backslashreplace")
+    if "_ARGCOMPLETE" in os.environ:
+        return _complete()
     subcommand = next((one for one in SUBCOMMANDS if arguments and one.name == arguments[0]), None)
     try:
         if subcommand is None:
@@ -133,8 +135,8 @@ def _command(subcommand: Subcommand) -> Command:
     return cast("Command", importlib.import_module(subcommand.module))
 
 
-def _without_subcommand(arguments: list[str]) -> int:
-    """Answer --help and --version, and explain what is wrong with anything else."""
+def whole_parser(words: Collection[str] = ()) -> argparse.ArgumentParser:
+    """The parser of the whole command line; only the subcommands among `words` have arguments."""
     parser = argparse.ArgumentParser(
         prog="pai-lsp",
         description="Check OpenPAI job files before you submit them.",
@@ -145,7 +147,23 @@ def _without_subcommand(arguments: list[str]) -> int:
     parser.add_argument("-V", "--version", action="version", version=f"pai-lsp {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     for one in SUBCOMMANDS:
-        commands.add_parser(one.name, help=one.summary)
+        added = commands.add_parser(one.name, help=one.summary, allow_abbrev=False)
+        if one.name in words:
+            _command(one).add_arguments(added)
+    return parser
+
+
+def _complete() -> int:
+    """Answer a shell that completes a command line at a TAB."""
+    from pai_lsp.cli.commands.completion import complete  # noqa: PLC0415 - other runs need no argcomplete
+
+    complete(whole_parser(os.environ.get("COMP_LINE", "").split()))
+    return 0
+
+
+def _without_subcommand(arguments: list[str]) -> int:
+    """Answer --help and --version, and explain what is wrong with anything else."""
+    parser = whole_parser()
     if arguments and not arguments[0].startswith("-"):
         from pai_lsp.source.spelling import did_you_mean  # noqa: PLC0415 - only for a misspelt command
 

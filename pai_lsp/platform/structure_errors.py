@@ -30,6 +30,7 @@ _TYPES = {
     "array": "a list",
 }
 _LONGEST_VALUE = 40
+_INFINITIES = (float("inf"), float("-inf"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,11 @@ class StructureError:
     message: str
     expected: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
+
+
+def is_whole(value: float) -> bool:
+    """Whether ajv takes the number for an integer: it asks for no remainder, and infinities have none."""
+    return value.is_integer() or value in _INFINITIES
 
 
 def explained(errors: Iterable[ValidationError], homes: Mapping[str, str]) -> tuple[StructureError, ...]:

@@ -4,24 +4,32 @@ Source: gitignore(5), "PATTERN FORMAT". A pattern without a slash, or with one o
 depth; any other is anchored at the folder of the list. `*` and `?` stay within a name, `**` crosses folders, a slash at
 the end means folders only, `!` takes back, the last pattern that matches decides, and what lies in a folder that is
 left out is left out with it.
+
+The patterns of a folder that nobody trusts are read too, so no pattern may take long. One regular expression for a
+whole pattern tries every way to share a name among its stars, in pathspec as well: six stars take minutes. Here the
+time is at most the length of the pattern times that of the path.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
+
+# Whether a character, or a name, is one that is meant; None stands for any number of them.
+Part: TypeAlias = "Callable[[str], object] | None"
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One pattern, compiled."""
+    """One pattern, taken apart into names."""
 
-    expression: re.Pattern[str]
+    names: tuple[Part, ...]
     takes_back: bool
     folders_only: bool
 
@@ -36,72 +44,106 @@ class Exclusion:
         """Whether a path, or a folder that it is in, is left out; it is relative to the list's folder, with `/`."""
         if not self.patterns:
             return False
-        parts = path.strip("/").split("/")
+        names = path.strip("/").split("/")
         return any(
-            self._excludes_itself("/".join(parts[:length]), is_folder=is_folder or length < len(parts))
-            for length in range(1, len(parts) + 1)
+            self._excludes_itself(names[:length], is_folder=is_folder or length < len(names))
+            for length in range(1, len(names) + 1)
         )
 
-    def _excludes_itself(self, path: str, *, is_folder: bool) -> bool:
+    def _excludes_itself(self, path: Sequence[str], *, is_folder: bool) -> bool:
         for pattern in reversed(self.patterns):
-            if (is_folder or not pattern.folders_only) and pattern.expression.fullmatch(path):
+            if (is_folder or not pattern.folders_only) and fits(pattern.names, path):
                 return not pattern.takes_back
         return False
 
 
 def exclusion_of(patterns: Iterable[str]) -> Exclusion:
-    """The patterns compiled; an empty one means nothing."""
-    return Exclusion(tuple(_compiled(pattern) for pattern in patterns if pattern.strip("/ !")))
+    """The patterns taken apart; an empty one means nothing."""
+    return Exclusion(tuple(_read(pattern) for pattern in patterns if pattern.strip("/ !")))
 
 
-def _compiled(written: str) -> Pattern:
+def fits(pattern: Sequence[Part], items: Sequence[str]) -> bool:
+    """Whether the items, names of a path or characters of a name, are those of the pattern.
+
+    Where an item does not fit, only the last None before it takes one more: an earlier one could gain nothing by that.
+    """
+    at = place = 0
+    after_none, tried_from = -1, 0
+    while at < len(items):
+        if place < len(pattern):
+            is_meant = pattern[place]
+            if is_meant is None:
+                place += 1
+                after_none, tried_from = place, at
+                continue
+            if is_meant(items[at]):
+                place += 1
+                at += 1
+                continue
+        if after_none < 0:
+            return False
+        tried_from += 1
+        place, at = after_none, tried_from
+    return all(part is None for part in pattern[place:])
+
+
+def _read(written: str) -> Pattern:
     takes_back = written.startswith("!")
     body = written.removeprefix("!")
     folders_only = body.endswith("/")
     body = body.rstrip("/")
-    is_anchored = "/" in body
-    body = body.removeprefix("/")
-    expression = _expression(body) if is_anchored else "(?:.*/)?" + _expression(body)
-    return Pattern(re.compile(expression, re.DOTALL), takes_back, folders_only)
+    names: list[Part] = [_name(part) for part in _divided(body.removeprefix("/"))]
+    if names[-1] is None:
+        names.append(_anything)  # what is inside a folder, and not the folder
+    if "/" not in body:
+        names.insert(0, None)
+    return Pattern(tuple(names), takes_back, folders_only)
 
 
-_TOKEN = re.compile(
-    r"(?P<any_folders>(?:^|(?<=/))\*\*/)|(?P<all_inside>(?<=/)\*\*$)|(?P<star>\*+)|(?P<one>\?)"
-    r"|(?P<set>\[[!^]?\]?(?:\\.|[^\]\\])*\])|\\(?P<escaped>.)|(?P<plain>.)",
-    re.DOTALL,
-)
+_TOKEN = re.compile(r"(?P<star>\*)|(?P<one>\?)|(?P<set>\[[!^]?\]?(?:\\.|[^\]\\])*\])|\\(?P<escaped>.)|.", re.DOTALL)
 
 
-def _expression(pattern: str) -> str:
-    """The pattern as a regular expression."""
-    parts: list[str] = []
-    for match in _TOKEN.finditer(pattern):
-        kind, text = match.lastgroup, match[0]
-        if kind == "any_folders":
-            parts.append("(?:.*/)?")
-        elif kind == "all_inside":
-            parts.append(".+")
-        elif kind == "star":
-            parts.append("[^/]*")
-        elif kind == "one":
-            parts.append("[^/]")
-        elif kind == "set":
-            parts.append(_character_set(text))
+def _divided(body: str) -> list[list[re.Match[str]]]:
+    """The tokens of each name."""
+    names: list[list[re.Match[str]]] = [[]]
+    for token in _TOKEN.finditer(body):
+        if token[0] in {"/", r"\/"}:
+            names.append([])
         else:
-            parts.append(re.escape(match["escaped"] or text))
-    return "".join(parts)
+            names[-1].append(token)
+    return names
 
 
-def _character_set(text: str) -> str:
+def _name(tokens: list[re.Match[str]]) -> Part:
+    if [token.lastgroup for token in tokens] == ["star", "star"]:
+        return None
+    if all(token.lastgroup in {None, "escaped"} for token in tokens):
+        return "".join(token["escaped"] or token[0] for token in tokens).__eq__
+    characters: list[Part] = []
+    for token in tokens:
+        if token.lastgroup == "star":
+            characters.append(None)
+        elif token.lastgroup == "one":
+            characters.append(_anything)
+        elif token.lastgroup == "set":
+            characters += _set(token[0])
+        else:
+            characters.append((token["escaped"] or token[0]).__eq__)
+    return partial(fits, characters)
+
+
+def _anything(_item: str) -> bool:
+    return True
+
+
+def _set(text: str) -> list[Part]:
     """A set such as `[!a-z]`; one that makes no sense (`[z-a]`) is taken as it stands."""
     negated = text[1] in "!^"
     inner = text[2:-1] if negated else text[1:-1]
     inner = inner.replace("[", r"\[").removeprefix("]")
     if text[2 if negated else 1] == "]":
         inner = r"\]" + inner
-    expression = f"(?!/)[{'^' if negated else ''}{inner}]"
     try:
-        re.compile(expression)
+        return [re.compile(f"[{'^' if negated else ''}{inner}]", re.DOTALL).match]
     except re.error:
-        return re.escape(text)
-    return expression
+        return [character.__eq__ for character in text]

@@ -1,13 +1,17 @@
-"""`pai-lsp completion`: prints what completes the command line in a shell."""
+"""`pai-lsp completion`: prints the lines that let a shell complete the command line, and answers that shell.
+
+The shell code is argcomplete's: at a TAB it runs `pai-lsp` with `_ARGCOMPLETE` in the environment, and `complete`
+answers from the parsers.
+"""
 
 from __future__ import annotations
 
+import argparse
 import sys
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import argparse
+    from collections.abc import Callable
 
 _SHELLS = ("bash", "zsh", "fish")
 
@@ -22,6 +26,10 @@ to install it:
   fish   pai-lsp completion fish > ~/.config/fish/completions/pai-lsp.fish
 """
 
+# Values that only the user knows, by their names in the help. A value without choices that is not named here, nor in
+# `_completers`, is a file or folder.
+FREE_VALUES = ("HOST:PORT", "N", "QUERY", "REF", "ROLE")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Describe `pai-lsp completion`."""
@@ -32,9 +40,46 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the script."""
-    from pai_lsp.cli.commands.command_line import commands  # noqa: PLC0415 - imports every command, --help needs none
-    from pai_lsp.rules.known_rules import KNOWN_RULES  # noqa: PLC0415 - as above
+    from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - only completion needs it
 
-    codes = tuple(rule.code for rule in KNOWN_RULES)
-    sys.stdout.write(import_module(f"pai_lsp.cli.commands.completion_{arguments.shell}").script(commands(), codes))
+    sys.stdout.write(shellcode(["pai-lsp"], shell=arguments.shell))
     return 0
+
+
+def complete(parser: argparse.ArgumentParser) -> None:
+    """Print what can follow the text in COMP_LINE, in the form that argcomplete's shell code expects, and exit."""
+    import argcomplete  # noqa: PLC0415 - as above
+
+    _add_completers(parser, _completers())
+    argcomplete.autocomplete(parser, always_complete_options=False)
+
+
+def _completers() -> dict[str, Callable[..., object]]:
+    """What completes a value, by the value's name in the help."""
+    from argcomplete.completers import DirectoriesCompleter, SuppressCompleter  # noqa: PLC0415 - as above
+
+    free = dict.fromkeys(FREE_VALUES, SuppressCompleter())
+    return {"CODE": _codes, "CODES": _listed_codes, "FOLDER": DirectoriesCompleter(), **free}
+
+
+def _codes(**_: object) -> list[str]:
+    from pai_lsp.rules.known_rules import KNOWN_RULES  # noqa: PLC0415 - imports every rule, --help needs none
+
+    return [rule.code for rule in KNOWN_RULES]
+
+
+def _listed_codes(prefix: str, **_: object) -> list[str]:
+    """The codes after those that are already in the list."""
+    before = prefix[: prefix.rfind(",") + 1]
+    return [before + code for code in _codes()]
+
+
+def _add_completers(parser: argparse.ArgumentParser, completers: dict[str, Callable[..., object]]) -> None:
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other way to list them
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
+            for part in action.choices.values():
+                _add_completers(part, completers)
+        elif action.nargs != 0 and not action.choices:
+            completer = completers.get(str(action.metavar or action.dest.upper()))
+            if completer:
+                action.completer = completer  # type: ignore[attr-defined]  # where argcomplete looks for it

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli.commands.job_file import put, said, show_findings
+from pai_lsp.cli.commands.job_file import failed, put, show_findings
 from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import Document
@@ -52,9 +52,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Convert the job and print it."""
     if arguments.output is not None and Path(arguments.output).exists():
-        return said("convert", f"{visible(arguments.output)} already exists", WRONG_USAGE)
+        return failed("convert", f"{visible(arguments.output)} already exists", WRONG_USAGE)
     if message := missing([arguments.job]):
-        return said("convert", message, WRONG_USAGE)
+        return failed("convert", message, WRONG_USAGE)
     is_input = arguments.job == STANDARD_INPUT
     name = "<stdin>" if is_input else arguments.job
     data = sys.stdin.buffer.read() if is_input else read_bytes(name)
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
         return FINDINGS
     found = converted(source.text)
     if found.text is None:
-        return said("convert", f"{visible(name)}: {found.problem}", FINDINGS)
+        return failed("convert", f"{visible(name)}: {found.problem}", FINDINGS)
     show_findings(_checked(arguments.output or "<converted>", found.text))
     return put("convert", found.text, arguments.output)
 

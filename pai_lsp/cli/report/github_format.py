@@ -2,7 +2,7 @@
 
 Source: docs.github.com, "Workflow commands for GitHub Actions"; the escapes are those of actions/toolkit,
 packages/core/src/command.ts. GitHub shows ten annotations of each level a step, and ignores columns of findings
-over several lines; https://docs.github.com/en/rest/checks/runs says so of `start_column`.
+over several lines; https://docs.github.com/en/rest/checks/runs documents that for `start_column`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Source: OASIS, "Static Analysis Results Interchange Format (SARIF) Version 2.1.0"; the section numbers are its own.
 Paths below the working directory are relative to the base `%SRCROOT%`, all others are absolute file URIs (3.4).
-A replacement that would tell a hidden value is left out.
+A replacement that would show a hidden value is left out.
 """
 
 # ruff: noqa: PTH117, PTH118 - paths are only text here, and pathlib does not shorten "..", which may be a link

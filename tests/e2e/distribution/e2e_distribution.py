@@ -62,7 +62,7 @@ def test_the_wheel_holds_the_package_and_its_schemas_and_nothing_else(wheel: Pat
     assert tops == {"pai_lsp", f"pai_lsp-{__version__}.dist-info", f"pai_lsp-{__version__}.data"}
     schemas = {Path(name).name for name in names if name.startswith("pai_lsp/schemas/")}
     assert schemas == {path.name for path in (ROOT / "schemas").iterdir()}
-    assert "pai_lsp/py.typed" in names
+    assert {"pai_lsp/py.typed", "pai_lsp/platform/_job_validator.py"} <= set(names)
     assert f"pai_lsp-{__version__}.data/data/share/man/man1/pai-lsp.1" in names
     assert not [name for name in names if "test" in Path(name).name.lower() or name.endswith(".pyc")]
 
@@ -82,7 +82,8 @@ def test_the_sdist_has_what_building_and_testing_needs(built: Path) -> None:
         names = {name.partition("/")[2] for name in archive.getnames()}
     wanted = ["pyproject.toml", "LICENSE", "README.md", "CHANGELOG.md", "Makefile", "docs/editors.md", "docs/pai-lsp.1"]
     wanted += ["tests/test_rules.py", "scripts/man_page.py", "requirements/test.txt", "examples/good.pai.yaml"]
-    assert set(wanted) <= names
+    assert {*wanted, "hatch_build.py"} <= names
+    assert "pai_lsp/platform/_job_validator.py" not in names
     assert not [name for name in names if "node_modules" in name or name.startswith(("vscode-extension", "build/"))]
 
 
