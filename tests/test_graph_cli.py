@@ -186,7 +186,7 @@ def test_a_broken_job_is_drawn_as_far_as_it_can_be_read(capsys: pytest.CaptureFi
 @pytest.mark.parametrize("text", ["", "# Notes\n\nuse: this: that\n"])
 def test_a_file_with_nothing_to_draw(capsys: pytest.CaptureFixture[str], project: Path, text: str) -> None:
     (project / "notes.yaml").write_text(text, encoding="utf-8")
-    message = "pai-lsp graph: notes.yaml has no task roles and no prerequisites to draw\n"
+    message = "pai-lsp graph: notes.yaml has no task roles or prerequisites to draw\n"
     assert run(capsys, "notes.yaml") == (1, "", message)
 
 

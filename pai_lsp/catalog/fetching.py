@@ -159,7 +159,7 @@ def _unconnected(error: BaseException) -> str:
         return "no secure connection can be made"
     for cause in causes:
         if isinstance(cause, ConnectionRefusedError) or "refused" in str(cause):
-            return "nobody answers there: the connection is refused"
+            return "connection refused"
     return "no connection can be made"
 
 

@@ -26,7 +26,7 @@ _LENGTH = 8
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """What stands for the result of an item whose process died; `reason` says how it died."""
+    """Replaces the result of an item whose process died; `reason` says how."""
 
     reason: str
 
@@ -128,7 +128,7 @@ def _answers(worker: _Worker) -> Iterator[tuple[int, Any]]:
 
 
 def _end(worker: _Worker) -> str:
-    """Wait for a process that has closed its pipe; say how it ended."""
+    """Wait for a process that has closed its pipe; return how it ended."""
     os.close(worker.pipe)
     _, status = os.waitpid(worker.identifier, 0)
     code = os.waitstatus_to_exitcode(status)

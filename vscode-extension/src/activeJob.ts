@@ -1,4 +1,4 @@
-/** Which job a command is about: the one that the user looks at. */
+/** Finds the job that a command applies to: the visible one. */
 
 import * as vscode from "vscode";
 import { NoAnswer } from "./ask";
@@ -14,9 +14,9 @@ export function isOurs(document: vscode.TextDocument): boolean {
 }
 
 /**
- * The job that a command is about: the document that the caller names, or the active one.
+ * The job that a command applies to: the document that the caller names, or the active one.
  *
- * @throws NoAnswer when there is none.
+ * @throws NoAnswer when no job is found.
  */
 export async function jobOf(named: unknown): Promise<vscode.TextDocument> {
   const uri = typeof named === "string" ? vscode.Uri.parse(named, true) : named;
@@ -40,7 +40,7 @@ export function activeJobEditor(): vscode.TextEditor | undefined {
   return shown.length === 1 ? shown[0] : undefined;
 }
 
-/** The schemes of texts that stand in panels, such as a log, and of what is shown beside a job. */
+/** The schemes of documents in panels, such as a log, and of previews. */
 const PANELS = new Set(["output", "comment", "debug", "openpai-preview"]);
 
 /** The last part of a document's name. */

@@ -1,28 +1,28 @@
 /**
- * Reads what the server answers to commands. Answers come from another program, maybe another version of it: what does
- * not have the expected form is undefined here, and never a surprise later.
+ * Reads the server's answers to commands. The server may have another version: an answer without the expected form becomes
+ * undefined.
  */
 
 import type { MarketplaceStatus } from "./server/state";
 
-/** A text to be shown, and the language that it is coloured in. */
+/** A text to be shown, and the language for its colors. */
 export interface TextAnswer {
   readonly text: string;
   readonly languageId: string;
 }
 
-/** A variable of a marketplace definition that is to be filled in. */
+/** A variable of a marketplace definition that needs a value. */
 export interface Variable {
   readonly name: string;
   readonly description: string;
-  /** The value that it has when none is given. */
+  /** The default value. */
   readonly value: string;
   readonly isRequired: boolean;
 }
 
 /** A definition in the marketplace. */
 export interface Item {
-  /** What a job writes to use it. */
+  /** The reference that a job uses. */
   readonly reference: string;
   readonly name: string;
   readonly type: string;
@@ -30,14 +30,14 @@ export interface Item {
   readonly variables: readonly Variable[];
 }
 
-/** A job to begin with. */
+/** A template for a new job. */
 export interface Template {
   readonly name: string;
   readonly description: string;
   readonly text: string;
 }
 
-/** An expanded job, or why there is none. */
+/** An expanded job, or the findings that prevent it. */
 export type Expansion = { readonly text: string } | { readonly findings: readonly string[] };
 
 export function textAnswer(answer: unknown): TextAnswer | undefined {

@@ -1,4 +1,4 @@
-/** Which documents are ours, as far as that can be told without reading YAML. */
+/** Detects documents that may be OpenPAI's, without parsing YAML. */
 
 /** The language that files named `*.pai.yaml` have. */
 export const JOB_LANGUAGE = "openpai-job";
@@ -10,10 +10,10 @@ export const CONFIGURATION_FILE = ".pai-lsp.yaml";
 const SIGNS = /^[ \t-]*["']?(?:protocolVersion|taskRoles|prerequisites|callbacks)["']?[ \t]*:/m;
 
 /**
- * Whether a document may be OpenPAI's, so that it is worth to start the server and to ask it. `text` gives the beginning
- * of the document, where a job's own keys stand.
+ * Whether a document may be OpenPAI's, so that the server has to be started. `text` returns the beginning of the
+ * document, which contains the keys of a job.
  *
- * This only keeps the server away from folders of other YAML; what a document is, the server says.
+ * This only avoids starting the server in folders with other YAML; the server decides what a document is.
  */
 export function mayBeOurs(language: string, fileName: string, text: () => string): boolean {
   if (language === JOB_LANGUAGE) {

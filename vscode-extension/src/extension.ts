@@ -1,4 +1,4 @@
-/** Where VS Code enters the extension: everything is made here once and given to what needs it. */
+/** The entry point of the extension: creates all objects once and passes them on. */
 
 import * as vscode from "vscode";
 import type { Location, Position } from "vscode-languageclient/node";
@@ -17,7 +17,7 @@ import type { State } from "./server/state";
 import { watchSelectedInterpreter } from "./server/surroundings";
 import { showStatus, statusItem } from "./statusItem";
 
-/** What the extension tells other extensions and its tests. */
+/** The API for other extensions and for tests. */
 export interface Interface {
   /** The state of the server; undefined before its first start. */
   readonly state: () => State | undefined;
@@ -114,11 +114,11 @@ function restartWhenChanged(controller: Controller): vscode.Disposable[] {
 
 /** Menus show the commands about a job only where there may be one. */
 function tellWhetherJob(): vscode.Disposable[] {
-  let told: boolean | undefined;
+  let known: boolean | undefined;
   const tell = () => {
     const isJob = activeJobEditor() !== undefined;
-    if (isJob !== told) {
-      told = isJob;
+    if (isJob !== known) {
+      known = isJob;
       void vscode.commands.executeCommand("setContext", "openpai.isJob", isJob);
     }
   };

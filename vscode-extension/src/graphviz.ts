@@ -1,6 +1,6 @@
 /**
- * Draws graphs with Graphviz, in a thread of its own: it is loaded when a graph is drawn, and a graph that takes for ever
- * holds nothing up.
+ * Draws graphs with Graphviz in its own thread, which is loaded when a graph is drawn, so that a slow drawing does not
+ * block the extension.
  */
 
 import path from "node:path";
@@ -9,7 +9,7 @@ import { Worker } from "node:worker_threads";
 /** The bundle of `graphvizWorker.ts`. */
 const WORKER = path.join(__dirname, "graphviz.js");
 
-/** So long a drawing may take, in milliseconds. */
+/** The time limit for a drawing, in milliseconds. */
 const LONGEST = 10_000;
 
 /**

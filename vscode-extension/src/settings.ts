@@ -1,8 +1,8 @@
 /**
  * The settings that the server asks for: the section `openpai` in the keys of `.pai-lsp.yaml`.
  *
- * Lists and mappings that are empty are not told: an empty list of sources, say, would outweigh the folder that the
- * server finds by itself.
+ * Empty lists and mappings are left out: an empty list of sources, for example, would override the folder that the
+ * server finds by default.
  */
 
 /** What of `vscode.WorkspaceConfiguration` is used. */
@@ -22,19 +22,19 @@ const TOLD: readonly (readonly [setting: string, ...path: string[]])[] = [
   ["inlayHints.resources", "inlayHints", "resources"],
 ];
 
-/** The answer to a question of the server for a section; null for sections that it has no business with. */
+/** The answer to a server's request for a section; null for sections of other extensions. */
 export function sectionFor(configuration: Configuration, section: string | undefined): Record<string, unknown> | null {
   if (section !== "openpai") {
     return null;
   }
-  const told: Record<string, unknown> = {};
+  const found: Record<string, unknown> = {};
   for (const [setting, ...path] of TOLD) {
     const value = configuration.get(`openpai.${setting}`);
     if (!isEmpty(value)) {
-      put(told, path, value);
+      put(found, path, value);
     }
   }
-  return told;
+  return found;
 }
 
 function isEmpty(value: unknown): boolean {

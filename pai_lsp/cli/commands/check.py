@@ -18,7 +18,7 @@ from pai_lsp.cli.report.terminal import terminal_for
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.project.targets import STANDARD_INPUT, Configurations, missing, path_argument, targets
 from pai_lsp.rules.known_rules import BY_CODE, KNOWN_RULES, UnknownCodeError, codes_in
-from pai_lsp.source.failures import OWN_FAILURE
+from pai_lsp.source.failures import OWN_FAILURE, PLEASE_REPORT
 from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ _SEVERITIES = {severity.label: severity for severity in Severity}
 _COMPLETE_FORMATS = frozenset({"json", "sarif"})
 # With fewer files to each process, forking costs more than it saves.
 _FILES_A_PROCESS = 24
-_HOME = "https://pai-lsp.readthedocs.io/"
 
 _DESCRIPTION = """\
 Check OpenPAI job files and report what the cluster would reject or not run as intended.
@@ -208,7 +207,7 @@ def _print(
     for failure in results.failures:
         sys.stderr.write(f"pai-lsp: {visible(failure.path)}: {failure.reason}\n")
     if any(failure.is_fault for failure in results.failures):
-        sys.stderr.write(f"pai-lsp: this is a bug in pai-lsp; please report it, see {_HOME}\n")
+        sys.stderr.write(f"pai-lsp: {PLEASE_REPORT}\n")
 
 
 def _print_given(found: Sequence[Target], outcomes: Sequence[Outcome]) -> None:

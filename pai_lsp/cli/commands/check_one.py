@@ -1,4 +1,4 @@
-"""Checks one file of a run, and mends it when that is asked for. Nothing here ends the run."""
+"""Checks one file of a run and fixes it if requested. An error here never ends the run."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user wants of every file.
+    """The options for every file.
 
-    selected, ignored: codes of rules; with `selected` empty, all but the ignored ones count.
-    shown: the least severity that the report shows; threshold: the least one that matters, and that is mended.
-    writes: whether mended texts are written; compares: whether the differences are wanted.
+    selected, ignored: codes of rules; if `selected` is empty, all rules but the ignored ones apply.
+    shown: the lowest severity in the report; threshold: the lowest one that sets the exit status and is fixed.
+    writes: whether fixed texts are written; compares: whether to make diffs.
     """
 
     selected: frozenset[str] = frozenset()
@@ -42,24 +42,24 @@ class Options:
     compares: bool = False
 
     @property
-    def mends(self) -> bool:
+    def fixes(self) -> bool:
         """Whether safe fixes are applied."""
         return self.writes or self.compares
 
     def counts(self, diagnostic: Diagnostic) -> bool:
-        """Whether the user wants to hear of this rule."""
+        """Whether the rule of this finding applies."""
         return diagnostic.code not in self.ignored and (not self.selected or diagnostic.code in self.selected)
 
     def matters(self, diagnostic: Diagnostic) -> bool:
-        """Whether a finding decides the exit status, and is mended."""
+        """Whether a finding sets the exit status and is fixed."""
         return self.counts(diagnostic) and diagnostic.severity <= self.threshold
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one file; `file` is None for one that turned out to be no job.
+    """The outcome of one file; `file` is None if it is not a job.
 
-    fixed: how many findings were mended. difference: a unified diff. text: the mended text.
+    fixed: how many findings were fixed. difference: a unified diff. text: the fixed text.
     """
 
     file: CheckedFile | None = None
@@ -70,7 +70,7 @@ class Outcome:
 
 
 def check_one(target: Target, options: Options) -> Outcome:
-    """Check a file; a fault of ours in it becomes a `Failure`."""
+    """Check a file; an exception of ours becomes a `Failure`."""
     failures: list[Failure] = []
 
     def checked(document: Document) -> tuple[Diagnostic, ...]:
@@ -82,12 +82,12 @@ def check_one(target: Target, options: Options) -> Outcome:
     try:
         outcome = _checked(target, options, checked)
         return replace(outcome, failures=(*failures, *outcome.failures))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other files are still to be checked
+    except Exception as error:  # noqa: BLE001 - the other files are still checked
         return Outcome(failures=(Failure(target.path, kind_and_place(error)),))
 
 
 def check_configuration(configuration: Configuration, options: Options) -> CheckedFile:
-    """What is wrong in a configuration file."""
+    """The findings of a configuration file."""
     return _reported(configuration.path or "", configuration.text, configuration.diagnostics, options)
 
 
@@ -110,17 +110,17 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
         document = document.as_definitions(is_wanted=target.in_catalogue.is_configured)
     if not (target.candidate.is_named or document.is_job or document.is_catalogue):
         return Outcome()
-    if options.mends:
-        return _mended(document, source, target, options, check)
+    if options.fixes:
+        return _fixed(document, source, target, options, check)
     return Outcome(_reported_document(document, check(document), options))
 
 
-def _mended(document: Document, source: SourceFile, target: Target, options: Options, check: Check) -> Outcome:
-    from pai_lsp.safe_fixes import mend  # noqa: PLC0415 - most runs mend nothing
+def _fixed(document: Document, source: SourceFile, target: Target, options: Options, check: Check) -> Outcome:
+    from pai_lsp.safe_fixes import mend  # noqa: PLC0415 - most runs fix nothing
 
-    mended = mend(document, check, options.matters)
-    after = mended.document
-    file = _reported_document(after, mended.diagnostics, options)
+    fixed = mend(document, check, options.matters)
+    after = fixed.document
+    file = _reported_document(after, fixed.diagnostics, options)
     difference = ""
     if options.compares and after.text != document.text:
         from pai_lsp.cli.report.difference import unified_difference  # noqa: PLC0415 - as above
@@ -134,7 +134,7 @@ def _mended(document: Document, source: SourceFile, target: Target, options: Opt
             failure = Failure(target.path, f"could not be written: {why(error)}", is_fault=False)
             return Outcome(_reported_document(document, check(document), options), (failure,))
     mark = "\ufeff" if source.has_byte_order_mark else ""
-    return Outcome(file, (), mended.fixed, difference, mark + after.text)
+    return Outcome(file, (), fixed.fixed, difference, mark + after.text)
 
 
 def _settings(settings: Settings, options: Options) -> Settings:
@@ -180,7 +180,7 @@ def _reported(path: str, text: str, diagnostics: tuple[Diagnostic, ...], options
 
 
 def _selected(diagnostics: tuple[Diagnostic, ...], options: Options) -> tuple[tuple[Diagnostic, ...], int]:
-    """The findings to show, and how many more count."""
+    """The findings to show, and the number of those not shown."""
     counted = [diagnostic for diagnostic in diagnostics if options.counts(diagnostic)]
     shown = tuple(diagnostic for diagnostic in counted if diagnostic.severity <= options.shown)
     return shown, len(counted) - len(shown)

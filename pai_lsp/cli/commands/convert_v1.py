@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli.commands.job_file import job_file, put, said, show_findings
+from pai_lsp.cli.commands.job_file import failed, job_file, put, show_findings
 from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import Document
@@ -49,16 +49,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Convert the job and print it."""
     if arguments.output is not None and Path(arguments.output).exists():
-        return said("convert", f"{visible(arguments.output)} already exists", WRONG_USAGE)
+        return failed("convert", f"{visible(arguments.output)} already exists", WRONG_USAGE)
     if message := missing([arguments.job]):
-        return said("convert", message, WRONG_USAGE)
+        return failed("convert", message, WRONG_USAGE)
     old = job_file(arguments.job)
     if isinstance(old, CheckedFile):
         show_findings(old)
         return FINDINGS
     found = converted(old.syntax)
     if found.text is None:
-        return said("convert", f"{visible(old.path or '')}: {found.problem}", FINDINGS)
+        return failed("convert", f"{visible(old.path or '')}: {found.problem}", FINDINGS)
     show_findings(_checked(arguments.output or "<converted>", found.text))
     return put("convert", found.text, arguments.output)
 

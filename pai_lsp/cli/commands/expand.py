@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli.commands.job_file import job_file, names_input, put, said, show_findings
+from pai_lsp.cli.commands.job_file import failed, job_file, names_input, put, show_findings
 from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import check
@@ -93,20 +93,20 @@ def run(arguments: argparse.Namespace) -> int:
     """Expand the job and print the result."""
     form = arguments.format or ("json" if arguments.as_is else "yaml")
     if problem := _wrong_usage(arguments, form):
-        return said("expand", problem, WRONG_USAGE)
+        return failed("expand", problem, WRONG_USAGE)
     if message := missing([arguments.job]):
-        return said("expand", message, WRONG_USAGE)
+        return failed("expand", message, WRONG_USAGE)
     document = job_file(arguments.job)
     if isinstance(document, CheckedFile):
         show_findings(document)
         return FINDINGS
     if document.is_catalogue:
         name = visible(arguments.job)
-        return said("expand", f"{name} contains definitions, not a job; expand a job that uses them", FINDINGS)
+        return failed("expand", f"{name} contains definitions, not a job; expand a job that uses them", FINDINGS)
     roles = [role.name for role in document.job.task_roles]
     if arguments.task_role is not None and arguments.task_role not in roles:
         near = did_you_mean(arguments.task_role, roles)
-        return said("expand", f"the job has no task role '{visible(arguments.task_role)}'{near}", WRONG_USAGE)
+        return failed("expand", f"the job has no task role '{visible(arguments.task_role)}'{near}", WRONG_USAGE)
     result = _as_is(document.job, form, arguments) if arguments.as_is else _expanded(document.job, form, arguments)
     show_findings(_reported(document, result, ignored=_ignored(arguments, roles)))
     if result.output is None:
@@ -199,10 +199,10 @@ def _compared(path: str, output: str) -> int:
     try:
         is_same = Path(path).read_bytes() == output.encode("utf-8")
     except OSError as error:
-        return said("expand", f"{visible(path)}: {why(error)}", FINDINGS)
+        return failed("expand", f"{visible(path)}: {why(error)}", FINDINGS)
     if is_same:
         return 0
-    return said("expand", f"{visible(path)} is not up to date; run the same command without --check", FINDINGS)
+    return failed("expand", f"{visible(path)} is not up to date; run the same command without --check", FINDINGS)
 
 
 def _reported(document: Document, result: _Result, *, ignored: frozenset[str]) -> CheckedFile:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.cli.commands import graphviz
-from pai_lsp.cli.commands.job_file import job_file, names_input, put, said, show_findings
+from pai_lsp.cli.commands.job_file import failed, job_file, names_input, put, show_findings
 from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import Document, check
@@ -72,14 +72,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Draw the graph."""
     output = arguments.output
     if names_input(output, arguments.job):
-        return said("graph", "--output names the job itself", WRONG_USAGE)
+        return failed("graph", "--output names the job itself", WRONG_USAGE)
     ending = Path(output or "").suffix
     form = arguments.format or _ENDINGS.get(ending.lower(), "" if ending else "mermaid")
     if not form:
         known = ", ".join(_ENDINGS)
-        return said("graph", f"unknown output format '{visible(ending)}'; use {known}, or --format", WRONG_USAGE)
+        return failed("graph", f"unknown output format '{visible(ending)}'; use {known}, or --format", WRONG_USAGE)
     if message := missing([arguments.job]):
-        return said("graph", message, WRONG_USAGE)
+        return failed("graph", message, WRONG_USAGE)
     document = job_file(arguments.job)
     if isinstance(document, CheckedFile):
         show_findings(document)
@@ -88,11 +88,11 @@ def run(arguments: argparse.Namespace) -> int:
     if broken is not None and (graph.nodes or document.is_job):
         show_findings(broken)
     if not graph.nodes:
-        return said("graph", f"{visible(document.path or '')} has no task roles and no prerequisites to draw", FINDINGS)
+        return failed("graph", f"{visible(document.path or '')} has no task roles or prerequisites to draw", FINDINGS)
     try:
         content = _WRITERS[form](graph) if form in _WRITERS else graphviz.drawn(dot(graph), form)
     except graphviz.NotDrawnError as error:
-        return said("graph", str(error), OWN_FAILURE)
+        return failed("graph", str(error), OWN_FAILURE)
     return put("graph", content, output) or (0 if broken is None else FINDINGS)
 
 

@@ -14,7 +14,7 @@ _PROGRAM = "dot.exe" if os.name == "nt" else "dot"
 
 
 class NotDrawnError(Exception):
-    """There is no picture; the message is the reason."""
+    """The picture was not drawn; the message is the reason."""
 
 
 def drawn(description: str, form: str) -> bytes:
@@ -37,8 +37,10 @@ def drawn(description: str, form: str) -> bytes:
     except subprocess.TimeoutExpired:
         raise NotDrawnError(f"Graphviz did not finish in {_LONGEST} seconds; use --format mermaid") from None
     if ended.returncode:
-        said = ended.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-        raise NotDrawnError(f"Graphviz could not draw the graph: {visible(said) or f'exit status {ended.returncode}'}")
+        reason = ended.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+        raise NotDrawnError(
+            f"Graphviz could not draw the graph: {visible(reason) or f'exit status {ended.returncode}'}"
+        )
     return ended.stdout
 
 

@@ -63,11 +63,11 @@ def put(command: str, content: str | bytes, output: str | None) -> int:
     try:
         Path(output).write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
     except OSError as error:
-        return said(command, f"{visible(output)}: {why(error)}", OWN_FAILURE)
+        return failed(command, f"{visible(output)}: {why(error)}", OWN_FAILURE)
     return 0
 
 
-def said(command: str, message: str, status: int) -> int:
+def failed(command: str, message: str, status: int) -> int:
     """Print a message on standard error and return the given exit status."""
     sys.stderr.write(f"pai-lsp {command}: {message}\n")
     return status

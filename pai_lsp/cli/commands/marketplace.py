@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.catalog.lock import definition_hash
 from pai_lsp.catalog.sources import Surroundings, load_catalog
-from pai_lsp.cli.commands.job_file import said
-from pai_lsp.cli.commands.marketplace_sources import print_sources, sources_as_json, tell_lock_fault
+from pai_lsp.cli.commands.job_file import failed
+from pai_lsp.cli.commands.marketplace_sources import print_sources, report_lock_fault, sources_as_json
 from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
 from pai_lsp.document import Document
 from pai_lsp.job.addresses import looks_like_address
@@ -87,14 +87,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Run the action."""
     if not Path(arguments.folder).is_dir():
-        return said("marketplace", f"no such folder: {visible(arguments.folder)}", WRONG_USAGE)
+        return failed("marketplace", f"no such folder: {visible(arguments.folder)}", WRONG_USAGE)
     if arguments.action in {"refresh", "lock"}:
         from pai_lsp.cli.commands import marketplace_project  # noqa: PLC0415 - reads every job of the project
 
         return marketplace_project.run(arguments)
     setup = Configurations(BY_CODE).setup_of(arguments.folder)
     catalog = load_catalog(setup, Surroundings(base=str(Path.cwd())))
-    tell_lock_fault(catalog)
+    report_lock_fault(catalog)
     return _show(catalog, arguments) if arguments.action == "show" else _list(catalog, arguments)
 
 
@@ -140,10 +140,10 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
     if answer.state is LookupState.FOUND:
         return 0
     if answer.state is LookupState.UNKNOWN:
-        return said("marketplace", visible(not_looked_up(reference, answer.note)), FINDINGS)
+        return failed("marketplace", visible(not_looked_up(reference, answer.note)), FINDINGS)
     message = nothing_at(reference, catalog.names())
     note = f" ({answer.note})" if answer.note not in message else ""
-    return said("marketplace", visible(message + note), FINDINGS)
+    return failed("marketplace", visible(message + note), FINDINGS)
 
 
 def _print_table(places: Sequence[Place]) -> None:

@@ -11,8 +11,8 @@ from pai_lsp.catalog.index import SourceState
 from pai_lsp.catalog.setup import LOCK_NAME
 from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalog
 from pai_lsp.catalog.used_addresses import locked_entries, uses_of
-from pai_lsp.cli.commands.job_file import said
-from pai_lsp.cli.commands.marketplace_sources import print_sources, tell_lock_fault
+from pai_lsp.cli.commands.job_file import failed
+from pai_lsp.cli.commands.marketplace_sources import print_sources, report_lock_fault
 from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
 from pai_lsp.document import Document
 from pai_lsp.project.targets import Configurations, missing, targets
@@ -37,11 +37,11 @@ def run(arguments: argparse.Namespace) -> int:
     surroundings = Surroundings(base=str(Path.cwd()))
     catalog = load_catalog(setup, surroundings)
     if arguments.action == "refresh" or arguments.check:
-        tell_lock_fault(catalog)
+        report_lock_fault(catalog)
     if arguments.action == "refresh":
         return _refresh(catalog, surroundings, configurations, arguments.folder)
     if message := missing(arguments.paths):
-        return said("marketplace lock", message, WRONG_USAGE)
+        return failed("marketplace lock", message, WRONG_USAGE)
     paths = arguments.paths or [os.path.relpath(setup.folder) if setup.folder else arguments.folder]
     return _lock(catalog, configurations, paths, is_check=arguments.check)
 
@@ -71,7 +71,7 @@ def _lock(catalog: Catalog, configurations: Configurations, paths: Sequence[str]
 
     file = catalog.setup.lock
     if not file:
-        return said("marketplace lock", "no .pai-lsp.yaml and no folder 'marketplace' found", WRONG_USAGE)
+        return failed("marketplace lock", "no .pai-lsp.yaml and no folder 'marketplace' found", WRONG_USAGE)
     uses = uses_of(_jobs(configurations, catalog, paths), replace(catalog, lock=None))
     entries = locked_entries(catalog, uses)
     for reference, answer in uses.missing.items():
@@ -90,7 +90,7 @@ def _lock(catalog: Catalog, configurations: Configurations, paths: Sequence[str]
             if not is_current:
                 _write(Path(file), text)
         except OSError as error:
-            return said("marketplace lock", f"{visible(file)}: {why(error)}", OWN_FAILURE)
+            return failed("marketplace lock", f"{visible(file)}: {why(error)}", OWN_FAILURE)
         sys.stdout.write(f"{LOCK_NAME} contains {len(entries)} {noun}\n")
     return FINDINGS if uses.missing or (is_check and not is_current) else 0
 

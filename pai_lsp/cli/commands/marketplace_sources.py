@@ -26,7 +26,7 @@ def print_sources(catalog: Catalog) -> None:
             sys.stdout.write(visible(f"{page.text.path}: {page.note}") + "\n")
 
 
-def tell_lock_fault(catalog: Catalog) -> None:
+def report_lock_fault(catalog: Catalog) -> None:
     """Print on standard error why the lock file is not used, if so."""
     if catalog.lock is not None and catalog.lock.fault:
         sys.stderr.write(f"pai-lsp: {visible(catalog.lock.fault)}\n")

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until the client says exit."""
+    """Serve until the client sends exit."""
     from pai_lsp.lsp import language_server  # noqa: PLC0415 - --help does not wait for pygls
 
     return language_server.main(arguments.tcp)

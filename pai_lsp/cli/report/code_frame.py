@@ -19,7 +19,7 @@ def code_frame(
 ) -> list[str]:
     """The lines of a frame: a number in `number_width` cells, a bar, the text, and below it `mark` under the span.
 
-    The line above the span is shown too when it says something; the middle of a long span is left out.
+    The line above the span is shown too unless it is blank; the middle of a long span is left out.
     """
     first, last = lines.line_of(span.start), _last_line(lines, span)
     numbers = list(range(first, last + 1))
@@ -58,7 +58,7 @@ def _last_line(lines: LineIndex, span: Span) -> int:
 
 
 def _marks(lines: LineIndex, number: int, span: Span, laid_out: LaidOut, window: _Window) -> tuple[int, int] | None:
-    """How many blanks and then how many marks stand below a line; None when nothing in it is to be marked."""
+    """The number of spaces and of marks below a line; None if it has no marks."""
     line = lines.line_span(number)
     text = lines.line_text(number)
     start, end = max(span.start, line.start), min(span.end, line.end)
@@ -69,11 +69,11 @@ def _marks(lines: LineIndex, number: int, span: Span, laid_out: LaidOut, window:
     elif start > line.end:
         start = end = line.end
     first = laid_out.cells[start - line.start]
-    behind = laid_out.cells[max(end, start) - line.start]
-    if first > window.right or behind < window.left:
+    after = laid_out.cells[max(end, start) - line.start]
+    if first > window.right or after < window.left:
         return None
     first = max(first, window.left)
-    return first - window.left, max(min(behind, window.right) - first, 1)
+    return first - window.left, max(min(after, window.right) - first, 1)
 
 
 class _Window(NamedTuple):
@@ -105,9 +105,9 @@ def _cropped(laid_out: LaidOut, window: _Window) -> str:
     if left == 0 and total <= right:
         return laid_out.text
     first, last = left + (left > 0), right - (total > right)
-    before, behind = (_CUT if left > 0 else ""), (_CUT if total > right else "")
+    before, after = (_CUT if left > 0 else ""), (_CUT if total > right else "")
     if laid_out.text.isascii():
-        return before + laid_out.text[first:last] + behind
+        return before + laid_out.text[first:last] + after
     shown: list[str] = []
     cell = 0
     for character in laid_out.text:
@@ -117,4 +117,4 @@ def _cropped(laid_out: LaidOut, window: _Window) -> str:
                 shown.append(before + " " * (cell - first))
             shown.append(character)
         cell += width
-    return "".join(shown) + behind
+    return "".join(shown) + after

@@ -2,7 +2,7 @@
 
 Source: docs.github.com, "Workflow commands for GitHub Actions"; the escapes are those of actions/toolkit,
 packages/core/src/command.ts. GitHub shows ten annotations of each level a step, and ignores columns of findings
-over several lines; https://docs.github.com/en/rest/checks/runs says so of `start_column`.
+over several lines; https://docs.github.com/en/rest/checks/runs documents that for `start_column`.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ def _command(item: Placed) -> str:
     if item.start.line == item.end.line:
         properties["col"] = str(item.start.column)
         properties["endColumn"] = str(max(item.end.column, item.start.column))
-    told = ",".join(f"{name}={_escaped_property(value)}" for name, value in properties.items())
+    listed = ",".join(f"{name}={_escaped_property(value)}" for name, value in properties.items())
     message = f"{diagnostic.message} ({diagnostic.url})"
-    return f"::{_LEVELS[diagnostic.severity]} {told}::{_escaped(message)}"
+    return f"::{_LEVELS[diagnostic.severity]} {listed}::{_escaped(message)}"
 
 
 def _escaped(text: str) -> str:

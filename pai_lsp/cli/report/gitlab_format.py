@@ -27,7 +27,7 @@ _SEVERITIES = {
 
 
 def render(results: Results) -> str:
-    """The array, one line for each finding; empty when nothing was found, which GitLab wants to be told."""
+    """The array, one line for each finding; empty without findings, because GitLab needs a report."""
     seen: dict[tuple[str, str, str], int] = {}
     lines: list[str] = []
     for item in placed(results):
@@ -39,9 +39,9 @@ def render(results: Results) -> str:
 
 
 def _entry(item: Placed, path: str, count: int) -> dict[str, Any]:
-    """One finding; `count` tells it from those before it that say the same of the same file.
+    """One finding; `count` distinguishes it from earlier ones with the same message in the same file.
 
-    The line is no part of the fingerprint: an edit above a finding does not make it a new one.
+    The line is not part of the fingerprint: an edit above a finding does not make it a new one.
     """
     diagnostic = item.diagnostic
     words = "\0".join((path, diagnostic.code, diagnostic.message, str(count)))

@@ -1,7 +1,7 @@
 """The findings as one JSON object, for programs. Its `version` changes when a reader would have to.
 
 Lines and columns count from 1, offsets from 0, all in code points (a byte order mark is not counted);
-`end` is the place behind the last character. `start` and `end` of a related place in a file that could not be read
+`end` is the place after the last character. `start` and `end` of a related place in a file that could not be read
 are null. Everything outside ASCII is escaped, so that no pipe's encoding can spoil it.
 """
 

@@ -51,7 +51,7 @@ class Failure:
 class Results:
     """All files of a run, sorted by path.
 
-    fixed: how many findings were mended in them before this check. is_trial: the mended texts were not written.
+    fixed: how many findings were fixed in them before this check. is_trial: the fixed texts were not written.
     folder: the absolute path of the working directory, from which relative paths count.
     """
 
@@ -119,7 +119,7 @@ def placed(results: Results) -> Iterator[Placed]:
                 place(lines, diagnostic.span.start),
                 place(lines, diagnostic.span.end),
                 tuple(_related(file.path, lines, others, related) for related in diagnostic.related),
-                tuple(fix for fix in diagnostic.fixes if not _tells_hidden(fix, file)),
+                tuple(fix for fix in diagnostic.fixes if not _shows_hidden(fix, file)),
             )
 
 
@@ -136,11 +136,11 @@ def checked_file(document: Document, diagnostics: Iterable[Diagnostic], *, not_s
     if not found:
         return CheckedFile(path, "", not_shown=not_shown)
     hidden = document.job.hidden
-    shown = tuple(_without_telling_fixes(one.without_secrets(hidden), hidden) for one in found)
+    shown = tuple(_without_revealing_fixes(one.without_secrets(hidden), hidden) for one in found)
     return CheckedFile(path, with_hidden(document.text, hidden.spans), shown, hidden.spans, not_shown=not_shown)
 
 
-def _without_telling_fixes(diagnostic: Diagnostic, hidden: Hidden) -> Diagnostic:
+def _without_revealing_fixes(diagnostic: Diagnostic, hidden: Hidden) -> Diagnostic:
     fixes = tuple(
         fix for fix in diagnostic.fixes if all(hidden.without(edit.new_text) == edit.new_text for edit in fix.edits)
     )
@@ -166,6 +166,6 @@ def _related(path: str, lines: LineIndex, others: Mapping[str, LineIndex], relat
     return PlacedRelated(related.path, related.message, related.span, others.get(related.path))
 
 
-def _tells_hidden(fix: Fix, file: CheckedFile) -> bool:
+def _shows_hidden(fix: Fix, file: CheckedFile) -> bool:
     """Whether the fix touches a hidden value, so that its new text may hold it."""
     return any(any_overlaps(file.hidden, edit.span) for edit in fix.edits)

@@ -2,7 +2,7 @@
 
 Source: OASIS, "Static Analysis Results Interchange Format (SARIF) Version 2.1.0"; the section numbers are its own.
 Paths below the working directory are relative to the base `%SRCROOT%`, all others are absolute file URIs (3.4).
-A replacement that would tell a hidden value is left out.
+A replacement that would show a hidden value is left out.
 """
 
 # ruff: noqa: PTH117, PTH118 - paths are only text here, and pathlib does not shorten "..", which may be a link
@@ -131,7 +131,7 @@ def _location(path: str, lines: LineIndex, span: Span, folder: str) -> dict[str,
 
 
 def _region(lines: LineIndex, span: Span) -> dict[str, int]:
-    """3.30: lines and columns count from 1, and `endColumn` is the one behind the last character."""
+    """3.30: lines and columns count from 1, and `endColumn` is the one after the last character."""
     start, end = place(lines, span.start), place(lines, span.end)
     return {"startLine": start.line, "startColumn": start.column, "endLine": end.line, "endColumn": end.column}
 

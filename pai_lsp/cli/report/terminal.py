@@ -1,4 +1,4 @@
-"""How a line looks on a terminal: its colours, its links, and how many cells each character takes."""
+"""How a line looks on a terminal: its colors, its links, and how many cells each character takes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Terminal:
     width: int = _PLAIN_WIDTH
 
     def styled(self, text: str, style: Style) -> str:
-        """The text in a style; without colours, the text."""
+        """The text in a style; without colors, the text."""
         return f"\x1b[{style.value}m{text}\x1b[0m" if self.colour and text else text
 
     def linked(self, text: str, url: str) -> str:
@@ -49,8 +49,8 @@ class Terminal:
 def terminal_for(choice: str, environment: Mapping[str, str], *, is_terminal: bool, width: int) -> Terminal:
     """What to show on an output.
 
-    `choice` is `always`, `never` or `auto`; `auto` is colours on a terminal unless NO_COLOR is set (no-color.org),
-    and colours anywhere when FORCE_COLOR is (force-color.org); both count only when they are not empty. FORCE_COLOR=0
+    `choice` is `always`, `never` or `auto`; `auto` is colors on a terminal unless NO_COLOR is set (no-color.org),
+    and colors anywhere when FORCE_COLOR is (force-color.org); both count only when they are not empty. FORCE_COLOR=0
     forces nothing: Node.js reads it so, and so does its author.
     """
     is_dumb = environment.get("TERM") == "dumb"

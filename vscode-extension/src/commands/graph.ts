@@ -1,4 +1,4 @@
-/** Draws who requires whom: the server describes the graph, Graphviz draws it, and its panel loads and runs nothing. */
+/** Draws the prerequisite graph: the server describes the graph, Graphviz draws it, and its panel loads and runs nothing. */
 
 import * as vscode from "vscode";
 import { jobOf, shortName } from "../activeJob";

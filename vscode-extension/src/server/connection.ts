@@ -1,4 +1,4 @@
-/** One running server: its process, and the client that speaks with it until either ends. */
+/** One running server: its process, and the client connected to it until either ends. */
 
 import { type ChildProcess, spawn } from "node:child_process";
 import * as vscode from "vscode";
@@ -20,13 +20,13 @@ export interface ConnectionOptions {
   readonly folder: string;
   /** Called once when the server has ended without being asked to; `how` is for the user. */
   readonly onEnd: (how: string) => void;
-  /** Called with news of the marketplaces. */
+  /** Called when the state of the marketplaces changes. */
   readonly onMarketplace: (status: MarketplaceStatus) => void;
-  /** What is done when a command of the server is run from a code lens or a code action. */
+  /** Runs a server command that a code lens or a code action names. */
   readonly executeCommand: (command: string, words: unknown[], next: ExecuteCommandSignature) => unknown;
 }
 
-/** The name under which the server asks to show references; it is no command for a person. */
+/** The name under which the server asks to show references; it is not for users. */
 export const SHOW_REFERENCES = "openpai.showReferences";
 /** The commands of this extension that the server's code lenses may run. */
 const LENS_COMMANDS = ["openpai.preview", SHOW_REFERENCES];
@@ -41,7 +41,7 @@ export class Connection {
   readonly server: Server;
   private process: ChildProcess | undefined;
   private hasEnded = false;
-  /** Lets a start that is under way fail. */
+  /** Fails a start in progress. */
   private refuseStart: ((reason: Error) => void) | undefined;
 
   constructor(private readonly options: ConnectionOptions) {

@@ -1,7 +1,7 @@
 /**
- * Starts the server, and starts it again when it ends.
+ * Starts the server, and restarts it when it ends.
  *
- * All of this happens one after the other: a restart waits for a start that is under way.
+ * This is sequential: a restart waits for a start in progress.
  */
 
 import * as vscode from "vscode";
@@ -49,7 +49,7 @@ export class Controller implements vscode.Disposable {
     return this.current;
   }
 
-  /** How the marketplaces are, as the server that runs has told it last. */
+  /** The state of the marketplaces that the running server reported last. */
   get marketplace(): MarketplaceStatus {
     return this.marketplaces;
   }

@@ -1,7 +1,7 @@
 /**
  * Looks for the server: the one that the user has named, one that is installed, or the extension's own.
  *
- * In an untrusted folder neither what the folder says nor what is installed in it counts, and nothing is downloaded.
+ * In an untrusted folder, its settings and programs are ignored, and nothing is downloaded.
  */
 
 import * as os from "node:os";
@@ -21,7 +21,7 @@ export interface Discovery {
 }
 
 /**
- * The server to start; where there is none, the extension's own is made, with progress shown.
+ * The server to start; if none is found, the extension's own is installed, with progress shown.
  *
  * @throws WrongSetting, Unusable or SetupFailure, with a message for the user.
  */
@@ -53,13 +53,13 @@ export async function findOrMakeServer(discovery: Discovery): Promise<Server> {
   }, discovery.onStep);
 }
 
-/** The server that there is without making one. */
+/** The server that is already installed. */
 export async function existingServer(discovery: Omit<Discovery, "onStep">): Promise<Server | undefined> {
   const around = surroundings();
   return findServer(discovery, around, await interpreters(around, discovery.output));
 }
 
-/** The folder in which the server runs. An untrusted one is no place to start programs in. */
+/** The folder in which the server runs; never an untrusted one. */
 export function folderToRunIn(): string {
   const { folder } = surroundings();
   return vscode.workspace.isTrusted && folder !== undefined ? folder : os.homedir();
@@ -83,7 +83,7 @@ async function findServer(
   }
   const bundle = await carried(context);
   const made = bundle === undefined ? undefined : await privateServer(bundle, storage(context));
-  // One that does not run any more, because its Python has gone, is made anew.
+  // A broken one, whose Python was removed, is created again.
   return made === undefined ? undefined : firstUsable([made], storage(context), tell);
 }
 
@@ -112,7 +112,7 @@ function storage(context: vscode.ExtensionContext): string {
   return path.join(context.globalStorageUri.fsPath, "server");
 }
 
-/** Making an environment takes a while: it shows what it does, and can be stopped. */
+/** Creating an environment takes a while: show progress and allow to cancel. */
 function withProgress(
   work: (onStep: (step: string) => void, signal: AbortSignal) => Promise<Server>,
   onStep: (step: string) => void,

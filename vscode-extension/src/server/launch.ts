@@ -1,33 +1,33 @@
 /**
- * Which programs can be the language server, in the order in which they are tried.
+ * The programs that can be the language server, in the order in which they are tried.
  *
- * Everything that is read from the machine comes in as a value, so that the order can be told from a table of cases.
+ * All facts about the machine are parameters, so that tests can check the order with a table of cases.
  */
 
 import * as path from "node:path";
 
-/** A program that is `pai-lsp` once `words` stand behind it; `server` or `--version` follow them. */
+/** A program that is `pai-lsp` when `words` follow it; `server` or `--version` come after them. */
 export interface Launch {
   readonly program: string;
   readonly words: readonly string[];
-  /** Where it comes from, in words for the user. */
+  /** Its origin, as shown to the user. */
   readonly origin: string;
 }
 
-/** The path of a Python interpreter, and who named it. */
+/** The path of a Python interpreter, and its origin. */
 export interface Interpreter {
   readonly path: string;
   readonly origin: string;
 }
 
-/** What the search looks at. */
+/** The inputs of the search. */
 export interface Surroundings {
   readonly platform: NodeJS.Platform;
   /** The home folder, for `~`. */
   readonly home: string;
   /** The first folder of the workspace. */
   readonly folder: string | undefined;
-  /** The folders of PATH as they stand in the environment. */
+  /** The folders of PATH, unchanged. */
   readonly searchPath: string;
   /** Whether the path is a file that can be run. */
   readonly isProgram: (path: string) => boolean;
@@ -78,7 +78,7 @@ export function installedLaunches(interpreters: readonly Interpreter[], around: 
   return found.filter((launch, index) => found.findIndex((other) => other.program === launch.program) === index);
 }
 
-/** The absolute path of a program on PATH. Relative parts of PATH are passed over: they would mean the open folder. */
+/** The absolute path of a program on PATH. Relative parts of PATH are skipped: they would mean the open folder. */
 export function onSearchPath(name: string, around: Surroundings): string | undefined {
   const paths = flavour(around);
   return around.searchPath
@@ -101,7 +101,7 @@ export function folderInterpreters(around: Surroundings): Interpreter[] {
     .filter((interpreter) => around.isProgram(interpreter.path));
 }
 
-/** A path in a setting, with `${workspaceFolder}` and `~` filled in. */
+/** A path in a setting, with `${workspaceFolder}` and `~` replaced. */
 export function expanded(text: string, around: Surroundings): string {
   const home = text === "~" || text.startsWith("~/") || text.startsWith("~\\") ? around.home + text.slice(1) : text;
   // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what users write

@@ -1,5 +1,5 @@
 /**
- * The extension's own Python environment: made once from the wheel that the extension carries.
+ * The extension's own Python environment: created once from the wheel that the extension includes.
  *
  * Every environment has a folder of its own, and `current.json` names the one in use. So two windows that make one at
  * the same time do not disturb each other, and one that was left half-made is never used.
@@ -13,7 +13,7 @@ import { type Python, suitablePython } from "./python";
 import { type Ended, runProgram } from "./runProgram";
 import { environmentFailure, installFailure, SetupFailure } from "./setupFailure";
 
-/** What the extension carries. */
+/** The files that the extension includes. */
 export interface Bundle {
   /** The path of the server's wheel. */
   readonly wheel: string;
@@ -28,19 +28,19 @@ export interface SetupOptions {
   readonly python: Python;
   readonly mayDownload: boolean;
   readonly signal: AbortSignal;
-  /** Gets what is being done, in words for the user. */
+  /** Receives the current step, for the user. */
   readonly onStep: (step: string) => void;
-  /** Gets what the programs print. */
+  /** Receives the output of the programs. */
   readonly onText: (text: string) => void;
 }
 
 const CURRENT = "current.json";
 const MILLISECONDS_FOR_ENVIRONMENT = 120_000;
 const MILLISECONDS_FOR_PACKAGES = 600_000;
-/** Environments that are not in use any more are kept that long: another window may still run one. */
+/** How long unused environments are kept: another window may still run one. */
 const MILLISECONDS_KEPT = 7 * 24 * 60 * 60 * 1000;
 
-/** What the folder of the extension carries, or undefined when it was built without a wheel. */
+/** The included files, or undefined when the extension was built without a wheel. */
 export async function bundleIn(folder: string): Promise<Bundle | undefined> {
   const names = await fs.readdir(folder).catch((): string[] => []);
   const wheel = names.find((name) => /^pai_lsp-.*\.whl$/.test(name));
@@ -48,7 +48,7 @@ export async function bundleIn(folder: string): Promise<Bundle | undefined> {
   return wheel === undefined ? undefined : { wheel: path.join(folder, wheel), wheelhouse };
 }
 
-/** The server of the environment that was made from this bundle, or undefined when there is none. */
+/** The server of the environment that was created from this bundle, or undefined. */
 export async function privateServer(bundle: Bundle, storage: string): Promise<Launch | undefined> {
   try {
     const current: unknown = JSON.parse(await fs.readFile(path.join(storage, CURRENT), "utf8"));
@@ -65,9 +65,9 @@ export async function privateServer(bundle: Bundle, storage: string): Promise<La
 }
 
 /**
- * The Python of which an environment can be made, the first that is new enough.
+ * The first Python that is new enough to create an environment.
  *
- * @throws SetupFailure when there is none, or when no environment may be made.
+ * @throws SetupFailure when none is found, or when no environment may be created.
  */
 export async function pythonFor(
   bundle: Bundle,
@@ -88,9 +88,9 @@ export async function pythonFor(
 }
 
 /**
- * Make an environment from the bundle and return its server.
+ * Create an environment from the bundle and return its server.
  *
- * @throws SetupFailure with what is missing.
+ * @throws SetupFailure with the missing requirement.
  */
 export async function makePrivateServer(options: SetupOptions): Promise<Launch> {
   const { bundle, storage, signal, python } = options;

@@ -9,7 +9,7 @@ import { isAtLeast } from "./version";
 /** The oldest Python that the server runs on. */
 export const OLDEST_PYTHON = "3.10";
 
-/** An interpreter that said its version. */
+/** An interpreter with its version. */
 export interface Python {
   readonly path: string;
   readonly version: string;
@@ -28,7 +28,7 @@ export function interpretersOnPath(around: Surroundings): Interpreter[] {
     .map((path) => ({ path, origin: "PATH" }));
 }
 
-/** The first of the interpreters that is new enough, or why there is none. */
+/** The first interpreter that is new enough, or the reason why none is. */
 export async function suitablePython(
   interpreters: readonly Interpreter[],
   run = runProgram,

@@ -1,16 +1,16 @@
-/** Tries the programs that can be the server, and takes the first that is one and new enough. */
+/** Tries the candidate programs and takes the first that is a server and new enough. */
 
 import { commandLine, type Launch } from "./launch";
 import { type Ended, runProgram } from "./runProgram";
 import { isAtLeast, OLDEST_SERVER, versionIn } from "./version";
 
-/** A program that said its version. */
+/** A program with its version. */
 export interface Server {
   readonly launch: Launch;
   readonly version: string;
 }
 
-/** Why a program is not taken; the message is for the user. */
+/** Why a program is not used; the message is for the user. */
 export class Unusable extends Error {}
 
 /** A first start reads Python's modules from a cold disk. */
@@ -19,7 +19,7 @@ const MILLISECONDS_TO_SAY_VERSION = 15_000;
 /**
  * The version of the server that a launch starts.
  *
- * @throws Unusable when it is no server of pai-lsp, or too old.
+ * @throws Unusable when it is not pai-lsp, or too old.
  */
 export async function checkedServer(launch: Launch, folder: string, run = runProgram): Promise<Server> {
   const words = [...launch.words, "--version"];

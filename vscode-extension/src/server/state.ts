@@ -1,4 +1,4 @@
-/** What the server is doing, and how the status bar says it. */
+/** The state of the server, and how the status bar shows it. */
 
 /** The server's state; `message` and `detail` are for the user. */
 export type State =
@@ -7,13 +7,13 @@ export type State =
   | { readonly kind: "failed"; readonly message: string }
   | { readonly kind: "restricted"; readonly message: string };
 
-/** How the marketplaces are, as the server tells it; `note` says more, in words. */
+/** The state of the marketplaces as reported by the server; `note` explains it. */
 export interface MarketplaceStatus {
   readonly state: string;
   readonly note: string;
 }
 
-/** The marketplaces of which nothing is known. */
+/** The initial state of the marketplaces. */
 export const NO_MARKETPLACE: MarketplaceStatus = { state: "none", note: "" };
 
 /** An item of the status bar. */
@@ -23,7 +23,7 @@ export interface StatusText {
   readonly severity: "none" | "warning" | "error";
 }
 
-/** The status bar's words for the server's state and, once it is ready, for the marketplaces. */
+/** The text of the status bar for the server's state and, once it is ready, for the marketplaces. */
 export function statusText(state: State, marketplace = NO_MARKETPLACE): StatusText {
   switch (state.kind) {
     case "starting":
