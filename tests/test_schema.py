@@ -144,7 +144,7 @@ def schemas_of_keys(schema: Any, path: str = "") -> Iterator[tuple[str, dict[str
 
 
 KINDS: tuple[Kind, ...] = ("job", "definition")
-ENFORCERS = {"rest-server", "runtime", "portal", "database-controller", "nobody", "nobody (extension)"}
+ENFORCERS = {"rest-server", "runtime", "portal", "database-controller", "none", "expansion"}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -29,7 +29,7 @@ from pai_lsp.job.definition import CMD_PLUGIN, Definition
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.require_graph import (
     MAX_STEPS,
-    circle,
+    cycle_found,
     expansion,
     needs_missing,
     needs_values,
@@ -260,7 +260,7 @@ def unmet(job: Job, found: Expansion, entries: MappingOf[Link, Link]) -> Iterato
     for link in found.unresolved:
         yield _unresolved(job, link, entries.get(link))
     for cycle in found.cycles:
-        yield "prerequisite-cycle", cycle.closing, circle(cycle)
+        yield "prerequisite-cycle", cycle.closing, cycle_found(cycle)
     for link, names in _open_variables(found.unfilled):
         entry, name = entries.get(link), link.reference.name
         if entry is None:

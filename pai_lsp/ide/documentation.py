@@ -25,7 +25,7 @@ _ENFORCED = {
     "rest-server": "checked by the rest-server when the job is submitted",
     "runtime": "read by the runtime when the container starts",
     "portal": "checked by the web portal only",
-    "nobody (extension)": "of the extended protocol: released clusters need the expanded job",
+    "expansion": "of the extended protocol: released clusters need the expanded job",
 }
 _MOST_COMMANDS = 12
 

@@ -373,7 +373,7 @@ def not_looked_up(reference: str, note: str, others: int = 0) -> str:
     return f"'{reference}' could not be looked up{more}" + (f": {note}" if note else "")
 
 
-def circle(cycle: Cycle) -> str:
+def cycle_found(cycle: Cycle) -> str:
     """Prerequisites that require each other."""
     names = [f"'{definition.name}'" for definition in cycle.definitions]
     if len(names) == 1:

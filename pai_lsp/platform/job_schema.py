@@ -6,11 +6,12 @@ Reads the JSON Schemas in `schemas/`, which are written for any editor that know
 
 Their own annotations are
 
-- `x-source`, `x-enforced-by`: where a fact comes from, and who looks at the key on a cluster
+- `x-source`, `x-enforced-by`: where a fact comes from, and what reads or checks the key on a cluster
 - `x-rule`: the rule that reports this in better words, so that the structural part leaves the subschema out
 - `x-code`: the rule that an error of this subschema belongs to, where its keyword's usual one does not fit
 - `x-noun`, `x-words`, `x-type`: how to call the thing, the characters of a pattern, and a type that nobody enforces
-- `x-former-keys`: keys of the first protocol, and what this one has instead
+- `x-former-keys`: keys of protocol version 1, and their names in version 2
+- `x-extended`: the values of an `enum` that belong to the extended protocol
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Field:
     default: what the cluster takes when the key is absent, as JSON text; None when there is no such value.
     values: the only values, when they are few.
     source: where the facts come from, a public repository and a path in it.
-    enforced_by: who looks at the key; `nobody (extension)` marks the extended protocol, which needs expansion.
+    enforced_by: what reads or checks the key; `expansion` marks the extended protocol.
     """
 
     key: str | int
@@ -76,7 +77,7 @@ class Field:
     @property
     def is_extension(self) -> bool:
         """Whether released clusters refuse or ignore the key."""
-        return self.enforced_by == "nobody (extension)"
+        return self.enforced_by == "expansion"
 
 
 def field(

@@ -108,7 +108,7 @@ def _wrong_name(path: Path, keyword: str, schema: Mapping[str, Any], name: str) 
     if keyword == "not":
         # JavaScript takes it for the mapping's prototype.
         return StructureError(schema["x-code"], path, name, f"{owner} is lost when the server reads the file")
-    message = f"{owner} may hold only {schema['x-words']}"
+    message = f"{owner} may contain only {schema['x-words']}"
     return StructureError(schema["x-code"], path, name, message, _mended(name, schema["pattern"]))
 
 
@@ -152,7 +152,7 @@ def _wrong_value(path: Path, keyword: str, schema: Mapping[str, Any], instance: 
         return StructureError(code or "invalid-name", path, None, message)
     if instance == "":
         return StructureError(code or "invalid-name", path, None, f"{value} is empty")
-    message = f"{value} may hold only {schema['x-words']}, unlike '{_shortened(instance)}'"
+    message = f"{value} may contain only {schema['x-words']}, unlike '{_shortened(instance)}'"
     return StructureError(code or "invalid-name", path, None, message, _mended(instance, schema["pattern"]))
 
 
@@ -160,7 +160,10 @@ def _wrong_choice(path: Path, schema: Mapping[str, Any], instance: Any) -> Struc
     # The server takes 2 and "2"; one of them is enough to tell.
     choices = tuple(dict.fromkeys(str(choice) for choice in schema["enum"]))
     near = nearest(instance, choices) if isinstance(instance, str) else ()
-    wanted = _listed(choices)
+    extended = tuple(schema.get("x-extended", ()))
+    wanted = _listed(tuple(choice for choice in choices if choice not in extended))
+    if extended:
+        wanted += f" ({_listed(extended)} needs expansion)"
     value = _value_in_words(path, schema)
     message = f"{value} must be {wanted}, not {_instance_in_words(instance, schema)}"
     if instance is None:

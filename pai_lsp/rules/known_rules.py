@@ -39,7 +39,7 @@ def known(name: str) -> Rule:
     """The rule with the code `name`.
 
     Raises:
-        UnknownCodeError: if there is none.
+        UnknownCodeError: if no rule has that code.
     """
     rule = BY_CODE.get(name)
     if rule is None:

@@ -129,17 +129,17 @@ def task_role_name_collision(job: Job) -> Iterator[Finding]:
         if new_names is None:
             new_names = _new_names(job)
         renamed = other if role.name == converted else role
-        message = f"task role '{role.name}' is '{converted}' to the cluster, as is '{other.name}'"
+        message = f"task roles '{role.name}' and '{other.name}' have the same name in the cluster, '{converted}'"
         yield Finding(
             role.name_span,
             message,
             _rename_fixes(job, renamed.name, new_names.get(renamed.name)),
-            (Related(other.name_span, f"'{other.name}' is '{converted}', too"),),
+            (Related(other.name_span, f"'{other.name}' also becomes '{converted}'"),),
         )
 
 
 def _new_names(job: Job) -> dict[str, str]:
-    """A good name for each badly named role, different from all others."""
+    """A valid, unique name for each role with an invalid name."""
     used = {role.name for role in job.task_roles}
     found: dict[str, str] = {}
     for role in job.task_roles:

@@ -13,7 +13,7 @@ from pai_lsp.findings.fixes import change_fix, near_name_fixes
 from pai_lsp.job.addresses import AddressFault, AddressKind, looks_like_address, near_addresses, read_address
 from pai_lsp.job.definition import Origin
 from pai_lsp.job.lookup import LookupState
-from pai_lsp.job.require_graph import circle, cycles, needs_missing, no_prerequisite, not_looked_up, nothing_at
+from pai_lsp.job.require_graph import cycle_found, cycles, needs_missing, no_prerequisite, not_looked_up, nothing_at
 from pai_lsp.rules.prerequisites.references import callback_stub
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ def prerequisite_cycle(job: Job) -> Iterator[Finding]:
             Related(link.reference.span, f"'{definition.name}' requires '{link.reference.name}' here", link.path)
             for definition, link in zip(cycle.definitions, cycle.links, strict=True)
         )
-        yield Finding(place.reference.span, circle(cycle), related=related)
+        yield Finding(place.reference.span, cycle_found(cycle), related=related)
 
 
 def _place(job: Job, cycle: Cycle) -> Link | None:

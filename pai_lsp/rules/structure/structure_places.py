@@ -131,7 +131,7 @@ def line_of_content(text: str) -> Span:
 
 
 def _label(mapping: Mapping, entry: Entry | None) -> Span:
-    """What stands for a mapping as a whole: the key that leads to it, else its own first key."""
+    """The span to mark for a whole mapping: the key that leads to it, otherwise its own first key."""
     if entry is not None:
         return entry.key.span
     return mapping.entries[0].key.span if mapping.entries else mapping.span
