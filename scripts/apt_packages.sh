@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # apt_packages.sh WHAT COMMAND=PACKAGE...: installs the Debian packages whose commands this machine lacks; for packages
 # without a command of their own, COMMAND is the path of a file. WHAT is said to need them.
-# Ends with 77 and says what is missing where that can not be done: no apt-get, no root, no network, no such package.
+# Ends with 77 and says what is missing where that cannot be done: no apt-get, no root, no network, no such package.
 set -uo pipefail
 what=$1
 shift

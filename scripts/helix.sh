@@ -2,7 +2,7 @@
 # helix.sh FOLDER: prints the path of Helix: the one on PATH, Debian's package, or in FOLDER that of a newer Debian.
 #
 # Debian has Helix from version 13 on. On an older one its package is unpacked, with the C library that it wants beside it,
-# and nothing of it is installed. Ends with 77 and says what is missing where that can not be done.
+# and nothing of it is installed. Ends with 77 and says what is missing where that cannot be done.
 set -uo pipefail
 folder=$1
 release=trixie
@@ -32,7 +32,7 @@ if [ ! -x "$program" ]; then
   apt=(apt-get -qq -o Dir::Etc::sourcelist="$PWD/$release.sources" -o Dir::Etc::sourceparts=- -o Dir::State::lists="$PWD/lists"
     -o Dir::Cache="$PWD" -o APT::Sandbox::User="$(id -un)" -o Acquire::Retries=2)
   said=$({ "${apt[@]}" update && cd packages && "${apt[@]}" download hx libc6 libgcc-s1; } 2>&1) \
-    || lacking "its package can not be had from Debian $release: $(tail -n 1 <<<"$said")"
+    || lacking "its package is not available from Debian $release: $(tail -n 1 <<<"$said")"
   for package in packages/*.deb; do dpkg-deb -x "$package" root || exit; done
   libraries=$(dirname "$(find "$PWD/root" -name 'libc.so.6' | head -n 1)")
   loader=$(find "$PWD/root" -name 'ld-linux*' | head -n 1)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 try:
     from pai_lsp.platform._job_validator import PARTS, is_valid
-except ModuleNotFoundError:  # hatch_build.py makes it; sources that nobody installed do without
+except ModuleNotFoundError:  # made by hatch_build.py, so missing before the package is installed
     PARTS = {}
 
     def is_valid(value: object, reference: str = "#") -> bool:
