@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import random
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,6 @@ from marks import read_marks
 from pai_lsp.source.text import LineIndex, apply_edits
 
 if TYPE_CHECKING:
-    import random
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
@@ -75,6 +75,14 @@ class Edit:
             },
             "text": self.new,
         }
+
+
+def edited(text: str, seed: int, count: int = 3) -> str:
+    """The text after some edits, the same for the same seed."""
+    source = random.Random(seed)  # noqa: S311 - nothing to keep secret
+    for _ in range(count):
+        text = random_edit(text, source).applied(text)
+    return text
 
 
 def random_edit(text: str, source: random.Random) -> Edit:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,6 +10,7 @@ from budgets import budget
 from expansion import marketplace
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_edits import edited, job_texts
 from test_expand_round_trip import document_of, jobs
 
 from pai_lsp.document import Document
@@ -16,10 +18,10 @@ from pai_lsp.expand.write.released_job import expanded
 from pai_lsp.source.nodes import Mapping
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.source.text import Span
+
+TEXTS = job_texts()
 
 # What makes a job impossible to expand. `cannot-be-expanded` is reported by the command alone.
 CODES = {
@@ -72,6 +74,34 @@ def test_on_every_job_of_the_tests(path: Path) -> None:
     # What only the author's word keeps silent, and what no reader can go on after.
     if "pai-lsp: ignore" not in document.text and not document.job.syntax.problems:
         assert_agreed(document)
+
+
+def other_texts() -> dict[str, str]:
+    """What the fixtures of fixes, refactorings, typing and hiding begin with."""
+    folders = (Path(__file__).parent / name for name in ("fixes", "hidden", "refactorings", "typed"))
+    files = sorted(path for folder in folders for path in folder.glob("*.yaml"))
+    texts = {f"{path.parent.name}-{path.stem}": path.read_bytes().decode().split("=====\n")[0] for path in files}
+    return {name: text.partition("-----\n")[2].replace("$0", "") or text for name, text in texts.items()}
+
+
+def assert_agreed_on_text(text: str) -> None:
+    document = Document(text, path="a.pai.yaml", lookup=marketplace())
+    if "pai-lsp: ignore" not in text and not document.job.syntax.problems:
+        assert_agreed(document)
+
+
+OTHERS = other_texts()
+
+
+@pytest.mark.parametrize("text", OTHERS.values(), ids=OTHERS)
+def test_on_every_other_fixture(text: str) -> None:
+    assert_agreed_on_text(text)
+
+
+@settings(max_examples=budget(150), deadline=None, derandomize=True)
+@given(st.sampled_from(sorted(TEXTS)), st.integers(0, 2**32))
+def test_on_edited_jobs(name: str, seed: int) -> None:
+    assert_agreed_on_text(edited(TEXTS[name], seed))
 
 
 HEAD = """\

@@ -5,11 +5,15 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from budgets import budget
+from budgets import budget, stride
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from random_edits import job_texts
 
+from pai_lsp.document import Document
 from pai_lsp.embedded.shell import read_script
+from pai_lsp.job.uses import cmd_uses, command_lists
+from pai_lsp.job.variable_places import callback_scripts, role_scripts
 
 # Scripts, and the words that keep an earlier EXIT trap from running: `exec`, `trap` or nothing.
 EXIT_TRAPS = [
@@ -149,6 +153,23 @@ def test_a_script_is_complete_where_bash_accepts_it(script: str) -> None:
     # Bash does not run `shopt` when it only reads, but does before it reads the next line.
     accepted = bash_accepts(script) or "extglob" in script
     assert read_script(script).is_complete == accepted
+
+
+def fixture_scripts() -> list[str]:
+    """What roles and callbacks run in the examples and the fixtures of the rules; bash knows no templates."""
+    found: dict[str, None] = {}
+    for text in job_texts().values():
+        job = Document(text).job
+        places = [*role_scripts(job), *callback_scripts(job, command_lists(cmd_uses(job)))]
+        found |= dict.fromkeys("\n".join(scalar.text.strip() for scalar in one.parts) for one in places)
+    return [script for script in found if "<%" not in script and "%>" not in script]
+
+
+def test_the_scripts_of_the_fixtures_are_complete_where_bash_accepts_them() -> None:
+    scripts = fixture_scripts()
+    assert len(scripts) > 30
+    for script in scripts[:: stride(1)]:
+        assert read_script(script).is_complete == bash_accepts(script), script
 
 
 def test_what_a_script_leaves_open() -> None:
