@@ -385,7 +385,7 @@ def test_other_values_are_another_run(tmp_path: Path) -> None:
 def test_a_cycle_is_told_with_its_whole_path() -> None:
     text = job(echo("a", ", require: [b]") + echo("b", ", require: [c]") + echo("c", ", require: [b]"), "a")
     (found,) = [one for one in Document(text).diagnostics if one.code == "prerequisite-cycle"]
-    assert "'b' -> 'c' -> 'b'" in found.message
+    assert "'b' → 'c' → 'b'" in found.message
     assert [code for code, _ in refused(text)] == ["prerequisite-cycle"]
 
 
