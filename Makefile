@@ -1,11 +1,17 @@
 # One word each, the same here and in CI. Each target sets up what it needs.
-.PHONY: demo test lint docs bench fuzz lock clean python-tests e2e vsix dist man
+.PHONY: demo unit test lint docs bench fuzz lock clean python-tests e2e vsix dist man
 
 VENV := .venv
 BIN := $(VENV)/bin
+# The tests start the program hundreds of times; compiling it each time would take longer than they do.
+unexport PYTHONDONTWRITEBYTECODE
 
 demo: $(VENV)/.ready
 	@PATH="$(abspath $(BIN)):$$PATH" scripts/demo.sh
+
+# In seconds: without the tests marked slow, and with few generated cases.
+unit: $(VENV)/.ready
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not slow" --hypothesis-profile fast
 
 test: python-tests e2e
 

@@ -1,14 +1,12 @@
-"""A file at one moment, and everything the checker says about it.
+"""A file at one moment, and its diagnostics.
 
-`Document` is an immutable snapshot; its parts are read when first asked for. `check` runs the rules, one broken rule
-never silencing the others, and honours the author's `# pai-lsp: ignore[code]` comments.
+`Document` is an immutable snapshot; its parts are computed when first asked for. `check` runs the rules and applies
+the author's `# pai-lsp: ignore[code]` comments; one broken rule never silences the others.
 """
 
 from __future__ import annotations
 
 import re
-from functools import cached_property
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Diagnostic, Settings
@@ -18,13 +16,14 @@ from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.rules import BY_CODE, RULES
 from pai_lsp.source.failures import kind_and_place
-from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.frozen import dataclass, replace
+from pai_lsp.source.lazy import lazy
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import LineIndex, overlapping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from typing import TypeAlias
 
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
 
     OnFault: TypeAlias = Callable[[Rule, Exception], None]
 
-# The keys of a job's root where they are written as nearly everybody does, so that the text need not be read for them.
+# The keys of a job's root as nearly everybody writes them, so that the text need not be parsed to find them.
 _JOB_VERSION = re.compile(r"^protocolVersion:[ \t]+(?:2|'2'|\"2\")[ \t]*(?:#.*)?\r?$", re.MULTILINE)
 _JOB_KIND = re.compile(r"^(?:taskRoles:|type:[ \t]+job[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
 _DOCUMENT = re.compile(r"^---", re.MULTILINE)
@@ -43,47 +42,30 @@ _SYNTAX_CODES = frozenset(kind.value for kind in ProblemKind)
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """One file's text with its settings; `path` is what reports call it, and its ending may say that it is a job.
-
-    former: what an earlier state of the text says, where that is known; reading is quicker then, and finds the same.
-    """
+    """One file's text with its settings; `path` is its name in reports, and the ending of that may mark it as a job."""
 
     text: str
     settings: Settings = Settings()
     path: str | None = None
     lookup: Lookup = NoLookup()
     is_catalogue: bool = False
-    former: Syntax | None = field(default=None, repr=False)
-    _reading: Lock = field(default_factory=Lock, repr=False)
 
-    @cached_property
+    @lazy
     def lines(self) -> LineIndex:
         """Where the lines begin."""
         return LineIndex(self.text)
 
-    @property
+    @lazy
     def syntax(self) -> Syntax:
-        """The tree; to threads that ask at once it is the same one, read once."""
-        known: Syntax | None = vars(self).get("_syntax")
-        if known is None:
-            with self._reading:
-                known = vars(self).get("_syntax")
-                if known is None:
-                    known = vars(self)["_syntax"] = parse(self.text, self.former)
-        return known
+        """The tree of the text."""
+        return parse(self.text)
 
-    @property
-    def known_syntax(self) -> Syntax | None:
-        """The tree, or where that has not been asked for yet, what an earlier state of the text says."""
-        known: Syntax | None = vars(self).get("_syntax", self.former)
-        return known
-
-    @cached_property
+    @lazy
     def job(self) -> Job:
-        """What the tree means as a job."""
+        """The job that the tree describes."""
         return Job(self.syntax, self.settings.plugins, self.lookup, self.is_catalogue)
 
-    @cached_property
+    @lazy
     def is_job(self) -> bool:
         """Whether it is an OpenPAI job, by its name or by its root.
 
@@ -104,52 +86,38 @@ class Document:
         return is_version_2 and (root.entry("taskRoles") is not None or is_typed_job)
 
     def as_definitions(self, *, is_wanted: bool) -> Document:
-        """The same text as a file of definitions, where it reads as one; `is_wanted` where somebody said that it is."""
+        """The same text as a file of definitions, if it can be one; `is_wanted` if it is configured as one."""
         from pai_lsp.catalog.definition_text import reads_as_definitions  # noqa: PLC0415 - most files are jobs
 
         if not reads_as_definitions(self.syntax, is_wanted=is_wanted):
             return self
-        return replace(self, is_catalogue=True, former=self.syntax)
+        return replace(self, is_catalogue=True)
 
-    @cached_property
+    @lazy
     def occurrences(self) -> tuple[Occurrence, ...]:
         """Every place of every name."""
         from pai_lsp.job.symbols import occurrences  # noqa: PLC0415 - editors ask for it, the command line never
 
         return occurrences(self.job)
 
-    @cached_property
+    @lazy
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What `check` says."""
+        """What `check` finds."""
         return check(self)
 
 
 def _log_fault(rule: Rule, error: Exception) -> None:
-    import logging  # noqa: PLC0415 - a run without a fault of ours need not load it
+    import logging  # noqa: PLC0415 - most runs need no log
 
     logging.getLogger(__name__).error("rule %s failed: %s", rule.code, kind_and_place(error))
 
 
 def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnostic, ...]:
     """All diagnostics of a document, sorted by place and code, each once."""
-    for _ in check_in_parts(document, on_fault):
-        pass
-    return document.diagnostics
-
-
-def check_in_parts(document: Document, on_fault: OnFault = _log_fault) -> Iterator[None]:
-    """Check a document part by part, so that in between something more urgent can be done, or the rest be left.
-
-    When the last part is done, `document.diagnostics` is known.
-    """
     found: dict[Diagnostic, None] = {}
-    _ = document.syntax
-    yield
     for rule in RULES:
         found |= dict.fromkeys(_run(rule, document, on_fault))
-        yield
-    # The value of a cached property, as if it had been asked for.
-    vars(document)["diagnostics"] = _finished(tuple(found), document)
+    return _finished(tuple(found), document)
 
 
 def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
@@ -191,8 +159,8 @@ def _report(rule: Rule, findings: Iterable[Finding], document: Document) -> list
 def _harmless(fixes: tuple[Fix, ...], document: Document) -> tuple[Fix, ...]:
     """The fixes that can be applied.
 
-    Where the tree is that of a mended copy, the lines of a key may hold what the tree has elsewhere, so that two edits
-    of one fix meet.
+    In the tree of a repaired copy, the lines of a key may contain nodes that the tree has elsewhere, so that two edits
+    of one fix overlap.
     """
     fixes = tuple(fix for fix in fixes if len(fix.edits) < 2 or overlapping(fix.edits) is None)
     if not document.syntax.aliases:
@@ -201,13 +169,13 @@ def _harmless(fixes: tuple[Fix, ...], document: Document) -> tuple[Fix, ...]:
 
 
 def _sentence(message: str) -> str:
-    """A message on one line, however long the name from the file that it tells."""
+    """A message on one line, shortened where it quotes a very long name."""
     line = " ".join(message.split()) if not message.isprintable() else message
     return line if len(line) <= _LONGEST_MESSAGE else f"{line[: _LONGEST_MESSAGE - 1]}…"
 
 
 def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
-    """The diagnostics without those that only follow from a syntax problem at the very same place."""
+    """The diagnostics without those that only follow from a syntax problem at the same place."""
     problems = [problem.span for problem in document.syntax.problems if problem.kind is not ProblemKind.DUPLICATE_KEY]
     if not problems:
         return found

@@ -11,5 +11,5 @@ while read -r python; do
     scripts/setup_venv.sh "$venv" "$python" test
   fi
   echo "== tests on Python $version"
-  "$venv/bin/python" -m pytest -q "$@"
+  "$venv/bin/python" -m pytest -q -n auto --dist worksteal "$@"
 done <<<"$pythons"

@@ -133,7 +133,7 @@ def test_what_is_required_was_changed(project: Path) -> None:
     (project / "marketplace" / "tools.yaml").write_text("name: tools\ntype: data\n")
     catalogue = catalog(project)
     (message,) = found(catalogue)
-    assert message.startswith(f"'{MNIST}' needs 'tools': it is not what")
+    assert message.startswith(f"'{MNIST}' requires 'tools': it is not what")
 
 
 def test_what_a_server_gave_is_in_the_lock(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from budgets import budget
 from expansion import marketplace
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -130,7 +131,7 @@ def generated(draw: st.DrawFn) -> str:
     return HEAD + "\n".join(lines) + "\n" + ROLE
 
 
-@settings(max_examples=250, deadline=None, derandomize=True)
+@settings(max_examples=budget(250), deadline=None, derandomize=True)
 @given(generated())
 def test_on_small_jobs(text: str) -> None:
     assert_agreed(Document(text, path="a.pai.yaml", lookup=marketplace()))

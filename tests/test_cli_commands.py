@@ -71,7 +71,7 @@ def test_rules_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert rows["unreadable-file"] == {
         "code": "unreadable-file",
         "severity": "error",
-        "summary": "A file or folder that is to be checked can not be read, or holds no UTF-8 text.",
+        "summary": "The file or folder cannot be read, or is not UTF-8.",
         "url": "https://pai-lsp.readthedocs.io/rules/unreadable-file/",
     }
 

@@ -93,9 +93,20 @@ def test_what_is_found_in_the_new_job_is_told(tmp_path: Path, capsys: pytest.Cap
     assert "missing-key" in errors
 
 
+def test_jobs_with_odd_values_are_converted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = tmp_path / "job.yaml"
+    prerequisites = "prerequisites: [{type: dockerimage, uri: a}, x]\n"
+    roles = "taskRoles: [{name: a_b, command: ls}, {name: a-b, command: [pwd, 1]}, {command: }, x]\n"
+    job.write_text(f"jobName: 1\nimage: a\n{prerequisites}{roles}", encoding="utf-8")
+    status, output, errors = run(capsys, str(job))
+    assert (status, "Traceback" in errors) == (0, False)
+    assert [role.name for role in Document(output).job.task_roles] == ["ab2", "ab", "role"]
+    assert "dockerImage: docker_image_0" in output
+
+
 def test_what_is_no_former_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = tmp_path / "job.yaml"
     job.write_text(CONVERTED, encoding="utf-8")
-    assert run(capsys, str(job)) == (1, "", f"pai-lsp convert: {job}: this is no job of protocol version 1\n")
+    assert run(capsys, str(job)) == (1, "", f"pai-lsp convert: {job}: this is not a job of protocol version 1\n")
     job.write_bytes(b"\xff\xfe\x00")
     assert run(capsys, str(job))[:2] == (1, "")

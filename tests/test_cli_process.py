@@ -33,6 +33,7 @@ taskRoles:
     commands: [echo hello]
 """
 RULE = ("--select", "unknown-prerequisite")
+pytestmark = pytest.mark.slow
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
 

@@ -4,14 +4,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from marks import read_cursor
 
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.ide.completion.complete import complete
-from pai_lsp.ide.completion.suggestion import Suggestion, written_scalar
 from pai_lsp.source.text import apply_edits
+
+if TYPE_CHECKING:
+    from pai_lsp.ide.completion.suggestion import Suggestion
 
 JOB = """\
 protocolVersion: 2
@@ -61,6 +65,16 @@ def in_commands(line: str) -> str:
 
 def at_end(text: str) -> str:
     return f"{JOB}{ROLE}    dockerImage: image\n    commands: [echo hi]\n{text}\n"
+
+
+def requiring(item: str) -> str:
+    """A definition that requires `prepare`: both it and `dataset`, which is not required, have template variables."""
+    job = JOB.replace(
+        "    name: prepare\n", "    name: prepare\n    template_variables: [{name: path}, {name: mode}]\n"
+    )
+    job = job.replace("    name: dataset\n", "    name: dataset\n    template_variables: [{name: other}]\n")
+    definition = f"  - type: output\n    name: result\n    require:\n      - {item}\n"
+    return job.replace("parameters:\n", f"{definition}parameters:\n") + ROLE
 
 
 # name, text, what must be offered, what must not
@@ -118,6 +132,12 @@ CONTEXTS = [
      at_end("extras:\n  reference_prerequisites:\n    - name: x\n      plugin: cmd\n      template_variables: [{name: path}]\n"
             "      plugin_params:\n        callbacks:\n          - event: taskStarts\n            commands: ['ls {{ $0 }}']"),
      ["path"], []),
+    ("template variables to fill", requiring("{name: prepare, template_variables: {$0}}"), ["path", "mode"], ["other"]),
+    ("template variables to fill, own lines", requiring("name: prepare\n        template_variables:\n          $0"),
+     ["path", "mode"], ["other"]),
+    ("template variables to fill, one filled", requiring("{name: prepare, template_variables: {path: /x, $0}}"),
+     ["mode"], ["path"]),
+    ("template variables to fill, no name", requiring("{template_variables: {$0}}"), [], ["path", "mode", "other"]),
     ("empty file", "$0", ["job", "distributed job", "protocolVersion"], []),
 ]  # fmt: skip
 BROKEN = "broken: [\n"
@@ -230,13 +250,3 @@ def test_no_secret_is_shown() -> None:
 @pytest.mark.parametrize("text", ["# com$0", in_role("# dockerI$0"), "[$0"])
 def test_nothing_is_offered(text: str) -> None:
     assert offered(text)[1] == []
-
-
-@pytest.mark.parametrize(
-    "text", ["yes", "on", "1", "1e3", "", " a", "a: b", "a #b", "@x", "- x", "~", "2020-01-01", "=", "'"]
-)
-def test_names_that_need_quotes_get_them(text: str) -> None:
-    written = written_scalar(text)
-    document = Document(f"a: {written}\n")
-    assert document.job.plain == {"a": text}
-    assert written != text

@@ -12,6 +12,7 @@ import pytest
 DEMO = Path(__file__).parent.parent / "scripts" / "demo.sh"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="a script for bash")
 def test_the_demo_checks_expands_and_draws(tmp_path: Path) -> None:
     program = tmp_path / "pai-lsp"

@@ -95,6 +95,7 @@ def pipeline(name: str, folder: Path) -> list[tuple[int, str]]:
     return [run(line, folder) for line in lines[1:]]
 
 
+@pytest.mark.slow
 @needs_bash
 @pytest.mark.parametrize("name", REPORTS)
 def test_a_good_repository_passes(name: str, folder: Path) -> None:
@@ -104,6 +105,7 @@ def test_a_good_repository_passes(name: str, folder: Path) -> None:
         assert content == [] or content["runs"][0]["results"] == []
 
 
+@pytest.mark.slow
 @needs_bash
 @pytest.mark.parametrize("name", REPORTS)
 def test_a_bad_job_is_reported(name: str, folder: Path) -> None:
@@ -118,6 +120,7 @@ def test_a_bad_job_is_reported(name: str, folder: Path) -> None:
         assert "no prerequisite is named 'minst'" in ended[-1][1]
 
 
+@pytest.mark.slow
 @needs_bash
 def test_a_failure_of_ours_ends_the_job_before_the_upload(folder: Path) -> None:
     line = next(line for line in scripts(yaml.safe_load(BLOCKS["github-sarif"])) if "sarif" in line)
@@ -125,6 +128,7 @@ def test_a_failure_of_ours_ends_the_job_before_the_upload(folder: Path) -> None:
     assert run(line, folder) == (1, "")
 
 
+@pytest.mark.slow
 @needs_bash
 def test_the_lines_for_anywhere(folder: Path) -> None:
     lines = BLOCKS["anywhere"].splitlines()

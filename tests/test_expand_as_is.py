@@ -163,11 +163,11 @@ def test_an_item_of_a_callback_is_mangled_as_the_runtime_mangles_it(item: str, l
         ("5", "setup: the plugin fails on its parameters"),
         ("yes", "setup: the plugin fails on its parameters"),
         ("[a]", "setup: the plugin fails on its parameters"),
-        ("echo <% $parameters.epochs %>", "setup: '$parameters.epochs' is no text, and the runtime fills only text"),
+        ("echo <% $parameters.epochs %>", "setup: '$parameters.epochs' is not text, and the runtime fills only text"),
         ("echo <% $parameters.nope %>", "setup: '$parameters.nope' finds nothing in the runtime"),
         ("echo <% $script.uri %>", "setup: '$script.uri' finds nothing in the runtime"),
         ("echo <% $other.x %>", "setup: '$other.x' finds nothing in the runtime"),
-        ("echo <% $data.version %>", "setup: '$data.version' is no text, and the runtime fills only text"),
+        ("echo <% $data.version %>", "setup: '$data.version' is not text, and the runtime fills only text"),
         ("echo <% $secrets.broken %>", "setup: the runtime's YAML reader fails on the plugin's parameters"),
     ],
 )  # fmt: skip
@@ -366,7 +366,7 @@ def test_a_secret_that_the_runtime_can_not_read_ends_the_task() -> None:
 
 def test_a_number_is_no_secret_for_a_callback() -> None:
     text = callbacks("echo <% $secrets.token %>").replace("token: abc", "token: 1234_")
-    assert worker(text) == "setup: '$secrets.token' is no text, and the runtime fills only text into plugin parameters"
+    assert worker(text) == "setup: '$secrets.token' is not text, and the runtime fills only text into plugin parameters"
 
 
 def test_the_runtime_loses_what_the_masking_of_secrets_swallows() -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
-import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 from expansion import FOLDER
+
+from pai_lsp.cli.main import main
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,11 +51,32 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def expand(folder: Path, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "pai_lsp", "expand", *arguments],
-        cwd=folder, input=stdin, capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run_in(folder: Path, *arguments: str, stdin: str = "") -> Ended:
+    """Run the command line in a folder."""
+    output, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8") for _ in range(2))
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(output), redirect_stderr(errors):
+        patch.chdir(folder)
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
+        status = main(arguments)
+    return Ended(status, *(read_back(stream) for stream in (output, errors)))
+
+
+def read_back(stream: io.TextIOWrapper) -> str:
+    stream.seek(0)
+    return stream.read()
+
+
+def expand(folder: Path, *arguments: str, stdin: str = "") -> Ended:
+    return run_in(folder, "expand", *arguments, stdin=stdin)
 
 
 def test_the_released_job_is_printed(folder: Path) -> None:
@@ -132,10 +157,8 @@ def test_secrets_are_shown_to_who_asks_for_them(folder: Path) -> None:
 def test_no_other_output_fills_a_secret_in(folder: Path, arguments: tuple[str, ...]) -> None:
     job = JOB.replace("echo tools", "curl <% $secrets.token %>").replace("echo sorry", "tell <% $secrets.token %>")
     (folder / "train.pai.yaml").write_text(job, encoding="utf-8")
-    run = subprocess.run(
-        [sys.executable, "-m", "pai_lsp", *arguments, "train.pai.yaml"],
-        cwd=folder, capture_output=True, text=True, check=True, timeout=60,
-    )  # fmt: skip
+    run = run_in(folder, *arguments, "train.pai.yaml")
+    assert run.returncode == 0
     # The released job still declares its secrets.
     assert "abcdef" not in run.stdout.replace("secrets: {token: abcdef}", "") + run.stderr
 

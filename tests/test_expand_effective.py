@@ -16,7 +16,7 @@ from pai_lsp.source.text import LineIndex
 
 if TYPE_CHECKING:
     from pai_lsp.expand.effective import EffectiveRole
-    from pai_lsp.expand.script import Part
+    from pai_lsp.expand.script import ScriptPart
     from pai_lsp.job.job import Job
 
 JOB = """\
@@ -72,7 +72,7 @@ def lines(text: str = "set {{ part }}") -> list[str]:
     return [line.text for part in parts(job, role) for line in part.lines]
 
 
-def parts(job: Job, role: EffectiveRole) -> tuple[Part, ...]:
+def parts(job: Job, role: EffectiveRole) -> tuple[ScriptPart, ...]:
     return effective_parts(job, role, role_values(job)["worker"], Origins(LineIndex(job.text)))
 
 

@@ -70,7 +70,7 @@ def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:
             job("", '"marketplace://name/needs_unknown"'),
             "unknown-marketplace-item",
             "marketplace://name/needs_unknown",
-            "'marketplace://name/needs_unknown' needs 'marketplace://name/nowhere', which is not there",
+            "'marketplace://name/needs_unknown' requires 'marketplace://name/nowhere', which does not exist",
         ),
         (
             job("", '"marketplace://name/circle"'),
@@ -82,7 +82,7 @@ def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:
             job("  - {name: two, type: script, require: [one]}\n" + one("require: [two]")),
             "prerequisite-cycle",
             "one",
-            "prerequisites require each other in a circle: 'one' -> 'two' -> 'one'",
+            "prerequisite cycle: 'one' → 'two' → 'one'",
         ),
         (
             job("", '"marketplace://name/digits"'),
@@ -90,7 +90,7 @@ def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:
             "marketplace://name/digits",
             (
                 "'marketplace://name/digits' needs a value for 'dataPath'; "
-                "a task role's list can not give it, a 'require' can"
+                "set it in a 'require', a task role's list cannot"
             ),
         ),
         (
@@ -101,13 +101,13 @@ def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:
             ),
             "undeclared-template-variable",
             "w",
-            "no template variable 'w' is declared",
+            "template variable 'w' is not declared",
         ),
         (
             job(callback("taskStart", "echo")),
             "invalid-event",
             "taskStart",
-            "there is no event 'taskStart'; did you mean 'taskStarts'?",
+            "'taskStart' is not an event; did you mean 'taskStarts'?",
         ),
         (
             job(callback("taskStarts", "echo <% this.nothing %>")),
@@ -119,13 +119,13 @@ def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:
             job(callback("taskStarts", "echo a: b")),
             "cannot-be-expanded",
             "echo a: b",
-            "a command is text, and this is a mapping",
+            "a command must be a string, not a mapping",
         ),
         (
             job(one("callbacks: {event: taskStarts}")),
             "cannot-be-expanded",
             "{event: taskStarts}",
-            "'callbacks' is a list of mappings with 'event' and 'commands'",
+            "'callbacks' must be a list of mappings with 'event' and 'commands'",
         ),
         (
             job(one("callbacks: [{event: taskStarts}]")),
@@ -143,13 +143,13 @@ def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:
             job(callback("taskStarts", "echo <% $parameters.map %>")),
             "cannot-be-expanded",
             "echo <% $parameters.map %>",
-            "'$parameters.map' is no single value",
+            "'$parameters.map' is not a single value",
         ),
         (
             job(callback("taskStarts", "echo <% $secrets.number %>")),
             "cannot-be-expanded",
             "echo <% $secrets.number %>",
-            "'$secrets.number' is no text, and the runtime fills only text into plugin parameters",
+            "'$secrets.number' is not text, and the runtime fills only text into plugin parameters",
         ),
         (
             job(callback("taskStarts", "echo <% $secrets.both %>")),
@@ -188,13 +188,13 @@ def problems(text: str, *, inline: bool = False) -> list[tuple[str, str, str]]:
             ),
             "storage-conflict",
             "{name: disk, mountPath: /a}",
-            "the storage 'disk' is mounted at '/b' already",
+            "the storage 'disk' is already mounted at '/b'",
         ),
         (
             job(one("requireStorages: [{name: disk, mountPath: /a}, {name: other, mountPath: /a}]")),
             "storage-conflict",
             "{name: other, mountPath: /a}",
-            "the storage 'disk' is mounted at '/a' already",
+            "the storage 'disk' is already mounted at '/a'",
         ),
         (
             job(one("plugin: com.microsoft.pai.runtimeplugin.nothing", "x: 1")),
@@ -328,7 +328,7 @@ def test_inlining_says_where_it_can_not_keep_the_order() -> None:
         (
             "cannot-be-expanded",
             "{plugin: cmd, parameters: {preCommands: [echo plugin]}}",
-            "this plugin runs behind the prerequisites, and not all its task roles are inlined",
+            "this plugin runs after the prerequisites, and not all its task roles are inlined",
         )
     ]
 

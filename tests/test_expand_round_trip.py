@@ -26,7 +26,7 @@ ANSWERED = {"needs-expansion", "refused-until-expanded"}
 
 def jobs() -> list[Path]:
     """Every job that the tests and the examples hold, those of other tests' fixtures with their marks."""
-    folders = (EXAMPLES, TESTS / "rules", *(one for one in FOLDER.iterdir() if one.is_dir()))
+    folders = (EXAMPLES, TESTS / "rules", *(one for one in sorted(FOLDER.iterdir()) if one.is_dir()))
     found = [path for folder in folders for path in sorted(folder.glob("*.yaml"))]
     return [path for path in found if not is_catalogue(path.read_bytes().decode())]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path  # noqa: TC003 - hypothesis reads the annotations
 
 import pytest
+from budgets import budget
 from expansion import Ended, job_of, run_of, run_task
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -219,7 +220,12 @@ _PIECES = st.sampled_from(
 _COMMANDS = st.lists(st.lists(_PIECES, min_size=1, max_size=6).map("".join), min_size=1, max_size=3)
 
 
-@settings(max_examples=25, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=budget(25),
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(_COMMANDS, st.booleans())
 def test_whatever_bash_takes_prints_the_same_as_a_callback(tmp_path: Path, commands: list[str], flow: bool) -> None:
     commands = ["V=v", *commands]

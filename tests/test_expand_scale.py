@@ -92,6 +92,7 @@ def test_the_work_grows_as_the_job_does(shape: Callable[[int], str], output: Cal
     assert calls(output, shape(160)) < 4.4 * calls(output, shape(40))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [deep, wide])
 def test_a_thousand_expand_and_stay_expanded(shape: Callable[[int], str]) -> None:
     text = expanded(Document(shape(1000)).job).text

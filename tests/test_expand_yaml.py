@@ -161,6 +161,7 @@ def chain(length: int, width: int) -> str:
     return "".join([head, *deep, *wide, top, role])
 
 
+@pytest.mark.slow
 def test_deep_and_wide_requirements_expand() -> None:
     result = expanded(job_of(chain(1000, 1000)))
     assert result.problems == ()

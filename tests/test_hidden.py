@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from budgets import stride
 from random_edits import job_texts
 from test_rules import examples, is_catalogue
 
@@ -60,13 +61,13 @@ def document_of(text: str, settings: Settings | None = None) -> Document:
     return Document(text, settings or Settings(), "a.pai.yaml", is_catalogue=is_catalogue(text))
 
 
-def shown_anywhere(document: Document, stride: int = 1) -> Iterator[str]:
+def shown_anywhere(document: Document, step: int = 1) -> Iterator[str]:
     """Everything that the editor shows of a document, but the text itself and what it is changed into."""
-    text, whole = document.text, Span(0, len(document.text))
-    for offset in range(0, len(text) + 1, stride):
+    text, whole, every = document.text, Span(0, len(document.text)), stride(step)
+    for offset in range(0, len(text) + 1, every):
         if found := hover(document, offset):
             yield found.markdown
-    for offset in range(0, len(text) + 1, 5 * stride):
+    for offset in range(0, len(text) + 1, 5 * every):
         for one in complete(document, offset):
             # What is being typed stands in front of the cursor.
             typed = re.findall(r"\S*$", text[:offset])[0]
@@ -77,7 +78,7 @@ def shown_anywhere(document: Document, stride: int = 1) -> Iterator[str]:
     graph = prerequisite_graph(document.job)
     yield from (mermaid(graph), dot(graph))
     yield preview(document) if not document.is_catalogue else ""
-    for offset in range(0, len(text), 10 * stride):
+    for offset in range(0, len(text), 10 * every):
         yield from (found.title for found in refactorings(document, Span(offset, offset)))
 
 
@@ -129,7 +130,7 @@ def test_nothing_in_the_editor_shows_a_secret(text: str) -> None:
 
 def test_nothing_in_the_editor_shows_a_secret_of_an_example() -> None:
     for text in OTHERS.values():
-        assert_hidden(shown_anywhere(document_of(text), stride=1 + len(text) // 30))
+        assert_hidden(shown_anywhere(document_of(text), step=1 + len(text) // 30))
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -228,7 +229,7 @@ def test_no_secret_is_shown_when_nobody_knows_what_is_one(
 ) -> None:
     monkeypatch.setattr(job_module, "clear_secrets", failing)
     assert_hidden(outputs(capsys, text))
-    assert_hidden(shown_anywhere(document_of(text), stride=10))
+    assert_hidden(shown_anywhere(document_of(text), step=10))
     assert_hidden(reports(document_of(text)))
 
 
@@ -287,7 +288,7 @@ def test_a_sentence_stays_whole_when_a_secret_is_one_of_its_words() -> None:
 
 def test_a_message_does_not_tell_which_boolean_a_secret_is() -> None:
     text = "secrets: {b: true}\ntaskRoles: {a: {commands: [echo <% $secrets.b %>]}}\n"
-    assert "this secret is not read as text, so a command gets other characters" in messages(text)
+    assert "this secret is not read as a string, so a command receives different characters; quote it" in messages(text)
     assert not any("true" in message for message in messages(text))
 
 

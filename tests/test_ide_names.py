@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from budgets import budget, stride
 
 from pai_lsp.document import Document
 from pai_lsp.ide.navigation import name_at, places_of
@@ -50,7 +51,7 @@ def assert_the_same(text: str, step: int) -> None:
 
 
 def test_at_every_place_of_a_job() -> None:
-    assert_the_same(JOB, 1)
+    assert_the_same(JOB, stride(1))
     kinds = {one.symbol.kind for one in Document(JOB).occurrences}
     assert kinds == {*SymbolKind} - {SymbolKind.ANCHOR}
 
@@ -64,4 +65,4 @@ def test_with_anchors() -> None:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_in_other_jobs(file: Path) -> None:
     text = file.read_bytes().decode("utf-8", "replace")
-    assert_the_same(text, max(len(text) // 40, 1))
+    assert_the_same(text, max(len(text) // budget(40), 1))

@@ -17,6 +17,7 @@ from server_client import CAPABILITIES, framed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+pytestmark = pytest.mark.slow
 SERVER = [sys.executable, "-W", "error", "-m", "pai_lsp", "server"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
 TIMEOUT = 60

@@ -428,7 +428,7 @@ def test_related_places_are_shown_in_the_other_file(capsys: pytest.CaptureFixtur
     imagenet.write_text(imagenet.read_text().replace("name/confignfs_pvc", "name/confignfs"))
     (project / "job.pai.yaml").write_text(JOB.replace("name/mnist", "name/imagenet"))
     _, printed, _ = run(capsys, "check", "job.pai.yaml")
-    assert "marketplace://name/confignfs', which is not there" in printed
+    assert "marketplace://name/confignfs', which does not exist" in printed
     assert "--> marketplace/imagenet.yaml:6:" in printed
 
 

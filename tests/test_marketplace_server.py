@@ -13,6 +13,7 @@ import pytest
 from loopback import Marketplace, alone, item, items, marketplace, never, says
 from server_client import CAPABILITIES, TIMEOUT, Client, codes, connected, place
 
+from pai_lsp.catalog.index import SourceState
 from pai_lsp.document import Document
 from pai_lsp.lsp import marketplaces
 from pai_lsp.source.text import ColumnUnit, LineIndex, Span, TextEdit, apply_edits
@@ -447,7 +448,7 @@ async def test_a_definition_is_inserted(workspace: Path) -> None:
             command="pai-lsp.marketplace.insert",
             arguments=[uri, position, "marketplace://name/nothing"],
         )
-        assert error["message"] == "'marketplace://name/nothing' can not be inserted, not there"
+        assert error["message"] == "'marketplace://name/nothing' cannot be inserted, not there"
 
 
 @in_a_loop
@@ -472,3 +473,8 @@ async def test_a_large_marketplace_is_offered_in_parts(workspace: Path) -> None:
         assert len(some["items"]) == 50
         few = await offered(3, "set_299")
         assert [one["label"] for one in few["items"]] == [f"marketplace://name/set_299{number}" for number in range(10)]
+
+
+def test_every_state_of_a_source_is_a_state_of_the_marketplace() -> None:
+    known = [state.value for state in marketplaces.MarketplaceState]
+    assert known == ["none", *(state.value for state in SourceState)]

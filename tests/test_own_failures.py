@@ -66,23 +66,27 @@ def test_every_command_is_called() -> None:
     assert set(CALLS) == {one.name for one in SUBCOMMANDS}
 
 
+@pytest.mark.slow
 @needs_bash
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_a_full_disk(call: str, folder: Path) -> None:
     assert run(f"pai-lsp {call} > /dev/full", folder) == (3, "", FULL)
 
 
+@pytest.mark.slow
 @needs_bash
 def test_a_full_disk_without_a_buffer(folder: Path) -> None:
     assert run("pai-lsp check good.pai.yaml > /dev/full", folder, unbuffered="1") == (3, "", FULL)
 
 
+@pytest.mark.slow
 @needs_bash
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_a_closed_output(call: str, folder: Path) -> None:
     assert run(f"pai-lsp {call} >&-", folder) == (3, "", CLOSED)
 
 
+@pytest.mark.slow
 @needs_bash
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_closed_messages_are_dropped(call: str, folder: Path) -> None:
@@ -91,12 +95,14 @@ def test_closed_messages_are_dropped(call: str, folder: Path) -> None:
     assert output
 
 
+@pytest.mark.slow
 @needs_bash
 @pytest.mark.parametrize("call", ["check -", "expand -", "graph -", "convert -", "server"])
 def test_a_closed_input(call: str, folder: Path) -> None:
     assert run(f"pai-lsp {call} <&-", folder) == (3, "", "pai-lsp: standard input is closed\n")
 
 
+@pytest.mark.slow
 @needs_bash
 @pytest.mark.parametrize(
     ("line", "status", "errors"),
@@ -114,6 +120,7 @@ def test_other_ways(line: str, status: int, errors: str, folder: Path) -> None:
     assert run(line, folder) == (status, "", errors)
 
 
+@pytest.mark.slow
 @needs_bash
 @pytest.mark.parametrize("call", ["check", "check {}/good.pai.yaml", "marketplace list", "marketplace lock"])
 def test_a_current_directory_that_was_deleted(call: str, folder: Path) -> None:

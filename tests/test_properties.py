@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import pytest
+from budgets import budget
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_edits import assert_sound, job_texts, no_failures, random_edit
@@ -22,7 +23,7 @@ TEXTS = job_texts()
 NAMES = sorted(TEXTS)
 
 # How many prefixes are checked in all; `make fuzz` looks at many more.
-PREFIXES = 700
+PREFIXES = budget(700)
 STRIDE = sum(map(len, TEXTS.values())) // PREFIXES + 1
 
 
@@ -48,7 +49,7 @@ def test_every_prefix_is_answered(name: str) -> None:
             assert_sound(Document(text[:end]))
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=budget(150), deadline=None, derandomize=True)
 @given(st.sampled_from(NAMES), st.integers(0, 2**32), st.integers(1, 8))
 def test_every_edited_text_is_answered(name: str, seed: int, count: int) -> None:
     source = random.Random(seed)  # noqa: S311 - nothing to keep secret
@@ -59,7 +60,7 @@ def test_every_edited_text_is_answered(name: str, seed: int, count: int) -> None
         assert_sound(Document(text))
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
+@settings(max_examples=budget(80), deadline=None, derandomize=True)
 @given(st.text(alphabet=" \n\t:-#'\"[]{}|>&*!%?ab01<~\\r\x85\u2028\ufeff😀", max_size=40))
 def test_any_text_is_answered(text: str) -> None:
     with no_failures():
@@ -67,7 +68,7 @@ def test_any_text_is_answered(text: str) -> None:
         assert_sound(Document(f"protocolVersion: 2\ntype: job\nname: a\n{text}"))
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=budget(40), deadline=None, derandomize=True)
 @given(st.sampled_from(NAMES), st.integers(0, 2**32), st.sampled_from(ColumnUnit))
 def test_edits_through_the_server_end_where_a_fresh_check_does(name: str, seed: int, unit: ColumnUnit) -> None:
     with no_failures():

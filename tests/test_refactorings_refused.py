@@ -50,14 +50,14 @@ def reason(marked: str, title: str) -> str:
     [
         (("⟦echo a⟧",), "a task role needs a command of its own"),
         (("echo a", "⟦echo b⟧", "echo c"), "only the first commands can run before the others"),
-        (("⟦cd /data⟧", "ls"), "'cd' has no effect on the commands behind a callback"),
+        (("⟦cd /data⟧", "ls"), "'cd' has no effect on the commands after a callback"),
         (("⟦export A=1⟧", "ls"), "'A' is exported, which reaches nothing outside its callback"),
-        (("⟦A=1⟧", "echo $A"), "'A' is set here and used by the commands behind"),
-        (("⟦echo ${A:=1}⟧", "echo $A"), "'A' is set here and used by the commands behind"),
-        (("⟦source env.sh⟧", "ls"), "they may set variables that the commands behind them use"),
+        (("⟦A=1⟧", "echo $A"), "'A' is set here and used by the commands after it"),
+        (("⟦echo ${A:=1}⟧", "echo $A"), "'A' is set here and used by the commands after it"),
+        (("⟦source env.sh⟧", "ls"), "they may set variables that the commands after them use"),
         (("⟦'f() { echo; }'⟧", "f"), "a function is not known outside its callback"),
         (("⟦serve &⟧", "ls"), "a command in the background belongs to the callback alone"),
-        (("⟦exit 0⟧", "ls"), "'exit' has no effect on the commands behind a callback"),
+        (("⟦exit 0⟧", "ls"), "'exit' has no effect on the commands after a callback"),
         (("⟦if true; then⟧", "ls", "fi"), "these commands begin or end something that other commands go on with"),
         (("⟦'echo \"it''s\"'⟧", "ls"), "the runtime changes a callback's command that holds both ' and \""),
         (("⟦echo a\\b⟧", "ls"), "the runtime changes a callback's command that holds a backslash"),
@@ -118,7 +118,7 @@ def test_commands_that_others_end_stay(command: str, behind: str) -> None:
         (
             "extras: {com.microsoft.pai.runtimeplugin: [{plugin: ssh, parameters: {jobssh: true}}]}\n",
             "ssh worker-0 ls",
-            "'ssh' needs the ssh plugin, which starts behind the prerequisites",
+            "'ssh' needs the ssh plugin, which starts after the prerequisites",
         ),
         (
             "extras: {com.microsoft.pai.runtimeplugin: [{plugin: ours}]}\n",
@@ -181,7 +181,7 @@ def test_quotes_are_not_filled_into_a_plugin() -> None:
     login = "  - {type: script, name: login, plugin: com.microsoft.pai.runtimeplugin.cmd, callbacks: [CALLBACK]}\n"
     login = login.replace("CALLBACK", '{event: taskStarts, commands: ["echo ⟦it\'s⟧"]}')
     text = job("ls", before=login, role="    prerequisites: [login]\n")
-    expected = "the runtime can not fill quotes or backslashes into a plugin's parameters"
+    expected = "the runtime cannot fill quotes or backslashes into a plugin's parameters"
     assert reason(text, "Move to the parameter 'value'") == expected
     assert reason(text, "Move to the secret 'token'") == expected
 
@@ -217,7 +217,7 @@ LEGACY = "Run the commands that use $data from 'digits'"
         (
             DIGITS.replace("name:", 'description: "it\'s \\"here\\"", name:'),
             "wget <% $data.uri[0] %>",
-            "the runtime can not read all keys of 'digits' as parameters of a plugin",
+            "the runtime cannot read all keys of 'digits' as parameters of a plugin",
         ),
         (
             DIGITS + "  - {type: script, name: digits}\n",
@@ -282,7 +282,7 @@ def test_two_traps_do_not_share_a_role() -> None:
 @pytest.mark.parametrize(
     ("reference", "expected"),
     [
-        ("remote", "'remote_login' is a plugin 'ssh', which is no command"),
+        ("remote", "'remote_login' is a plugin 'ssh', which is not a command"),
         ("shared", "'shared_storage' needs a storage, which no command can mount"),
     ],
 )
@@ -309,7 +309,7 @@ def test_a_copy_that_would_run_twice_is_not_made() -> None:
 
 def test_a_job_that_can_not_be_expanded_says_why() -> None:
     text = job("ls", role='    prerequisites: ["$0marketplace://name/needs_unknown"]\n')
-    expected = "'marketplace://name/needs_unknown' needs 'marketplace://name/nowhere', which is not there"
+    expected = "'marketplace://name/needs_unknown' requires 'marketplace://name/nowhere', which does not exist"
     assert reason(text, "Import 'needs_unknown' and what it requires into the job") == expected
     whole = text.replace("$0", "").replace("name:", "$0name:", 1)
     assert reason(whole, "Expand the job for submission") == expected

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,11 @@ def is_catalogue(text: str) -> bool:
     return text.startswith("# a catalogue file")
 
 
+@cache
+def marked_codes() -> set[str]:
+    return {mark.code for path in fixtures() for mark in read_marks(path.read_bytes().decode())[1]}
+
+
 def fixtures() -> list[Path]:
     return sorted(FIXTURES.glob("*.yaml"))
 
@@ -81,8 +87,7 @@ def test_every_rule_is_listed_once() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=CODES)
 def test_every_rule_has_a_fixture(rule: Rule) -> None:
-    marked = {mark.code for path in fixtures() for mark in read_marks(path.read_bytes().decode())[1]}
-    assert rule.code in marked | WITHOUT_EXAMPLE
+    assert rule.code in marked_codes() | WITHOUT_EXAMPLE
 
 
 @pytest.mark.parametrize("path", fixtures(), ids=lambda path: path.stem)

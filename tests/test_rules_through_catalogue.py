@@ -123,8 +123,11 @@ def test_mistakes_in_the_catalogue_are_shown_on_the_reference() -> None:
             "unfilled-template-variable",
             "'marketplace://name/broken' requires 'marketplace://name/mnist' without a value for 'dataPath'",
         ),
-        ("unknown-marketplace-item", "'marketplace://name/broken' needs 'marketplace://name/gone', which is not there"),
-        ("unknown-required-prerequisite", "'marketplace://name/broken' needs 'missing', which is not there"),
+        (
+            "unknown-marketplace-item",
+            "'marketplace://name/broken' requires 'marketplace://name/gone', which does not exist",
+        ),
+        ("unknown-required-prerequisite", "'marketplace://name/broken' requires 'missing', which does not exist"),
     ]
     assert {related.path for one in diagnostics for related in one.related} == {"marketplace/broken.yaml"}
     assert len({one.span for one in diagnostics}) == 1
@@ -133,7 +136,7 @@ def test_mistakes_in_the_catalogue_are_shown_on_the_reference() -> None:
 def test_a_cycle_across_files() -> None:
     (one,) = found("'marketplace://name/first'")
     assert one.code == "prerequisite-cycle"
-    assert one.message.endswith("'first' -> 'second' -> 'first'")
+    assert one.message.endswith("'first' → 'second' → 'first'")
     assert [related.path for related in one.related] == ["marketplace/first.yaml", "marketplace/second.yaml"]
 
 
@@ -158,7 +161,7 @@ def test_this_is_lost_only_when_everything_is_known(required: str, expected: lis
 def test_what_nothing_fills_in_a_definition_of_the_catalogue() -> None:
     first, second = sorted(found("'marketplace://name/lost'"), key=lambda one: one.code)
     assert first.code == "undeclared-template-variable"
-    assert first.message == "no template variable 'port' is declared in 'lost'"
+    assert first.message == "template variable 'port' is not declared in 'lost'"
     assert second.code == "unresolved-this"
     assert second.message == "neither 'lost' nor what it requires has a parameter 'nothing'"
     assert {related.path for one in (first, second) for related in one.related} == {"marketplace/lost.yaml"}

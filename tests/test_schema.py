@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 import pytest
 from jsonschema import Draft202012Validator
 
-from pai_lsp.platform.job_schema import Field, Kind, field, fields, published_schema, structure_errors
+from pai_lsp.platform.job_schema import Field, Kind, field, fields, published_schema, structural, structure_errors
+from pai_lsp.platform.small_schema import KEYWORDS
 from pai_lsp.platform.tables import events, plugins, table
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
@@ -171,6 +172,26 @@ def test_every_key_of_the_configuration_is_documented() -> None:
         "rules", "exclude", "plugins", "marketplace", "sources", "directory", "url", "token_env", "token_command",
         "allowed_hosts",
     }  # fmt: skip
+
+
+def test_the_small_validator_knows_every_keyword_of_the_configuration() -> None:
+    def keywords(schema: Any) -> Iterator[str]:
+        if isinstance(schema, dict):
+            yield from schema
+            for part in (
+                *schema.get("properties", {}).values(),
+                schema.get("items"),
+                schema.get("additionalProperties"),
+            ):
+                yield from keywords(part)
+
+    schema = structural(published_schema("configuration"))
+    annotations = {"$schema", "$id", "title", "description", "default", "examples", "x-noun"}
+    assert set(keywords(schema)) - annotations <= KEYWORDS
+    # What the validator passes over has to be reported by other code.
+    assert all(
+        part is True for one in all_parts(schema) for part in [*one.get("allOf", ()), one.get("propertyNames", True)]
+    )
 
 
 def all_parts(schema: Any) -> Iterator[dict[str, Any]]:

@@ -19,6 +19,7 @@ from lsprotocol import types as lsp
 from pytest_lsp import ClientServerConfig, LanguageClient
 from server_client import framed
 
+pytestmark = pytest.mark.slow
 TIMEOUT = 60
 SERVER = [sys.executable, "-W", "error", "-m", "pai_lsp", "server"]
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
@@ -247,4 +248,4 @@ def test_an_address_that_is_taken() -> None:
             [*SERVER, "--tcp", address], capture_output=True, env=ENVIRONMENT, timeout=TIMEOUT, check=False, text=True
         )
     assert ended.returncode == 3
-    assert ended.stderr.startswith(f"pai-lsp server: can not listen at {address}: ")
+    assert ended.stderr.startswith(f"pai-lsp server: cannot listen at {address}: ")

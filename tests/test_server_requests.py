@@ -262,3 +262,23 @@ async def test_a_check_that_takes_too_long_is_given_up(
         assert "yaml-syntax" in codes(await client.published(version=2))
         assert f"a check of {len(JOB)} characters was given up" in caplog.text
         work.may_end.set()
+
+
+async def test_a_slow_check_holds_up_no_request(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    ordinary = checks.diagnostics_of
+
+    def slow(document: OpenDocument) -> Any:
+        work.has_begun.set()
+        work.may_end.wait(TIMEOUT)
+        return ordinary(document)
+
+    monkeypatch.setattr(checks, "diagnostics_of", slow)
+    monkeypatch.setattr(checks, "PATIENCE", 0.001)
+    async with connected(capabilities={}) as client:
+        client.open(JOB)
+        await begun(work)
+        question = about(client, QUICK)
+        client.send(question)
+        assert "result" in await client.answer(question)
+        work.may_end.set()
+        await client.published(version=1)

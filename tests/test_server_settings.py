@@ -168,7 +168,7 @@ async def test_faults_in_the_settings_are_told(tmp_path: Path) -> None:
         await open_in(client, tmp_path)
         message = await client.next(lambda message: message.get("method") == "window/logMessage")
         assert message["params"]["type"] == 2
-        assert "'eror' is no severity" in message["params"]["message"]
+        assert "not the string 'eror'; did you mean 'error'?" in message["params"]["message"]
         await client.settle()
         assert not [one for one in client.received if one.get("method") == "window/logMessage"], "and nothing else"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
+from budgets import budget
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -216,7 +217,7 @@ TOKENS = st.lists(
 ).map(" ".join)  # fmt: skip
 
 
-@settings(max_examples=250, derandomize=True, deadline=None)
+@settings(max_examples=budget(250), derandomize=True, deadline=None)
 @given(NESTED | TOKENS)
 def test_generated_scripts_are_complete_where_bash_accepts_them(script: str) -> None:
     assert read_script(script).is_complete == bash_accepts(script)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from budgets import budget
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, validators
@@ -428,13 +429,13 @@ def check_agreement(value: Any) -> None:
         assert not error.message.endswith(".")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=budget(300), deadline=None)
 @given(edited_jobs())
 def test_both_ways_agree_on_edited_jobs(job: Any) -> None:
     check_agreement(job)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=budget(100), deadline=None)
 @given(VALUES)
 def test_both_ways_agree_on_anything(value: Any) -> None:
     check_agreement(value)

@@ -61,7 +61,7 @@ def test_the_largest_job(surplus: int, is_found: bool) -> None:
     large = [d for d in document.diagnostics if d.code == "job-too-large"]
     assert bool(large) is is_found
     if is_found:
-        assert large[0].message == "the file has 102,401 bytes; the rest-server takes at most 102,400"
+        assert large[0].message == "the file has 102,401 bytes; the rest-server accepts at most 102,400"
         assert text[large[0].span.start : large[0].span.end] == "protocolVersion: 2"
 
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import pytest
+from budgets import budget
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -286,7 +287,7 @@ SNIPPETS = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=budget(300), deadline=None)
 @given(st.lists(SNIPPETS, max_size=30).map("".join))
 def test_any_text_is_read(text: str) -> None:
     syntax = parse(text)
@@ -297,7 +298,7 @@ def test_any_text_is_read(text: str) -> None:
         assert problem.message
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=budget(300), deadline=None)
 @example("\\\n\na", '"{}"')
 @given(
     st.text(alphabet="ab'\"\\ \n\té😀#:-", max_size=25), st.sampled_from(["'{}'", '"{}"', "|\n  {}", ">\n  {}", "{}"])

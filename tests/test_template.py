@@ -30,7 +30,7 @@ def test_names(text: str, contents: list[str]) -> None:
         ("a <%# x %> b", "the section 'x' is never closed", "<%# x %>"),
         ("a <%/ x %> b", "nothing opens the section 'x'", "<%/ x %>"),
         ("<%# x %><%/ y %>", "the section 'x' is never closed", "<%# x %>"),
-        ("<%= a %>", "mustache takes '<%=' for a change of its marks", "<%= "),
+        ("<%= a %>", "mustache reads '<%=' as a change of its delimiters", "<%= "),
     ],
 )
 def test_faults(text: str, message: str, at: str) -> None:

@@ -97,4 +97,4 @@ def test_every_reader_gives_the_same_answer(slot: str) -> None:
     at = written.index(TOKEN)
     findings = [one for one in Document(written, path="a.pai.yaml").diagnostics if one.span.touches(at)]
     titles = [fix.title for one in findings for fix in one.fixes]
-    assert any(title.startswith("Move it to the secret") for title in titles) == (filler is not None)
+    assert any(title.startswith("Move to the secret") for title in titles) == (filler is not None)

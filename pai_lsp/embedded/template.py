@@ -224,7 +224,7 @@ def runtime_tags(text: str) -> tuple[Tag, ...]:
 def _unclosed(kind: TagKind, opening: str, closing: str, span: Span) -> TemplateFault:
     """The fault of a tag that does not end as its kind must; `span` reaches to its content."""
     if kind is TagKind.DELIMITERS:
-        return TemplateFault(f"mustache takes '{opening}=' for a change of its marks", span)
+        return TemplateFault(f"mustache reads '{opening}=' as a change of its delimiters", span)
     if kind is TagKind.UNESCAPED_BRACES:
         return TemplateFault(f"'{opening}{{' without '}}{closing}'", span)
     return TemplateFault(f"'{opening}' without '{closing}'", Span(span.start, span.start + len(opening)))

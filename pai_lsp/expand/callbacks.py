@@ -119,7 +119,7 @@ def ignores_failure(node: Mapping) -> bool:
 def _items(node: Node, step: Step | None, where: Span | None, report: Report) -> tuple[CommandItem, ...]:
     """The items of a list of commands, a single text standing for a list of one; null is no command."""
     if isinstance(node, Mapping):
-        report(CANNOT_BE_EXPANDED, where or node.span, "'commands' is a list of texts; found a mapping")
+        report(CANNOT_BE_EXPANDED, where or node.span, "'commands' must be a list of strings, not a mapping")
         return ()
     found: list[CommandItem] = []
     for item in node.items if isinstance(node, Sequence) else (node,):

@@ -130,21 +130,20 @@ class EffectiveJob:
     @property
     def prerequisites(self) -> tuple[Prerequisite, ...]:
         """Every prerequisite of any role, each once."""
-        found = {id(one): one for role in self.roles for one in role.prerequisites}
-        return tuple(found.values())
+        return tuple(dict.fromkeys(one for role in self.roles for one in role.prerequisites))
 
 
 def effective_job(job: Job) -> EffectiveJob:
-    """Follow what every task role lists. A job that can not be read to the end has its syntax problems."""
+    """Follow what every task role lists. A job that cannot be read to the end has its syntax problems."""
     if job.syntax.problems:
         return EffectiveJob(
             (),
             tuple(problem(one.kind.value, one.span, one.message) for one in job.syntax.problems),
         )
-    return _Reader(job).read()
+    return _EffectiveJobReader(job).read()
 
 
-class _Reader:
+class _EffectiveJobReader:
     """Reads one job; a prerequisite that several roles need with the same values is the same object."""
 
     __slots__ = ("_job", "_known", "_plugins", "_problems")
@@ -152,7 +151,7 @@ class _Reader:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._problems: dict[tuple[str, Span], Diagnostic] = {}
-        self._known: dict[tuple[int, str], Prerequisite] = {}
+        self._known: dict[tuple[Mapping, str], Prerequisite] = {}
         self._plugins: list[CmdPluginEntry | PluginEntry] = []
 
     def read(self) -> EffectiveJob:
@@ -177,7 +176,7 @@ class _Reader:
         if not found.is_complete and role.prerequisites:
             message = f"more than {MAX_STEPS:,} prerequisites once all that they require is followed"
             self._problem(CANNOT_BE_EXPANDED, role.prerequisites[0].span, message)
-        prerequisites = tuple(self._prerequisite(step, entries.get(id(step.link), step.link)) for step in found.steps)
+        prerequisites = tuple(self._prerequisite(step, entries.get(step.link, step.link)) for step in found.steps)
         plugins = tuple(one for one in self._plugins if _is_for(one, role))
         return EffectiveRole(role, prerequisites, plugins)
 
@@ -217,9 +216,9 @@ class _Reader:
             span = where or fault.span(tag, mapped(self._job.text, scalar))
             self._problem("unresolved-this", span, fault.message)
 
-    def _report(self, code: str, link: Link, entries: dict[int, Link], message: str) -> None:
+    def _report(self, code: str, link: Link, entries: dict[Link, Link], message: str) -> None:
         """Report on a reference; for one in another file, on the reference in the job that leads there."""
-        entry = entries.get(id(link))
+        entry = entries.get(link)
         if entry is None:
             self._problem(code, link.reference.span, message)
         elif link.path is None:
@@ -237,34 +236,34 @@ def _is_for(plugin: CmdPluginEntry | PluginEntry, role: TaskRole) -> bool:
     return names is None or any(name.text == role.name for name in names)
 
 
-def entries_beyond(job: Job, role: TaskRole) -> dict[int, Link]:
-    """For references outside the file (by identity) that the role's lead to, the one in the file that leads there."""
+def entries_beyond(job: Job, role: TaskRole) -> dict[Link, Link]:
+    """For references outside the file that the role's lead to, the one in the file that leads there."""
     graph = job.require_graph
-    found: dict[int, Link] = {}
-    seen: set[int] = set()
+    found: dict[Link, Link] = {}
+    seen: set[Mapping] = set()
     waiting = [graph.link(reference) for reference in role.prerequisites]
     for link in waiting:  # grows while it is read
         for target in link.targets:
-            if id(target.node) not in seen:
-                seen.add(id(target.node))
+            if target.node not in seen:
+                seen.add(target.node)
                 waiting += graph.links(target)
                 if graph.is_outside(target):
-                    entry = found.get(id(link), link)
-                    found.update((id(further), entry) for further in graph.links(target))
+                    entry = found.get(link, link)
+                    found.update((further, entry) for further in graph.links(target))
     return found
 
 
-def unmet(job: Job, found: Expansion, entries: MappingOf[int, Link]) -> Iterator[tuple[str, Link, str]]:
+def unmet(job: Job, found: Expansion, entries: MappingOf[Link, Link]) -> Iterator[tuple[str, Link, str]]:
     """What is wrong with what a task role's list comes to: a code, the reference it is about, and the message.
 
     entries: what `entries_beyond` gives for the role.
     """
     for link in found.unresolved:
-        yield _unresolved(job, link, entries.get(id(link)))
+        yield _unresolved(job, link, entries.get(link))
     for cycle in found.cycles:
         yield "prerequisite-cycle", cycle.closing, circle(cycle)
     for link, names in _open_variables(found.unfilled):
-        entry, name = entries.get(id(link)), link.reference.name
+        entry, name = entries.get(link), link.reference.name
         if entry is None:
             message = needs_values(name, names, is_listed=link.requirement is None)
         else:
@@ -296,7 +295,7 @@ def _meant(job: Job, link: Link) -> tuple[str, ...]:
 
 def _open_variables(unfilled: Iterable[UnfilledVariable]) -> list[tuple[Link, list[str]]]:
     """By reference, the names of the template variables that it leaves open."""
-    found: dict[int, tuple[Link, list[str]]] = {}
+    found: dict[Link, list[str]] = {}
     for one in unfilled:
-        found.setdefault(id(one.link), (one.link, []))[1].append(one.variable.name)
-    return list(found.values())
+        found.setdefault(one.link, []).append(one.variable.name)
+    return list(found.items())

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ScriptLine:
     """One command as it runs; `span` is where it is written, in the file of `path`, None for the job's own."""
 
     text: str
@@ -36,11 +36,11 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ScriptPart:
     """What belongs together in a task: `title` says when it runs and whose it is, `lines` may be none for a plugin."""
 
     title: str
-    lines: tuple[Line, ...]
+    lines: tuple[ScriptLine, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def together(texts: Mapping[str, str]) -> str:
     return "\n".join(f"# === each task of '{name}' ===\n\n{text}" for name, text in texts.items())
 
 
-def effective_parts(job: Job, role: EffectiveRole, values: RoleValues, origins: Origins) -> tuple[Part, ...]:
+def effective_parts(job: Job, role: EffectiveRole, values: RoleValues, origins: Origins) -> tuple[ScriptPart, ...]:
     """Everything that a task of the role runs, in order."""
     before = [part for source in (*role.prerequisites, *role.plugins) for part in _start(source, values, origins)]
     ends = [
@@ -92,7 +92,7 @@ def effective_parts(job: Job, role: EffectiveRole, values: RoleValues, origins: 
     return (*before, _command(job, role, origins), *ends)
 
 
-def script(parts: tuple[Part, ...]) -> str:
+def script(parts: tuple[ScriptPart, ...]) -> str:
     """The parts one below the other."""
     return "\n".join("".join(f"{line}\n" for line in _part_lines(part)) for part in parts)
 
@@ -100,24 +100,24 @@ def script(parts: tuple[Part, ...]) -> str:
 def released_script(run: RoleRun) -> str:
     """What a released cluster runs, in the order in which it runs it."""
     parts = [
-        *(Part(Moment.START.value, _plain_lines(text)) for text in run.pre),
-        Part("the commands", _plain_lines(run.command)),
-        *(Part(Moment.SUCCESS.value, _plain_lines(text)) for text in run.post),
+        *(ScriptPart(Moment.START.value, _plain_lines(text)) for text in run.pre),
+        ScriptPart("the commands", _plain_lines(run.command)),
+        *(ScriptPart(Moment.SUCCESS.value, _plain_lines(text)) for text in run.post),
     ]
     return script(tuple(parts))
 
 
-def _plain_lines(text: str) -> tuple[Line, ...]:
-    return (Line(text.removesuffix("\n"), Span(0, 0)),)
+def _plain_lines(text: str) -> tuple[ScriptLine, ...]:
+    return (ScriptLine(text.removesuffix("\n"), Span(0, 0)),)
 
 
-def _part_lines(part: Part) -> Iterator[str]:
+def _part_lines(part: ScriptPart) -> Iterator[str]:
     yield f"# --- {' '.join(part.title.split())} ---"
     for line in part.lines:
         yield line.text
 
 
-def _start(source: Source | PluginEntry, values: RoleValues, origins: Origins) -> Iterator[Part]:
+def _start(source: Source | PluginEntry, values: RoleValues, origins: Origins) -> Iterator[ScriptPart]:
     if isinstance(source, (Prerequisite, CmdPluginEntry)):
         if not isinstance(source, Prerequisite) or source.plugin in {None, "cmd"}:
             yield from _callbacks(source, Moment.START, values, origins)
@@ -125,23 +125,23 @@ def _start(source: Source | PluginEntry, values: RoleValues, origins: Origins) -
         name, place = f"{owner(source)}, plugin '{source.plugin}'", origins.source(source)
     else:
         name, place = f"plugin '{source.plugin}' of extras", f" ({origins.line(source.node.span)})"
-    yield Part(f"{Moment.START.value}: {name}{place}", ())
+    yield ScriptPart(f"{Moment.START.value}: {name}{place}", ())
 
 
-def _callbacks(source: Source, moment: Moment, values: RoleValues, origins: Origins) -> Iterator[Part]:
+def _callbacks(source: Source, moment: Moment, values: RoleValues, origins: Origins) -> Iterator[ScriptPart]:
     items = source.moments(moment)
     if not items:
         return
     path = source.step.path if isinstance(source, Prerequisite) and not source.is_own else None
-    lines = tuple(Line(shown_text(item.text.rstrip("\n"), values), item.scalar.span, path) for item in items)
+    lines = tuple(ScriptLine(shown_text(item.text.rstrip("\n"), values), item.scalar.span, path) for item in items)
     policy = "; failures are ignored" if source.ignores_failure else ""
-    yield Part(f"{moment.value}: {owner(source)}{origins.source(source)}{policy}", lines)
+    yield ScriptPart(f"{moment.value}: {owner(source)}{origins.source(source)}{policy}", lines)
 
 
-def _command(job: Job, role: EffectiveRole, origins: Origins) -> Part:
+def _command(job: Job, role: EffectiveRole, origins: Origins) -> ScriptPart:
     source = command_source(job, role.role)
     text = rendered(source, server_values(job, role.role))
     parts = job.command_parts(role.role)
     span = Span(parts[0].span.start, parts[-1].span.end) if parts else role.role.name_span
     shown = source if isinstance(text, TemplateFault) else text
-    return Part(f"the commands of '{role.role.name}' ({origins.line(span)})", (Line(shown, span),))
+    return ScriptPart(f"the commands of '{role.role.name}' ({origins.line(span)})", (ScriptLine(shown, span),))

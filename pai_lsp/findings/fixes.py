@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Fix
-from pai_lsp.source.edits import quoted
 from pai_lsp.source.nodes import Mapping, Scalar, Style
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.writing import is_plain_in_flow, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from pai_lsp.source.nodes import Node, Syntax
 
-_PLAIN = re.compile(r"[A-Za-z0-9_./][\w./+-]*")
-
 
 def fix_of(title: str, edits: tuple[TextEdit, ...], *, safe: bool = False) -> tuple[Fix, ...]:
-    """The edits as a fix; none where there are no edits."""
+    """The edits as a fix; nothing where there are no edits."""
     return (Fix(title, edits, safe),) if edits else ()
 
 
@@ -47,14 +44,14 @@ def number_fix(span: Span, number: int) -> Fix:
 
 
 def choice_fixes(span: Span, choices: Iterable[str]) -> tuple[Fix, ...]:
-    """Fixes that write one of a few words each; none where nothing is written yet."""
+    """Fixes that write one of a few words each; nothing where the place is empty."""
     return tuple(change_fix(span, choice) for choice in choices if len(span))
 
 
 def near_name_fixes(
     span: Span, name: str, candidates: Iterable[str], *, besides: str | None = None, safe: bool = True
 ) -> tuple[Fix, ...]:
-    """Fixes that replace a misspelt name by the near ones (but `besides`); only a single near name is a safe one."""
+    """Fixes that replace a misspelt name by the near ones (except `besides`); safe only where one name is near."""
     near = nearest(name, candidates, besides=besides)
     return tuple(change_fix(span, candidate, safe=safe and len(near) == 1) for candidate in near)
 
@@ -67,7 +64,7 @@ def quote_fix(scalar: Scalar, title: str = "Quote it", *, safe: bool = True) -> 
 def wrap_in_list_fix(text: str, node: Node) -> Fix | None:
     """Write a value that stands alone as a list of one."""
     written = text[node.span.start : node.span.end]
-    if isinstance(node, Scalar) and node.style is Style.PLAIN and "\n" not in written and _PLAIN.fullmatch(written):
+    if isinstance(node, Scalar) and node.style is Style.PLAIN and "\n" not in written and is_plain_in_flow(written):
         return Fix("Wrap in a list", (TextEdit(node.span, f"[{written}]"),), safe=True)
     if isinstance(node, Scalar) and not node.is_block and "\n" not in written:
         return Fix("Wrap in a list", (TextEdit(node.span, f"[{quoted(node.text)}]"),), safe=True)

@@ -1,4 +1,4 @@
-"""`# pai-lsp: ignore[code] reason`: silencing one finding, and saying when there was nothing to silence."""
+"""`# pai-lsp: ignore[code] reason`: suppress one finding, and report comments that suppress nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CODE = re.compile(r"[^\s,]+")
 
 @dataclass(frozen=True, slots=True)
 class Ignore:
-    """One code in one comment. It silences findings that begin on its own line or, alone on its line, on the next."""
+    """One code in a comment. It applies to findings on its own line or, if alone on its line, on the next."""
 
     code: str
     span: Span
@@ -30,12 +30,12 @@ class Ignore:
     is_only_code: bool
 
     def silences(self, diagnostic: Diagnostic, lines: LineIndex) -> bool:
-        """Whether the comment means this finding."""
+        """Whether the comment suppresses this finding."""
         return self.code == diagnostic.code and lines.line_of(diagnostic.span.start) in self.lines
 
 
 def ignores(text: str, lines: LineIndex) -> tuple[Ignore, ...]:
-    """Every ignored code in the text; comments in a block of shell count as well."""
+    """Every ignored code in the text; comments in a shell script count as well."""
     if "pai-lsp:" not in text:
         return ()
     found: list[Ignore] = []
@@ -59,13 +59,13 @@ def ignores(text: str, lines: LineIndex) -> tuple[Ignore, ...]:
 def unused_ignores(
     comments: Sequence[Ignore], diagnostics: Collection[Diagnostic], lines: LineIndex, codes: Iterable[str]
 ) -> Iterator[Finding]:
-    """The findings of `unused_ignore`: it is the one rule that must know what the others found."""
+    """The findings of `unused_ignore`, the only rule that needs the findings of the others."""
     known = tuple(codes)
     for comment in comments:
         if any(comment.silences(diagnostic, lines) for diagnostic in diagnostics):
             continue
         if comment.code in known:
-            message = f"there is no '{comment.code}' here to ignore"
+            message = f"unused ignore comment: there is no '{comment.code}' here"
         else:
             message = f"no rule is named '{comment.code}'{did_you_mean(comment.code, known)}"
         place = comment.comment if comment.is_only_code else comment.span
@@ -75,10 +75,10 @@ def unused_ignores(
 
 @rule(Severity.HINT)
 def unused_ignore(job: Job) -> Iterable[Finding]:
-    """An ignore comment silences nothing.
+    """Unused ignore comment.
 
-    The finding that it was written for is gone, or its code is misspelt; left behind, it would hide a later mistake.
-    A comment means its own line, or the next one when it stands alone:
+    The finding is fixed, or the code is misspelled; an unused comment could hide a later mistake. A comment applies to
+    its own line, or to the next line if it is alone on its line:
     `# pai-lsp: ignore[image-latest-tag] we pin it nightly`.
 
         # pai-lsp: ignore[unknown-key] was needed once
@@ -89,7 +89,7 @@ def unused_ignore(job: Job) -> Iterable[Finding]:
 
         name: train
     """
-    del job  # found by `unused_ignores`, once the other rules have spoken
+    del job  # `unused_ignores` finds them after the other rules
     return ()
 
 

@@ -10,11 +10,11 @@ import json
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.ide.completion.suggestion import written_scalar
 from pai_lsp.source.edits import append_item, column, insert_entry, line_end
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.writing import scalar_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping as MappingOf
@@ -114,11 +114,11 @@ def _behind_colon(text: str, offset: int) -> Span:
 
 
 def _block(name: str, reference: str, values: MappingOf[str, Any]) -> str:
-    lines = [f"name: {written_scalar(name)}", "require:"]
+    lines = [f"name: {scalar_line(name)}", "require:"]
     if not values:
-        return "\n".join([*lines, f"  - {written_scalar(reference)}"])
-    lines += [f"  - name: {written_scalar(reference)}", "    template_variables:"]
-    return "\n".join([*lines, *(f"      {written_scalar(key)}: {_value(value)}" for key, value in values.items())])
+        return "\n".join([*lines, f"  - {scalar_line(reference)}"])
+    lines += [f"  - name: {scalar_line(reference)}", "    template_variables:"]
+    return "\n".join([*lines, *(f"      {scalar_line(key)}: {_value(value)}" for key, value in values.items())])
 
 
 def _flow(name: str, reference: str, values: MappingOf[str, Any]) -> str:
@@ -127,7 +127,7 @@ def _flow(name: str, reference: str, values: MappingOf[str, Any]) -> str:
 
 
 def _value(value: Any) -> str:
-    return written_scalar(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return scalar_line(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _hanging(block: str) -> str:

@@ -79,7 +79,7 @@ def read_address(reference: str) -> Address | AddressFault:
     if scheme == MARKETPLACE:
         return _marketplace(rest)
     if not _WEB.fullmatch(rest):
-        return AddressFault(f"'{reference}' is no web address")
+        return AddressFault(f"'{reference}' is not a valid URL")
     return Address(AddressKind.WEB, reference)
 
 
@@ -99,12 +99,12 @@ def near_addresses(reference: str, known: Iterable[str]) -> tuple[str, ...]:
 def _wrong_scheme(reference: str, scheme: str, rest: str) -> AddressFault:
     meant = scheme if scheme in SCHEMES else next(iter(nearest(scheme, SCHEMES)), "")
     if not meant:
-        return AddressFault(f"'{reference}' begins with none of 'marketplace://', 'https://' and 'http://'")
+        return AddressFault(f"'{reference}' must begin with 'marketplace://', 'https://' or 'http://'")
     whole = f"{meant}://{rest}"
     if isinstance(read_address(whole), AddressFault):
         whole = ""
     return AddressFault(
-        f"an address begins with '{meant}://'; found '{reference[: len(reference) - len(rest)]}'", whole
+        f"an address must begin with '{meant}://', not '{reference[: len(reference) - len(rest)]}'", whole
     )
 
 
@@ -119,14 +119,12 @@ def _marketplace(rest: str) -> Address | AddressFault:
             return Address(AddressKind.ITEM, path[1])
         identifier = path[-1] if path and path[-1] != "itemId" and _ITEM.fullmatch(path[-1]) else ""
         meant = f"marketplace://prerequisites/itemId/{identifier}" if identifier else ""
-        return AddressFault("a marketplace item is named 'marketplace://prerequisites/itemId/ID'", meant)
+        return AddressFault("the address of a marketplace item must be 'marketplace://prerequisites/itemId/ID'", meant)
     name = "/".join(path)
     if not name:
-        return AddressFault(f"a name is missing behind 'marketplace://{form}/'")
+        return AddressFault(f"a name is missing after 'marketplace://{form}/'")
     if not _NAME.fullmatch(name):
-        return AddressFault(
-            f"'{name}' is no name of a prerequisite: only letters, digits, '_' and '-' may stand in one"
-        )
+        return AddressFault(f"'{name}' is not a prerequisite name; only letters, digits, '_' and '-' are allowed")
     if form == "name":
         return Address(AddressKind.NAME, name)
     return Address(AddressKind.TYPE_AND_NAME, name, form)
@@ -140,8 +138,8 @@ def _wrong_form(rest: str, form: str, path: list[str]) -> AddressFault:
     if meant and isinstance(read_address(meant), AddressFault):
         meant = ""
     return AddressFault(
-        f"'{form}' is no way to name a definition; expected {_EXPECTED}{did_you_mean(form, _FORMS)}"
+        f"'{form}' is not a kind of address; expected {_EXPECTED}{did_you_mean(form, _FORMS)}"
         if form
-        else f"nothing is named by 'marketplace://{rest}'; expected {_EXPECTED}",
+        else f"'marketplace://{rest}' is not an address; expected {_EXPECTED}",
         meant,
     )

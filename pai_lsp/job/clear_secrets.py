@@ -14,7 +14,7 @@ from pai_lsp.source.text import Span
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.job.job import Job
+    from pai_lsp.job.tree import JobTree
     from pai_lsp.source.nodes import Entry, Node
 
 # What gives a token away: a text that every such token holds, its form, and what to call it.
@@ -53,7 +53,7 @@ class ClearSecret:
     entry: Entry | None = None
 
 
-def clear_secrets(job: Job) -> tuple[ClearSecret, ...]:
+def clear_secrets(job: JobTree) -> tuple[ClearSecret, ...]:
     """Every password, token or key outside `secrets`, each once, in no order."""
     section = job.section("secrets")
     found: dict[Span, ClearSecret] = {}
@@ -79,7 +79,7 @@ def tokens(text: str) -> Iterator[tuple[Span, str]]:
                 yield Span(*match.span(group)), kind
 
 
-def _given_away_by_key(job: Job) -> Iterator[tuple[Entry, str]]:
+def _given_away_by_key(job: JobTree) -> Iterator[tuple[Entry, str]]:
     """The entries whose key says that their value is a secret."""
     for definition in job.definitions:
         auth = definition.node.get("auth") if definition.type == "dockerimage" else None

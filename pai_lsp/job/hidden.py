@@ -21,7 +21,8 @@ from pai_lsp.source.text import LineIndex, Span, any_overlaps
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from pai_lsp.job.job import Job
+    from pai_lsp.job.clear_secrets import ClearSecret
+    from pai_lsp.job.tree import JobTree
     from pai_lsp.source.nodes import Entry, Node
 
 _STAND_IN = "***"
@@ -137,10 +138,15 @@ class _Place:
     is_anywhere: bool = False
 
 
-def hidden_values(job: Job) -> Hidden:
-    """What is hidden of a job. It never raises, and hides too much rather than too little."""
+def hidden_values(job: JobTree, in_clear: Callable[[], Iterable[ClearSecret]]) -> Hidden:
+    """What is hidden of a job; `in_clear` finds what looks like a password outside of its secrets.
+
+    It never raises, and hides too much rather than too little.
+    """
     text = job.text
-    places = [place for find in (_below_secrets, _shared, _in_clear) for place in _found(find, job)]
+    places = _found(job, lambda: _below_secrets(job))
+    places += _found(job, lambda: _shared(job))
+    places += _found(job, lambda: _in_clear(job.text, in_clear()))
     names = _names(job)
     values: set[str] = set()
     for place in places:
@@ -156,16 +162,16 @@ def hidden_values(job: Job) -> Hidden:
     return Hidden(_united([*spans, *elsewhere]), values, in_place)
 
 
-def _found(find: Callable[[Job], Iterator[_Place]], job: Job) -> list[_Place]:
+def _found(job: JobTree, find: Callable[[], Iterator[_Place]]) -> list[_Place]:
     """What is found in one way; where that fails nobody knows what is a secret, and all of the text is hidden."""
     try:
-        return list(find(job))
+        return list(find())
     except Exception:  # noqa: BLE001 - whatever it is, it must not show a password
         parts = (_Place(Span(*part.span()), part[0], is_anywhere=True) for part in _PART.finditer(job.text))
         return [_Place(Span(0, len(job.text))), *parts]
 
 
-def _names(job: Job) -> set[str]:
+def _names(job: JobTree) -> set[str]:
     """Names that stay readable: a value like `docker_password: docker_password` would hide them everywhere."""
     try:
         return {*job.secrets, *job.parameters}
@@ -173,14 +179,14 @@ def _names(job: Job) -> set[str]:
         return set()
 
 
-def _in_clear(job: Job) -> Iterator[_Place]:
-    for secret in job.clear_secrets:
+def _in_clear(text: str, secrets: Iterable[ClearSecret]) -> Iterator[_Place]:
+    for secret in secrets:
         node = secret.entry.value if secret.entry else None
-        value = node.text if isinstance(node, Scalar) else job.text[secret.span.start : secret.span.end]
+        value = node.text if isinstance(node, Scalar) else text[secret.span.start : secret.span.end]
         yield _Place(secret.span, value, is_anywhere=True)
 
 
-def _below_secrets(job: Job) -> Iterator[_Place]:
+def _below_secrets(job: JobTree) -> Iterator[_Place]:
     for mapping, entry in _sections(job):
         yield from _section_places(job.text, mapping, entry)
     if job.syntax.problems or not isinstance(job.syntax.root, Mapping):  # the tree may have lost a part of the section
@@ -191,7 +197,7 @@ def _below_secrets(job: Job) -> Iterator[_Place]:
                     yield _Place(span, part)
 
 
-def _shared(job: Job) -> Iterator[_Place]:
+def _shared(job: JobTree) -> Iterator[_Place]:
     """What an alias brings into the secrets or out of them, and anchors and aliases that are values by mistake."""
     if not (job.syntax.aliases or job.syntax.anchors):
         return
@@ -209,7 +215,7 @@ def _shared(job: Job) -> Iterator[_Place]:
             yield _Place(anchor.span, anchor.name)
 
 
-def _sections(job: Job) -> Iterator[tuple[Mapping, Entry]]:
+def _sections(job: JobTree) -> Iterator[tuple[Mapping, Entry]]:
     """The sections `secrets` of a file with the mappings that hold them: own ones, merged ones, second ones."""
     for root in job.syntax.documents:
         mappings = [root] if isinstance(root, Mapping) else []

@@ -1,159 +1,28 @@
-"""The job model: what a tree means as an OpenPAI job.
-
-Everything is read leniently: a part of the wrong shape is absent here, and a structure rule reports it. Nothing is
-judged here. Definitions outside the job are known through `Lookup`, which never waits and never opens a file.
-Sources of what a key means: schemas/job.schema.json; the extended protocol's keys: docs/protocol.md.
-"""
+"""A job with everything that follows from its parts: each answer is computed once, when it is first asked for."""
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from pai_lsp.embedded.shell import read_script
-from pai_lsp.embedded.template import Tag, TemplateFault, tags
 from pai_lsp.job.clear_secrets import ClearSecret, clear_secrets
-from pai_lsp.job.definition import Definition, Origin, Reference, read_definitions
 from pai_lsp.job.hidden import Hidden, hidden_values
-from pai_lsp.job.lookup import Lookup, LookupAnswer, LookupState, NoLookup
-from pai_lsp.job.parts import Deployment, PluginEntry, TaskRole
 from pai_lsp.job.require_graph import RequireGraph, require_graph
-from pai_lsp.job.template_answers import TemplateAnswer, template_answers
+from pai_lsp.job.template_answers import Outcome, TemplateAnswer, template_answers
 from pai_lsp.job.template_uses import TemplateUse, template_uses
-from pai_lsp.job.uses import PluginUse, PrerequisiteUses, plugin_uses, prerequisite_uses, roles_running
-from pai_lsp.platform.job_schema import StructureError, structure_errors
-from pai_lsp.platform.tables import RUNTIME_PLUGIN
-from pai_lsp.source.content import MappedText, joined, mapped, trimmed
-from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, Syntax, plain_value
-from pai_lsp.source.text import Span
+from pai_lsp.job.tree import JobTree
+from pai_lsp.job.uses import PluginUse, PrerequisiteUses, plugin_uses, prerequisite_uses, roles_acted_for, roles_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.embedded.shell_script import Script
-    from pai_lsp.platform.job_schema import Kind
-    from pai_lsp.platform.structure_errors import Path
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.source.nodes import Mapping
 
 
-@dataclass(frozen=True, eq=False)
-class Job:
-    """A job file (or, when `is_catalogue`, a file of definitions), read once and never changed.
-
-    site_plugins: names of runtime plugins that the site has added, without the prefix.
-    """
-
-    syntax: Syntax
-    site_plugins: frozenset[str] = frozenset()
-    lookup: Lookup = NoLookup()
-    is_catalogue: bool = False
-
-    @property
-    def text(self) -> str:
-        """The file's text."""
-        return self.syntax.text
-
-    @cached_property
-    def root(self) -> Mapping | None:
-        """The job's mapping; None for an empty file, a file of definitions, or anything else."""
-        root = self.syntax.root
-        return root if isinstance(root, Mapping) and not self.is_catalogue else None
-
-    def section(self, name: str) -> Entry | None:
-        """A top-level key with its value."""
-        return self.root.entry(name) if self.root else None
-
-    def mapping(self, name: str) -> Mapping | None:
-        """The value of a top-level key that holds a mapping."""
-        entry = self.section(name)
-        return entry.value if entry and isinstance(entry.value, Mapping) else None
-
-    @cached_property
-    def plain(self) -> Any:
-        """The whole file as the rest-server's value."""
-        return plain_value(self.content)
-
-    @cached_property
-    def content(self) -> Node | None:
-        """All that the file says: the job, or the definitions, those of several documents as one list."""
-        documents = self.syntax.documents
-        if not self.is_catalogue or len(documents) < 2:
-            return self.syntax.root
-        items = [item for node in documents for item in (node.items if isinstance(node, Sequence) else (node,)) if item]
-        return Sequence(Span(0, len(self.text)), tuple(items))
-
-    @cached_property
-    def structure_errors(self) -> tuple[StructureError, ...]:
-        """What is wrong with the shape of the file; paths lead through `content`."""
-        return structure_errors(self.plain, self.schema_kind)
-
-    @cached_property
-    def expected_keys(self) -> Counter[tuple[Path, tuple[str, ...]]]:
-        """How many unknown keys of each mapping look most like each of the keys that it may have."""
-        return Counter((error.path, error.expected[:1]) for error in self.structure_errors)
-
-    @property
-    def schema_kind(self) -> Kind:
-        """Which schema the file follows."""
-        return "definition" if self.is_catalogue else "job"
-
-    @cached_property
-    def prerequisites(self) -> tuple[Definition, ...]:
-        """The definitions under `prerequisites`."""
-        entry = self.section("prerequisites")
-        return read_definitions(entry.value, Origin.JOB) if entry and isinstance(entry.value, Sequence) else ()
-
-    @cached_property
-    def reference_prerequisites(self) -> tuple[Definition, ...]:
-        """The definitions under `extras.reference_prerequisites`."""
-        entry = self.extras_entry("reference_prerequisites")
-        return read_definitions(entry.value, Origin.EXTRAS) if entry and isinstance(entry.value, Sequence) else ()
-
-    @cached_property
-    def definitions(self) -> tuple[Definition, ...]:
-        """All definitions in the file, those of the job first."""
-        if self.is_catalogue:
-            return tuple(
-                definition
-                for document in self.syntax.documents
-                for definition in read_definitions(document, Origin.CATALOGUE)
-            )
-        return self.prerequisites + self.reference_prerequisites
-
-    @cached_property
-    def definitions_by_name(self) -> dict[str, Definition]:
-        """The definition that a plain name finds: the job's, else one of `extras`; of several the last, as the runtime.
-
-        Source: openpai-runtime, src/init.d/initializer.py: a dict over all prerequisites.
-        """
-        found = {definition.name: definition for definition in self.reference_prerequisites if definition.name}
-        found |= {definition.name: definition for definition in self.prerequisites if definition.name}
-        if self.is_catalogue:
-            found |= {definition.name: definition for definition in self.definitions if definition.name}
-        return found
-
-    @property
-    def chosen_images(self) -> tuple[Definition, ...]:
-        """The docker images that task roles run in."""
-        references = (role.typed_references.get("dockerImage") for role in self.task_roles)
-        chosen = {reference.name for reference in references if reference}
-        return tuple(one for one in self.prerequisites if one.type == "dockerimage" and one.name in chosen)
-
-    def find_typed(self, kind: str, name: str) -> Definition | None:
-        """The prerequisite of that type and name; the first of several, with which the rest-server refuses the job."""
-        return self._typed.get((kind, name))
-
-    @cached_property
-    def _typed(self) -> dict[tuple[str, str], Definition]:
-        return {(definition.type, definition.name): definition for definition in reversed(self.prerequisites)}
-
-    def resolve(self, name: str) -> LookupAnswer:
-        """What a prerequisite reference means: a definition of this file, or what the catalogue says."""
-        if "://" in name:
-            return self.lookup.find(name)
-        definition = self.definitions_by_name.get(name)
-        return LookupAnswer(LookupState.FOUND, (definition,)) if definition else LookupAnswer(LookupState.ABSENT)
+class Job(JobTree):
+    """A job file with its require graph, the uses of its prerequisites and plugins, its templates and its secrets."""
 
     @cached_property
     def require_graph(self) -> RequireGraph:
@@ -163,15 +32,15 @@ class Job:
     @cached_property
     def prerequisite_uses(self) -> PrerequisiteUses:
         """Who lists, names and requires which prerequisite."""
-        return prerequisite_uses(self)
+        return prerequisite_uses(self, self.require_graph)
 
     @cached_property
-    def _roles_running(self) -> dict[int, tuple[TaskRole, ...]]:
-        return roles_running(self)
+    def _roles_running(self) -> dict[Mapping, tuple[TaskRole, ...]]:
+        return roles_running(self, self.require_graph)
 
     def roles_running(self, definition: Definition) -> tuple[TaskRole, ...]:
         """The roles that list a definition, or list one that requires it, by however many steps."""
-        return self._roles_running.get(id(definition.node), ())
+        return self._roles_running.get(definition.node, ())
 
     @cached_property
     def plugin_uses(self) -> tuple[PluginUse, ...]:
@@ -182,17 +51,9 @@ class Job:
         """Every use of one of the released runtime's plugins, by its short name."""
         return (use for use in self.plugin_uses if use.plugin.name == name)
 
-    @cached_property
-    def parameters(self) -> dict[str, Entry]:
-        """The job's parameters by name."""
-        node = self.mapping("parameters")
-        return {entry.name: entry for entry in node.effective_entries()} if node else {}
-
-    @cached_property
-    def secrets(self) -> dict[str, Entry]:
-        """The job's secrets by name; their values must never be shown."""
-        node = self.mapping("secrets")
-        return {entry.name: entry for entry in node.effective_entries()} if node else {}
+    def roles_of(self, use: PluginUse) -> tuple[TaskRole, ...]:
+        """The task roles that a plugin acts for."""
+        return roles_acted_for(self, use, self.prerequisite_uses)
 
     @cached_property
     def clear_secrets(self) -> tuple[ClearSecret, ...]:
@@ -201,118 +62,8 @@ class Job:
 
     @cached_property
     def hidden(self) -> Hidden:
-        """What nothing that is said about this job may show."""
-        return hidden_values(self)
-
-    @cached_property
-    def task_roles(self) -> tuple[TaskRole, ...]:
-        """The task roles, in written order."""
-        node = self.mapping("taskRoles")
-        return tuple(TaskRole(entry) for entry in node.effective_entries()) if node else ()
-
-    @cached_property
-    def task_roles_by_name(self) -> dict[str, TaskRole]:
-        """The task roles by name."""
-        return {role.name: role for role in self.task_roles}
-
-    @cached_property
-    def deployments(self) -> tuple[Deployment, ...]:
-        """The deployments, in written order."""
-        entry = self.section("deployments")
-        items = entry.value.items if entry and isinstance(entry.value, Sequence) else ()
-        return tuple(Deployment(item) for item in items if isinstance(item, Mapping))
-
-    @cached_property
-    def default_deployment_reference(self) -> Reference | None:
-        """What `defaults.deployment` names."""
-        defaults = self.mapping("defaults")
-        node = defaults.get("deployment") if defaults else None
-        return Reference(node.text, node) if isinstance(node, Scalar) and node.text else None
-
-    @cached_property
-    def default_deployment(self) -> Deployment | None:
-        """The deployment whose commands are put around the roles' own."""
-        reference = self.default_deployment_reference
-        return next((d for d in self.deployments if reference and d.name == reference.name), None)
-
-    @property
-    def extras(self) -> Mapping | None:
-        """The mapping under `extras`."""
-        return self.mapping("extras")
-
-    def extras_entry(self, name: str) -> Entry | None:
-        """A key of `extras` with its value."""
-        return self.extras.entry(name) if self.extras else None
-
-    @property
-    def has_gang_allocation(self) -> bool:
-        """Whether the tasks wait for one another. Source: rest-server, models/v2/job/k8s.js (`=== false`)."""
-        gang = self.extras_entry("gangAllocation")
-        return gang is None or not isinstance(gang.value, Scalar) or gang.value.value is not False
-
-    @property
-    def storages(self) -> tuple[Node, ...]:
-        """The items of `extras.storages`."""
-        entry = self.extras_entry("storages")
-        return entry.value.items if entry and isinstance(entry.value, Sequence) else ()
-
-    @property
-    def hived(self) -> Mapping | None:
-        """The mapping under `extras.hivedScheduler`."""
-        entry = self.extras_entry("hivedScheduler")
-        return entry.value if entry and isinstance(entry.value, Mapping) else None
-
-    @property
-    def hived_role_entries(self) -> tuple[Entry, ...]:
-        """What HiveD is told for each task role, by its name."""
-        roles = self.hived.get("taskRoles") if self.hived else None
-        return roles.effective_entries() if isinstance(roles, Mapping) else ()
-
-    @cached_property
-    def plugins(self) -> tuple[PluginEntry, ...]:
-        """The runtime plugins under `extras`."""
-        entry = self.extras_entry(RUNTIME_PLUGIN)
-        items = entry.value.items if entry and isinstance(entry.value, Sequence) else ()
-        return tuple(PluginEntry(item) for item in items if isinstance(item, Mapping))
-
-    def command_parts(self, role: TaskRole) -> tuple[Scalar, ...]:
-        """The scalars that make up what a role runs: its commands with those of the default deployment around them.
-
-        Source: rest-server, middlewares/v2/protocol.js, protocolRender.
-        """
-        deployment = self.default_deployment
-        if deployment is None:
-            return role.commands
-        return (
-            *deployment.commands(role.name, "preCommands"),
-            *role.commands,
-            *deployment.commands(role.name, "postCommands"),
-        )
-
-    def command_text(self, role: TaskRole) -> MappedText:
-        """What a role runs, before templates are filled: each command trimmed, joined by line ends."""
-        return joined([trimmed(mapped(self.text, scalar)) for scalar in self.command_parts(role)], "\n")
-
-    @cached_property
-    def scripts(self) -> dict[TaskRole, Script]:
-        """What each role's `command_text` says to bash; places in it are found in the file by `command_text`.
-
-        By role and not by name: in a file with a duplicate key two roles have the same name.
-        """
-        return {
-            role: read_script("\n".join(scalar.text.strip() for scalar in self.command_parts(role)))
-            for role in self.task_roles
-        }
-
-    @cached_property
-    def command_templates(self) -> dict[str, tuple[MappedText, tuple[Tag, ...], TemplateFault | None]]:
-        """By role: its text, its tags and the fault that would stop the rest-server; only roles that have a `<%`."""
-        found: dict[str, tuple[MappedText, tuple[Tag, ...], TemplateFault | None]] = {}
-        for role in self.task_roles:
-            if any("<%" in scalar.text for scalar in self.command_parts(role)):
-                text = self.command_text(role)
-                found[role.name] = (text, *tags(text.text))
-        return found
+        """The texts and places that no output about this job may show."""
+        return hidden_values(self, lambda: self.clear_secrets)
 
     @cached_property
     def template_uses(self) -> tuple[TemplateUse, ...]:
@@ -322,7 +73,11 @@ class Job:
     @cached_property
     def template_answers(self) -> tuple[TemplateAnswer, ...]:
         """What each `<% %>` finds that somebody fills."""
-        return template_answers(self)
+        return template_answers(self, self.template_uses, self.roles_running)
+
+    def answers_with(self, outcome: Outcome) -> Iterator[TemplateAnswer]:
+        """The answers of one outcome."""
+        return (answer for answer in self.template_answers if answer.outcome is outcome)
 
     def roles_listing(self, definition: Definition) -> tuple[TaskRole, ...]:
         """The roles whose `prerequisites` name this definition itself."""

@@ -18,7 +18,7 @@ from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Style
 from pai_lsp.source.text import TextEdit
-from pai_lsp.source.writing import scalar_line
+from pai_lsp.source.writing import flow_scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +44,7 @@ def renaming_edits(job: Job, places: Iterable[Occurrence], new_name: str) -> tup
     for place in places:
         text = converted_role_name(new_name) if place.is_converted else new_name
         is_whole = place.span in plain and place.symbol.kind is not SymbolKind.ANCHOR
-        edits.append(TextEdit(place.span, scalar_line(text) if is_whole else text))
+        edits.append(TextEdit(place.span, flow_scalar(text) if is_whole else text))
     return tuple(sorted(edit for edit in edits if job.text[edit.span.start : edit.span.end] != edit.new_text))
 
 

@@ -4,7 +4,7 @@ Pure values, shared by the rules and by the expansion. Nothing here is recursive
 is as good as one. Source of the semantics: docs/protocol.md (the extended protocol: references, template variables,
 expansion of a task role); a released cluster follows no `require` at all.
 
-What is said when a requirement can not be met or a callback can not run: rules and expansion say it alike.
+The messages at the end are shared by rules and expansion.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
+    from collections.abc import Mapping as MappingOf
     from weakref import ReferenceType
 
     from pai_lsp.job.definition import Definition, Reference, Requirement, TemplateVariable
-    from pai_lsp.job.job import Job
+    from pai_lsp.job.tree import JobTree
+    from pai_lsp.source.nodes import Mapping
 
 
 # Different values make different steps, so a short file can ask for endlessly many.
@@ -61,19 +63,19 @@ class Step:
     """
 
     definition: Definition
-    values: Mapping[str, Any]
+    values: MappingOf[str, Any]
     link: Link
     required: tuple[Step, ...]
     path: str | None = None
 
     @property
-    def identity(self) -> tuple[int, str]:
+    def identity(self) -> tuple[Mapping, str]:
         """The same for steps of one definition with the same values, which run once."""
         return _identity(self.definition, self.values)
 
 
-def _identity(definition: Definition, values: Mapping[str, Any]) -> tuple[int, str]:
-    return id(definition.node), repr(sorted(values.items(), key=_name))
+def _identity(definition: Definition, values: MappingOf[str, Any]) -> tuple[Mapping, str]:
+    return definition.node, repr(sorted(values.items(), key=_name))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,35 +125,35 @@ class RequireGraph:
     entries: every reference in the file itself, what task roles list before what definitions require.
     """
 
-    _job: ReferenceType[Job] = field(repr=False)
+    _job: ReferenceType[JobTree] = field(repr=False)
     definitions: tuple[Definition, ...]
     entries: tuple[Link, ...]
-    _links: Mapping[int, tuple[Link, ...]] = field(repr=False)
-    _homes: Mapping[int, LookupAnswer] = field(repr=False)
+    _links: MappingOf[Mapping, tuple[Link, ...]] = field(repr=False)
+    _homes: MappingOf[Mapping, LookupAnswer] = field(repr=False)
 
     def links(self, definition: Definition) -> tuple[Link, ...]:
         """What a definition of the graph requires, in written order."""
-        return self._links.get(id(definition.node), ())
+        return self._links.get(definition.node, ())
 
     def path(self, definition: Definition) -> str | None:
         """The file in which a definition stands; None for the job's own."""
-        home = self._homes.get(id(definition.node))
+        home = self._homes.get(definition.node)
         return home.path if home else None
 
     def is_outside(self, definition: Definition) -> bool:
         """Whether a definition of the graph stands outside the job's file."""
-        return id(definition.node) in self._homes
+        return definition.node in self._homes
 
     def reached(self, entry: Link) -> Iterator[Definition]:
         """Every definition outside the file that one of its references leads to, without coming back, each once."""
         waiting = [target for target in entry.targets if self.is_outside(target)]
-        seen = {id(target.node) for target in waiting}
+        seen = {target.node for target in waiting}
         for definition in waiting:  # grows while it is read
             yield definition
             for link in self.links(definition):
                 for target in link.targets:
-                    if self.is_outside(target) and id(target.node) not in seen:
-                        seen.add(id(target.node))
+                    if self.is_outside(target) and target.node not in seen:
+                        seen.add(target.node)
                         waiting.append(target)
 
     def beyond(self, entry: Link) -> Iterator[Link]:
@@ -173,40 +175,40 @@ class RequireGraph:
         return Link(reference, job.resolve(reference.name) if job else LookupAnswer(LookupState.UNKNOWN))
 
 
-def require_graph(job: Job) -> RequireGraph:
+def require_graph(job: JobTree) -> RequireGraph:
     """Follow every `require` from the job's definitions and from what its task roles list."""
     found: list[Definition] = list(job.definitions)
-    homes: dict[int, LookupAnswer] = {}
-    links: dict[int, tuple[Link, ...]] = {}
-    known = {id(definition.node) for definition in found}
+    homes: dict[Mapping, LookupAnswer] = {}
+    links: dict[Mapping, tuple[Link, ...]] = {}
+    known = {definition.node for definition in found}
 
     def meet(answer: LookupAnswer) -> None:
         if answer.state is LookupState.FOUND:
             for definition in answer.definitions:
-                if id(definition.node) not in known:
-                    known.add(id(definition.node))
-                    homes[id(definition.node)] = answer
+                if definition.node not in known:
+                    known.add(definition.node)
+                    homes[definition.node] = answer
                     found.append(definition)
 
     entries = [Link(one, job.resolve(one.name)) for role in job.task_roles for one in role.prerequisites]
     for link in entries:
         meet(link.answer)
     for definition in found:  # grows while it is read
-        home = homes.get(id(definition.node))
+        home = homes.get(definition.node)
         path = home.path if home else None
-        links[id(definition.node)] = tuple(
+        links[definition.node] = tuple(
             Link(requirement.reference, _resolve(job, requirement.reference, home), requirement, path)
             for requirement in definition.requirements
         )
-        for link in links[id(definition.node)]:
+        for link in links[definition.node]:
             meet(link.answer)
         if len(found) > MAX_STEPS:
             break
-    entries += (link for definition in job.definitions for link in links[id(definition.node)])
+    entries += (link for definition in job.definitions for link in links[definition.node])
     return RequireGraph(ref(job), tuple(found), tuple(entries), links, homes)
 
 
-def _resolve(job: Job, reference: Reference, home: LookupAnswer | None) -> LookupAnswer:
+def _resolve(job: JobTree, reference: Reference, home: LookupAnswer | None) -> LookupAnswer:
     """What a name in a `require` finds: a plain one in its own file first, then in the catalogue, then in the job."""
     if reference.is_address:
         return job.lookup.find(reference.name)
@@ -226,11 +228,11 @@ def _resolve(job: Job, reference: Reference, home: LookupAnswer | None) -> Looku
 def cycles(graph: RequireGraph) -> tuple[Cycle, ...]:
     """The cycles of a graph, each once: one for every reference that leads back, met depth first in written order."""
     found: list[Cycle] = []
-    done: set[int] = set()
+    done: set[Mapping] = set()
     for root in graph.definitions:
-        if id(root.node) in done:
+        if root.node in done:
             continue
-        open_at = {id(root.node): 0}
+        open_at = {root.node: 0}
         path = [root]
         through: list[Link] = []
         waiting = [_targets(graph.links(root))]
@@ -239,15 +241,15 @@ def cycles(graph: RequireGraph) -> tuple[Cycle, ...]:
             if link is None or target is None:
                 closed = path.pop()
                 waiting.pop()
-                del open_at[id(closed.node)]
-                done.add(id(closed.node))
+                del open_at[closed.node]
+                done.add(closed.node)
                 if through:
                     through.pop()
-            elif id(target.node) in open_at:
-                first = open_at[id(target.node)]
+            elif target.node in open_at:
+                first = open_at[target.node]
                 found.append(Cycle(tuple(path[first:]), (*through[first:], link)))
-            elif id(target.node) not in done:
-                open_at[id(target.node)] = len(path)
+            elif target.node not in done:
+                open_at[target.node] = len(path)
                 path.append(target)
                 through.append(link)
                 waiting.append(_targets(graph.links(target)))
@@ -262,7 +264,7 @@ def _targets(links: Iterable[Link]) -> Iterator[tuple[Link, Definition]]:
 class _Open:
     """A step whose requirements are being followed."""
 
-    key: tuple[int, str]
+    key: tuple[Mapping, str]
     definition: Definition
     values: dict[str, Any]
     link: Link
@@ -277,26 +279,26 @@ def expansion(graph: RequireGraph, references: Iterable[Reference]) -> Expansion
     requirements are followed is a cycle, whatever its values; it is not followed again.
     """
     order: list[Step] = []
-    taken: dict[tuple[int, str], Step] = {}
-    unresolved: dict[int, Link] = {}
-    found: dict[int, Cycle] = {}
-    unfilled: dict[tuple[int, str], UnfilledVariable] = {}
+    taken: dict[tuple[Mapping, str], Step] = {}
+    unresolved: dict[Link, None] = {}
+    found: dict[Link, Cycle] = {}
+    unfilled: dict[tuple[Link, str], UnfilledVariable] = {}
     stack: list[_Open] = []
-    open_at: dict[int, int] = {}
+    open_at: dict[Mapping, int] = {}
 
     def follow(links: tuple[Link, ...]) -> Iterator[tuple[Link, Definition]]:
-        unresolved.update((id(link), link) for link in links if not link.targets)
+        unresolved.update((link, None) for link in links if not link.targets)
         return _targets(links)
 
-    def begin(link: Link, definition: Definition, scope: Mapping[str, Any]) -> Step | None:
+    def begin(link: Link, definition: Definition, scope: MappingOf[str, Any]) -> Step | None:
         """Go into a definition; or the step that was made of it before."""
         values = _values(link, definition, scope)
         key = _identity(definition, values)
         for variable in definition.template_variables:
             if variable.name not in values:
-                unfilled.setdefault((id(link), variable.name), UnfilledVariable(link, definition, variable))
+                unfilled.setdefault((link, variable.name), UnfilledVariable(link, definition, variable))
         if key not in taken:
-            open_at[id(definition.node)] = len(stack)
+            open_at[definition.node] = len(stack)
             stack.append(_Open(key, definition, values, link, follow(graph.links(definition))))
         return taken.get(key)
 
@@ -307,21 +309,21 @@ def expansion(graph: RequireGraph, references: Iterable[Reference]) -> Expansion
             link, target = next(top.waiting, (None, None))
             if link is None or target is None:
                 stack.pop()
-                del open_at[id(top.definition.node)]
+                del open_at[top.definition.node]
                 step = Step(top.definition, top.values, top.link, tuple(top.required), graph.path(top.definition))
                 taken[top.key] = step
                 order.append(step)
                 if stack:
                     stack[-1].required.append(step)
-            elif (first := open_at.get(id(target.node))) is not None:
+            elif (first := open_at.get(target.node)) is not None:
                 path = stack[first:]
                 links = (*(one.link for one in path[1:]), link)
-                found.setdefault(id(link), Cycle(tuple(one.definition for one in path), links))
+                found.setdefault(link, Cycle(tuple(one.definition for one in path), links))
             elif known := begin(link, target, top.values):
                 top.required.append(known)
     return Expansion(
         tuple(order),
-        tuple(unresolved.values()),
+        tuple(unresolved),
         tuple(found.values()),
         tuple(unfilled.values()),
         is_complete=not stack,
@@ -332,7 +334,7 @@ def _name(item: tuple[str, Any]) -> str:
     return item[0]
 
 
-def _values(link: Link, definition: Definition, scope: Mapping[str, Any]) -> dict[str, Any]:
+def _values(link: Link, definition: Definition, scope: MappingOf[str, Any]) -> dict[str, Any]:
     given = link.requirement.values() if link.requirement else {}
     return {
         variable.name: filled(given[variable.name], scope)
@@ -341,16 +343,16 @@ def _values(link: Link, definition: Definition, scope: Mapping[str, Any]) -> dic
     }
 
 
-_MOST_TOLD = 6
+_LONGEST_CYCLE = 6
 
 
 def no_prerequisite(name: str, known: Iterable[str], *, besides: str | None = None) -> str:
-    """A name that nothing in the file has; `known` are those that could be meant, but for `besides`."""
+    """The name of an undefined prerequisite; `known` are candidates for a suggestion, except `besides`."""
     return f"no prerequisite is named '{name}'{did_you_mean(name, known, besides=besides)}"
 
 
 def nothing_at(address: str, known: Iterable[str]) -> str:
-    """An address under which nothing is found; `known` are the catalogue's addresses."""
+    """An address that does not exist; `known` are the addresses in the catalog."""
     read = read_address(address)
     if isinstance(read, AddressFault):
         return read.message
@@ -361,13 +363,13 @@ def nothing_at(address: str, known: Iterable[str]) -> str:
 
 
 def needs_missing(reference: str, required: str) -> str:
-    """What stands behind a reference requires something that is not there."""
-    return f"'{reference}' needs '{required}', which is not there"
+    """A referenced definition requires something that does not exist."""
+    return f"'{reference}' requires '{required}', which does not exist"
 
 
 def not_looked_up(reference: str, note: str, others: int = 0) -> str:
-    """Nobody could be asked, for the reason in `note`; nor for so many other references."""
-    more = f" (nor {others} more)" if others else ""
+    """A reference could not be looked up, for the reason in `note`; `others` more had the same reason."""
+    more = f" (and {others} more)" if others else ""
     return f"'{reference}' could not be looked up{more}" + (f": {note}" if note else "")
 
 
@@ -376,54 +378,54 @@ def circle(cycle: Cycle) -> str:
     names = [f"'{definition.name}'" for definition in cycle.definitions]
     if len(names) == 1:
         return f"{names[0]} requires itself"
-    if len(names) > _MOST_TOLD:
-        return f"{len(names)} prerequisites require each other in a circle, {names[0]} among them"
-    return f"prerequisites require each other in a circle: {' -> '.join([*names, names[0]])}"
+    if len(names) > _LONGEST_CYCLE:
+        return f"prerequisite cycle: {names[0]} → … → {names[0]} ({len(names)} prerequisites)"
+    return f"prerequisite cycle: {' → '.join([*names, names[0]])}"
 
 
 def needs_values(reference: str, variables: Iterable[str], *, is_listed: bool) -> str:
-    """A reference, in a task role's list or in a `require`, that leaves template variables open."""
-    hint = "; a task role's list can not give it, a 'require' can" if is_listed else ""
-    told = " and ".join(f"'{name}'" for name in variables)
-    return f"'{reference}' needs a value for {told}{hint}"
+    """A reference, in a task role's list or in a `require`, without values for some template variables."""
+    hint = "; set it in a 'require', a task role's list cannot" if is_listed else ""
+    listed = " and ".join(f"'{name}'" for name in variables)
+    return f"'{reference}' needs a value for {listed}{hint}"
 
 
 def requires_without_value(reference: str, required: str, variable: str) -> str:
-    """What stands behind a reference requires something and leaves a template variable of it open."""
+    """A referenced definition requires another one without a value for one of its template variables."""
     return f"'{reference}' requires '{required}' without a value for '{variable}'"
 
 
 def undeclared_variable(name: str, declared: Iterable[str], definition: str = "") -> str:
-    """A template variable that its definition does not declare; the definition is named when it stands elsewhere."""
+    """A template variable that its definition does not declare; the definition is named if it is in another file."""
     where = f" in '{definition}'" if definition else ""
-    return f"no template variable '{name}' is declared{where}{did_you_mean(name, declared)}"
+    return f"template variable '{name}' is not declared{where}{did_you_mean(name, declared)}"
 
 
 def no_parameter(name: str, definition: str, known: Iterable[str]) -> str:
-    """What a `<% this.NAME %>` in a definition does not find; `known` are the parameters that it could."""
+    """The parameter of a `<% this.NAME %>` is not defined; `known` are the parameters that are."""
     return f"neither '{definition}' nor what it requires has a parameter '{name}'{did_you_mean(name, known)}"
 
 
 def no_event(name: str) -> str:
-    """An event of a callback that never happens, or an empty one."""
+    """An unknown or empty callback event."""
     expected = " or ".join(f"'{event}'" for event in released_events())
     if not name:
         return f"expected an event: {expected}"
-    return f"there is no event '{name}'{did_you_mean(name, events()) or f'; expected {expected}'}"
+    return f"'{name}' is not an event{did_you_mean(name, events()) or f'; expected {expected}'}"
 
 
 def mounted_already(storage: str, mount_path: str) -> str:
-    """A storage and its mount path, which stand in the way of another one."""
-    return f"the storage '{storage}' is mounted at '{mount_path}' already"
+    """A storage that is already mounted, or a mount path that is already used."""
+    return f"the storage '{storage}' is already mounted at '{mount_path}'"
 
 
-CALLBACKS_FORM = "'callbacks' is a list of mappings with 'event' and 'commands'"
-CALLBACK_FORM = "a callback is a mapping with 'event' and 'commands'"
+CALLBACKS_FORM = "'callbacks' must be a list of mappings with 'event' and 'commands'"
+CALLBACK_FORM = "a callback must be a mapping with 'event' and 'commands'"
 CALLBACK_NEEDS_EVENT = "a callback needs an 'event'"
 CALLBACK_NEEDS_COMMANDS = "a callback needs 'commands'"
-EVENT_FORM = "an event is one word, such as 'taskStarts'"
+EVENT_FORM = "'event' must be one word, such as 'taskStarts'"
 
 
 def command_is_no_text(kind: str) -> str:
     """A command that is a list or a mapping."""
-    return f"a command is text, and this is a {kind}"
+    return f"a command must be a string, not a {kind}"

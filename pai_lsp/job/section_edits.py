@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.source.edits import column, insert_entry, line_end, quoted
+from pai_lsp.source.edits import column, insert_entry, line_end
 from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
-_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _DOCUMENT_END = re.compile(r"^\.\.\.[ \t\r]*\Z", re.MULTILINE)
-# Plain scalars that are no strings to one of the two readers.
-_SPECIAL = re.compile(r"(?i:y|n|yes|no|on|off|true|false|null)")
 
 
 def add_to_section(job: Job, section: str, lines: str) -> TextEdit | None:
@@ -36,15 +33,10 @@ def add_to_section(job: Job, section: str, lines: str) -> TextEdit | None:
 
 
 def _new_section(text: str, root: Mapping, lines: list[str]) -> TextEdit:
-    """Lines behind everything that the document says."""
+    """Lines after everything in the document."""
     end = len(text.rstrip())
     if text.endswith("...", 0, end) and (mark := _DOCUMENT_END.search(text, 0, end)) is not None:
         end = len(text[: mark.start()].rstrip())
     first = root.entries[0].key.span.start
     pad = " " * column(text, first)
     return TextEdit(Span(end, end), "".join(f"{line_end(text)}{pad}{line}" for line in lines))
-
-
-def written_key(name: str) -> str:
-    """A name as the key of a mapping."""
-    return name if _PLAIN_KEY.fullmatch(name) and not _SPECIAL.fullmatch(name) else quoted(name)

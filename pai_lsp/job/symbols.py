@@ -216,10 +216,10 @@ def _in_variable(
 
 def mentioning_scalars(job: Job) -> Iterator[tuple[Scalar, TaskRole | None]]:
     """Every scalar in which a role may be mentioned, each once: those that may hold commands, and parameters."""
-    found = {id(scalar): (scalar, role) for scalar, role in reversed(tuple(_command_scalars(job)))}
-    yield from reversed(found.values())
+    found = dict(reversed(tuple(_command_scalars(job))))
+    yield from reversed(found.items())
     for entry in job.parameters.values():
-        yield from ((node, None) for node in walk(entry.value) if isinstance(node, Scalar) and id(node) not in found)
+        yield from ((node, None) for node in walk(entry.value) if isinstance(node, Scalar) and node not in found)
 
 
 def _command_scalars(job: Job) -> Iterator[tuple[Scalar, TaskRole | None]]:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from pai_lsp.embedded.template import Step, Tag
     from pai_lsp.job.definition import Definition
-    from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
+    from pai_lsp.job.tree import JobTree
     from pai_lsp.source.text import Span
 
 
@@ -206,29 +206,27 @@ class TemplateAnswer:
         return self.use.place in RUNTIME_PLACES
 
 
-def template_answers(job: Job) -> tuple[TemplateAnswer, ...]:
+def template_answers(
+    job: JobTree, uses: Iterable[TemplateUse], roles_running: Callable[[Definition], tuple[TaskRole, ...]]
+) -> tuple[TemplateAnswer, ...]:
     """What every `<% %>` finds that somebody fills, in the order of the uses.
 
-    Left out is what nobody can say: names below a section of the wrong shape or a field that names no prerequisite, and
-    what is never filled (idle deployments, prerequisites that no task role runs, commented lines, dropped sections).
+    Left out are names below a section of the wrong shape or a field that names no prerequisite, and what is never
+    filled (idle deployments, prerequisites that no task role runs, commented lines, dropped sections).
     """
-    finder = _Finder(job)
-    return tuple(answer for use in job.template_uses for answer in finder.answers(use))
-
-
-def answers_with(job: Job, outcome: Outcome) -> Iterator[TemplateAnswer]:
-    """The answers of one outcome."""
-    return (answer for answer in job.template_answers if answer.outcome is outcome)
+    finder = _Finder(job, roles_running)
+    return tuple(answer for use in uses for answer in finder.answers(use))
 
 
 class _Finder:
     """Looks paths up in one job; the same path is looked up once."""
 
-    __slots__ = ("_job", "_known")
+    __slots__ = ("_job", "_known", "_roles_running")
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: JobTree, roles_running: Callable[[Definition], tuple[TaskRole, ...]]) -> None:
         self._job = job
-        self._known: dict[tuple[str, bool, int], Found] = {}
+        self._roles_running = roles_running
+        self._known: dict[tuple[str, bool, Mapping | int], Found] = {}
 
     def answers(self, use: TemplateUse) -> Iterator[TemplateAnswer]:
         tag = use.tag
@@ -241,7 +239,7 @@ class _Finder:
             yield from self._in_auth(use)
         elif use.place is TemplatePlace.DEFINITION and use.definition is not None:
             if not is_this(tag):
-                yield from self._by_role(use, self._job.roles_running(use.definition))
+                yield from self._by_role(use, self._roles_running(use.definition))
         elif use.place is TemplatePlace.PLUGIN and use.plugin is not None:
             names = use.plugin.task_roles
             wanted = None if names is None else {name.text for name in names}
@@ -256,11 +254,11 @@ class _Finder:
             if those and (found := self._found(use.tag, root, those[0], in_plugin=in_plugin)) is not None:
                 yield _answer(use, root, those, found)
             return
-        by_end: dict[int, tuple[Found, list[TaskRole]]] = {}
+        by_end: dict[Found, list[TaskRole]] = {}
         for role in roles:
             if (found := self._found(use.tag, root, role, in_plugin=in_plugin)) is not None:
-                by_end.setdefault(id(found), (found, []))[1].append(role)
-        for end, who in by_end.values():
+                by_end.setdefault(found, []).append(role)
+        for end, who in by_end.items():
             yield _answer(use, root, tuple(who), end)
 
     def _found(self, tag: Tag, root: str, role: TaskRole, *, in_plugin: bool) -> Found | None:
@@ -279,10 +277,10 @@ class _Finder:
         definition = self._job.find_typed(field, reference.name) if reference else None
         if definition is None:
             return None
-        key = (tag.content, in_plugin, id(definition.node))
+        key = (tag.content, in_plugin, definition.node)
         return self._kept(key, lambda: followed(tag, definition.node, definition, in_plugin=in_plugin))
 
-    def _kept(self, key: tuple[str, bool, int], look_up: Callable[[], Found]) -> Found:
+    def _kept(self, key: tuple[str, bool, Mapping | int], look_up: Callable[[], Found]) -> Found:
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = look_up()

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.definition import Definition
-    from pai_lsp.job.job import Job
     from pai_lsp.job.parts import PluginEntry, TaskRole
+    from pai_lsp.job.tree import JobTree
     from pai_lsp.source.text import Span
 
 
@@ -56,10 +56,10 @@ class TemplateUse:
         return self.text.span(step.span.start, step.span.end) if self.text else self.content_span
 
 
-def template_uses(job: Job) -> tuple[TemplateUse, ...]:
+def template_uses(job: JobTree) -> tuple[TemplateUse, ...]:
     """Every `<% %>` of the file, with who fills it; one in an alias or a shared deployment may come several times."""
     found: list[TemplateUse] = []
-    waiting = {id(scalar): scalar for scalar in job.syntax.scalars if OPENING in scalar.text}
+    waiting = dict.fromkeys(scalar for scalar in job.syntax.scalars if OPENING in scalar.text)
     if not waiting:
         return ()
     for role in job.task_roles:
@@ -67,17 +67,17 @@ def template_uses(job: Job) -> tuple[TemplateUse, ...]:
             text, role_tags, _ = job.command_templates[role.name]
             found += (_use(text, tag, TemplatePlace.COMMANDS, role=role) for tag in role_tags)
         for scalar in job.command_parts(role):
-            waiting.pop(id(scalar), None)
+            waiting.pop(scalar, None)
     for place, node, owner in _filled_nodes(job) if waiting else ():
         read = _in_plugin_text if place in RUNTIME_PLACES else _in_text
         for scalar in _taken(node, waiting) if place is not TemplatePlace.COMMANDS else ():
             found += read(job, scalar, place, **owner)
-    for scalar in tuple(waiting.values()) if job.root else ():
+    for scalar in tuple(waiting) if job.root else ():
         found += _in_text(job, scalar, TemplatePlace.LITERAL)
     return tuple(found)
 
 
-def place_at(job: Job, offset: int) -> TemplatePlace:
+def place_at(job: JobTree, offset: int) -> TemplatePlace:
     """Who fills, or would fill, a `<% %>` in the text at a place in the file."""
     for place, node, _ in _filled_nodes(job):
         if node is not None and node.span.touches(offset):
@@ -85,7 +85,7 @@ def place_at(job: Job, offset: int) -> TemplatePlace:
     return TemplatePlace.LITERAL
 
 
-def _filled_nodes(job: Job) -> Iterator[tuple[TemplatePlace, Node | None, dict[str, Any]]]:
+def _filled_nodes(job: JobTree) -> Iterator[tuple[TemplatePlace, Node | None, dict[str, Any]]]:
     """The places in which templates mean something, with whose they are; the innermost first.
 
     Definitions outside `prerequisites`, and those with a short plugin name or none, are filled once they are expanded.
@@ -109,19 +109,20 @@ def _filled_nodes(job: Job) -> Iterator[tuple[TemplatePlace, Node | None, dict[s
             yield TemplatePlace.IDLE_DEPLOYMENT, entry.value, {"role": job.task_roles_by_name.get(entry.name)}
 
 
-def _taken(node: Node | None, waiting: dict[int, Scalar]) -> Iterator[Scalar]:
-    """The scalars below a node that hold a `<%` and were not handed out before."""
+def _taken(node: Node | None, waiting: dict[Scalar, None]) -> Iterator[Scalar]:
+    """The scalars below a node that hold a `<%` and were not returned before."""
     for below in walk(node):
-        if isinstance(below, Scalar) and id(below) in waiting:
-            yield waiting.pop(id(below))
+        if isinstance(below, Scalar) and below in waiting:
+            del waiting[below]
+            yield below
 
 
-def _in_text(job: Job, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
+def _in_text(job: JobTree, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
     text = mapped(job.text, scalar)
     return [_use(text, tag, place, **owner) for tag in tags(scalar.text)[0]]
 
 
-def _in_plugin_text(job: Job, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
+def _in_plugin_text(job: JobTree, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
     text = mapped(job.text, scalar)
     found = sorted((*runtime_tags(scalar.text), *tags_without_dollar(scalar.text)), key=lambda tag: tag.span)
     return [_use(text, tag, place, **owner) for tag in found]

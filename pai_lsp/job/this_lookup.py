@@ -149,12 +149,12 @@ def looked_up(tag: Tag, definitions: Iterable[Definition]) -> ThisAnswer:
 def with_required(first: _T, required: Callable[[_T], Iterable[_T]]) -> Iterator[_T]:
     """A definition or step and all that it requires, each once, nearest first."""
     waiting = [first]
-    seen = {id(first)}
+    seen = {first}
     for one in waiting:  # grows while it is read
         yield one
         for further in required(one):
-            if id(further) not in seen:
-                seen.add(id(further))
+            if further not in seen:
+                seen.add(further)
                 waiting.append(further)
 
 
@@ -176,7 +176,7 @@ def _form_fault(tag: Tag) -> ThisFault | None:
     steps = tag.steps
     if any(isinstance(step.name, str) and step.name != step.name.strip() for step in steps):
         path = re.sub(r"\s*([.\[])\s*", r"\1", tag.content)
-        return ThisFault("no blank may stand beside '.' or '['", without_blanks=path)
+        return ThisFault("remove the space around '.' or '['", without_blanks=path)
     number = _first(tag)
     return None if len(steps) > number and isinstance(steps[number].name, str) else ThisFault(_FORM)
 

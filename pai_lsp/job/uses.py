@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping as MappingOf
 
     from pai_lsp.job.definition import Reference
-    from pai_lsp.job.job import Job
     from pai_lsp.job.parts import PluginEntry, TaskRole
+    from pai_lsp.job.require_graph import RequireGraph
+    from pai_lsp.job.tree import JobTree
     from pai_lsp.source.nodes import Entry, Node
 
 
@@ -42,41 +43,41 @@ class Listing:
 class PrerequisiteUses:
     """The uses of a job's prerequisites."""
 
-    _listings: MappingOf[int, tuple[Listing, ...]]
-    _used: frozenset[int]
+    _listings: MappingOf[Mapping, tuple[Listing, ...]]
+    _used: frozenset[Mapping]
 
     def listings(self, definition: Definition) -> tuple[Listing, ...]:
         """Where task roles list a definition by its name; of several with one name, the last is meant."""
-        return self._listings.get(id(definition.node), ())
+        return self._listings.get(definition.node, ())
 
     def is_used(self, definition: Definition) -> bool:
         """Whether a task role lists or names it, or a used one requires it."""
-        return id(definition.node) in self._used
+        return definition.node in self._used
 
 
-def prerequisite_uses(job: Job) -> PrerequisiteUses:
+def prerequisite_uses(job: JobTree, graph: RequireGraph) -> PrerequisiteUses:
     """Gather the uses once for a job."""
-    listings: dict[int, list[Listing]] = {}
+    listings: dict[Mapping, list[Listing]] = {}
     reached: list[Definition] = []
     for role in job.task_roles:
         for reference in role.prerequisites:
-            targets = job.require_graph.link(reference).targets
+            targets = graph.link(reference).targets
             reached += targets
             for target in targets:
-                listings.setdefault(id(target.node), []).append(Listing(role, reference))
-    used: set[int] = set()
+                listings.setdefault(target.node, []).append(Listing(role, reference))
+    used: set[Mapping] = set()
     while reached:
         definition = reached.pop()
-        if id(definition.node) not in used:
-            used.add(id(definition.node))
-            reached += (target for link in job.require_graph.links(definition) for target in link.targets)
+        if definition.node not in used:
+            used.add(definition.node)
+            reached += (target for link in graph.links(definition) for target in link.targets)
     named = {
         reference.name
         for role in job.task_roles
         for reference in (*role.prerequisites, *role.typed_references.values())
     }
     used |= {
-        id(definition.node)
+        definition.node
         for definition in job.definitions
         # A name that several share, or of a wrong type, is another rule's matter; here all of them count.
         if definition.name in named
@@ -84,18 +85,17 @@ def prerequisite_uses(job: Job) -> PrerequisiteUses:
     return PrerequisiteUses({key: tuple(found) for key, found in listings.items()}, frozenset(used))
 
 
-def roles_running(job: Job) -> dict[int, tuple[TaskRole, ...]]:
-    """By the identity of a definition's node: the roles that list it, or list one that requires it, by any steps."""
-    graph = job.require_graph
-    running: dict[int, list[TaskRole]] = {}
+def roles_running(job: JobTree, graph: RequireGraph) -> dict[Mapping, tuple[TaskRole, ...]]:
+    """By the node of a definition: the roles that list it, or list one that requires it, by any number of steps."""
+    running: dict[Mapping, list[TaskRole]] = {}
     for role in job.task_roles:
         waiting = [target for reference in role.prerequisites for target in graph.link(reference).targets]
-        seen: set[int] = set()
+        seen: set[Mapping] = set()
         while waiting:
             definition = waiting.pop()
-            if id(definition.node) not in seen:
-                seen.add(id(definition.node))
-                running.setdefault(id(definition.node), []).append(role)
+            if definition.node not in seen:
+                seen.add(definition.node)
+                running.setdefault(definition.node, []).append(role)
                 waiting += (target for link in graph.links(definition) for target in link.targets)
     return {key: tuple(roles) for key, roles in running.items()}
 
@@ -137,19 +137,20 @@ class PluginUse:
             return False
         return str(entry.value.runtime_value).lower() == "true"
 
-    def roles(self, job: Job) -> tuple[TaskRole, ...]:
-        """The task roles that it acts for."""
-        if isinstance(self.owner, Definition):
-            listed = {listing.role.name for listing in job.prerequisite_uses.listings(self.owner)}
-            return tuple(role for role in job.task_roles if role.name in listed)
-        wanted = self.owner.task_roles
-        if wanted is None:
-            return job.task_roles
-        names = {scalar.text for scalar in wanted}
-        return tuple(role for role in job.task_roles if converted_role_name(role.name) in names)
+
+def roles_acted_for(job: JobTree, use: PluginUse, uses: PrerequisiteUses) -> tuple[TaskRole, ...]:
+    """The task roles that a plugin acts for."""
+    if isinstance(use.owner, Definition):
+        listed = {listing.role.name for listing in uses.listings(use.owner)}
+        return tuple(role for role in job.task_roles if role.name in listed)
+    wanted = use.owner.task_roles
+    if wanted is None:
+        return job.task_roles
+    names = {scalar.text for scalar in wanted}
+    return tuple(role for role in job.task_roles if converted_role_name(role.name) in names)
 
 
-def plugin_uses(job: Job) -> tuple[PluginUse, ...]:
+def plugin_uses(job: JobTree) -> tuple[PluginUse, ...]:
     """Every use of a plugin that the released runtime has, in whatever form it is named."""
     known, found = plugins(), []
     for definition in job.definitions:
@@ -161,11 +162,6 @@ def plugin_uses(job: Job) -> tuple[PluginUse, ...]:
         if plugin:
             found.append(PluginUse(plugin, entry))
     return tuple(found)
-
-
-def cmd_uses(job: Job) -> Iterator[PluginUse]:
-    """Every use of the `cmd` plugin in the file."""
-    return job.uses_of_plugin("cmd")
 
 
 def callback_items(use: PluginUse) -> tuple[Node, ...]:
@@ -197,7 +193,7 @@ def command_lists(uses: Iterable[PluginUse], holding: str = "") -> list[tuple[Sc
     return [commands for commands in lists if any(holding in command.text for command in commands)]
 
 
-def item_place(job: Job, item: Node) -> Span:
+def item_place(job: JobTree, item: Node) -> Span:
     """Where to point when an item of a list is wrong: the item, or the dash of an empty one."""
     dash = job.text.rfind("-", 0, item.span.start + 1)
     return item.span if len(item.span) or dash < 0 else Span(dash, dash + 1)

@@ -1,8 +1,8 @@
-"""Who answers what: the functions behind the features and commands of features.py, and the whole analysis with them.
+"""The functions that answer the features and commands of features.py; imports the whole analysis.
 
-Loaded once the client has its answer to `initialize`: an editor need not wait for what it has not asked for yet. An
-answer gets the document as it was when the question came in, runs beside the event loop, and knows nothing of either;
-it is five lines long: client units in (`document.places`), one question to the analysis, client units out.
+Loaded after the client has its answer to `initialize`, so that an editor does not wait for what it has not asked for.
+An answer gets the document as it was when the request arrived and runs outside of the event loop. It is five lines
+long: client units in (`document.places`), one question to the analysis, client units out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How a question gets its answer: from the document it was asked in, beside the event loop, and never without one."""
+"""Runs the answer to a request: on the document as it was when the request arrived, outside of the event loop."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def run_command(session: Session, params: lsp.ExecuteCommandParams) -> Any
     """The result of a command.
 
     Raises:
-        JsonRpcException: for a command that there is not, for wrong arguments, and when the command fails.
+        JsonRpcException: for an unknown command, for wrong arguments, and when the command fails.
     """
     from pai_lsp.lsp.answers import COMMANDS  # noqa: PLC0415 - loaded when the client is connected
 
@@ -50,7 +50,7 @@ async def run_command(session: Session, params: lsp.ExecuteCommandParams) -> Any
 
 
 def load_answers() -> None:
-    """Load what answers, and the analysis with it."""
+    """Load the answers and the analysis."""
     from pai_lsp.lsp import answers  # noqa: F401, PLC0415 - loaded when the client is connected
 
 
@@ -95,7 +95,7 @@ def _about_trust(session: Session) -> Handler:
 
 
 def _uri_in(params: Any) -> str:
-    """The document that a request is about: it says so, or what the client got to keep for it does."""
+    """The document of a request: it is in the request itself, or in the data that the client kept for it."""
     if (document := getattr(params, "text_document", None)) is not None:
         return str(document.uri)
     kept = getattr(getattr(params, "item", params), "data", None)

@@ -1,13 +1,13 @@
-"""Sends diagnostics: the newest text's, with its version, as soon as they are known.
+"""Checks the open documents and publishes what is found; `Lane` runs this and every other analysis in a worker thread.
 
-Of one document one check runs at a time. What has changed meanwhile is checked next, and what was found in the old text
-is dropped. To a client that asks for diagnostics itself none are sent: it would show them twice.
+The newest text is checked, and its diagnostics are published with its version. One check of a document runs at a time:
+when the text changes meanwhile, the result is dropped and the new text is checked next. A client that pulls diagnostics
+gets none published: it would show them twice.
 
-Runs the analysis beside the event loop, so that messages are read and cancellations heard while it works.
-
-The interpreter runs one thread at a time, so two pieces of work at once would only slow each other down: work is done
-one piece after the other, requests before checks. A piece that takes longer than `PATIENCE` is left to itself, and the
-next one begins beside it: a slow one holds up nobody.
+The analysis runs outside of the event loop, so that messages are read and cancellations noticed while it works. The
+interpreter runs one thread at a time, so two analyses at once would only slow each other down: they run one after the
+other, requests before checks. One that takes longer than `PATIENCE` no longer blocks the next, which starts in another
+thread.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-import time
 from collections import deque
 from contextvars import Context
 from functools import partial
@@ -28,62 +27,59 @@ from pygls.exceptions import JsonRpcException
 from pai_lsp.lsp.convert import lsp_diagnostic
 from pai_lsp.lsp.documents import Kind
 from pai_lsp.lsp.other_files import file_at
-from pai_lsp.lsp.workspace_settings import known
 from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
+    from pai_lsp.lsp.connection import Connection
     from pai_lsp.lsp.documents import OpenDocument
-    from pai_lsp.lsp.session import Session
 
 
-# A check that takes longer, in seconds, is given up: its text is far beyond what a cluster takes.
+# A check that takes longer, in seconds, is given up: its text is far larger than a cluster accepts.
 LONGEST_CHECK = 30.0
-# How long a request waits for the check of a document at most, in seconds, but for the longest part of one.
-MOMENT = 0.002
 
 _log = logging.getLogger(__name__)
 
 
 class Publisher:
-    """The checks under way, and the files that the client shows diagnostics of."""
+    """The checks that are running, and the files that the client shows diagnostics of."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, connection: Connection, lane: Lane) -> None:
+        self._connection = connection
+        self._lane = lane
         self._checks: dict[str, asyncio.Task[None]] = {}
         self._shown: set[str] = set()
 
     def check_soon(self, uri: str) -> None:
-        """Check the newest text of a document once all messages that have arrived are read."""
-        if uri not in self._checks and not self._session.client.pulls_diagnostics:
-            # In a context of its own: that of the message holds the documents as they were, for as long as any timer.
+        """Check the newest text of a document, after all messages that have arrived were read."""
+        if uri not in self._checks and not self._connection.client.pulls_diagnostics:
+            # In a context of its own: the context of the message keeps the old documents alive.
             self._checks[uri] = Context().run(asyncio.get_running_loop().create_task, self._check(uri))
 
     def clear(self, uri: str) -> None:
-        """A document was closed: nothing is shown of it any more."""
+        """Remove the diagnostics of a document that was closed."""
         if uri in self._shown:
             self._shown.discard(uri)
             self._send(lsp.PublishDiagnosticsParams(uri, []))
 
     def refresh(self) -> None:
-        """Tell a client that asks itself to ask again."""
-        client = self._session.client
+        """Ask a client that pulls diagnostics to pull them again."""
+        client = self._connection.client
         if client.pulls_diagnostics and client.refreshes_diagnostics:
-            self._session.in_background(self._refresh())
+            self._connection.in_background(self._refresh())
 
     def stop(self) -> None:
-        """Begin no check any more."""
+        """Cancel all checks."""
         for check in self._checks.values():
             check.cancel()
 
     async def _check(self, uri: str) -> None:
         try:
-            await known(self._session.settings_known)
-            await self._session.marketplaces.read()
-            while (document := self._session.documents.get(uri)) is not None:
+            await self._connection.ready_to_check()
+            while (document := self._connection.documents.get(uri)) is not None:
                 found = await self._found(document)
-                if self._session.documents.get(uri) is document:
+                if self._connection.documents.get(uri) is document:
                     if found is not None:
                         self._show(document, found)
                     return
@@ -91,23 +87,15 @@ class Publisher:
             del self._checks[uri]
 
     async def _found(self, document: OpenDocument) -> list[lsp.Diagnostic] | None:
-        """What is found in a document; None when that can not be told, or when there is a newer text."""
+        """The diagnostics of a document; None when the check failed or took too long."""
+        check = self._lane.run(partial(diagnostics_of, document), is_request=False)
         try:
-            return await asyncio.wait_for(self._check_in_parts(document), LONGEST_CHECK)
+            return await asyncio.wait_for(check, LONGEST_CHECK)
         except asyncio.TimeoutError:
             _log.warning("a check of %d characters was given up after %d seconds", len(document.text), LONGEST_CHECK)
         except Exception:  # noqa: BLE001 - the next text may do better
             _log.exception("a check failed")
         return None
-
-    async def _check_in_parts(self, document: OpenDocument) -> list[lsp.Diagnostic] | None:
-        """Check a little at a time: requests come in between, and a text that is no longer wanted is left."""
-        lane, parts = self._session.lane, document.check_in_parts()
-        await lane.run(document.read, is_request=False, gives_way=True)
-        while await lane.run(partial(_goes_on, parts), is_request=False):
-            if self._session.documents.get(document.uri) is not document:
-                return None
-        return await lane.run(partial(diagnostics_of, document), is_request=False)
 
     def _show(self, document: OpenDocument, found: list[lsp.Diagnostic]) -> None:
         uri = document.uri
@@ -120,23 +108,17 @@ class Publisher:
         self._send(lsp.PublishDiagnosticsParams(uri, found, document.version))
 
     def _send(self, params: lsp.PublishDiagnosticsParams) -> None:
-        self._session.server.text_document_publish_diagnostics(params)
+        self._connection.server.text_document_publish_diagnostics(params)
 
     async def _refresh(self) -> None:
         try:
-            await self._session.server.workspace_diagnostic_refresh_async(None)
+            await self._connection.server.workspace_diagnostic_refresh_async(None)
         except JsonRpcException as error:
             _log.warning("the client does not refresh diagnostics: error %s", error.code)
 
 
-def _goes_on(parts: Iterator[None]) -> bool:
-    """Do parts of a check for a moment; whether there are more."""
-    end = time.monotonic() + MOMENT
-    return any(time.monotonic() > end for _ in parts)
-
-
 def diagnostics_of(document: OpenDocument) -> list[lsp.Diagnostic]:
-    """What is found in a document, in the client's words; nothing in a file that is not ours."""
+    """The diagnostics of a document as LSP values; none for a file that is neither a job nor a configuration."""
     places, client = document.places, document.client
     other_file = partial(file_at, document)
     return [lsp_diagnostic(one, document.uri, places, client, other_file) for one in document.diagnostics]
@@ -144,108 +126,106 @@ def diagnostics_of(document: OpenDocument) -> list[lsp.Diagnostic]:
 
 Result = TypeVar("Result")
 
+# How long one analysis blocks the next, in seconds.
 PATIENCE = 0.1
 MOST_THREADS = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Piece:
-    """Some work, the future that waits for its result, and whether requests may begin beside it."""
+class _Work:
+    """A function to call in a worker thread, and the future that gets its result."""
 
-    work: Callable[[], Any]
+    function: Callable[[], Any]
     future: asyncio.Future[Any]
-    gives_way: bool = False
 
 
 class Lane:
-    """The queue of work and the threads that do it; belongs to one event loop, and is used from it alone.
+    """The queue of work and the threads that do it; belongs to one event loop and is used only from there.
 
     The threads are daemons: work that never ends does not keep the program alive.
     """
 
     def __init__(self) -> None:
-        self._requests: deque[_Piece] = deque()
-        self._checks: deque[_Piece] = deque()
-        self._current: _Piece | None = None
-        self._idle: list[SimpleQueue[_Piece]] = []
+        self._requests: deque[_Work] = deque()
+        self._checks: deque[_Work] = deque()
+        self._current: _Work | None = None
+        self._idle: list[SimpleQueue[_Work]] = []
         self._busy = 0
 
-    async def run(self, work: Callable[[], Result], *, is_request: bool, gives_way: bool = False) -> Result:
-        """The result of `work`, done in another thread; when the caller is cancelled in time, it is not even begun.
-
-        Work that `gives_way` is not waited for by requests: they are done beside it.
+    async def run(self, function: Callable[[], Result], *, is_request: bool) -> Result:
+        """Call a function in a worker thread and return its result; a caller cancelled early enough prevents the call.
 
         Raises:
-            Exception: what `work` raises.
+            Exception: what the function raises.
         """
         loop = asyncio.get_running_loop()
-        piece = _Piece(work, loop.create_future(), gives_way)
-        (self._requests if is_request else self._checks).append(piece)
-        # Not at once: of the messages that have come together, requests go before checks.
-        loop.call_soon(self._begin_next)
-        result: Result = await piece.future
+        work = _Work(function, loop.create_future())
+        (self._requests if is_request else self._checks).append(work)
+        # Not at once: of the messages that arrived together, requests go before checks.
+        loop.call_soon(self._start_next)
+        result: Result = await work.future
         return result
 
-    def _begin_next(self) -> None:
-        is_waited_for = self._current is not None and not (self._current.gives_way and self._requests)
-        if is_waited_for or self._busy >= MOST_THREADS:
+    def _start_next(self) -> None:
+        if self._current is not None or self._busy >= MOST_THREADS:
             return
-        piece = self._next_piece()
-        if piece is None:
+        work = self._next_work()
+        if work is None:
             return
-        self._current = piece
+        self._current = work
         self._busy += 1
-        (self._idle.pop() if self._idle else self._new_thread()).put(piece)
-        asyncio.get_running_loop().call_later(PATIENCE, self._leave, piece)
+        (self._idle.pop() if self._idle else self._new_thread()).put(work)
+        asyncio.get_running_loop().call_later(PATIENCE, self._unblock, work)
 
-    def _next_piece(self) -> _Piece | None:
+    def _next_work(self) -> _Work | None:
         for queue in (self._requests, self._checks):
             while queue:
-                piece = queue.popleft()
-                if not piece.future.cancelled():
-                    return piece
+                work = queue.popleft()
+                if not work.future.cancelled():
+                    return work
         return None
 
-    def _leave(self, piece: _Piece) -> None:
-        if self._current is piece:
+    def _unblock(self, work: _Work) -> None:
+        """Let the next work start if this one is still running."""
+        if self._current is work:
             self._current = None
-            self._begin_next()
+            self._start_next()
 
-    def _end(self, thread: SimpleQueue[_Piece], piece: _Piece, result: Any, error: Exception | None) -> None:
+    def _finish(self, thread: SimpleQueue[_Work], work: _Work, result: Any, error: Exception | None) -> None:
         self._idle.append(thread)
         self._busy -= 1
-        if self._current is piece:
+        if self._current is work:
             self._current = None
-        if not piece.future.done():
+        if not work.future.done():
             if error is None:
-                piece.future.set_result(result)
+                work.future.set_result(result)
             else:
-                piece.future.set_exception(error)
-        self._begin_next()
+                work.future.set_exception(error)
+        self._start_next()
 
-    def _new_thread(self) -> SimpleQueue[_Piece]:
-        """The queue of a new thread, which does what is put in it."""
+    def _new_thread(self) -> SimpleQueue[_Work]:
+        """Start a thread; returns the queue that it takes its work from."""
         loop = asyncio.get_running_loop()
-        waiting: SimpleQueue[_Piece] = SimpleQueue()
+        waiting: SimpleQueue[_Work] = SimpleQueue()
 
-        def work() -> None:
+        def run() -> None:
             while True:
-                piece = waiting.get()
-                result, error = (None, None) if piece.future.cancelled() else _outcome(piece.work)
+                work = waiting.get()
+                result, error = (None, None) if work.future.cancelled() else _outcome(work.function)
                 try:
-                    loop.call_soon_threadsafe(self._end, waiting, piece, result, error)
-                except RuntimeError:  # the loop has ended meanwhile, and nobody waits
+                    loop.call_soon_threadsafe(self._finish, waiting, work, result, error)
+                except RuntimeError:  # the loop has ended, and nobody waits for the result
                     return
-                del piece, result, error  # an idle thread keeps no document alive
+                del work, result, error  # an idle thread keeps no document alive
 
-        threading.Thread(target=work, name="pai-lsp analysis", daemon=True).start()
+        threading.Thread(target=run, name="pai-lsp analysis", daemon=True).start()
         return waiting
 
 
-def _outcome(work: Callable[[], Any]) -> tuple[Any, Exception | None]:
+def _outcome(function: Callable[[], Any]) -> tuple[Any, Exception | None]:
     try:
-        return work(), None
-    except StopIteration as error:  # a future can not hold this one
+        return function(), None
+    except StopIteration as error:  # a future cannot hold this one
         return None, RuntimeError("an iterator was empty").with_traceback(error.__traceback__)
     except Exception as error:  # noqa: BLE001 - it is raised again where the result is awaited
         return None, error

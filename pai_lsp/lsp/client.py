@@ -1,4 +1,4 @@
-"""What the client at the other end can do, taken once from its `initialize` request."""
+"""The client's capabilities, taken once from its `initialize` request."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pai_lsp.source.text import ColumnUnit
 class CompletionClient:
     """What a client can do with completions.
 
-    keeps_indentation: whether it can be told to insert lines as they come. One that can not puts the indentation of
-        the line that a snippet begins in before the snippet's other lines.
+    keeps_indentation: whether it can insert lines unchanged. One that cannot adds the indentation of the line that a
+        snippet begins in to the snippet's other lines.
     two_edits: whether it takes one place for inserting and another one for replacing.
     later_documentation: whether it asks for the documentation of an item when it shows it.
     smart_enter: whether its Enter only accepts what changes the text (initialization option `smartEnter`).
-    kinds, tags: the values that it knows. Source: LSP 3.17, CompletionClientCapabilities (18 kinds are of old).
+    kinds, tags: the values that it knows. Source: LSP 3.17, CompletionClientCapabilities (kinds 1 to 18 are basic).
     """
 
     snippets: bool = False
@@ -54,13 +54,13 @@ class ReadingClient:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """The client's capabilities as far as anybody asks for them; the default is a client that can do nothing.
+    """The capabilities that the server uses; the default is a client without any.
 
     unit: what its columns count.
     tags: the values of `Tag` that it knows.
-    pulls_diagnostics: whether it asks for diagnostics instead of taking those that are sent. A client that can do both
-        gets them sent: that is faster, and twice would be wrong.
-    completion, reading: what it can do with completions, and with what is shown beside and around the text.
+    pulls_diagnostics: whether it pulls diagnostics and does not support published ones. A client with both gets them
+        published: that is faster, and both would show them twice.
+    completion, reading: the capabilities for completion, and for everything shown around the text.
     """
 
     unit: ColumnUnit = ColumnUnit.UTF16
@@ -84,7 +84,7 @@ class Client:
 
 
 def client_of(capabilities: lsp.ClientCapabilities, unit: ColumnUnit, options: Any = None) -> Client:
-    """What the capabilities and the initialization options say; what is missing in them is not supported."""
+    """The client of an `initialize` request; a missing capability is not supported."""
     document, workspace, window = capabilities.text_document, capabilities.workspace, capabilities.window
     pushed = _part(document, "publish_diagnostics")
     pulled = _part(document, "diagnostic")
@@ -151,7 +151,7 @@ def _values(capabilities: Any) -> frozenset[int]:
 
 
 def _takes_markdown(formats: Any) -> bool:
-    """Whether a client shows Markdown; one that says nothing shows plain text."""
+    """Whether a client shows Markdown; without a word about it, it shows plain text."""
     return lsp.MarkupKind.Markdown in (formats or ())
 
 

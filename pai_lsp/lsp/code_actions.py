@@ -1,6 +1,6 @@
-"""What the client can offer at a place: fixes of the findings there, ignoring and explaining them, refactorings.
+"""Code actions: fix, ignore or explain the findings at a place, and refactor.
 
-Refactorings as code actions: offered with what stands against them, their edits made when the client asks.
+A refactoring is offered with the reason why it is not possible, if there is one; its edits are made on request.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import TextEdit
 
 
-# What can not be ignored: the reader's own findings, and those about ignoring.
+# Findings that cannot be ignored: those of reading the text, and those about ignoring.
 _NOT_IGNORED = frozenset({"unused-ignore", *(kind.value for kind in ProblemKind)})
 
 
 def code_actions(document: OpenDocument, params: lsp.CodeActionParams) -> list[lsp.CodeAction | lsp.Command] | None:
-    """The actions for a range, those that mend first; only of the kinds that the client asks for."""
+    """The actions for a range, fixes first; only of the kinds that the client asks for."""
     here = document.places.span(params.range)
     diagnostics = [one for one in document.diagnostics if one.span.overlaps(here)]
     actions: list[lsp.CodeAction] = []
@@ -53,7 +53,7 @@ def code_actions(document: OpenDocument, params: lsp.CodeActionParams) -> list[l
 
 
 def _is_wanted(kind: str, context: lsp.CodeActionContext) -> bool:
-    """Whether a kind, or one that it is a part of, is asked for."""
+    """Whether the client asks for a kind, or for a kind that contains it."""
     return context.only is None or any(not one or f"{kind}.".startswith(f"{_value(one)}.") for one in context.only)
 
 
@@ -67,7 +67,7 @@ def _value(kind: Any) -> str:
 
 
 def _fixes(document: OpenDocument, diagnostics: Iterable[Diagnostic]) -> Iterator[lsp.CodeAction]:
-    """Each fix once; one that mends several findings belongs to all of them."""
+    """Each fix once; one that fixes several findings belongs to all of them."""
     found: dict[tuple[str, tuple[TextEdit, ...]], lsp.CodeAction] = {}
     for diagnostic in diagnostics:
         for number, fix in enumerate(diagnostic.fixes):
@@ -80,7 +80,7 @@ def _fixes(document: OpenDocument, diagnostics: Iterable[Diagnostic]) -> Iterato
 
 
 def _beside_fixing(document: OpenDocument, diagnostics: Sequence[Diagnostic]) -> Iterator[lsp.CodeAction]:
-    """To ignore a finding, and to read about its rule."""
+    """The actions that ignore a finding and explain its rule."""
     if document.kind is not Kind.JOB:
         return
     for diagnostic in {one.code: one for one in reversed(diagnostics) if one.code not in _NOT_IGNORED}.values():
@@ -133,7 +133,7 @@ def _shown(document: OpenDocument, diagnostic: Diagnostic) -> lsp.Diagnostic:
 
 
 def _as_command(action: lsp.CodeAction) -> lsp.Command | None:
-    """The action for a client that knows only commands; it gets the edit back by one of ours."""
+    """The action for a client that knows only commands; our command then sends it the edit."""
     return action.command or (lsp.Command(action.title, APPLY_EDIT, arguments=[action.edit]) if action.edit else None)
 
 
@@ -157,10 +157,10 @@ def refactoring_actions(
 
 
 def resolved_action(document: OpenDocument, action: lsp.CodeAction) -> lsp.CodeAction:
-    """An action with its edit: it is offered again where it was offered.
+    """An action with its edit: the offers at its place are made again, and one of them is this action.
 
     Raises:
-        JsonRpcException: when the text is another one by now, or it can not be done after all; the user reads why.
+        JsonRpcException: when the text has changed, or the action is not possible after all; the user sees the reason.
     """
     kept: Any = action.data
     if not isinstance(kept, dict) or kept.get("version") != document.version:
@@ -179,7 +179,7 @@ def resolved_action(document: OpenDocument, action: lsp.CodeAction) -> lsp.CodeA
 
 
 def _offered(document: OpenDocument, here: Span, kinds: Collection[RefactoringKind]) -> Iterable[Refactoring]:
-    """What is offered in a job; a job of the first protocol is not known as one, and can be converted."""
+    """The refactorings of a job; one of protocol version 1 is not recognized as a job, and can be converted."""
     if document.is_excluded:
         return ()
     if document.kind is Kind.JOB:

@@ -1,11 +1,7 @@
-"""What the server's commands do; their table is in answers.py.
+"""The server's commands: about rules, about whole jobs, and about the marketplace. Their table is in answers.py.
 
-The server's commands about whole jobs: what runs, who requires whom, the expanded job, and jobs to begin with.
-
-No answer tells a secret: previews and graphs hold none, and an expanded job has its `secrets` as the author's own text
-has them, because it is the text to submit.
-
-The server's commands about the marketplace: list, insert, refresh, and the text behind an answer.
+No answer reveals a secret: previews and graphs have none, and an expanded job has its `secrets` as the author wrote
+them, because it is the text to submit.
 """
 
 from __future__ import annotations
@@ -61,7 +57,7 @@ async def open_rule(session: Session, arguments: Sequence[Any]) -> None:
 
 
 async def apply_edit(session: Session, arguments: Sequence[Any]) -> None:
-    """Send an edit back: how a code action works in clients that know only commands. The argument is the edit."""
+    """Send an edit back: code actions work this way in clients that know only commands. The argument is the edit."""
     if not arguments or not session.client.applies_edits:
         raise JsonRpcInvalidParams(f"'{APPLY_EDIT}' expects an edit, and a client that applies edits")
     try:
@@ -94,7 +90,7 @@ def _rule(arguments: Sequence[Any]) -> Rule:
 
 
 async def templates(session: Session, arguments: Sequence[Any]) -> list[dict[str, str]]:
-    """Jobs to begin with, each with its name, what it is for, and its text."""
+    """Job templates, each with its name, its purpose and its text."""
     del session, arguments
     return [{"name": name, "description": detail, "text": plain_text(snippet)} for name, detail, snippet in JOBS]
 
@@ -102,7 +98,7 @@ async def templates(session: Session, arguments: Sequence[Any]) -> list[dict[str
 def _previewed(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, str] | None:
     role = arguments[0] if arguments else None
     if role is not None and not isinstance(role, str):
-        raise JsonRpcInvalidParams(f"'{PREVIEW}' expects a URI and the name of a task role, or none for all")
+        raise JsonRpcInvalidParams(f"'{PREVIEW}' expects a URI and the name of a task role, or null for all")
     if not _is_job(document):
         return None
     return {"text": preview(document.document, role, document.folder), "languageId": "shellscript"}
@@ -137,15 +133,15 @@ def _is_job(document: OpenDocument) -> bool:
     return document.kind is Kind.JOB and not document.document.is_catalogue
 
 
-# What a task role runs, as a text to read: the arguments are the job's URI, and the role's name or null for all roles.
+# The commands that a task role runs, as a text; the arguments are the job's URI, and the role's name or null for all.
 previewed = about_document(_previewed)
-# Who requires whom, for Graphviz and for Mermaid; the argument is the URI of a job or of a file of definitions.
+# The graph of prerequisites, for Graphviz and Mermaid; the argument is the URI of a job or of a file of definitions.
 drawn = about_document(_drawn)
-# The text of the job that every cluster runs, or the findings that keep it from being; the argument is the job's URI.
+# The expanded job, or the findings that prevent it; the argument is the job's URI.
 expanded_job = about_document(_expanded)
 
 
-# An editor shows them in one list that a person searches.
+# An editor shows the definitions in one searchable list.
 _MOST = 20_000
 
 
@@ -179,7 +175,7 @@ def _inserted(document: OpenDocument, arguments: Sequence[Any]) -> lsp.Workspace
     answer = document.lookup.find(reference)
     if answer.state is not LookupState.FOUND or not answer.definitions:
         note = f": {answer.note}" if answer.note else ""
-        raise JsonRpcInvalidParams(f"'{reference}' can not be inserted, {answer.state.value}{note}")
+        raise JsonRpcInvalidParams(f"'{reference}' cannot be inserted, {answer.state.value}{note}")
     definition = answer.definitions[0]
     declared = {variable.name for variable in definition.template_variables}
     given = {name: value for name, value in values.items() if name in declared}
@@ -196,14 +192,13 @@ inserted = about_document(_inserted)
 
 
 async def refreshed(session: Session, arguments: Sequence[Any]) -> dict[str, str]:
-    """Ask all servers again; how the marketplaces are then."""
+    """Ask all servers again, and return the status of the marketplaces after that."""
     del arguments
-    status = await session.marketplaces.refresh()
-    return {"state": status.state, "note": status.note}
+    return (await session.marketplaces.refresh()).as_json()
 
 
 async def text(session: Session, arguments: Sequence[Any]) -> str | None:
-    """The text that the catalogue keeps for an address, for a view that nobody can write in."""
+    """The text that the catalog keeps for an address, for a read-only view."""
     path = str(arguments[0]) if arguments else ""
     catalogs = [lookup for lookup in session.marketplaces.lookups() if isinstance(lookup, Catalog)]
     return next((found for catalog in catalogs if (found := catalog.text(path)) is not None), None)

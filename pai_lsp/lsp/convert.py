@@ -1,4 +1,4 @@
-"""Our values in the protocol's words and back. Nothing else knows that clients count in other units than we do.
+"""Converts our values to LSP and back. Nothing else knows that clients count columns in units of their own.
 
 Markdown for clients that show it, and the same in plain text for those that do not.
 """
@@ -32,13 +32,13 @@ _TOKEN_TYPES, _TOKEN_MODIFIERS = list(TokenType), list(TokenModifier)
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Translates the places of one text: offsets here, lines and columns in the client's unit there."""
+    """Translates places in one text between offsets and the client's lines and columns."""
 
     lines: LineIndex
     unit: ColumnUnit
 
     def position(self, offset: int) -> lsp.Position:
-        """Where `offset` is."""
+        """The position of an offset."""
         position = self.lines.position(offset, self.unit)
         return lsp.Position(position.line, position.column)
 
@@ -51,7 +51,7 @@ class Places:
         return text_width(self.lines.text[span.start : span.end], self.unit)
 
     def offset(self, position: lsp.Position) -> int:
-        """The offset of a position; one outside the text is drawn to the nearest place in it."""
+        """The offset of a position; a position outside of the text becomes the nearest one in it."""
         return self.lines.offset(position.line, position.character, self.unit)
 
     def span(self, range_: lsp.Range) -> Span:
@@ -61,7 +61,7 @@ class Places:
 
 
 def changed_text(text: str, changes: Iterable[lsp.TextDocumentContentChangeEvent], unit: ColumnUnit) -> str:
-    """The text after a client's changes, each of which means the text that those before it left."""
+    """The text after a client's changes, each of which applies to the result of the one before."""
     index: LineIndex | None = None
     first_edited_line = 0
     for change in changes:
@@ -88,7 +88,7 @@ def lsp_diagnostic(
 ) -> lsp.Diagnostic:
     """The diagnostic of the file `uri` with all that the client can show.
 
-    `other_file` gives URI and places of the file that a related place names; without an answer that place is left out.
+    `other_file` gives URI and places of another file; a related place whose file it does not know is left out.
     """
     return lsp.Diagnostic(
         places.range(diagnostic.span),
@@ -128,7 +128,7 @@ def location_link(target: Target, origin: Places, uri: str, places: Places) -> l
 
 
 def around(whole: Span, part: Span) -> Span:
-    """A span that holds its part, as the protocol asks for; a name may come from elsewhere, by an alias."""
+    """A span that contains its part, as LSP requires; an alias may have the name elsewhere."""
     return Span(min(whole.start, part.start), max(whole.end, part.end))
 
 
@@ -180,7 +180,7 @@ def text_edits(edits: Iterable[TextEdit], places: Places) -> list[lsp.TextEdit]:
 def workspace_edit(
     edits: Iterable[TextEdit], uri: str, version: int, places: Places, client: Client
 ) -> lsp.WorkspaceEdit:
-    """Edits of one file; where the client can tell versions apart it will refuse them once the text has changed."""
+    """Edits of one file; a client that knows versions refuses them once the text has changed."""
     changes = text_edits(edits, places)
     if not client.document_changes:
         return lsp.WorkspaceEdit(changes={uri: changes})
@@ -189,10 +189,10 @@ def workspace_edit(
 
 
 def path_of(uri: str) -> str:
-    """The file's path; for a document that is no file (`untitled:…`, `git:…`), what stands in its place."""
+    """The file's path; for a document that is no file (`untitled:…`, `git:…`), the text that names it."""
     try:
         return to_fs_path(uri) or urlparse(uri)[2]
-    except ValueError:  # what is no URI at all still is a name
+    except ValueError:  # a text that is not a URI still is a name
         return uri
 
 
@@ -204,14 +204,14 @@ _CODE = re.compile(r"(`+)(.+?)\1")
 
 
 def markup(markdown: str, *, is_shown: bool) -> lsp.MarkupContent:
-    """Our Markdown as it is where a client shows such, else without its marks."""
+    """Markdown for a client that shows it, plain text for others."""
     if is_shown:
         return lsp.MarkupContent(lsp.MarkupKind.Markdown, markdown)
     return lsp.MarkupContent(lsp.MarkupKind.PlainText, plain_text(markdown))
 
 
 def plain_text(markdown: str) -> str:
-    """The text without marks; what stands in a block of code stays as it is."""
+    """The text without marks; blocks of code stay as they are."""
     lines: list[str] = []
     fence = ""
     for line in markdown.split("\n"):
@@ -225,7 +225,7 @@ def plain_text(markdown: str) -> str:
 
 
 def _without_marks(line: str) -> str:
-    """A line outside of blocks of code; what stands in single backquotes keeps its asterisks and underscores."""
+    """A line outside of blocks of code; text in single backquotes keeps its asterisks and underscores."""
     parts: list[str] = []
     at = 0
     for code in _CODE.finditer(line):

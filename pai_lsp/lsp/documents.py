@@ -1,15 +1,12 @@
-"""The texts of an open document, version by version, for changes that overtake each other on their way.
+"""Open documents, each an immutable snapshot of one version, and the order of their changes.
 
-Helix 25.01 sends what is typed very fast in a wrong order now and then. The versions tell the right one, so that a late
-change is put where it belongs instead of spoiling the text for the rest of the day.
-
-A file that is open in the client, at one version: what every feature is asked about.
+Helix 25.01 sometimes sends fast changes in the wrong order. The versions show the right order, so that a late change is
+applied where it belongs instead of damaging the text from then on.
 """
 
 from __future__ import annotations
 
 from enum import Enum
-from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -18,20 +15,20 @@ from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.lsp.convert import Places, changed_text
 from pai_lsp.project.config import FILE_NAME
 from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.lazy import lazy
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from lsprotocol import types as lsp
 
     from pai_lsp.document import Document
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.lsp.client import Client
-    from pai_lsp.source.nodes import Syntax
     from pai_lsp.source.text import ColumnUnit
 
 
-# So many changes are remembered; none was seen to come later than two others.
+# How many changes are kept; none was seen that arrived after more than two later ones.
 REMEMBERED = 16
 
 
@@ -54,7 +51,7 @@ class Versions:
     changes: tuple[Change, ...] = ()
 
     def changed(self, version: int, events: Sequence[lsp.TextDocumentContentChangeEvent], unit: ColumnUnit) -> Versions:
-        """What there is after a change: behind all others, or in front of those that have overtaken it."""
+        """The versions after a change, which comes last, or before the changes that have overtaken it."""
         changes = self.changes
         overtaken = next((n for n, one in enumerate(changes) if one.former_version < version < one.version), None)
         if overtaken is not None:
@@ -73,7 +70,7 @@ JOB_LANGUAGE = "openpai-job"
 
 
 class Kind(Enum):
-    """What a file is to us; of all other YAML we say nothing."""
+    """The kind of a file; any other YAML has no diagnostics."""
 
     JOB = "job"
     CONFIGURATION = "configuration"
@@ -82,17 +79,16 @@ class Kind(Enum):
 
 @dataclass(frozen=True, eq=False)
 class OpenDocument:
-    """The text as the client has it in `version`.
+    """One version of a document that is open in the client.
 
-    path: what reports and rules call the file.
-    language: what the client calls its language.
-    is_excluded: whether the configuration leaves this file out; then nothing is found in it.
-    lookup: finds the definitions outside of it.
-    is_in_catalogue: whether it lies in a folder of definitions; `is_wanted` whether somebody configured that folder.
+    path: the name of the file in reports and rules.
+    language: the client's name for its language.
+    is_excluded: whether the configuration leaves this file out; then it has no diagnostics.
+    lookup: finds definitions outside of the document.
+    is_in_catalogue: whether it is in a folder of definitions; `is_wanted` whether that folder is configured.
     hidden_hints: the names of the inlay hints that are switched off.
-    folder: the workspace folder that it is in, from which on people are told of other files; empty for none.
-    former: what an earlier version says, where that is known.
-    changes: the last ones that led to this version.
+    folder: its workspace folder, which the paths of other files are shown relative to; empty for none.
+    changes: the last changes that led to this version.
     """
 
     uri: str
@@ -108,11 +104,10 @@ class OpenDocument:
     is_wanted: bool = False
     hidden_hints: frozenset[str] = frozenset()
     folder: str = ""
-    former: Syntax | None = field(default=None, repr=False)
     changes: tuple[Change, ...] = field(default=(), repr=False)
 
     def is_checked_like(self, other: OpenDocument) -> bool:
-        """Whether the same settings hold for both, and the same definitions outside of them."""
+        """Whether both have the same settings and the same definitions outside of the document."""
         if self.lookup is not other.lookup:
             notes = [one.note for one in (self.lookup, other.lookup) if isinstance(one, NoLookup)]
             if len(notes) < 2 or notes[0] != notes[1]:
@@ -123,27 +118,22 @@ class OpenDocument:
         )
         return ours == others
 
-    @cached_property
+    @lazy
     def document(self) -> Document:
-        """The snapshot that the analysis is asked about."""
+        """The snapshot for the analysis."""
         from pai_lsp.document import Document  # noqa: PLC0415 - loaded when the client is connected
 
-        document = Document(self.text, self.settings, self.path, self.lookup, former=self.former)
+        document = Document(self.text, self.settings, self.path, self.lookup)
         if not self.is_in_catalogue or self.language == JOB_LANGUAGE or document.is_job:
             return document
         return document.as_definitions(is_wanted=self.is_wanted)
 
-    @property
-    def known_syntax(self) -> Syntax | None:
-        """What this version says, or where nobody has asked yet, an earlier one."""
-        return self.document.known_syntax if "document" in vars(self) else self.former
-
-    @cached_property
+    @lazy
     def places(self) -> Places:
         """Translates between offsets and the client's positions."""
         return Places(self.document.lines, self.client.unit)
 
-    @cached_property
+    @lazy
     def kind(self) -> Kind:
         """A job is known by the language the editor gave it, its name or its root; definitions count as jobs."""
         if PurePath(self.path).name == FILE_NAME:
@@ -151,21 +141,9 @@ class OpenDocument:
         is_ours = self.language == JOB_LANGUAGE or self.document.is_job or self.document.is_catalogue
         return Kind.JOB if is_ours else Kind.OTHER
 
-    def read(self) -> None:
-        """Read the text, if it is a job: the longest part of everything that comes after."""
-        if self.kind is Kind.JOB:
-            _ = self.document.syntax
-
-    def check_in_parts(self) -> Iterator[None]:
-        """Find part by part what `diagnostics` then tells at once."""
-        if self.kind is Kind.JOB and not self.is_excluded:
-            from pai_lsp.document import check_in_parts  # noqa: PLC0415 - loaded when the client is connected
-
-            yield from check_in_parts(self.document)
-
-    @cached_property
+    @lazy
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """What is found in it, by place; no message tells the value of a secret."""
+        """The diagnostics by place; no message contains the value of a secret."""
         if self.kind is Kind.JOB and not self.is_excluded:
             return _without_secrets(self.document)
         if self.kind is Kind.CONFIGURATION:

@@ -1,6 +1,6 @@
-"""Answers to who is writing: completion and rename.
+"""Completion and rename.
 
-Suggestions as a client takes them: with snippets or without, in one edit or two, indented as it will leave them.
+Suggestions have the form that the client supports: with or without snippets, with one edit or two.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 def completion(document: OpenDocument, params: lsp.CompletionParams) -> lsp.CompletionList:
     """What can be typed at a place.
 
-    The client asks again when more is typed, for a complete word has no suggestions. While a slow answer is awaited, an
-    Enter would accept what no longer fits. So a client with which complete words do no harm filters by itself.
+    The client asks again when more is typed, because a complete word has no suggestions. While it waits for a slow
+    answer, Enter would accept an outdated item. So a client where complete words do no harm filters by itself.
     """
     offset = document.places.offset(params.position)
     offer = Offer(document, offset, _asked_place(document, params.position))
@@ -40,9 +40,9 @@ def completion(document: OpenDocument, params: lsp.CompletionParams) -> lsp.Comp
 
 
 def resolved_completion(document: OpenDocument, item: lsp.CompletionItem) -> lsp.CompletionItem:
-    """An item with its documentation: it is suggested again where it was suggested.
+    """An item with its documentation: the suggestions at its place are computed again.
 
-    More may be typed there by now; what stands in front of the place, and so what is suggested, is the same.
+    More may have been typed since; the text in front of the place, and so the suggestions, are the same.
     """
     position = _place_asked(item.data)
     found = complete(document.document, document.places.offset(position)) if position else ()
@@ -59,7 +59,7 @@ def prepared_rename(document: OpenDocument, params: lsp.PrepareRenameParams) -> 
 
 
 def renamed(document: OpenDocument, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
-    """The edits of a rename; why there are none is for the user to read.
+    """The edits of a rename; the user sees the reason if it is refused.
 
     Raises:
         JsonRpcException: for a name that would break the job.
@@ -72,7 +72,7 @@ def renamed(document: OpenDocument, params: lsp.RenameParams) -> lsp.WorkspaceEd
 
 
 def _asked_place(document: OpenDocument, position: lsp.Position) -> dict[str, object] | None:
-    """What a client that fetches documentation later gets to keep."""
+    """The data that a client keeps which fetches documentation later."""
     if not document.client.completion.later_documentation:
         return None
     return {"uri": document.uri, "line": position.line, "character": position.character}
@@ -98,7 +98,7 @@ _KINDS: Mapping[Kind, lsp.CompletionItemKind] = {
     Kind.VARIABLE: lsp.CompletionItemKind.Variable,
     Kind.PARAMETER: lsp.CompletionItemKind.Field,
 }
-# Only what is one word may be put in front of the rest of another word; keys and pieces take its place.
+# Only a single word may be inserted in front of the rest of another word; keys and snippets replace it.
 _WORDS = frozenset({Kind.VALUE, Kind.REFERENCE, Kind.ROLE, Kind.PLUGIN, Kind.EVENT, Kind.VARIABLE, Kind.PARAMETER})
 
 
@@ -106,7 +106,7 @@ _WORDS = frozenset({Kind.VALUE, Kind.REFERENCE, Kind.ROLE, Kind.PLUGIN, Kind.EVE
 class Offer:
     """Makes the items for one place: the document, and the offset of the cursor in it.
 
-    kept: what the client sends back when it wants to know more about an item.
+    kept: the data that the client sends back to get more about an item.
     """
 
     document: OpenDocument
@@ -139,7 +139,7 @@ class Offer:
         )
 
     def _text(self, suggestion: Suggestion) -> tuple[str, lsp.InsertTextFormat | None]:
-        """What is inserted, in the line ends of the document."""
+        """The text to insert, with the line ends of the document."""
         client = self.document.client.completion
         text, form = suggestion.edit.new_text, lsp.InsertTextFormat.PlainText
         is_indented_again = "\n" in text and client.snippets and not client.keeps_indentation
@@ -153,15 +153,15 @@ class Offer:
         return text, form if client.snippets else None
 
     def _indentation(self, offset: int) -> str:
-        """The blanks that the line of an offset begins with."""
+        """The indentation of the line of an offset."""
         lines = self.document.document.lines
         line = self.document.text[lines.line_start(lines.line_of(offset)) : offset]
         return line[: len(line) - len(line.lstrip())]
 
     def _filter_text(self, suggestion: Suggestion) -> str | None:
-        """What the client is to compare with what is typed, where that is not the beginning of the label.
+        """The text that the client compares with the typed one, where that is not the beginning of the label.
 
-        It ends at a colon: clients go on comparing, and a typed `worker:` is no beginning of a piece.
+        It ends at a colon: clients compare further, and a typed `worker:` is not the beginning of a snippet.
         """
         typed = re.compile(re.escape(self.document.text[suggestion.edit.span.start : self.offset]), re.IGNORECASE)
         if typed.match(suggestion.label):
@@ -178,7 +178,7 @@ class Offer:
         return lsp.TextEdit(self._range(span), text)
 
     def _range(self, span: Span) -> lsp.Range:
-        """Most suggestions for one place replace the same."""
+        """Most suggestions for one place replace the same text."""
         if span not in self._ranges:
             self._ranges[span] = self.document.places.range(span)
         return self._ranges[span]

@@ -1,4 +1,4 @@
-"""The table of what the server can be asked, as it is told to the client; who answers stands in answers.py.
+"""The table of the server's features, as the client gets them; the functions that answer are in answers.py.
 
 A feature is one line here and one line there.
 """
@@ -34,7 +34,7 @@ GRAPH = "pai-lsp.graph"
 EXPAND = "pai-lsp.expand"
 TEMPLATES = "pai-lsp.templates"
 
-# A notification of ours, `{"trusted": true, false or a list of folders}`: the user has decided what is trusted.
+# Our own notification, `{"trusted": true, false or a list of folders}`: the user has decided what is trusted.
 WORKSPACE_TRUST = "pai-lsp/workspaceTrust"
 
 MARKETPLACE_LIST = "pai-lsp.marketplace.list"
@@ -70,7 +70,7 @@ def _nothing(params: Any) -> Any:
 class DocumentFeature:
     """A question about one open document.
 
-    options: makes what is told to the client, for methods that have options.
+    options: makes the options that the client gets, for methods that have some.
     kinds: the files that it is answered in; in all others, and in unknown ones, the answer is `otherwise`.
     """
 
@@ -98,7 +98,7 @@ DOCUMENT_FEATURES: tuple[DocumentFeature, ...] = (
     DocumentFeature(
         lsp.TEXT_DOCUMENT_CODE_ACTION,
         lambda: lsp.CodeActionOptions(code_action_kinds=[QUICK_FIX, FIX_ALL, *REFACTORINGS], resolve_provider=True),
-        # A job of the first protocol is none to us, but can be converted.
+        # A job of protocol version 1 is not a job here, but can be converted.
         kinds=frozenset(Kind),
     ),
     DocumentFeature(lsp.CODE_ACTION_RESOLVE, kinds=frozenset(Kind), otherwise=lambda action: action),

@@ -79,7 +79,7 @@ async def _serve_connection(host: str, port: int) -> int:
     try:
         listener = await asyncio.start_server(connect, host, port)
     except OSError as error:
-        sys.stderr.write(f"pai-lsp server: can not listen at {host}:{port}: {error.strerror or error}\n")
+        sys.stderr.write(f"pai-lsp server: cannot listen at {host}:{port}: {error.strerror or error}\n")
         return OWN_FAILURE
     address = listener.sockets[0].getsockname()
     sys.stderr.write(f"pai-lsp server: listening at {address[0]}:{address[1]}\n")

@@ -1,4 +1,4 @@
-"""Logs failures of our own without what the user has written, as `pai_lsp.source.failures` describes them elsewhere.
+"""Logs failures of pai-lsp without any text of the user, as `pai_lsp.source.failures` describes them elsewhere.
 
 The text of an exception may quote a job, and a job may hold secrets: only its kind and places in our code are logged.
 """
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class QuietFormatter(logging.Formatter):
-    """Formats a record with the way an exception came, and without its text."""
+    """Formats a record with the traceback of its exception and without the exception's text."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record; what another formatter has made of its exception is not used."""
+        """The record; a traceback formatted by another formatter is not used."""
         kept, record.exc_text = record.exc_text, None
         try:
             return super().format(record)
@@ -28,14 +28,14 @@ class QuietFormatter(logging.Formatter):
         self,
         ei: tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None],
     ) -> str:
-        """One line for each place, the last one last, and the kind."""
+        """One line for each frame, the innermost last, and the type of the exception."""
         kind, _, place = ei
         frames = traceback.extract_tb(place)
         return "\n".join([*(f"  {_place(frame)}" for frame in frames), kind.__name__ if kind else ""])
 
 
 def log_to_stderr(level: int = logging.WARNING) -> None:
-    """Let our loggers write to standard error, which editors show, and no others.
+    """Let only our own loggers write to standard error, which editors show.
 
     pygls logs whole messages with the texts in them, on every level.
     """

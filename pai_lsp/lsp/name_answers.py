@@ -1,7 +1,4 @@
-"""Answers to who is reading names: what they mean, where they are defined, and everywhere they stand.
-
-Answers to who asks what needs what: task roles and prerequisites as a call hierarchy.
-"""
+"""Hover, definition, references and highlights of a name, and the call hierarchy of task roles and prerequisites."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def hovered(document: OpenDocument, params: lsp.HoverParams) -> lsp.Hover | None:
-    """What stands at a place, in words."""
+    """The description of the name or key at a place."""
     found = hover(document.document, document.places.offset(params.position))
     if found is None:
         return None
@@ -34,7 +31,7 @@ def hovered(document: OpenDocument, params: lsp.HoverParams) -> lsp.Hover | None
 def definition(
     document: OpenDocument, params: lsp.DefinitionParams
 ) -> list[lsp.Location] | list[lsp.LocationLink] | None:
-    """Where the name at a place is defined, here or in a file of the catalogue."""
+    """Where the name at a place is defined, here or in a file of the catalog."""
     found = definitions(document.document, document.places.offset(params.position))
     targets = [(target, file) for target in found if (file := file_at(document, target.path))]
     if document.client.reading.definition_links:
@@ -51,7 +48,7 @@ def all_references(document: OpenDocument, params: lsp.ReferenceParams) -> list[
 
 
 def highlighted(document: OpenDocument, params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight] | None:
-    """The places of the name at a place, told apart: the one that defines it and those that use it."""
+    """The places of the name at a place: its definition as written, its uses as read."""
     kinds = {True: lsp.DocumentHighlightKind.Write, False: lsp.DocumentHighlightKind.Read}
     found = highlights(document.document, document.places.offset(params.position))
     return [lsp.DocumentHighlight(document.places.range(one.span), kinds[one.is_definition]) for one in found] or None
@@ -66,20 +63,20 @@ def prepared(document: OpenDocument, params: lsp.CallHierarchyPrepareParams) -> 
 def incoming(
     document: OpenDocument, params: lsp.CallHierarchyIncomingCallsParams
 ) -> list[lsp.CallHierarchyIncomingCall]:
-    """Who needs it."""
+    """The members that need a member."""
     calls = needed_by(document.document, _key(params.item))
-    return [lsp.CallHierarchyIncomingCall(item, ranges) for item, ranges in _told(document, calls)]
+    return [lsp.CallHierarchyIncomingCall(item, ranges) for item, ranges in _calls(document, calls)]
 
 
 def outgoing(
     document: OpenDocument, params: lsp.CallHierarchyOutgoingCallsParams
 ) -> list[lsp.CallHierarchyOutgoingCall]:
-    """What it needs."""
+    """The members that a member needs."""
     calls = needs(document.document, _key(params.item))
-    return [lsp.CallHierarchyOutgoingCall(item, ranges) for item, ranges in _told(document, calls)]
+    return [lsp.CallHierarchyOutgoingCall(item, ranges) for item, ranges in _calls(document, calls)]
 
 
-def _told(document: OpenDocument, calls: list[Call]) -> Iterator[tuple[lsp.CallHierarchyItem, list[lsp.Range]]]:
+def _calls(document: OpenDocument, calls: list[Call]) -> Iterator[tuple[lsp.CallHierarchyItem, list[lsp.Range]]]:
     for call in calls:
         item, ranges = _item(document, call.member), _ranges(document, call.places, call.path)
         if item is not None and ranges is not None:
@@ -92,7 +89,7 @@ def _ranges(document: OpenDocument, spans: tuple[Span, ...], path: str | None) -
 
 
 def _item(document: OpenDocument, member: Member) -> lsp.CallHierarchyItem | None:
-    """A member as an item; it knows the document that it was met in, wherever it stands itself."""
+    """A member as an item; its data names the document that was asked about, wherever the member itself is."""
     file = file_at(document, member.path)
     if file is None:
         return None

@@ -1,4 +1,4 @@
-"""Files that are not the one that a question is about: catalogue files, and what rules point to."""
+"""Files other than the document of a request: catalog files, and related places of findings."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 
 class FilePlaces(NamedTuple):
-    """A file's URI, and its places in the client's words."""
+    """A file's URI, and its places in the client's units."""
 
     uri: str
     places: Places
 
 
 def file_at(document: OpenDocument, path: str | None) -> FilePlaces | None:
-    """The file at `path`, or the document's own for None; None where it can not be read.
+    """The file at `path`, or the document's own for None; None if it cannot be read.
 
-    Of a catalogue's file it is the text that the document's lookup means: an open one may not be saved.
+    Of a catalog's file it is the text in the document's lookup: an open one may not be saved.
     """
     if path is None:
         return FilePlaces(document.uri, document.places)
@@ -45,7 +45,7 @@ def _on_disk(path: str) -> str | None:
 
 
 def _view(document: OpenDocument, address: str, text: str) -> FilePlaces | None:
-    """A file to look at, and not to write in, of what the catalogue keeps for an address."""
+    """A read-only file with the text that the catalog keeps for an address."""
     from pai_lsp.catalog.sources import Surroundings  # noqa: PLC0415 - few places are in a marketplace
 
     path = Surroundings().store.view(address, text)

@@ -1,6 +1,6 @@
-"""Shows the user that something is going on, in clients that can.
+"""Shows progress in clients that support it, and runs slow work in a thread of its own.
 
-Work that waits for others, in a thread of its own: the analysis goes on meanwhile, and the program can end.
+The analysis goes on meanwhile, and the program can end before that thread does.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _TITLE = "OpenPAI marketplace"
-# How long a client may take to open a place for it, in seconds; the work does not wait longer.
+# How long a client may take to accept a progress display, in seconds; the work does not wait longer.
 _PATIENCE = 2.0
 
 _numbers = itertools.count(1)
@@ -29,7 +29,7 @@ _numbers = itertools.count(1)
 
 @asynccontextmanager
 async def progress(server: LanguageServer, *, is_shown: bool) -> AsyncIterator[Callable[[str], None]]:
-    """Show progress while the body runs; it gets a function, for any thread, that says what is done now."""
+    """Show progress while the body runs; it gets a function, for any thread, that reports the current step."""
     token = f"pai-lsp-{next(_numbers)}"
     if is_shown:
         try:
@@ -59,7 +59,7 @@ Result = TypeVar("Result")
 
 
 async def in_thread(work: Callable[[], Result]) -> Result:
-    """The result of `work`; its thread is a daemon, so that nobody waits for it at the end.
+    """The result of `work`; its thread is a daemon, so that the program can end before it.
 
     Raises:
         Exception: what `work` raises.
@@ -83,7 +83,7 @@ async def in_thread(work: Callable[[], Result]) -> Result:
             error = raised
         try:
             loop.call_soon_threadsafe(end, result, error)
-        except RuntimeError:  # the loop has ended meanwhile, and nobody waits
+        except RuntimeError:  # the loop has ended, and nobody waits
             return
 
     threading.Thread(target=run, name="pai-lsp background", daemon=True).start()

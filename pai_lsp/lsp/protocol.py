@@ -1,7 +1,7 @@
-"""pygls' protocol with our text store instead of its own, and with answers where it would stay silent.
+"""pygls' protocol with our text store, and with an answer to every request.
 
-pygls ends lines where Python does (U+2028, form feed, ...), not where LSP does, so that its incremental changes go
-astray in such texts; and it leaves requests unanswered whose parameters can not be read.
+pygls ends lines where Python does (U+2028, form feed, ...), not where LSP does, so that its incremental changes damage
+such texts; and it does not answer requests whose parameters cannot be read.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 
 class Protocol(LanguageServerProtocol):
-    """The messages of one connection; `session` holds what we know of its client."""
+    """The messages of one connection; `session` is the state of the connection."""
 
     def __init__(self, server: LanguageServer, converter: Converter) -> None:
         self.session = Session(server)
@@ -48,7 +48,7 @@ class Protocol(LanguageServerProtocol):
         super().__init__(server, converter)
 
     async def serve(self, reader: asyncio.StreamReader, *, ends_with_parent: bool) -> int:
-        """Answer messages until `exit`, the end of the input or, if so wished, of the client's process.
+        """Answer messages until `exit`, the end of the input or, if `ends_with_parent`, that of the client's process.
 
         Returns:
             The exit status that LSP asks for: 0 after a `shutdown` request, 1 without one.
@@ -85,9 +85,9 @@ class Protocol(LanguageServerProtocol):
             structured = self.structure_message({"jsonrpc": self.VERSION, **message})
         except (JsonRpcException, TypeError, RecursionError) as error:
             if is_request:
-                self._send_error(identifier, JsonRpcInvalidParams(f"the parameters of '{method}' can not be read"))
+                self._send_error(identifier, JsonRpcInvalidParams(f"the parameters of '{method}' cannot be read"))
             else:
-                _log.warning("a message '%s' can not be read: %s", method or "response", type(error).__name__)
+                _log.warning("a message '%s' cannot be read: %s", method or "response", type(error).__name__)
             return
         ARRIVED.set(self.session.documents)
         try:
@@ -98,7 +98,7 @@ class Protocol(LanguageServerProtocol):
                 self._send_error(identifier, JsonRpcInternalError(f"'{method}' failed: {kind_and_place(error)}"))
 
     def _refused(self, method: Any) -> JsonRpcException | None:
-        """Why a request or notification does not fit the state of the connection."""
+        """Why a request or notification is not allowed in the state of the connection; None if it is."""
         if not isinstance(method, str):
             return JsonRpcInvalidRequest("a method is a string")
         if self._shutdown:
@@ -114,7 +114,7 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(lsp.INITIALIZE)
     def lsp_initialize(self, params: lsp.InitializeParams) -> Generator[Any, Any, lsp.InitializeResult]:
-        """Learn what the client can do, and tell what the server can."""
+        """Take the client's capabilities, and answer with those of the server."""
         result: lsp.InitializeResult = yield from super().lsp_initialize(params)
         capabilities = result.capabilities
         encoding = lsp.PositionEncodingKind(capabilities.position_encoding)
@@ -129,14 +129,14 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(lsp.INITIALIZED)
     async def lsp_initialized(self, *arguments: Any) -> None:
-        """Ask the client for its settings, and to be told when they change."""
+        """Ask the client for its settings, and to report when they change."""
         del arguments
         self.session.in_background(self.session.lane.run(load_answers, is_request=False))
         await self.session.start()
 
     @lsp_method(lsp.SHUTDOWN)
     def lsp_shutdown(self, *arguments: Any) -> Generator[Any, Any, None]:
-        """Begin nothing any more, and cancel what is asked."""
+        """Cancel all work."""
         self.session.end()
         yield from super().lsp_shutdown(*arguments)
 
@@ -152,23 +152,23 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(lsp.TEXT_DOCUMENT_DID_CLOSE)
     def lsp_text_document__did_close(self, params: lsp.DidCloseTextDocumentParams) -> None:
-        """Forget the text."""
+        """Drop the text."""
         self.session.close(params.text_document.uri)
 
     @lsp_method(lsp.TEXT_DOCUMENT_DID_SAVE)
     def lsp_text_document__did_save(self, params: lsp.DidSaveTextDocumentParams) -> None:
-        """Look at a configuration or definitions that were saved; of a job there is nothing new in this."""
+        """Read a configuration or definitions that were saved; the text of a saved job is known."""
         self.session.saved(params.text_document.uri)
 
     @lsp_method(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def lsp_workspace__did_change_watched_files(self, params: lsp.DidChangeWatchedFilesParams) -> None:
-        """Look at the configuration files and definitions again: no others are watched."""
+        """Read the configuration files and definitions again: no other files are watched."""
         del params
         self.session.reconfigure(look_at_files=True)
 
     @lsp_method(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def lsp_workspace__did_change_configuration(self, params: lsp.DidChangeConfigurationParams) -> None:
-        """Take the new settings: ask for them, or else take what was sent."""
+        """Ask for the new settings, or else take the ones that were sent."""
         if self.session.client.configuration:
             await self.session.ask_settings()
         else:
@@ -178,7 +178,7 @@ class Protocol(LanguageServerProtocol):
     def lsp_workspace__did_change_workspace_folders(
         self, params: lsp.DidChangeWorkspaceFoldersParams
     ) -> Generator[Any, Any, None]:
-        """Ask for the settings of the folders that there are now."""
+        """Ask for the settings of the new folders."""
         yield from super().lsp_workspace__did_change_workspace_folders(params)
         self.session.in_background(self.session.ask_settings())
 
@@ -190,11 +190,11 @@ class Protocol(LanguageServerProtocol):
         return await run_command(self.session, params)
 
     def _send_data(self, data: Any) -> None:
-        """Write a message; a result that can not be written becomes an error, so that nobody waits for it."""
+        """Write a message; a result that cannot be written becomes an error, so that the client gets an answer."""
         try:
             body = json.dumps(data, default=self._serialize_message, separators=(",", ":")).encode()
         except (TypeError, ValueError, AttributeError, RecursionError) as error:
-            _log.exception("an answer can not be written")
+            _log.exception("an answer cannot be written")
             if hasattr(data, "result"):
                 reason = f"the answer cannot be written: {kind_and_place(error)}"
                 self._send_error(data.id, JsonRpcInternalError(reason))

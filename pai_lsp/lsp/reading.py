@@ -1,4 +1,4 @@
-"""Answers to who is reading: what is drawn beside and around the text, and how it folds and selects."""
+"""Inlay hints, semantic tokens, lenses, links, folds and selections: what is shown around the text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 PREVIEW = "openpai.preview"
 # A client that announces one of these can show a list of places; the second is what VS Code's own is called.
 SHOW_REFERENCES = ("openpai.showReferences", "editor.action.showReferences")
-# The command of a lens that only says something.
+# The command of a lens that only shows a text.
 _NO_COMMAND = ""
 
 
@@ -57,14 +57,14 @@ def some_tokens(document: OpenDocument, params: lsp.SemanticTokensRangeParams) -
 
 
 def code_lenses(document: OpenDocument, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
-    """The lenses of the document; those that nothing can be done with in this client only say something."""
+    """The lenses of the document; where the client lacks the command, a lens only shows its text."""
     del params
     commands = ((lens, _command(document, lens)) for lens in lenses(document.document))
     return [lsp.CodeLens(document.places.range(lens.span), command) for lens, command in commands if command]
 
 
 def _command(document: OpenDocument, lens: Lens) -> lsp.Command | None:
-    """What a click does; None for a lens that would be nothing without it."""
+    """The command of a click; None for a lens that has no use without it."""
     known = document.client.reading.commands
     if lens.kind is LensKind.PREVIEW:
         return lsp.Command(lens.title, PREVIEW, arguments=[document.uri, lens.role]) if PREVIEW in known else None
@@ -87,7 +87,7 @@ def document_links(document: OpenDocument, params: lsp.DocumentLinkParams) -> li
 
 
 def folding_ranges(document: OpenDocument, params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
-    """What can be folded; no more than the client takes."""
+    """The folds of the document; no more than the client accepts."""
     del params
     client = document.client.reading
     found = folds(document.document)[: client.fold_limit]
@@ -95,6 +95,6 @@ def folding_ranges(document: OpenDocument, params: lsp.FoldingRangeParams) -> li
 
 
 def selections(document: OpenDocument, params: lsp.SelectionRangeParams) -> list[lsp.SelectionRange]:
-    """For each position, what is selected as a selection grows."""
+    """For each position, the growing selections around it."""
     offsets = [document.places.offset(position) for position in params.positions]
     return [selection_range(selection_ranges(document.document, offset), document.places) for offset in offsets]

@@ -1,6 +1,6 @@
-"""What the server knows about its one client: its open documents, each at its newest version, and its settings.
+"""The state of the server: the client's open documents, each at its newest version, and the settings.
 
-This is the only part of the server that changes; every document in it is an immutable snapshot.
+Only this state changes; every document in it is an immutable snapshot.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ from pai_lsp.lsp.workspace_settings import (
     WorkspaceSettings,
     asked_sections,
     hidden_hints,
+    known,
+    log_faults,
     refresh_hints,
     register_watches,
     section_configuration,
     section_in,
-    tell_faults,
 )
 from pai_lsp.project.config import FILE_NAME
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-# The documents as they were when the message that is being answered came in: a later change is not meant by it.
+# The documents as they were when the current message arrived: later changes do not count for it.
 ARRIVED: ContextVar[Mapping[str, OpenDocument]] = ContextVar("documents at arrival")
 
 
@@ -54,16 +55,16 @@ class Session:
         self.lane = Lane()
         self.settings = WorkspaceSettings()
         self.documents: Mapping[str, OpenDocument] = {}
-        self.settings_known = asyncio.Event()
+        self._settings_known = asyncio.Event()
         self.marketplaces = Marketplaces(self)
         self._granted = Trust()
         self._is_trust_withdrawn = False
         self._job_files = JobFiles()
-        self._publisher = Publisher(self)
+        self._publisher = Publisher(self, self.lane)
         self._background: set[asyncio.Task[None]] = set()
 
     def begin(self, params: lsp.InitializeParams, client: Client) -> None:
-        """Take what an `initialize` request says."""
+        """Take the folders, options and trust of an `initialize` request."""
         self.client = client
         if not params.workspace_folders and (root := _root(params)):
             self.server.workspace.add_folder(lsp.WorkspaceFolder(root, PurePath(path_of(root)).name))
@@ -72,41 +73,50 @@ class Session:
         self.grant_trust(options.get("trusted") if isinstance(options, dict) else None)
         self._take_sections({"": section_in(params.initialization_options)})
         if not client.configuration:
-            self.settings_known.set()
+            self._settings_known.set()
 
     async def ask_settings(self) -> None:
-        """Take the settings from the client, where it lets itself be asked."""
+        """Ask the client for its settings, if it supports that."""
         if not self.client.configuration:
             return
         sections = await asked_sections(self.server, list(self.server.workspace.folders.values()))
-        self.settings_known.set()
+        self._settings_known.set()
         if sections is not None:
             self._take_sections(sections)
 
     async def start(self) -> None:
-        """Do what a client may be asked to do once it is initialized."""
+        """Ask the client for its settings and for reports of changed files, once it is initialized."""
         await self.ask_settings()
         await register_watches(self.server, self.client)
 
+    async def settings_answered(self) -> None:
+        """Wait for the client's settings, but not for long."""
+        await known(self._settings_known)
+
+    async def ready_to_check(self) -> None:
+        """Wait for the client's settings and for the marketplaces on the disk, but not for long."""
+        await self.settings_answered()
+        await self.marketplaces.wait_until_read()
+
     def take_pushed_settings(self, settings: Any) -> None:
-        """Take settings that the client has sent unasked."""
+        """Take settings that the client has pushed."""
         if isinstance(settings, dict):
             self._take_sections({"": section_in(settings)})
 
     @property
     def trust(self) -> Trust:
-        """What the user trusts."""
+        """Which folders the user trusts."""
         return Trust(is_refused=True) if self._is_trust_withdrawn else self._granted
 
     def trusts(self, folder: str) -> bool:
-        """Whether what is configured in a folder may run commands and ask servers.
+        """Whether the configuration in a folder may run commands and ask servers.
 
-        What the editor's settings name for no folder is empty: then every folder of the workspace must be trusted.
+        Empty for the editor's settings, which belong to no folder: then every folder of the workspace must be trusted.
         """
         return self.trust.covers([folder] if folder else self.folders)
 
     def grant_trust(self, value: Any) -> None:
-        """Take what the client says is trusted, in place of what it said before."""
+        """Replace what is trusted by a value from the client."""
         self._take_trust(trust_in(value), is_withdrawn=self._is_trust_withdrawn)
 
     def _take_trust(self, granted: Trust, *, is_withdrawn: bool) -> None:
@@ -119,31 +129,31 @@ class Session:
         read = {path: section_configuration(section, path) for path, section in sections.items()}
         self.settings.sections = {"": self.settings.sections[""], **read}
         self.settings.hidden_hints |= {path: hidden_hints(section) for path, section in sections.items()}
-        tell_faults(self.server, read)
+        log_faults(self.server, read)
         self._take_trust(self._granted, is_withdrawn=any(map(refuses, sections.values())))
-        self.marketplaces.look_again()
+        self.marketplaces.reload()
         self.reconfigure()
 
     def open(self, item: lsp.TextDocumentItem) -> None:
-        """A document is open from now on."""
+        """Add a document that the client has opened."""
         self.settings.forget_files()
-        self.marketplaces.look_again()
+        self.marketplaces.reload()
         self._put(self._document(item.uri, item.language_id, Versions(item.version, item.text)))
 
     def change(
         self, identifier: lsp.VersionedTextDocumentIdentifier, changes: Sequence[lsp.TextDocumentContentChangeEvent]
     ) -> None:
-        """An open document has a new version; changes of any other are passed over."""
+        """Apply changes to an open document; those to any other document are ignored."""
         before = self.documents.get(identifier.uri)
         if before is not None:
             known = Versions(before.version, before.text, before.changes)
             versions = known.changed(identifier.version, changes, self.client.unit)
             self._put(self._document(before.uri, before.language, versions))
             if before.is_in_catalogue:
-                self.marketplaces.edited(before.path)
+                self.marketplaces.definitions_edited(before.path)
 
     def workspace(self, documents: Mapping[str, OpenDocument]) -> Workspace:
-        """The workspace, with the open documents as they were at some moment."""
+        """The workspace with the given state of the open documents."""
         return Workspace(documents, self.folders, self.client.unit, self._job_files)
 
     @property
@@ -152,26 +162,26 @@ class Session:
         return tuple(path_of(folder.uri) for folder in self.server.workspace.folders.values())
 
     def folder_of(self, path: str) -> str:
-        """The workspace folder that a file or folder is in, the innermost; empty for one that is in none."""
+        """The innermost workspace folder that contains a file or folder; empty without one."""
         return max((one for one in self.folders if PurePath(path).is_relative_to(one)), key=len, default="")
 
     def saved(self, uri: str) -> None:
-        """A file was saved: when it is one that others depend on, they are looked at again."""
+        """Reconfigure when a saved file is one that others depend on."""
         path = path_of(uri)
-        if PurePath(path).name == FILE_NAME or self.marketplaces.holds(path):
+        if PurePath(path).name == FILE_NAME or self.marketplaces.contains(path):
             self.reconfigure(look_at_files=True)
 
     def close(self, uri: str) -> None:
-        """A document is not open any more."""
+        """Remove a document that the client has closed."""
         self.documents = {other: document for other, document in self.documents.items() if other != uri}
         self._publisher.clear(uri)
-        self.marketplaces.edited(path_of(uri))
+        self.marketplaces.definitions_edited(path_of(uri))
 
     def reconfigure(self, *, look_at_files: bool = False) -> None:
-        """Settings may have changed: look again at the open documents for which they have."""
+        """Update the open documents whose settings or definitions have changed; `look_at_files` to read files again."""
         if look_at_files:
             self.settings.forget_files()
-            self.marketplaces.look_again()
+            self.marketplaces.reload()
         again = [
             self._document(one.uri, one.language, Versions(one.version, one.text, one.changes))
             for one in self.documents.values()
@@ -184,13 +194,13 @@ class Session:
             self.in_background(refresh_hints(self.server, self.client))
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do something that nobody waits for."""
+        """Run a coroutine that nobody waits for."""
         task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background_ended)
 
     def end(self) -> None:
-        """Begin nothing any more."""
+        """Cancel all checks and all background work."""
         self._publisher.stop()
         for task in self._background:
             task.cancel()
@@ -207,9 +217,8 @@ class Session:
     def _document(self, uri: str, language: str, versions: Versions) -> OpenDocument:
         path = path_of(uri)
         effective = self.settings.effective(path, self.folder_of(path))
-        project = self.marketplaces.project(path, effective)
-        directory = project.setup.directory_of(path) if project else None
-        before = self.documents.get(uri)
+        marketplace = self.marketplaces.marketplace_of(path, effective)
+        directory = marketplace.setup.directory_of(path) if marketplace else None
         return OpenDocument(
             uri,
             versions.version,
@@ -219,16 +228,15 @@ class Session:
             self.client,
             effective.settings,
             effective.is_excluded,
-            project.lookup if project else NoLookup(),
+            marketplace.lookup if marketplace else NoLookup(),
             is_in_catalogue=directory is not None,
-            is_wanted=project is not None and directory != project.setup.found,
+            is_wanted=marketplace is not None and directory != marketplace.setup.found,
             hidden_hints=effective.hidden_hints,
             folder=self.folder_of(path),
-            former=before.known_syntax if before else None,
             changes=versions.changes,
         )
 
 
 def _root(params: lsp.InitializeParams) -> str | None:
-    """The workspace's only folder as older clients tell it, as a URI; None without one."""
+    """The URI of the workspace's only folder, from a client that does not support several; None without one."""
     return params.root_uri or (from_fs_path(params.root_path) if params.root_path else None)

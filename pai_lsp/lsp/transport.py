@@ -1,9 +1,9 @@
 """Reads and writes messages: a header with a length, a blank line, a body (LSP 3.17, "Base Protocol").
 
-All messages that have arrived are read before anything else happens in the event loop: so a cancellation is heard
-before the request in front of it is begun, and of several changes only the last text is checked.
+All messages that have arrived are read before anything else happens in the event loop: so a cancellation is noticed
+before the request that it cancels starts, and after several changes only the last text is checked.
 
-Watches the process that started the server: LSP asks a server to end when its client is gone.
+Watches the process that started the server: LSP requires a server to end when its client is gone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LENGTH = re.compile(rb"content-length:[ \t]*(\d{1,12})[ \t]*\r?\n", re.IGNORECA
 
 
 class Writer(Protocol):
-    """Where bytes for the client go."""
+    """Sends bytes to the client."""
 
     def write(self, data: bytes) -> None:
         """Send them all."""
@@ -34,9 +34,9 @@ class Writer(Protocol):
 
 
 class FileWriter:
-    """Writes to a file that may be a pipe nobody reads any more: then the end of the input will end us.
+    """Writes to a file. Errors of a pipe that is closed are ignored: the end of the input then ends the server.
 
-    `failure` is the first other reason why something could not be written.
+    `failure` is the first other error.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -62,7 +62,7 @@ class FileWriter:
 
 
 async def bodies(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """The bodies of all messages up to the end of the input; a header without a length is passed over."""
+    """The bodies of all messages up to the end of the input; a header without a length is skipped."""
     length = None
     while True:
         try:
@@ -80,9 +80,9 @@ async def bodies(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
 
 
 def standard_streams() -> tuple[asyncio.StreamReader, FileWriter]:
-    """The client at standard input and output.
+    """Streams to the client on standard input and output.
 
-    Standard output then leads to standard error, so that nothing else that is printed can get among the messages.
+    Standard output is redirected to standard error, so that nothing else that is printed gets among the messages.
     """
     source, output = sys.stdin.fileno(), sys.stdout.fileno()
     writer = FileWriter(os.fdopen(os.dup(output), "wb"))
@@ -91,7 +91,7 @@ def standard_streams() -> tuple[asyncio.StreamReader, FileWriter]:
     reader = asyncio.StreamReader()
 
     def pump() -> None:
-        # Reads the descriptor itself: a thread that is stopped inside of a buffered reader stops the interpreter's end.
+        # Reads the descriptor itself: a thread that is stuck in a buffered reader blocks the interpreter's exit.
         try:
             while data := os.read(source, _CHUNK):
                 loop.call_soon_threadsafe(reader.feed_data, data)
@@ -112,22 +112,22 @@ INTERVAL = 5.0
 
 
 async def parent_end(identifier: int) -> None:
-    """Return when there is no process `identifier` any more."""
-    while is_alive(identifier):  # noqa: ASYNC110 - no event tells of it
+    """Return when the process `identifier` has ended."""
+    while is_alive(identifier):  # noqa: ASYNC110 - no event reports it
         await asyncio.sleep(INTERVAL)
 
 
 if sys.platform == "win32":
 
     def is_alive(identifier: int) -> bool:
-        """Whether the process runs; where that can not be told, it does."""
+        """Whether the process runs; also true where that cannot be found out."""
         import ctypes  # noqa: PLC0415 - only for this
 
         synchronize, timeout = 0x00100000, 0x00000102
         kernel = ctypes.windll.kernel32
         handle = kernel.OpenProcess(synchronize, 0, identifier)
         if not handle:
-            return bool(ctypes.GetLastError() == 5)  # it is there, and is not ours to look at
+            return bool(ctypes.GetLastError() == 5)  # it exists, and belongs to another user
         try:
             return bool(kernel.WaitForSingleObject(handle, 0) == timeout)
         finally:
@@ -136,7 +136,7 @@ if sys.platform == "win32":
 else:
 
     def is_alive(identifier: int) -> bool:
-        """Whether the process runs; where that can not be told, it does."""
+        """Whether the process runs; also true where that cannot be found out."""
         try:
             os.kill(identifier, 0)
         except ProcessLookupError:

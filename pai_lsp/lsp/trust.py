@@ -1,8 +1,7 @@
-"""Which folders the user trusts: the one place that decides whether a configuration may run a command or ask a server.
+"""Which folders the user trusts; decides whether a configuration may run a command or ask a server.
 
-Nothing is trusted unless the client says so. Only the initialization options and the notification of a client grant
-trust; settings can take it away. Editors read settings from files of the workspace too, and a folder must not vouch for
-itself.
+Nothing is trusted by default. Only the initialization options and a notification of the client grant trust; settings
+can only take it away. Editors read settings from files of the workspace too, and a folder must not trust itself.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """What the client has said.
+    """The trust that the client has granted.
 
     is_everything: everything that is open is trusted.
-    folders: the absolute paths of folders that are trusted with all that is in them.
-    is_refused: the client has said that nothing is trusted, so it shows this to the user itself.
+    folders: the absolute paths of trusted folders, with everything in them.
+    is_refused: the client refuses all trust, and shows this to the user itself.
     """
 
     is_everything: bool = False
@@ -42,11 +41,11 @@ class Trust:
 def trust_in(value: Any) -> Trust:
     """What a client's value `trusted` means: true, a list of folders, false; anything else trusts nothing."""
     if isinstance(value, (list, tuple)):
-        paths = (os.path.expanduser(one) for one in value if isinstance(one, str))  # noqa: PTH111 - it never raises
+        paths = (os.path.expanduser(one) for one in value if isinstance(one, str))  # noqa: PTH111 - `expanduser` of os.path never raises
         return Trust(folders=tuple(path for path in paths if Path(path).is_absolute()))
     return Trust(is_everything=value is True, is_refused=value is False)
 
 
 def refuses(section: Any) -> bool:
-    """Whether a section of the settings says that nothing is trusted."""
+    """Whether a section of the settings refuses all trust."""
     return isinstance(section, dict) and section.get("trusted") is False

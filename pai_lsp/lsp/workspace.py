@@ -1,7 +1,4 @@
-"""All that a question about the whole workspace can be answered from: open documents and the job files on the disk.
-
-Answers to who is looking for something: the outline of a job, and names in all jobs of the workspace.
-"""
+"""Outlines of a job, and names in all jobs of the workspace: in open documents and in files on the disk."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
 # How many YAML files of a workspace are looked at, and for how long, in seconds; some workspaces are whole disks.
 MOST_FILES = 5_000
 LONGEST_LOOK = 2.0
-# A job is at most 100 kB; what is far beyond is none that anybody looks for.
+# A job is at most 100 kB; a file far larger is not a job.
 MOST_BYTES = 1_000_000
 
 
@@ -54,7 +51,7 @@ class JobFiles:
     def symbols(
         self, folders: Iterable[str], unit: ColumnUnit, open_paths: frozenset[str]
     ) -> Iterator[lsp.WorkspaceSymbol]:
-        """The names in the job files below the folders that are not open, as many as can be found in the time."""
+        """The names in the job files below the folders that are not open, as many as are found in time."""
         found: dict[str, tuple[tuple[int, int], tuple[lsp.WorkspaceSymbol, ...]]] = {}
         for path in self._paths(folders):
             try:
@@ -84,7 +81,7 @@ class JobFiles:
 
 
 def _read(path: str, unit: ColumnUnit) -> tuple[lsp.WorkspaceSymbol, ...]:
-    """The names in a file; none where it is no job."""
+    """The names in a file; empty if it is not a job."""
     from pai_lsp.document import Document  # noqa: PLC0415 - loaded when the client is connected
 
     data = read_bytes(path)
@@ -111,7 +108,7 @@ _KINDS: Mapping[OutlineKind, lsp.SymbolKind] = {
     OutlineKind.DEPLOYMENT: lsp.SymbolKind.Module,
     OutlineKind.PLUGIN: lsp.SymbolKind.Interface,
 }
-# What people look for by name in a whole workspace.
+# The kinds of names that a search in the workspace finds.
 _NAMED = frozenset(
     {
         OutlineKind.PREREQUISITE,
@@ -126,7 +123,7 @@ _NAMED = frozenset(
 def document_symbols(
     document: OpenDocument, params: lsp.DocumentSymbolParams
 ) -> list[lsp.DocumentSymbol] | list[lsp.SymbolInformation]:
-    """The outline of a job; flat for clients that know no other."""
+    """The outline of a job; flat for clients that do not support a tree."""
     del params
     items = outline(document.document)
     if document.client.reading.nested_symbols:
@@ -151,7 +148,7 @@ def workspace_symbols(workspace: Workspace, params: lsp.WorkspaceSymbolParams) -
 
 
 def named_symbols(document: Document, path: str, uri: str, places: Places) -> Iterator[lsp.WorkspaceSymbol]:
-    """What in a file people look for by name; the file's own name is told with each."""
+    """The symbols of a file, each with the file's name."""
     for item, _ in _flat(outline(document), None):
         if item.kind in _NAMED:
             place = location(uri, item.name_span, places)

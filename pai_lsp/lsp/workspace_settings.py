@@ -1,8 +1,8 @@
-"""What the user has decided about checking: in the editor (section `openpai`) and in the project's `.pai-lsp.yaml`.
+"""The user's settings: in the editor (section `openpai`) and in the project's `.pai-lsp.yaml`.
 
 The section has the keys of the file: `rules`, `exclude`, `plugins`, `marketplace`; an extension may keep others
-there. Where both decide about the same rule, or name a marketplace, the file has the last word: it is what the command
-line goes by, and what the others in the project see. Plugins and excluded files of both add up.
+there. Where both set the same rule or a marketplace, the file wins: the command line and the other people in the
+project use it. Plugins and excluded files of both add up.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pai_lsp.lsp.client import Client
 
 SECTION = "openpai"
-# How long a client may take to tell its settings before the first check goes on without them, in seconds.
+# How long the first check waits for the client's settings, in seconds.
 PATIENCE = 1.0
 
 _log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Effective:
-    """What holds for one file.
+    """The settings that apply to one file.
 
     base: the folder that the directories of `marketplace` count from, or empty.
     hidden_hints: the names of the inlay hints that are switched off.
@@ -53,9 +53,9 @@ class Effective:
 
 
 class WorkspaceSettings:
-    """The settings of all folders: as the editor told them, and files as they were when last looked at.
+    """The settings of all folders: those of the editor, and configuration files as they were when last read.
 
-    sections, hidden_hints: what the editor told, by the path of a folder; empty for files that are in none.
+    sections, hidden_hints: the editor's settings by the path of a folder; the path is empty for files in no folder.
     """
 
     def __init__(self) -> None:
@@ -64,7 +64,7 @@ class WorkspaceSettings:
         self._files: dict[tuple[str, str], Configuration | None] = {}
 
     def effective(self, path: str, workspace_folder: str = "") -> Effective:
-        """What holds for the file `path`; for a document that is no file only the editor's settings do.
+        """The settings that apply to the file `path`; for a document that is not a file only those of the editor.
 
         `workspace_folder` is the one that the file is in; empty for a file outside of all.
         """
@@ -81,7 +81,7 @@ class WorkspaceSettings:
         return self._files[key]
 
     def forget_files(self) -> None:
-        """Look at the files again when they are next asked for."""
+        """Read the configuration files again when they are needed next."""
         self._files.clear()
 
 
@@ -108,11 +108,11 @@ def merged(section: Configuration, file: Configuration, path: str) -> Effective:
 
 
 def section_configuration(section: Any, folder: str = "") -> Configuration:
-    """What the editor's section says, read as the file is; `folder` is the absolute path that patterns count from."""
+    """The editor's section, read like a configuration file; `folder` is the absolute path that patterns count from."""
     if not isinstance(section, dict):
         return Configuration(folder=folder)
     from pai_lsp.project.config_reader import KEYS, parse_configuration  # noqa: PLC0415 - as above
-    from pai_lsp.rules.known_rules import BY_CODE  # noqa: PLC0415 - most editors say nothing
+    from pai_lsp.rules.known_rules import BY_CODE  # noqa: PLC0415 - most editors have no settings
 
     ours = {key: section[key] for key in KEYS if section.get(key)}
     return parse_configuration(json.dumps(ours, ensure_ascii=False), BY_CODE, folder=folder)
@@ -125,7 +125,7 @@ def hidden_hints(section: Any) -> frozenset[str]:
 
 
 def section_in(settings: Any) -> Any:
-    """The section in what a client sends unasked: some send it bare, some under its name."""
+    """The section in settings that a client pushes: some send it bare, some under its name."""
     return settings[SECTION] if isinstance(settings, dict) and SECTION in settings else settings
 
 
@@ -136,14 +136,14 @@ async def asked_sections(server: LanguageServer, folders: Sequence[lsp.Workspace
     try:
         answer = await server.workspace_configuration_async(lsp.ConfigurationParams(items))
     except JsonRpcException as error:
-        _log.warning("the client does not tell its settings: error %s", error.code)
+        _log.warning("the client does not answer with its settings: error %s", error.code)
         return None
     paths = ["", *(path_of(folder.uri) for folder in folders)]
     return {path: section for path, section in zip(paths, answer, strict=False) if isinstance(section, dict)}
 
 
 async def refresh_hints(server: LanguageServer, client: Client) -> None:
-    """Let the client ask for inlay hints again: which of them are shown, or what they tell, has changed."""
+    """Let the client ask for inlay hints again, because they have changed."""
     if client.reading.refreshes_hints:
         try:
             await server.workspace_inlay_hint_refresh_async(None)
@@ -151,8 +151,8 @@ async def refresh_hints(server: LanguageServer, client: Client) -> None:
             _log.warning("the client does not refresh inlay hints: error %s", error.code)
 
 
-def tell_faults(server: LanguageServer, sections: Mapping[str, Configuration]) -> None:
-    """Say in the client's log what is wrong in its settings."""
+def log_faults(server: LanguageServer, sections: Mapping[str, Configuration]) -> None:
+    """Log the faults in the settings, in the client's log."""
     for message in {fault.message: None for section in sections.values() for fault in section.diagnostics}:
         server.window_log_message(
             lsp.LogMessageParams(lsp.MessageType.Warning, f"setting '{SECTION}': {message}"),
@@ -160,7 +160,7 @@ def tell_faults(server: LanguageServer, sections: Mapping[str, Configuration]) -
 
 
 async def register_watches(server: LanguageServer, client: Client) -> None:
-    """Ask to be told when settings or a configuration file change."""
+    """Ask the client to report changes of settings and configuration files."""
     wanted: list[lsp.Registration] = []
     if client.configuration_registration:
         method = lsp.WORKSPACE_DID_CHANGE_CONFIGURATION
@@ -172,7 +172,7 @@ async def register_watches(server: LanguageServer, client: Client) -> None:
 
 
 async def watch(server: LanguageServer, globs: Sequence[str]) -> None:
-    """Ask to be told when other files change."""
+    """Ask the client to report changes of other files."""
     await _register(server, [_watching(*globs)])
 
 
@@ -190,7 +190,7 @@ async def _register(server: LanguageServer, wanted: Sequence[lsp.Registration]) 
 
 
 async def known(event: asyncio.Event) -> None:
-    """Wait, but not for ever, until the client has told its settings."""
+    """Wait, but not for long, for the client's settings."""
     if not event.is_set():
         try:
             await asyncio.wait_for(event.wait(), PATIENCE)

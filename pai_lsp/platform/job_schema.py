@@ -19,6 +19,7 @@ import json
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from pai_lsp.platform.small_schema import small_schema_failures
 from pai_lsp.platform.structure_errors import StructureError, explained, is_whole
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, table
 from pai_lsp.source.frozen import dataclass
@@ -123,6 +124,8 @@ def structure_errors(value: Any, kind: Kind = "job") -> tuple[StructureError, ..
     neither mapping, list, string, number, boolean nor null (a date) may be an object of any class.
     The order is that of the schema, and the same for the same value.
     """
+    if kind == "configuration":
+        return explained(small_schema_failures(value, read_schema(kind)), _homes(kind))
     if kind == "job" and is_valid(value):
         return ()
     return explained(_validator(kind).iter_errors(value), _homes(kind))
@@ -269,8 +272,8 @@ def _may_hold(condition: Schema, context: Context) -> bool:
     return True
 
 
-# A `job` file, or a `definition` file of a marketplace directory.
-Kind: TypeAlias = Literal["job", "definition"]
+# A `job` file, a `definition` file of a marketplace directory, or the `configuration` of this program.
+Kind: TypeAlias = Literal["job", "definition", "configuration"]
 Schema: TypeAlias = "dict[str, Any]"
 
 
@@ -278,6 +281,8 @@ Schema: TypeAlias = "dict[str, Any]"
 def published_schema(kind: Kind) -> Schema:
     """The whole schema in one piece, with the parameters of the runtime plugins; shared, so not to be changed."""
     schema = read_schema(kind)
+    if kind == "configuration":
+        return schema
     definitions = schema["$defs"]
     acting = ["scriptOrOutput", "data", "storagePrerequisite", "referencePrerequisite"]
     for name, plugin in table("plugins.json").items():

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from jsonschema.exceptions import ValidationError
 
+    from pai_lsp.platform.small_schema import FailedKeyword
+
 Path: TypeAlias = "tuple[str | int, ...]"
 
 _TYPES = {
@@ -60,7 +62,9 @@ def is_whole(value: float) -> bool:
     return value.is_integer() or value in _INFINITIES
 
 
-def explained(errors: Iterable[ValidationError], homes: Mapping[str, str]) -> tuple[StructureError, ...]:
+def explained(
+    errors: Iterable[ValidationError | FailedKeyword], homes: Mapping[str, str]
+) -> tuple[StructureError, ...]:
     """The errors of jsonschema as ours, one for each wrong thing.
 
     `homes` says, in words, which mapping a key belongs to, for keys that only one mapping knows.
@@ -76,7 +80,7 @@ def explained(errors: Iterable[ValidationError], homes: Mapping[str, str]) -> tu
     return tuple(one for one in found.values() if one.kind != "missing-key" or (one.path, one.key) not in misspelt)
 
 
-def _explained(error: ValidationError, homes: Mapping[str, str]) -> Iterator[StructureError]:
+def _explained(error: ValidationError | FailedKeyword, homes: Mapping[str, str]) -> Iterator[StructureError]:
     path: Path = tuple(error.absolute_path)
     schema: Any = error.schema
     instance: Any = error.instance
@@ -174,7 +178,7 @@ def _wrong_type(path: Path, schema: Mapping[str, Any], instance: Any) -> Structu
     section = "object" in types or "array" in types
     if instance is None:
         kind = "empty-section" if section and path else "type-mismatch"
-        message = f"{value} has no value; it must be {wanted}" if path else "the file is empty; a job is a mapping"
+        message = f"{value} has no value; it must be {wanted}" if path else "the file is empty; a job must be a mapping"
         return StructureError(kind, path, None, message, types=types)
     kind = schema.get("x-code", "type-mismatch") if section else "type-mismatch"
     message = f"{value} must be {wanted}, not {_instance_in_words(instance, schema)}"

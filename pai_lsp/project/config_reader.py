@@ -1,232 +1,150 @@
-"""Takes values of the right type out of a configuration's tree, and reports the others on their place.
+"""Reads the text of a `.pai-lsp.yaml`; apart from config.py because most runs find no such file.
 
-Reads the section `marketplace` of a configuration: where definitions come from.
-
-Reads the text of a `.pai-lsp.yaml`; apart from config.py because most runs find no such file.
-
-What is wrong in it is reported on its place in it, and the rest of it applies. schemas/configuration.schema.json says
-the same to an editor; a test holds the two together.
+schemas/configuration.schema.json says what a configuration may hold. What is wrong is reported at its place, and the
+rest of the configuration applies. Only what a schema cannot say in clear words is checked here.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.catalog.settings import DirectorySource, Marketplace, ServerSource
 from pai_lsp.findings.diagnostic import Diagnostic, Related, Settings, Severity
 from pai_lsp.findings.fixes import choice_fixes
+from pai_lsp.platform.job_schema import StructureError, published_schema, structure_errors
 from pai_lsp.platform.tables import PLUGIN_PREFIX
 from pai_lsp.project.configuration import Configuration
 from pai_lsp.project.exclusion import exclusion_of
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from pai_lsp.source.files import UnreadableFile
-    from pai_lsp.source.nodes import Entry, Node, SyntaxProblem
-
+    from pai_lsp.source.nodes import Node, SyntaxProblem
 
 CODE = "invalid-configuration"
-
-
-def wrong(
-    node: Node, message: str, replacements: tuple[str, ...] = (), severity: Severity = Severity.ERROR
-) -> Diagnostic:
-    """A finding on a node, with the names that may have been meant."""
-    fixes = choice_fixes(node.span, replacements)
-    return Diagnostic(CODE, severity, node.span, message, fixes)
-
-
-def is_empty(node: Node) -> bool:
-    """Whether nothing, or null, is written there."""
-    return isinstance(node, Scalar) and node.value is None
-
-
-def mapping(entry: Entry | None, found: list[Diagnostic], keys: tuple[str, ...] = ()) -> Mapping | None:
-    """The mapping behind a key; with `keys`, all other keys in it are reported."""
-    if entry is None or is_empty(entry.value):
-        return None
-    if not isinstance(entry.value, Mapping):
-        found.append(wrong(entry.value, f"'{entry.name}' is a mapping"))
-        return None
-    if keys:
-        found += unknown_keys(entry.value, keys, f"'{entry.name}'")
-    return entry.value
-
-
-def items(entry: Entry | None, found: list[Diagnostic], noun: str) -> tuple[Node, ...]:
-    """The items of the list behind a key; `noun` says what it is a list of."""
-    if entry is None or is_empty(entry.value):
-        return ()
-    if not isinstance(entry.value, Sequence):
-        found.append(wrong(entry.value, f"'{entry.name}' is a list of {noun}"))
-        return ()
-    return entry.value.items
-
-
-def strings(entry: Entry | None, found: list[Diagnostic]) -> Iterator[str]:
-    """The strings in the list behind a key."""
-    for item in items(entry, found, "strings"):
-        if isinstance(item, Scalar) and item.is_string and item.text:
-            yield item.text
-        elif entry is not None:
-            found.append(wrong(item, f"'{entry.name}' is a list of strings, and this is none"))
-
-
-def string(entry: Entry | None, found: list[Diagnostic]) -> str | None:
-    """The string behind a key."""
-    if entry is None:
-        return None
-    if isinstance(entry.value, Scalar) and entry.value.is_string and entry.value.text:
-        return entry.value.text
-    found.append(Diagnostic(CODE, Severity.ERROR, entry.place, f"'{entry.name}' is a string"))
-    return None
-
-
-def unknown_keys(node: Mapping, keys: tuple[str, ...], noun: str) -> Iterator[Diagnostic]:
-    """A finding for every key of a mapping that is not in `keys`; `noun` says what the mapping is."""
-    for entry in node.effective_entries():
-        if entry.name not in keys:
-            near = nearest(entry.name, keys)
-            rest = f"did you mean '{near[0]}'?" if near else f"it has {listed(keys)}"
-            yield wrong(entry.key, f"'{entry.name}' is not a key of {noun}; {rest}", near[:1])
-
-
-def listed(names: tuple[str, ...], word: str = "and") -> str:
-    """The names in words."""
-    quoted = [f"'{name}'" for name in names]
-    return f"{', '.join(quoted[:-1])} {word} {quoted[-1]}"
-
-
-_KEYS = ("sources", "allowed_hosts")
-_SOURCE_KEYS = ("directory", "url", "token_env", "token_command")
-_ADDRESS = ("http://", "https://")
-
-
-def marketplace_in(entry: Entry | None, found: list[Diagnostic]) -> Marketplace:
-    """The section as values; what is wrong goes to `found`, and the rest counts."""
-    section = mapping(entry, found, _KEYS)
-    if section is None:
-        return Marketplace()
-    sources = _sources(items(section.entry("sources"), found, "sources"), found)
-    return Marketplace(tuple(sources), frozenset(strings(section.entry("allowed_hosts"), found)))
-
-
-def _sources(nodes: tuple[Node, ...], found: list[Diagnostic]) -> Iterator[DirectorySource | ServerSource]:
-    for node in nodes:
-        if not isinstance(node, Mapping):
-            found.append(wrong(node, "a source is a mapping with 'directory' or 'url'"))
-            continue
-        found += unknown_keys(node, _SOURCE_KEYS, "a source")
-        directory, url = node.entry("directory"), node.entry("url")
-        if (directory is None) == (url is None):
-            found.append(wrong(node, "a source has either 'directory' or 'url'"))
-        elif directory is not None:
-            yield from _directory(node, directory, found)
-        elif url is not None:
-            yield from _server(node, url, found)
-
-
-def _directory(node: Mapping, entry: Entry, found: list[Diagnostic]) -> Iterator[DirectorySource]:
-    tokens = filter(None, (node.entry("token_env"), node.entry("token_command")))
-    found += (
-        wrong(token.key, f"'{token.name}' is for a source with 'url'; a folder needs no token") for token in tokens
-    )
-    if directory := string(entry, found):
-        if os.path.expanduser(directory).startswith("~"):  # noqa: PTH111 - Path.expanduser() raises then
-            user = directory.partition("/")[0]
-            reason = f"'{user}' is not a home folder on this machine, so nothing is read from this 'directory'"
-            found.append(wrong(entry.value, f"{reason}; write a path from the folder of this file"))
-        yield DirectorySource(directory)
-
-
-def _server(node: Mapping, entry: Entry, found: list[Diagnostic]) -> Iterator[ServerSource]:
-    url = string(entry, found)
-    if url is not None and not url.startswith(_ADDRESS):
-        found.append(wrong(entry.value, "'url' begins with 'http://' or 'https://'"))
-        url = None
-    elif url is not None and "@" in url.split("/")[2]:
-        found.append(wrong(entry.value, "'url' has no user's name or password in it; see 'token_env'"))
-        url = None
-    variable = string(node.entry("token_env"), found)
-    command = tuple(strings(token_command := node.entry("token_command"), found))
-    if token_command is not None and node.entry("token_env"):
-        found.append(
-            wrong(token_command.key, "the token comes from 'token_env' or from 'token_command', not from both")
-        )
-    elif token_command is not None and not command:
-        found.append(wrong(token_command.key, "'token_command' is a command and its arguments, as a list"))
-    if url is not None:
-        yield ServerSource(url, variable, command)
-
-
-KEYS = ("rules", "exclude", "plugins", "marketplace")
-OFF = "off"
-SEVERITIES: dict[str, Severity | None] = {**{severity.label: severity for severity in Severity}, OFF: None}
-_SEVERITY = listed(tuple(SEVERITIES), "or")
+KEYS: tuple[str, ...] = tuple(published_schema("configuration")["properties"])
+SEVERITIES: dict[str, Severity | None] = {**{severity.label: severity for severity in Severity}, "off": None}
+# Kinds of errors: a folder that is not there now, which stays in the sources; and a code that no rule has.
+_HOME_FOLDER, _UNKNOWN_RULE = "home-folder", "unknown-rule"
 
 
 def parse_configuration(
     text: str, codes: Collection[str], *, path: str | None = None, folder: str = ""
 ) -> Configuration:
-    """What a configuration's text says; wrong parts are reported and passed over."""
+    """The values of a configuration's text; wrong parts are reported and count as not written."""
     syntax = parse(text)
+    value = plain_value(syntax.root)
+    errors = list(structure_errors(value, "configuration"))
+    value = _without(value, errors)
+    more = [*_unknown_rules(value, codes), *_source_errors(value)]
+    value = _without(value, (error for error in more if error.kind != _HOME_FOLDER)) or {}
     found = [_syntax_fault(problem) for problem in syntax.problems]
-    root = syntax.root
-    if root is None or (isinstance(root, Scalar) and root.value is None):
-        root = Mapping(Span(0, 0), ())
-    if not isinstance(root, Mapping):
-        found.append(wrong(root, f"a configuration is a mapping with the keys {listed(KEYS)}"))
-        root = Mapping(Span(0, 0), ())
-    found += unknown_keys(root, KEYS, "a configuration")
-    severities = dict(_severities(root.entry("rules"), codes, found))
-    plugins = frozenset(name.removeprefix(PLUGIN_PREFIX) for name in strings(root.entry("plugins"), found))
+    found += (_finding(error, syntax.root) for error in (*errors, *more) if syntax.root is not None)
+    rules, marketplace = value.get("rules") or {}, value.get("marketplace") or {}
+    severities = {code: SEVERITIES[word] for code, word in rules.items() if word is not None}
+    plugins = frozenset(name.removeprefix(PLUGIN_PREFIX) for name in _items(value, "plugins"))
+    sources = tuple(source for one in _items(marketplace, "sources") for source in _sources(one))
     return Configuration(
         path,
         folder,
         Settings(severities, plugins),
-        exclusion_of(strings(root.entry("exclude"), found)),
-        marketplace_in(root.entry("marketplace"), found),
+        exclusion_of(_items(value, "exclude")),
+        Marketplace(sources, frozenset(_items(marketplace, "allowed_hosts"))),
         text,
         tuple(sorted(found, key=lambda diagnostic: (diagnostic.span, diagnostic.message))),
     )
 
 
 def unreadable_configuration(file: UnreadableFile, *, folder: str = "") -> Configuration:
-    """The default values, and why the file could not be read."""
+    """The default values, and the reason why the file cannot be read."""
     fault = Diagnostic(CODE, Severity.ERROR, file.span, file.message)
     return Configuration(file.path, folder, text=file.text, diagnostics=(fault,))
+
+
+def _items(mapping: dict[str, Any], key: str) -> list[Any]:
+    return [item for item in mapping.get(key) or () if item is not None]
+
+
+def _sources(source: dict[str, Any]) -> Iterator[DirectorySource | ServerSource]:
+    if directory := source.get("directory"):
+        yield DirectorySource(directory)
+    if url := source.get("url"):
+        yield ServerSource(url, source.get("token_env"), tuple(_items(source, "token_command")))
+
+
+def _unknown_rules(value: Any, codes: Collection[str]) -> Iterator[StructureError]:
+    for code in (value or {}).get("rules") or {}:
+        if code not in codes:
+            message = f"no rule has the code '{code}'{did_you_mean(code, codes)}"
+            yield StructureError(_UNKNOWN_RULE, ("rules",), code, message, nearest(code, codes)[:1])
+
+
+def _source_errors(value: Any) -> Iterator[StructureError]:
+    """The errors in sources that are not about the type of a value."""
+    for number, source in enumerate(((value or {}).get("marketplace") or {}).get("sources") or ()):
+        path = ("marketplace", "sources", number)
+        if source is None:
+            continue
+        directory, url = source.get("directory"), source.get("url")
+        if ("directory" in source) == ("url" in source):
+            yield StructureError("missing-key", path, None, "a source has either 'directory' or 'url'")
+        elif "directory" in source:
+            for key in {"token_env", "token_command"} & source.keys():
+                message = f"'{key}' is for a source with 'url'; a folder needs no token"
+                yield StructureError("unknown-key", path, key, message)
+        elif {"token_env", "token_command"} <= source.keys():
+            message = "the token comes from 'token_env' or from 'token_command', not from both"
+            yield StructureError("unknown-key", path, "token_command", message)
+        if directory and os.path.expanduser(directory).startswith("~"):  # noqa: PTH111 - Path.expanduser() raises then
+            user = directory.partition("/")[0]
+            message = f"'{user}' is not a home folder on this machine, so nothing is read from this 'directory'"
+            message += "; write a path from the folder of this file"
+            yield StructureError(_HOME_FOLDER, (*path, "directory"), None, message)
+        if url and not url.startswith(("http://", "https://")):
+            yield StructureError("address", (*path, "url"), None, "'url' must begin with 'http://' or 'https://'")
+        elif url and "@" in url.split("/")[2]:
+            message = "'url' must not contain a user name or a password; see 'token_env'"
+            yield StructureError("address", (*path, "url"), None, message)
+
+
+def _without(value: Any, errors: Iterable[StructureError]) -> Any:
+    """The value with null in place of everything that is wrong."""
+    wrong = {error.path if error.key is None else (*error.path, error.key) for error in errors}
+
+    def right(value: Any, path: tuple[str | int, ...]) -> Any:
+        if path in wrong:
+            return None
+        if isinstance(value, dict):
+            return {key: right(one, (*path, key)) for key, one in value.items()}
+        if isinstance(value, list):
+            return [right(one, (*path, number)) for number, one in enumerate(value)]
+        return value
+
+    return right(value, ())
+
+
+def _finding(error: StructureError, root: Node) -> Diagnostic:
+    """The error at its key, or at its value; at the value's key where the value is empty."""
+    node, entry = root, None
+    for step in error.path if error.key is None else (*error.path, error.key):
+        if isinstance(node, Mapping):
+            entry = next((one for one in reversed(node.effective_entries()) if one.name == step), None)
+            node = entry.value if entry else node
+        elif isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
+            entry, node = None, node.items[step]
+    is_empty = error.kind == "empty-section" or (isinstance(node, Scalar) and node.value is None)
+    span = node.span if entry is None or (error.key is None and not is_empty) else entry.key.span
+    fixes = () if error.key is None and is_empty else choice_fixes(span, error.expected)
+    # Not an error: a rule may have been retired, and that is no reason to let a build fail.
+    severity = Severity.WARNING if error.kind == _UNKNOWN_RULE else Severity.ERROR
+    return Diagnostic(CODE, severity, span, error.message, fixes)
 
 
 def _syntax_fault(problem: SyntaxProblem) -> Diagnostic:
     related = () if problem.other is None else (Related(problem.other, "the other one is here"),)
     return Diagnostic(CODE, Severity.ERROR, problem.span, problem.message, related=related)
-
-
-def _severities(
-    entry: Entry | None, codes: Collection[str], found: list[Diagnostic]
-) -> Iterator[tuple[str, Severity | None]]:
-    section = mapping(entry, found)
-    for one in section.effective_entries() if section else ():
-        if one.name not in codes:
-            # Not an error: a rule may have been retired, and that is no reason to let a build fail.
-            near = nearest(one.name, codes)
-            message = f"no rule has the code '{one.name}'{did_you_mean(one.name, codes)}"
-            found.append(wrong(one.key, message, near[:1], Severity.WARNING))
-            continue
-        word = one.value.text if isinstance(one.value, Scalar) else None
-        if word in SEVERITIES:
-            yield one.name, SEVERITIES[word]
-            continue
-        if is_empty(one.value):
-            found.append(wrong(one.key, f"'{one.name}' has no severity; it must be {_SEVERITY}"))
-            continue
-        said = f"'{word}'" if word else "this"
-        near = nearest(word or "", SEVERITIES)
-        rest = f"did you mean '{near[0]}'?" if near else f"it must be {_SEVERITY}"
-        found.append(wrong(one.value, f"{said} is no severity; {rest}", near[:1]))

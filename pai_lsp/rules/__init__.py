@@ -1,6 +1,6 @@
 """The rules: one folder is a subject, one module a family, one function a rule.
 
-`RULES` lists every rule in the order in which their findings are given for one place.
+`RULES` lists every rule, in the order in which findings at one place are shown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All rules that a user can name, and the reading of their names from the command line."""
+"""All rules that a user can name, and how the command line looks them up."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ BY_CODE: dict[str, Rule] = {rule.code: rule for rule in KNOWN_RULES}
 
 
 class UnknownCodeError(ValueError):
-    """A name that is no rule's code; its text says which, and what is near."""
+    """A name is not the code of a rule; the message has the name and a suggestion."""
 
 
 def codes_in(lists: Iterable[str]) -> frozenset[str]:
     """The codes in lists such as `a,b`.
 
     Raises:
-        UnknownCodeError: for a name that no rule has.
+        UnknownCodeError: for a name that is not the code of a rule.
     """
     found: set[str] = set()
     for name in (name.strip() for one in lists for name in one.split(",")):

@@ -25,19 +25,6 @@ _LINE_OF_CONTENT = re.compile(r"(?P<pad> *)(?!#)(?P<content>\S(?:[^\r\n]*\S)?)[ 
 _LINE_WITHOUT = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?:\r?\n)")
 
 
-def double_quoted(text: str) -> str:
-    """The text as a double-quoted scalar on one line."""
-    escapes = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
-    return '"' + "".join(escapes.get(character, character) for character in text) + '"'
-
-
-def quoted(text: str) -> str:
-    """The text as a quoted scalar on one line; single quotes unless it holds one or needs an escape."""
-    if "'" in text or not text.isprintable():
-        return double_quoted(text)
-    return f"'{text}'"
-
-
 def line_span(text: str, span: Span) -> Span:
     """Whole lines around a place, with the last one's line end."""
     start = text.rfind("\n", 0, span.start) + 1

@@ -239,7 +239,6 @@ class Syntax:
     anchors: tuple[Anchor, ...] = ()
     aliases: tuple[Alias, ...] = ()
     scalars: tuple[Scalar, ...] = field(default=(), repr=False)
-    pieces: tuple[Piece, ...] = field(default=(), repr=False)
 
     @property
     def root(self) -> Node | None:
@@ -256,15 +255,6 @@ class Tree:
     aliases: list[Alias] = field(default_factory=list)
     scalars: list[Scalar] = field(default_factory=list)
     problems: list[SyntaxProblem] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Piece:
-    """A part of a text that could be read on its own: where it begins, and its tree, in places of the whole text."""
-
-    start: int
-    text: str
-    tree: Tree
 
 
 def walk(node: Node | None) -> Iterator[Node]:

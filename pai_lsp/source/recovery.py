@@ -17,6 +17,7 @@ from pai_lsp.source.building import SURROGATE_ESCAPE, TAB_STAND_IN, build, joine
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Alias, Anchor, Entry, Mapping, Node, ProblemKind, Scalar, Sequence, SyntaxProblem, Tree
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.writing import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -251,13 +252,13 @@ def _what_js_yaml_reads(text: str, problem: str, context: str, at: int, context_
 
 def _surrogates(text: str, at: int) -> Iterator[tuple[int, int, str]]:
     """The escapes of surrogates in the double-quoted scalar at `at` and in those that follow, as libyaml reads them."""
-    quoted = _DOUBLE_QUOTED.match(text, at)
-    while quoted is not None:
-        for escape in _ESCAPE.finditer(text, *quoted.span()):
+    scalar = _DOUBLE_QUOTED.match(text, at)
+    while scalar is not None:
+        for escape in _ESCAPE.finditer(text, *scalar.span()):
             if escape["surrogates"]:
                 yield *escape.span(), f"\\U{ord(joined_surrogates(escape[0])):08x}"
-        gap = _UP_TO_QUOTE.match(text, quoted.end())
-        quoted = _DOUBLE_QUOTED.match(text, gap.end()) if gap else None
+        gap = _UP_TO_QUOTE.match(text, scalar.end())
+        scalar = _DOUBLE_QUOTED.match(text, gap.end()) if gap else None
 
 
 def _unquoted_template(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
@@ -298,7 +299,7 @@ def _template_in_brackets(text: str, problem: str, context: str, at: int, contex
     message = "in brackets, unquoted text ends where another bracket begins; quote the whole text"
     inner = (start + match.start() for match in re.finditer("'", written))
     quotes = tuple((place, place, "'") for place in (start, *inner, span.end))
-    return _Step(message, span, quotes, title="Quote it", mend=(start, span.end, _quoted(written)))
+    return _Step(message, span, quotes, title="Quote it", mend=(start, span.end, quoted(written)))
 
 
 def _stray_tab(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:
@@ -394,9 +395,9 @@ def _second_colon(text: str, problem: str, context: str, at: int, context_at: in
     colon = re.search(r":\s", before)
     if colon is not None:
         value = Span(content.start + colon.end(), content.end)
-        quoted = (value.start, value.end, _quoted(text[value.start : value.end]))
+        mend = (value.start, value.end, quoted(text[value.start : value.end]))
         message = "a value that holds ': ' must be quoted"
-        return _Step(message, value, ((at, at + 1, "_"),), title="Quote it", mend=quoted)
+        return _Step(message, value, ((at, at + 1, "_"),), title="Quote it", mend=mend)
     above = _content(text, start - 1) if start else content
     depth = _indentation(text, above.start) if start else 0
     if before and depth < content.start - start and start:
@@ -456,14 +457,8 @@ def _reserved_character(text: str, problem: str, context: str, at: int, context_
     content = _content(text, place)
     message = f"a plain value can not begin with '{character}'; quote it"
     span = Span(place, max(content.end, place + 1))
-    mend = (span.start, span.end, _quoted(text[span.start : span.end]))
+    mend = (span.start, span.end, quoted(text[span.start : span.end]))
     return _Step(message, span, ((place, place + 1, "_"),), title="Quote it", mend=mend)
-
-
-def _quoted(written: str) -> str:
-    if "'" not in written:
-        return f"'{written}'"
-    return '"' + written.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _bad_indentation(text: str, problem: str, context: str, at: int, context_at: int, tree: Tree) -> _Step | None:

@@ -1,6 +1,7 @@
-"""Writing values as YAML that the rest-server and the runtime read alike.
+"""Writing values and keys as YAML that the rest-server and the runtime read alike.
 
-Only what expansion adds is written here; what stands in the job already stays as its author wrote it.
+Every module that writes a scalar asks this one whether it needs quotes. A text is written plain where both readers read
+the same text back in that place, in quotes anywhere else. What is already in the job stays as its author wrote it.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.source.edits import double_quoted, quoted
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.scalar import Binary, Date, server_text
 from pai_lsp.source.text import Span
@@ -17,18 +17,49 @@ from pai_lsp.source.text import Span
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# A plain scalar in a block: no indicator in front, no comment, no key; and nothing that a reader could take otherwise.
-_PLAIN = re.compile(r"(?![-?:](?:\s|$))[^\s\-?:,\[\]{}#&*!|>'\"%@`=~<].*")
-_NOT_PLAIN = re.compile(r":(?:\s|$)|\s#|\s$")
+# A plain scalar does not begin with an indicator, and not as the start or the end of a document does.
+_PLAIN = re.compile(r"(?![-?:](?: |$)|---|\.\.\.)[^ ,\[\]{}#&*!|>'\"%@`].*")
+# Inside it, these begin a value or a comment; a reader drops blanks at its end.
+_NOT_PLAIN = re.compile(r":(?: |$)| #| $")
+# In brackets and braces, these can end it as well; old releases of PyYAML refuse any ':' or '?' there. A command is
+# quoted there for those who read it: `['ls -l', 'echo $(date)']`.
+_NOT_PLAIN_IN_FLOW = re.compile(r"[,\[\]{}:? '\"]")
 _BLOCK_LINE = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*")
-_NAME = re.compile(r"(?:[^\W\d]|/)[\w./-]*")
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
+
+
+def quoted(text: str) -> str:
+    """A text as a quoted scalar on one line; single quotes unless it holds one or needs an escape."""
+    if "'" in text or not text.isprintable():
+        return '"' + within_quotes(text, '"') + '"'
+    return f"'{text}'"
+
+
+def within_quotes(text: str, quote: str) -> str:
+    """A text between two quotes that stand there already."""
+    return text.replace("'", "''") if quote == "'" else "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    """A character in double quotes; one that cannot be seen as an escape that both readers know."""
+    if character in _ESCAPES:
+        return _ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def written_key(name: str) -> str:
+    """A name as the key of a mapping, with or without braces."""
+    return flow_scalar(name)
 
 
 def scalar_line(value: Any) -> str:
-    """A scalar value on one line, to stand behind `key: ` or `- ` of a block."""
+    """A scalar value on one line, after `key: ` or `- ` of a block, or as a key in a block."""
     if isinstance(value, (str, Binary)):
         text = str(value)
-        return text if _is_plain(text) else _quoted(text)
+        return text if _is_plain(text) else quoted(text)
     if isinstance(value, Date):
         return value.moment.strftime("%Y-%m-%dT%H:%M:%SZ")
     if isinstance(value, float) and not math.isfinite(value):
@@ -37,10 +68,14 @@ def scalar_line(value: Any) -> str:
 
 
 def flow_scalar(value: Any) -> str:
-    """A scalar value as it may stand in a flow list or mapping."""
-    if isinstance(value, str):
-        return value if _NAME.fullmatch(value) and _is_plain(value) else _quoted(value)
-    return scalar_line(value)
+    """A scalar value, or a key, in brackets or braces."""
+    written = scalar_line(value)
+    return quoted(value) if written == value and not is_plain_in_flow(written) else written
+
+
+def is_plain_in_flow(written: str) -> bool:
+    """Whether a plain scalar of a block stays plain in brackets or braces."""
+    return not _NOT_PLAIN_IN_FLOW.search(written)
 
 
 def flow_value(value: Any) -> str:
@@ -59,7 +94,7 @@ def item_lines(value: Any) -> list[str]:
 
 
 def value_lines(value: Any) -> list[str]:
-    """A value in block style, its first line without indentation, to stand behind a dash or a key."""
+    """A value in block style, its first line without indentation, to follow a dash or a key."""
     if isinstance(value, dict) and value:
         return [line for key, one in value.items() for line in entry_lines(key, one)]
     if isinstance(value, list) and value:
@@ -79,7 +114,7 @@ def entry_lines(key: str, value: Any) -> list[str]:
 
 
 def indented(lines: Iterable[str], pad: str) -> list[str]:
-    """The lines with `pad` in front, but for empty ones."""
+    """The lines with `pad` in front, except empty ones."""
     return [f"{pad}{line}" if line else line for line in lines]
 
 
@@ -90,7 +125,7 @@ def _empty_or_scalar(value: Any) -> str:
 
 
 def _literal(text: str) -> list[str] | None:
-    """A text of several lines as a literal block; None where only quotes can say it."""
+    """A text of several lines as a literal block; None where only quotes can write it."""
     lines = text.split("\n")
     body = lines[:-1] if lines[-1] == "" else lines
     if not body[0] or body[0][0] in " \t" or not body[-1].strip() or not all(map(_BLOCK_LINE.fullmatch, lines)):
@@ -105,19 +140,3 @@ def _is_plain(text: str) -> bool:
         return False
     scalar = Scalar(Span(0, len(text)), text)
     return scalar.is_string and isinstance(scalar.runtime_value, str)
-
-
-def _quoted(text: str) -> str:
-    return quoted(text) if text.isprintable() else _ESCAPED.sub(_escape, double_quoted(text))
-
-
-_ESCAPED = re.compile(r"[^\x20-\x7e]")
-
-
-def _escape(match: re.Match[str]) -> str:
-    """A character that can not be seen, as an escape that both readers know."""
-    character = match[0]
-    code = ord(character)
-    if character.isprintable():
-        return character
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

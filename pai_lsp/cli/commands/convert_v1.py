@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli.commands.job_file import failed, put, show_findings
+from pai_lsp.cli.commands.job_file import failed, job_file, put, show_findings
 from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import Document
-from pai_lsp.findings.diagnostic import Diagnostic, Severity
+from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.ide.refactorings.protocol_v1 import converted
-from pai_lsp.project.targets import STANDARD_INPUT, missing, path_argument
-from pai_lsp.rules.text.unreadable_files import unreadable_file
-from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.project.targets import missing, path_argument
 from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
@@ -55,17 +52,13 @@ def run(arguments: argparse.Namespace) -> int:
         return failed("convert", f"{visible(arguments.output)} already exists", WRONG_USAGE)
     if message := missing([arguments.job]):
         return failed("convert", message, WRONG_USAGE)
-    is_input = arguments.job == STANDARD_INPUT
-    name = "<stdin>" if is_input else arguments.job
-    data = sys.stdin.buffer.read() if is_input else read_bytes(name)
-    source = data if isinstance(data, UnreadableFile) else decoded(name, data)
-    if isinstance(source, UnreadableFile):
-        diagnostic = Diagnostic(unreadable_file.code, Severity.ERROR, source.span, source.message)
-        show_findings(CheckedFile(name, source.text, (diagnostic,)))
+    old = job_file(arguments.job)
+    if isinstance(old, CheckedFile):
+        show_findings(old)
         return FINDINGS
-    found = converted(source.text)
+    found = converted(old.syntax)
     if found.text is None:
-        return failed("convert", f"{visible(name)}: {found.problem}", FINDINGS)
+        return failed("convert", f"{visible(old.path or '')}: {found.problem}", FINDINGS)
     show_findings(_checked(arguments.output or "<converted>", found.text))
     return put("convert", found.text, arguments.output)
 

@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING
 
 from pai_lsp.platform.job_schema import published_schema
-from pai_lsp.platform.tables import table
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +38,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print it."""
-    name = arguments.name
-    schema = table("configuration.schema.json") if name == "configuration" else published_schema(name)
-    sys.stdout.write(json.dumps(schema, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(published_schema(arguments.name), indent=2, ensure_ascii=False) + "\n")
     return 0

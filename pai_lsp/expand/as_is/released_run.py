@@ -104,7 +104,7 @@ def _role_run(job: Job, role: TaskRole, known: RuntimeJob, *, shows_secrets: boo
         return Stop(text.span(command.span.start, command.span.end) if is_same else role.name_span, command.message)
     pre: list[str] = []
     post: list[str] = []
-    plugin: _Plugin | None = None
+    plugin: _PluginRun | None = None
     try:
         runtime = runtime_role(known, role.name)
         for plugin in _plugins(runtime):
@@ -119,7 +119,7 @@ def _role_run(job: Job, role: TaskRole, known: RuntimeJob, *, shows_secrets: boo
 
 
 @dataclass(frozen=True, slots=True)
-class _Plugin:
+class _PluginRun:
     """A plugin that the runtime prepares for a role; `number` counts in the list that names it."""
 
     name: Any
@@ -136,7 +136,7 @@ class _Plugin:
         return job.plugins[self.number].node.span if self.number < len(job.plugins) else role.name_span
 
 
-def _plugins(role: RuntimeRole) -> Iterator[_Plugin]:
+def _plugins(role: RuntimeRole) -> Iterator[_PluginRun]:
     """The plugins of a role in the order in which they are prepared.
 
     Raises:
@@ -149,7 +149,7 @@ def _plugins(role: RuntimeRole) -> Iterator[_Plugin]:
         raise RuntimeStopError("the runtime fails to gather the plugins of this task role") from None
 
 
-def _prerequisites(role: RuntimeRole) -> Iterator[_Plugin]:
+def _prerequisites(role: RuntimeRole) -> Iterator[_PluginRun]:
     job = role.job.values
     if "prerequisites" not in role.values or "prerequisites" not in job:
         return
@@ -159,10 +159,10 @@ def _prerequisites(role: RuntimeRole) -> Iterator[_Plugin]:
         if "plugin" in definition and definition["plugin"].startswith(RUNTIME_PLUGIN):
             parameters = {key: value for key, value in definition.items() if key not in NOT_PARAMETERS}
             plugin = definition["plugin"][len(PLUGIN_PREFIX) :]
-            yield _Plugin(plugin, definition.get("failurePolicy", "fail"), parameters, number, is_prerequisite=True)
+            yield _PluginRun(plugin, definition.get("failurePolicy", "fail"), parameters, number, is_prerequisite=True)
 
 
-def _extras(role: RuntimeRole) -> Iterator[_Plugin]:
+def _extras(role: RuntimeRole) -> Iterator[_PluginRun]:
     job = role.job.values
     if "extras" not in job or RUNTIME_PLUGIN not in job["extras"]:
         return
@@ -171,11 +171,11 @@ def _extras(role: RuntimeRole) -> Iterator[_Plugin]:
             continue
         # An absent value is written as nothing, null as the word that Python has for it.
         parameters = entry["parameters"] if entry.get("parameters") is not None else str(entry.get("parameters", ""))
-        yield _Plugin(entry["plugin"], entry.get("failurePolicy", "fail"), parameters, number, is_prerequisite=False)
+        yield _PluginRun(entry["plugin"], entry.get("failurePolicy", "fail"), parameters, number, is_prerequisite=False)
 
 
 def _plugin_scripts(
-    plugin: _Plugin, role: RuntimeRole, site_plugins: frozenset[str], *, shows_secrets: bool
+    plugin: _PluginRun, role: RuntimeRole, site_plugins: frozenset[str], *, shows_secrets: bool
 ) -> tuple[str, str]:
     """The script before and the one after that the plugin writes; other plugins' than `cmd` are not the job's own text.
 

@@ -95,7 +95,7 @@ def with_references_filled(text: str, role: RuntimeRole, *, shows_secrets: bool)
         value = _found(reference.path, role)
         if value is not None and not isinstance(value, str):
             raise RuntimeStopError(
-                f"'${reference.path}' is no text, and the runtime fills only text into plugin parameters"
+                f"'${reference.path}' is not text, and the runtime fills only text into plugin parameters"
             )
         parts.append(text[at : reference.span.start])
         at = reference.span.end

@@ -54,14 +54,14 @@ def runtime_job(job: Job) -> RuntimeJob:
     """The job as the runtime reads it.
 
     Raises:
-        RuntimeStopError: where PyYAML can not read what the runtime is given.
+        RuntimeStopError: where PyYAML cannot read what the runtime is given.
     """
     root = job.syntax.root
     masked = masked_text(job.text)
     if masked != job.text:
         syntax = parse(masked)
         if syntax.problems:
-            raise RuntimeStopError("the runtime can not read the job once the rest-server has masked its secrets")
+            raise RuntimeStopError("the runtime cannot read the job once the rest-server has masked its secrets")
         root = syntax.root
     try:
         values = runtime_value(root)
@@ -114,7 +114,7 @@ def runtime_secrets(secrets: Any) -> Any:
     secrets: a value as the rest-server reads it (see `pai_lsp.source.nodes.plain_value`).
 
     Raises:
-        ValueError: where the runtime can not read what the rest-server writes.
+        ValueError: where the runtime cannot read what the rest-server writes.
     """
     if isinstance(secrets, dict):
         return {runtime_secrets(key): runtime_secrets(value) for key, value in secrets.items()}

@@ -35,7 +35,7 @@ def after_runtime(text: str, secrets: Mapping[str, Any] | None, *, shows_secrets
         is written, and all other tags are emptied.
 
     Raises:
-        RuntimeStopError: where the runtime can not read the text.
+        RuntimeStopError: where the runtime cannot read the text.
     """
     if not secrets or OPENING not in text:
         return text
@@ -73,7 +73,7 @@ _Part = str | _Name | _Section
 
 
 @dataclass(frozen=True, slots=True)
-class _Tag:
+class _SecretTag:
     kind: str
     content: str
     span: Span
@@ -87,7 +87,7 @@ def _parsed(text: str) -> list[_Part]:
     """
     marks = OPENING, CLOSING
     parts: list[_Part] = []
-    opened: list[tuple[_Tag, list[_Part]]] = []
+    opened: list[tuple[_SecretTag, list[_Part]]] = []
     at = 0
     while tag := _next_tag(text, at, *marks):
         start, end = tag.span.start, tag.span.end
@@ -127,7 +127,7 @@ def _with_indexes(part: _Part) -> _Part:
     return part
 
 
-def _next_tag(text: str, at: int, opening: str, closing: str) -> _Tag | None:
+def _next_tag(text: str, at: int, opening: str, closing: str) -> _SecretTag | None:
     """The next tag that ends; nothing ends behind one that does not."""
     start = text.find(opening, at)
     if start < 0:
@@ -138,7 +138,7 @@ def _next_tag(text: str, at: int, opening: str, closing: str) -> _Tag | None:
         content = text[inner + 1 : end].rstrip()
         is_whole = content.endswith("=" if kind == "=" else "}") and "\n" not in (name := content[:-1].strip())
         if is_whole and name:
-            return _Tag("&" if kind == "{" else kind, name, Span(start, end + len(closing)))
+            return _SecretTag("&" if kind == "{" else kind, name, Span(start, end + len(closing)))
     kind = kind if kind in _KINDS else ""
     first = _behind_space(text, inner + len(kind))
     end = text.find(closing, first + 1)
@@ -147,9 +147,11 @@ def _next_tag(text: str, at: int, opening: str, closing: str) -> _Tag | None:
         end = text.find(closing, first)
         kind = kind if first > inner + 1 else ""
         return (
-            _Tag(kind, text[first - 1 : first], Span(start, end + len(closing))) if end > start + len(opening) else None
+            _SecretTag(kind, text[first - 1 : first], Span(start, end + len(closing)))
+            if end > start + len(opening)
+            else None
         )
-    return _Tag(kind, text[first:end].rstrip(), Span(start, end + len(closing)))
+    return _SecretTag(kind, text[first:end].rstrip(), Span(start, end + len(closing)))
 
 
 def _behind_space(text: str, at: int) -> int:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.definition import Definition, Reference
     from pai_lsp.job.job import Job
+    from pai_lsp.job.require_graph import Step
 
 _RUNS = tuple(Moment)
 
@@ -37,7 +38,7 @@ _RUNS = tuple(Moment)
 def inline_edits(job: Job, role_name: str, reference: Reference) -> tuple[TextEdit, ...]:
     """Put the commands behind one of a role's references, and of all that it requires, into the role's own commands.
 
-    None where they would then run in another order, or can not stand among commands.
+    None where they would then run in another order, or cannot stand among commands.
     """
     role = _role(job, role_name)
     if role is None:
@@ -49,7 +50,7 @@ def inline_edits(job: Job, role_name: str, reference: Reference) -> tuple[TextEd
     others = (*rest, *cmd_plugins(role))
     if (
         not inlined
-        or [id(one) for one in running[-len(inlined) :]] != [id(one) for one in inlined]
+        or tuple(running[-len(inlined) :]) != inlined
         or any(one.plugin not in {"cmd", None} or one.storages for one in own)
         or any(any(map(plugin.moments, _RUNS)) for plugin in cmd_plugins(role))
         or (_have_hooks(inlined) and _have_hooks(others))
@@ -86,12 +87,10 @@ def into_job_edits(job: Job, role_name: str, reference: Reference) -> tuple[Text
     taken = {definition.name for definition in job.prerequisites}
     names: list[str] = []
     values: list[dict[str, Any]] = []
-    copied: set[int] = set()
+    copied: set[Step] = set()
     for one in brought_in:
         is_there = one.is_own and one.definition.origin is Origin.JOB and not one.step.values
-        if (one in needed_later and not is_there) or (
-            is_there and any(id(step) in copied for step in one.step.required)
-        ):
+        if (one in needed_later and not is_there) or (is_there and any(step in copied for step in one.step.required)):
             return ()  # a copy would run beside it
         if is_there:
             names.append(one.definition.name)
@@ -99,13 +98,13 @@ def into_job_edits(job: Job, role_name: str, reference: Reference) -> tuple[Text
             names.append(free_prerequisite_name(one.definition.name, taken))
             taken.add(names[-1])
             values.append(_filled(one, names[-1]))
-            copied.add(id(one.step))
+            copied.add(one.step)
     if names == [reference.name]:
         return ()
     written = [one.name for one in listed]
-    released = {id(one.scalar): one.name for one in listed if one.scalar is not reference.scalar}
+    released = {one.scalar: one.name for one in listed if one.scalar is not reference.scalar}
     if names:
-        released[id(reference.scalar)] = names[-1]
+        released[reference.scalar] = names[-1]
     return (
         *items_behind(job.text, section.value, values),
         *role_list_edits(job.text, role.role, (*written[:at], *names, *written[at + 1 :]), released),
@@ -136,8 +135,8 @@ def _role(job: Job, name: str) -> EffectiveRole | None:
     if effective.problems or role is None or role.role.node is None:
         return None
     lists = [role.role.node.own("prerequisites"), role.role.node.own("commands")]
-    named = {id(anchor.node) for anchor in job.syntax.anchors}
-    return None if any(entry is None or id(entry.value) in named for entry in lists) else role
+    named = {anchor.node for anchor in job.syntax.anchors}
+    return None if any(entry is None or entry.value in named for entry in lists) else role
 
 
 def _others(role: EffectiveRole, reference: Reference) -> tuple[Reference, ...]:
@@ -161,7 +160,7 @@ def _have_hooks(sources: tuple[Any, ...]) -> bool:
 def _without_reference(job: Job, role: EffectiveRole, reference: Reference) -> tuple[TextEdit, ...]:
     kept = _others(role, reference)
     names = tuple(one.name for one in kept)
-    return role_list_edits(job.text, role.role, names, {id(one.scalar): one.name for one in kept})
+    return role_list_edits(job.text, role.role, names, {one.scalar: one.name for one in kept})
 
 
 def _filled(prerequisite: Prerequisite, name: str) -> dict[str, Any]:

@@ -18,14 +18,15 @@ from pai_lsp.source.writing import flow_scalar, flow_value, indented, item_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TypeAlias
 
     from pai_lsp.expand.callbacks import Commands
     from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
     from pai_lsp.job.definition import Definition
     from pai_lsp.source.nodes import Entry
 
-# The items of a callback in their released form, by identity of its `Commands`.
-Items = dict[int, tuple[str, ...]]
+    # The items of a callback in their released form, by its `Commands`.
+    Items: TypeAlias = dict[Commands, tuple[str, ...]]
 
 # What only people read; a quote in it that stops the runtime may be another one.
 _TEXT_KEYS = frozenset({"description", "contributor", "version"})
@@ -82,8 +83,8 @@ def callback_edits(
     """
     edits: list[TextEdit] = []
     for one in commands:
-        if one.moment in moments_with(EventForm.CALLBACK) and id(one) in items:
-            edits += _command_edits(text, one, items[id(one)])
+        if one.moment in moments_with(EventForm.CALLBACK) and one in items:
+            edits += _command_edits(text, one, items[one])
     entry = holder.entry("callbacks")
     if entry is None or not isinstance(entry.value, Sequence):
         return edits, []
@@ -117,9 +118,9 @@ def new_definition(prerequisite: Prerequisite, name: str, items: Items) -> dict[
             found[entry.name] = step_value(entry.value, prerequisite.step)
     if plugin == "cmd":
         found["callbacks"] = [
-            {"event": event_at(one.moment), "commands": list(items[id(one)])}
+            {"event": event_at(one.moment), "commands": list(items[one])}
             for one in prerequisite.commands
-            if one.moment in moments_with(EventForm.CALLBACK) and one.items and id(one) in items
+            if one.moment in moments_with(EventForm.CALLBACK) and one.items and one in items
         ]
     return found
 
@@ -153,10 +154,10 @@ def _rewritten(
 
 def _behind_name(node: Mapping, removed: list[Entry]) -> Entry | None:
     """The key behind which a new one is best written; None for the last."""
-    gone = {id(entry) for entry in removed}
+    gone = set(removed)
     for key in ("type", "name"):
         entry = node.own(key)
-        if entry is not None and id(entry) not in gone:
+        if entry is not None and entry not in gone:
             return entry
     return None
 
@@ -167,9 +168,9 @@ def _filled_edits(
     """Variables in whatever is no command, and quotes that would stop the runtime."""
     if prerequisite is None:
         return
-    gone = {id(entry) for entry in removed}
+    gone = set(removed)
     for entry in definition.node.entries:
-        if id(entry) in gone or (prerequisite.plugin == "cmd" and entry.name in COMMAND_KEYS):
+        if entry in gone or (prerequisite.plugin == "cmd" and entry.name in COMMAND_KEYS):
             continue
         for scalar in walk(entry.value):
             if not isinstance(scalar, Scalar):

@@ -21,29 +21,30 @@ if TYPE_CHECKING:
     from pai_lsp.expand.storages import Storage
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
+    from pai_lsp.job.require_graph import Step
     from pai_lsp.source.nodes import Entry
 
 
-def released_references(job: Job, role: EffectiveRole, listed: MappingOf[int, str]) -> dict[int, str]:
-    """Which name each reference that the role lists has in the released job, by identity of its scalar.
+def released_references(job: Job, role: EffectiveRole, listed: MappingOf[Step, str]) -> dict[Scalar, str]:
+    """Which name each reference that the role lists has in the released job, by its scalar.
 
-    listed: by identity of its step, the name of every prerequisite that the role is to list.
+    listed: by its step, the name of every prerequisite that the role is to list.
     """
-    steps = {id(one.definition.node): one.step for one in role.prerequisites}
-    released: dict[int, str] = {}
+    steps = {one.definition.node: one.step for one in role.prerequisites}
+    released: dict[Scalar, str] = {}
     for reference in role.role.prerequisites:
         for target in job.require_graph.link(reference).targets:
-            step = steps.get(id(target.node))
+            step = steps.get(target.node)
             # What is not listed itself gives its line to the last of what it requires.
-            while step is not None and id(step) not in listed:
+            while step is not None and step not in listed:
                 step = step.required[-1] if step.required else None
             if step is not None:
-                released[id(reference.scalar)] = listed[id(step)]
+                released[reference.scalar] = listed[step]
     return released
 
 
 def role_list_edits(
-    text: str, role: TaskRole, names: tuple[str, ...], released: MappingOf[int, str]
+    text: str, role: TaskRole, names: tuple[str, ...], released: MappingOf[Scalar, str]
 ) -> tuple[TextEdit, ...]:
     """Edits that make the role list these names in this order, lines that stay being left alone.
 
@@ -66,7 +67,7 @@ def role_list_edits(
 
 
 def _block_edits(
-    text: str, sequence: Sequence, names: tuple[str, ...], released: MappingOf[int, str]
+    text: str, sequence: Sequence, names: tuple[str, ...], released: MappingOf[Scalar, str]
 ) -> tuple[TextEdit, ...]:
     pad = " " * column(text, sequence.span.start)
     edits: list[TextEdit] = []
@@ -74,7 +75,7 @@ def _block_edits(
     done = 0
     for number, item in enumerate(sequence.items):
         line = _line(text, sequence, number)
-        name = released.get(id(item), "")
+        name = released.get(item, "") if isinstance(item, Scalar) else ""
         at = places.get(name, -1)
         if at < done:
             edits.append(TextEdit(line, ""))

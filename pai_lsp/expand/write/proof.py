@@ -64,7 +64,7 @@ def proven(job: Job, text: str, form: ReleasedForm, items: Items, added: Mapping
 
 def _meant(role: EffectiveRole, form: ReleasedForm, items: Items) -> list[_Run]:
     def lines(source: Source, moment: Moment) -> str:
-        return "\n".join(line for one in source.commands if one.moment is moment for line in items.get(id(one), ()))
+        return "\n".join(line for one in source.commands if one.moment is moment for line in items.get(one, ()))
 
     return _runs((*form.listed[role.role.name], *cmd_plugins(role)), lines)
 

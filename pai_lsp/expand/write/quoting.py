@@ -69,33 +69,33 @@ _PLAIN = re.compile(r"[ \t]+|\n|[^ \t\n]+")
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _QuotedPart:
     """A part of a script, as it is written; `kind` is None for blanks, line ends and plain words."""
 
     kind: PartKind | None
     text: str
 
 
-def _pieces(script: Script) -> tuple[_Piece, ...] | None:
+def _pieces(script: Script) -> tuple[_QuotedPart, ...] | None:
     """The parts of a script; None where it is not surely known how it could be written otherwise."""
     if not script.is_complete or any(part.kind in _KEPT for part in script.parts):
         return None
-    found: list[_Piece] = []
+    found: list[_QuotedPart] = []
     at = 0
     for part in script.parts:
         found += _plain(script.text[at : part.span.start])
-        found.append(_Piece(part.kind, script.text[part.span.start : part.span.end]))
+        found.append(_QuotedPart(part.kind, script.text[part.span.start : part.span.end]))
         at = part.span.end
     found += _plain(script.text[at:])
     return tuple(piece for piece in found if piece.text != "\\\n")  # a line that continues in the next one
 
 
-def _plain(text: str) -> Iterator[_Piece]:
-    return (_Piece(None, match[0]) for match in _PLAIN.finditer(text))
+def _plain(text: str) -> Iterator[_QuotedPart]:
+    return (_QuotedPart(None, match[0]) for match in _PLAIN.finditer(text))
 
 
-def _logical_lines(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
-    line: list[_Piece] = []
+def _logical_lines(pieces: Iterable[_QuotedPart]) -> Iterator[list[_QuotedPart]]:
+    line: list[_QuotedPart] = []
     for piece in pieces:
         if piece.kind is None and piece.text == _LINE_END:
             yield line
@@ -105,8 +105,8 @@ def _logical_lines(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
     yield line
 
 
-def _rewritten(line: list[_Piece]) -> str | None:
-    """One line with other quotes so that it comes through; None where that can not be done."""
+def _rewritten(line: list[_QuotedPart]) -> str | None:
+    """One line with other quotes so that it comes through; None where that cannot be done."""
     candidates = ["".join(piece.text for piece in line)]
     code = [piece for piece in line if piece.kind is not PartKind.COMMENT]
     while len(code) < len(line) and code and code[-1].kind is None and not code[-1].text.strip(_BLANKS):
@@ -118,7 +118,7 @@ def _rewritten(line: list[_Piece]) -> str | None:
     return next((text for text in candidates if not damages(text)), None)
 
 
-def _with_double_quotes(piece: _Piece) -> str | None:
+def _with_double_quotes(piece: _QuotedPart) -> str | None:
     """The piece without a `'`."""
     if piece.kind is PartKind.SINGLE_QUOTED:
         content = piece.text[1:-1]
@@ -126,7 +126,7 @@ def _with_double_quotes(piece: _Piece) -> str | None:
     return None if piece.kind in {PartKind.ANSI_QUOTED, PartKind.ESCAPED} else piece.text
 
 
-def _with_single_quotes(piece: _Piece) -> str | None:
+def _with_single_quotes(piece: _QuotedPart) -> str | None:
     """The piece without a `"`, and with a `'` in place of a backslash."""
     if piece.kind is PartKind.DOUBLE_QUOTED:
         literal = _literal(piece.text[1:-1])

@@ -173,7 +173,7 @@ def _with_references_on_one_line(command: str) -> str:
 def _check_secret(reference: RuntimeReference, values: RoleValues) -> None:
     secret = _secret(reference, values)
     if not isinstance(secret, str):
-        raise FindsNothingError(f"'${reference.path}' is no text")
+        raise FindsNothingError(f"'${reference.path}' is not text")
     if _CHANGED_IN_HTML.search(secret):
         raise CanNotExpressError(
             f"the runtime writes the secret '${reference.path}' as HTML among commands, which changes it"
@@ -197,7 +197,7 @@ def _value(reference: RuntimeReference, values: RoleValues) -> str:
     if value is MISSING:
         raise FindsNothingError(f"'${reference.path}' finds nothing")
     if isinstance(value, (list, dict)):
-        raise FindsNothingError(f"'${reference.path}' is no single value")
+        raise FindsNothingError(f"'${reference.path}' is not a single value")
     return well_formed(written(value) or "")
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pai_lsp.expand.effective import EffectiveJob, EffectiveRole, Prerequisite
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
+    from pai_lsp.source.nodes import Mapping
 
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
 _LONGEST_NAME = 255
@@ -32,35 +33,35 @@ _LONGEST_NAME = 255
 class ReleasedForm:
     """What becomes of a job's prerequisites.
 
-    names: by identity of the prerequisite, its name in the released job.
-    homes: by identity of the definition's node, the prerequisite that takes the place of a definition of the job.
+    names: of each prerequisite, its name in the released job.
+    homes: by the node of a definition of the job, the prerequisite that takes its place.
     listed: by task role, what stands in its `prerequisites`, in order.
     inlined: the names of the task roles whose commands take in those of their prerequisites.
     """
 
     effective: EffectiveJob
-    names: dict[int, str]
-    homes: dict[int, Prerequisite]
+    names: dict[Prerequisite, str]
+    homes: dict[Mapping, Prerequisite]
     listed: dict[str, tuple[Prerequisite, ...]]
     inlined: frozenset[str]
 
     def name(self, prerequisite: Prerequisite) -> str:
         """The prerequisite's name in the released job."""
-        return self.names[id(prerequisite)]
+        return self.names[prerequisite]
 
     @cached_property
-    def users(self) -> dict[int, list[EffectiveRole]]:
-        """By identity of the prerequisite, the task roles that list it."""
-        found: dict[int, list[EffectiveRole]] = {}
+    def users(self) -> dict[Prerequisite, list[EffectiveRole]]:
+        """By prerequisite, the task roles that list it."""
+        found: dict[Prerequisite, list[EffectiveRole]] = {}
         for role in self.effective.roles:
             for one in self.listed[role.role.name]:
-                found.setdefault(id(one), []).append(role)
+                found.setdefault(one, []).append(role)
         return found
 
     @property
     def listed_anywhere(self) -> tuple[Prerequisite, ...]:
         """Everything that some task role lists, each once."""
-        return tuple({id(one): one for found in self.listed.values() for one in found}.values())
+        return tuple(dict.fromkeys(one for found in self.listed.values() for one in found))
 
 
 def released_form(job: Job, effective: EffectiveJob, inlined: Collection[str] = ()) -> ReleasedForm:
@@ -76,13 +77,13 @@ def released_form(job: Job, effective: EffectiveJob, inlined: Collection[str] = 
     taken = {definition.name for definition in job.prerequisites}
     for one in effective.prerequisites:
         definition = one.definition
-        if definition.origin is Origin.JOB and one.is_own and id(definition.node) not in form.homes:
-            form.homes[id(definition.node)] = one
-            form.names[id(one)] = definition.name
+        if definition.origin is Origin.JOB and one.is_own and definition.node not in form.homes:
+            form.homes[definition.node] = one
+            form.names[one] = definition.name
     for one in form.listed_anywhere:
-        if id(one) not in form.names:
-            form.names[id(one)] = free_prerequisite_name(one.definition.name, taken)
-            taken.add(form.names[id(one)])
+        if one not in form.names:
+            form.names[one] = free_prerequisite_name(one.definition.name, taken)
+            taken.add(form.names[one])
     return form
 
 

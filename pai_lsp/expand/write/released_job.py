@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.expand.as_is.released_run import ReleasedRun
     from pai_lsp.expand.effective import EffectiveJob, EffectiveRole
+    from pai_lsp.expand.write.definition_edits import Items
     from pai_lsp.expand.write.role_commands import Source
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.job import Job
@@ -58,7 +59,7 @@ def expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
     effective = effective_job(job)
     if effective.problems:
         return ExpandedJob(None, effective.problems)
-    writer = _Writer(job, effective, inlined)
+    writer = _ReleasedJobWriter(job, effective, inlined)
     text = writer.written()
     if writer.problems:
         return ExpandedJob(None, tuple(writer.problems))
@@ -67,16 +68,16 @@ def expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
 
 
 def inexpressible(job: Job) -> tuple[Diagnostic, ...]:
-    """What a job means to run that no released cluster can; nothing where the job can not be expanded anyway."""
+    """What a job means to run that no released cluster can; nothing where the job cannot be expanded anyway."""
     effective = effective_job(job)
     if effective.problems:
         return ()
-    writer = _Writer(job, effective, ())
+    writer = _ReleasedJobWriter(job, effective, ())
     writer.written()
     return tuple(problem for problem in writer.problems if problem.code == CANNOT_BE_EXPRESSED)
 
 
-class _Writer:
+class _ReleasedJobWriter:
     """Writes one job; problems are gathered, and then nothing that is written counts."""
 
     def __init__(self, job: Job, effective: EffectiveJob, inlined: Collection[str]) -> None:
@@ -86,9 +87,9 @@ class _Writer:
         self.form = released_form(job, effective, inlined)
         self._values = role_values(job)
         self._edits: dict[TextEdit, None] = {}
-        self._shared: dict[tuple[int, str], tuple[str, ...]] = {}
+        self._shared: dict[tuple[Node, str], tuple[str, ...]] = {}
         self.problems: list[Diagnostic] = []
-        self.items: dict[int, tuple[str, ...]] = {}
+        self.items: Items = {}
         self.added: dict[str, AddedCommands] = {}
         self._inlined_plugins = self._plugins_to_inline()
 
@@ -119,28 +120,28 @@ class _Writer:
 
     def _agree(self, node: Node, what: str, texts: tuple[str, ...], role: TaskRole) -> bool:
         """Whether this is the first wish for a list that roles may share; a different wish is a problem."""
-        known = self._shared.setdefault((id(node), what), texts)
+        known = self._shared.setdefault((node, what), texts)
         if known == texts:
             return known is texts
         message = f"'{role.name}' shares its {what} with a task role that needs other ones"
         self.problems.append(problem(CANNOT_BE_EXPRESSED, role.name_span, message))
         return False
 
-    def _plugins_to_inline(self) -> dict[int, CmdPluginEntry]:
-        """The `cmd` plugins of `extras` all of whose roles are inlined: they run behind the prerequisites."""
-        users: dict[int, tuple[CmdPluginEntry, list[str]]] = {}
+    def _plugins_to_inline(self) -> set[CmdPluginEntry]:
+        """The `cmd` plugins of `extras` all of whose roles are inlined: they run after the prerequisites."""
+        users: dict[CmdPluginEntry, list[str]] = {}
         for role in self._effective.roles:
             for plugin in cmd_plugins(role):
-                users.setdefault(id(plugin), (plugin, []))[1].append(role.role.name)
-        return {key: one for key, (one, names) in users.items() if self.form.inlined.issuperset(names)}
+                users.setdefault(plugin, []).append(role.role.name)
+        return {plugin for plugin, names in users.items() if self.form.inlined.issuperset(names)}
 
     def _callback_items(self) -> None:
         """Bring the commands of everything that stays a callback into the form that comes through."""
         for prerequisite in self.form.listed_anywhere:
             if prerequisite.plugin == "cmd":
-                self._source_items(prerequisite, self.form.users[id(prerequisite)])
-        for plugin in {id(one): one for role in self._effective.roles for one in cmd_plugins(role)}.values():
-            if id(plugin) not in self._inlined_plugins:
+                self._source_items(prerequisite, self.form.users[prerequisite])
+        for plugin in dict.fromkeys(one for role in self._effective.roles for one in cmd_plugins(role)):
+            if plugin not in self._inlined_plugins:
                 self._source_items(plugin, [role for role in self._effective.roles if plugin in role.plugins])
 
     def _source_items(self, source: Source, roles: list[EffectiveRole]) -> None:
@@ -148,7 +149,7 @@ class _Writer:
         for one in source.commands:
             if one.moment in moments_with(EventForm.CALLBACK):
                 try:
-                    self.items[id(one)] = callback_items([item.text for item in one.items], values)
+                    self.items[one] = callback_items([item.text for item in one.items], values)
                 except CanNotExpressError as error:
                     self._problem(place_of(source, one.items), str(error))
 
@@ -159,10 +160,10 @@ class _Writer:
             own = tuple(one for one in role.prerequisites if one.plugin == "cmd")
             plugins = cmd_plugins(role)
             for plugin in plugins:
-                if id(plugin) not in self._inlined_plugins and own:
-                    message = "this plugin runs behind the prerequisites, and not all its task roles are inlined"
+                if plugin not in self._inlined_plugins and own:
+                    message = "this plugin runs after the prerequisites, and not all its task roles are inlined"
                     self._problem(plugin.entry.node.span, message)
-            inlined = (*own, *(plugin for plugin in plugins if id(plugin) in self._inlined_plugins))
+            inlined = (*own, *(plugin for plugin in plugins if plugin in self._inlined_plugins))
         added = added_commands(self._job, role, self._values[name], inlined, self.problems.append)
         self.added[name] = added
         first, last = self._command_lists(role.role)
@@ -192,7 +193,7 @@ class _Writer:
         names = tuple(self.form.name(one) for one in self.form.listed[role.role.name])
         if entry is None or not self._agree(entry.value, "prerequisites", names, role.role):
             return
-        listed = {id(one.step): self.form.name(one) for one in self.form.listed[role.role.name]}
+        listed = {one.step: self.form.name(one) for one in self.form.listed[role.role.name]}
         released = released_references(self._job, role, listed)
         self._edit(role_list_edits(self._text, role.role, names, released))
 
@@ -201,25 +202,25 @@ class _Writer:
         section = self._job.section("prerequisites")
         sequence = section.value if section and isinstance(section.value, Sequence) else None
         used = {
-            id(definition.node)
+            definition.node
             for role in self._job.task_roles
             for field, reference in role.typed_references.items()
             if (definition := self._job.find_typed(TYPED_FIELDS[field], reference.name))
         }
-        places = {id(item): number for number, item in enumerate(sequence.items if sequence else ())}
+        places = {item: number for number, item in enumerate(sequence.items if sequence else ())}
         removed: list[int] = []
         for definition in self._job.prerequisites:
-            prerequisite = self.form.homes.get(id(definition.node))
-            is_listed = prerequisite is not None and id(prerequisite) in self.form.users
+            prerequisite = self.form.homes.get(definition.node)
+            is_listed = prerequisite is not None and prerequisite in self.form.users
             is_inlined = prerequisite is not None and not is_listed and prerequisite.plugin == "cmd"
-            if not is_listed and id(definition.node) not in used and (is_inlined or is_extended(definition)):
-                removed += [places[id(definition.node)]] if id(definition.node) in places else []
+            if not is_listed and definition.node not in used and (is_inlined or is_extended(definition)):
+                removed += [places[definition.node]] if definition.node in places else []
             else:
                 self._edit(definition_edits(self._text, definition, prerequisite, self.items))
         if sequence is not None:
             self._edit(without_items(self._text, sequence, removed))
-        homes = {id(one) for one in self.form.homes.values()}
-        new = [one for one in self.form.listed_anywhere if id(one) not in homes]
+        homes = set(self.form.homes.values())
+        new = [one for one in self.form.listed_anywhere if one not in homes]
         values = [new_definition(one, self.form.name(one), self.items) for one in new]
         comments = [origin_comment(one) for one in new]
         if sequence is not None:
@@ -242,12 +243,12 @@ class _Writer:
         needed = [storage for one in self._effective.prerequisites for storage in one.storages]
         storages, problems = merged_storages(self._job, needed)
         self.problems += problems
-        for plugin in {id(one): one for role in self._effective.roles for one in cmd_plugins(role)}.values():
-            if id(plugin) not in self._inlined_plugins:
+        for plugin in dict.fromkeys(one for role in self._effective.roles for one in cmd_plugins(role)):
+            if plugin not in self._inlined_plugins:
                 self._edit(plugin_edits(self._text, plugin, self.items))
         entry = self._job.extras_entry(RUNTIME_PLUGIN)
         removed: tuple[Entry, list[int]] | None = None
         if entry and isinstance(entry.value, Sequence) and self._inlined_plugins:
-            gone = {id(one.entry.node) for one in self._inlined_plugins.values()}
-            removed = (entry, [number for number, item in enumerate(entry.value.items) if id(item) in gone])
+            gone = {one.entry.node for one in self._inlined_plugins}
+            removed = (entry, [number for number, item in enumerate(entry.value.items) if item in gone])
         self._edit(extras_edits(self._job, storages, ("reference_prerequisites",), removed))

@@ -66,7 +66,7 @@ def owner(source: Source) -> str:
 
 
 def place_of(source: Source, items: tuple[CommandItem, ...]) -> Span:
-    """Where commands that can not be expressed stand, which is a matter of their references mostly.
+    """Where commands that cannot be expressed stand, which is a matter of their references mostly.
 
     For a definition in another file, the reference in the job that leads there.
     """

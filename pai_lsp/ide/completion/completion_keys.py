@@ -87,7 +87,7 @@ def _key(cursor: Cursor, field: Field, order: int) -> Suggestion:
 
 
 def _plain_key(cursor: Cursor, name: str, detail: str, value: str, order: int) -> Suggestion:
-    snippet = _with_value(cursor, written_scalar(name), value)
+    snippet = _with_value(cursor, written_scalar(cursor, name), value)
     plain = plain_text(snippet)
     edit = TextEdit(cursor.replace, plain)
     return Suggestion(name, Kind.KEY, edit, snippet if snippet != plain else None, detail, "", order)

@@ -70,7 +70,7 @@ def _definition_around(cursor: Cursor) -> Definition | None:
     return next(
         (
             definition
-            for definition in cursor.local_job.definitions
+            for definition in cursor.job.definitions
             if any(parent is definition.node for parent in cursor.parents)
         ),
         None,

@@ -6,14 +6,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.ide.completion import snippets
 from pai_lsp.ide.completion.completion_keys import complete_keys
-from pai_lsp.ide.completion.suggestion import (
-    Kind,
-    Suggestion,
-    escaped,
-    scalar_suggestion,
-    snippet_suggestion,
-    written_scalar,
-)
+from pai_lsp.ide.completion.suggestion import Kind, Suggestion, escaped, scalar_suggestion, snippet_suggestion
 from pai_lsp.ide.cursor import Spot
 from pai_lsp.ide.documentation import (
     definition_documentation,
@@ -28,6 +21,7 @@ from pai_lsp.platform.job_schema import field
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, converted_role_name, events, plugins
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.text import TextEdit
+from pai_lsp.source.writing import flow_scalar, scalar_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -136,7 +130,7 @@ def _item_names(cursor: Cursor, written: Iterable[str]) -> Iterator[Suggestion]:
     """Names for lists of names; those that are in the list already come last."""
     path = cursor.path if cursor.spot is not Spot.ITEM else cursor.path[:-1]
     here = path[-1] if path else ""
-    if "require" in path and here != "require":
+    if here == "name" and "require" in path:
         here = "require"
     if here == "prerequisites" and path[:1] == ("taskRoles",):
         yield from _prerequisites(cursor, written, None)
@@ -181,7 +175,7 @@ def _offered(cursor: Cursor, offer: Offer, order: int) -> Suggestion:
     detail = f"{offer.type or 'prerequisite'}, marketplace"
     is_new_item = cursor.spot is Spot.ITEM and cursor.path[-2:-1] == ("require",)
     if is_new_item and offer.variables and not cursor.is_flow and not cursor.quote:
-        places = "".join(f"\n  {written_scalar(name)}: ${{{one}}}" for one, name in enumerate(offer.variables, start=1))
+        places = "".join(f"\n  {scalar_line(name)}: ${{{one}}}" for one, name in enumerate(offer.variables, start=1))
         snippet = f"name: {escaped(offer.reference)}\ntemplate_variables:{places}"
         return snippet_suggestion(
             cursor,
@@ -207,8 +201,7 @@ def _definition(cursor: Cursor, definition: Definition, order: int) -> Suggestio
 
 def _as_list(cursor: Cursor, item: Suggestion) -> Suggestion:
     """A name offered where its list is not begun yet: as a list of one."""
-    written = written_scalar(item.label)
     on_own_line = not cursor.line_before.strip()
-    text = f"- {written}" if on_own_line else f"[{written}]"
+    text = f"- {scalar_line(item.label)}" if on_own_line else f"[{flow_scalar(item.label)}]"
     edit = TextEdit(cursor.replace, cursor.missing + text)
     return Suggestion(item.label, item.kind, edit, None, item.detail, item.documentation, item.order)

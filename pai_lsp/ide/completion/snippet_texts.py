@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.ide.completion.suggestion import escaped, written_scalar
+from pai_lsp.ide.completion.suggestion import escaped
+from pai_lsp.source.writing import scalar_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,7 +19,7 @@ _SEPARATOR = re.compile(r"[\\,|]")
 
 def place(number: int, names: Iterable[str]) -> str:
     """A placeholder for one of some names: a choice where there are several."""
-    return _choice(number, map(written_scalar, names))
+    return _choice(number, map(scalar_line, names))
 
 
 def _choice(number: int, texts: Iterable[str]) -> str:
@@ -163,7 +164,7 @@ STORAGES = f"storages:\n  {indented(STORAGE)}"
 def requirement(reference: str, variables: Iterable[str], first: int = 1) -> str:
     """A definition of the marketplace that is required, with its template variables."""
     places = "".join(
-        f"\n    {escaped(written_scalar(name))}: ${{{number}:/dataset/mnist}}"
+        f"\n    {escaped(scalar_line(name))}: ${{{number}:/dataset/mnist}}"
         for number, name in enumerate(variables, start=first + 1)
     )
     return f"- name: ${{{first}:{escaped(reference)}}}\n  template_variables:{places}"

@@ -6,10 +6,9 @@ import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from pai_lsp.source.edits import quoted
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.scalar import server_value
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.writing import flow_scalar, scalar_line, within_quotes
 
 if TYPE_CHECKING:
     from pai_lsp.ide.cursor import Cursor
@@ -17,10 +16,6 @@ if TYPE_CHECKING:
 _PLACEHOLDER = re.compile(
     r"(?<!\\)\$(?:\{(?P<number>\d+)(?::(?P<default>(?:[^{}\\]|\\.)*)|\|(?P<choices>(?:[^|\\]|\\.)*)\|)?\}|(?P<bare>\d+))"
 )
-# What YAML would read as something else, or not at all, at the start or inside of a plain scalar.
-_NEEDS_QUOTES = re.compile(r"[-?:]?(?:\s|$)|[\[\]{},&*!|>'\"%@`#]|.*(?::\s|\s#|:$)|\s|.*\s$")
-# PyYAML, which reads the file as well, takes these for booleans.
-_BOOLEAN = re.compile(r"(?:yes|no|on|off|true|false|y|n)", re.IGNORECASE)
 
 
 class Kind(Enum):
@@ -77,17 +72,16 @@ def escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("$", "\\$").replace("}", "\\}")
 
 
-def written_scalar(text: str) -> str:
-    """A text as a YAML scalar: plain where both readers take it for that text, else quoted."""
-    is_text = isinstance(server_value(text), str) and not _BOOLEAN.fullmatch(text) and text not in {"=", "<<"}
-    return text if text and is_text and not _NEEDS_QUOTES.match(text) else quoted(text)
+def written_scalar(cursor: Cursor, text: str) -> str:
+    """A text as a YAML scalar or key where the cursor is."""
+    return flow_scalar(text) if cursor.is_flow else scalar_line(text)
 
 
 def scalar_suggestion(
     cursor: Cursor, text: str, kind: Kind, *, detail: str = "", documentation: str = "", order: int = 0
 ) -> Suggestion:
     """Offer a scalar in place of what is typed, quoted where that is needed and not typed already."""
-    written = text.replace("'", "''") if cursor.quote == "'" else text if cursor.quote else written_scalar(text)
+    written = within_quotes(text, cursor.quote) if cursor.quote else written_scalar(cursor, text)
     edit = TextEdit(cursor.replace, cursor.missing + written + cursor.missing_behind)
     return Suggestion(text, kind, edit, None, detail, documentation, order)
 

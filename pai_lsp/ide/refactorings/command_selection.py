@@ -230,7 +230,7 @@ def _refuse_what_runs_between(job: Job, role: TaskRole, code: str) -> None:
         if plugin.plugin in {"cmd", CMD_PLUGIN}:
             raise CanNotRefactorError("the cmd plugin of extras runs between the prerequisites and the commands")
         if plugin.plugin == "ssh" and (found := sorted(programs & _NEEDS_SSH)):
-            raise CanNotRefactorError(f"'{found[0]}' needs the ssh plugin, which starts behind the prerequisites")
+            raise CanNotRefactorError(f"'{found[0]}' needs the ssh plugin, which starts after the prerequisites")
         if plugin.plugin not in {"ssh", "tensorboard", "git", "teamwise_storage"}:
             raise CanNotRefactorError(f"the plugin '{plugin.plugin}' starts between the prerequisites and the commands")
 
@@ -239,11 +239,11 @@ def _refuse_lost_effects(moved: Script, rest: Script) -> None:
     for command in moved.commands:
         name = run_builtin(command.words)[0].text
         if name in _LOST and not command.is_subshell:
-            raise CanNotRefactorError(f"'{name}' has no effect on the commands behind a callback")
+            raise CanNotRefactorError(f"'{name}' has no effect on the commands after a callback")
         if command.is_background:
             raise CanNotRefactorError("a command in the background belongs to the callback alone")
     if moved.is_open_ended:
-        raise CanNotRefactorError("they may set variables that the commands behind them use")
+        raise CanNotRefactorError("they may set variables that the commands after them use")
     if moved.functions:
         raise CanNotRefactorError("a function is not known outside its callback")
     used = {use.name for use in rest.uses} | rest.tested_names
@@ -251,7 +251,7 @@ def _refuse_lost_effects(moved: Script, rest: Script) -> None:
         if assignment.is_exported:
             raise CanNotRefactorError(f"'{assignment.name}' is exported, which reaches nothing outside its callback")
         if assignment.name in used or rest.is_open_ended:
-            raise CanNotRefactorError(f"'{assignment.name}' is set here and used by the commands behind")
+            raise CanNotRefactorError(f"'{assignment.name}' is set here and used by the commands after it")
 
 
 def _items(job: Job, role: TaskRole, texts: list[str]) -> tuple[tuple[str, ...], ...]:

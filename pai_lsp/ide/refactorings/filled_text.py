@@ -41,7 +41,7 @@ class Filler(Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Piece:
+class SelectedText:
     """A part of a scalar that a template can take the place of.
 
     span: in the file. text: what it says. name: what it may be called, after the option or key that it is the value of.
@@ -55,7 +55,7 @@ class Piece:
     is_command: bool
 
 
-def piece_at(job: Job, span: Span) -> Piece | None:
+def piece_at(job: Job, span: Span) -> SelectedText | None:
     """What is selected, or the value at an empty selection; None where nobody fills templates, or it can be none."""
     text = job.text
     chosen = text[span.start : span.end]
@@ -79,15 +79,15 @@ def piece_at(job: Job, span: Span) -> Piece | None:
     said = scalar.text[found.start : found.end]
     if "\n" in text[place.start : place.end] or not said.strip() or "<%" in said or "%>" in said:
         return None
-    return Piece(scalar, place, said, _name(scalar.text, found, keys, is_command), filler, is_command)
+    return SelectedText(scalar, place, said, _name(scalar.text, found, keys, is_command), filler, is_command)
 
 
-def same_pieces(job: Job, piece: Piece) -> tuple[Piece, ...]:
+def same_pieces(job: Job, piece: SelectedText) -> tuple[SelectedText, ...]:
     """All places in commands that say the same as a piece of one, itself among them."""
     if not piece.is_command:
         return (piece,)
     pattern = re.compile(_BOUNDARY_BEFORE + re.escape(piece.text) + _BOUNDARY_BEHIND)
-    found: list[Piece] = []
+    found: list[SelectedText] = []
     for scalar, filler in _commands(job):
         if piece.text not in scalar.text:
             continue
@@ -96,7 +96,7 @@ def same_pieces(job: Job, piece: Piece) -> tuple[Piece, ...]:
             span = places.span(*match.span())
             is_one_line = "\n" not in job.text[span.start : span.end]
             if is_one_line and not _touches_template(scalar.text, Span(*match.span())):
-                found.append(Piece(scalar, span, piece.text, piece.name, filler, is_command=True))
+                found.append(SelectedText(scalar, span, piece.text, piece.name, filler, is_command=True))
     return tuple(found)
 
 

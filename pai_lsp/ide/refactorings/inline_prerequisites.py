@@ -77,14 +77,14 @@ def _inlined(document: Document, role_name: str, numbers: list[int]) -> tuple[Te
         _refuse(tried.job, role, [reference])
         edits = together(tried.syntax, inline_edits(tried.job, role_name, reference))
         if not edits:
-            raise CanNotRefactorError(f"the commands of '{reference.name}' can not stand among those of a task role")
+            raise CanNotRefactorError(f"the commands of '{reference.name}' cannot be among those of a task role")
         tried = replace(tried, text=apply_edits(tried.text, edits))
     cleaned = _without_unused(document, tried)
     return edits if len(numbers) == 1 and cleaned is tried else line_edits(document.text, cleaned.text)
 
 
 def _refuse(job: Job, role: TaskRole, references: list[Reference]) -> None:
-    """Say why references can not be inlined, where that is known."""
+    """Say why references cannot be inlined, where that is known."""
     effective = effective_job(job)
     if effective.problems:
         raise CanNotRefactorError(effective.problems[0].message)
@@ -101,7 +101,7 @@ def _refuse(job: Job, role: TaskRole, references: list[Reference]) -> None:
     own = [one for one in found.prerequisites if one.step.identity not in kept]
     for one in own:
         if one.plugin not in {"cmd", None}:
-            raise CanNotRefactorError(f"'{one.definition.name}' is a plugin '{one.plugin}', which is no command")
+            raise CanNotRefactorError(f"'{one.definition.name}' is a plugin '{one.plugin}', which is not a command")
         if one.storages:
             raise CanNotRefactorError(f"'{one.definition.name}' needs a storage, which no command can mount")
     _refuse_what_runs_between(found, own, references[0])

@@ -9,10 +9,11 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError
-from pai_lsp.job.section_edits import add_to_section, written_key
+from pai_lsp.job.section_edits import add_to_section
 from pai_lsp.source.edits import append_item, insert_entry
 from pai_lsp.source.nodes import Mapping, Sequence
 from pai_lsp.source.spelling import free_name
+from pai_lsp.source.writing import written_key
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -54,14 +55,14 @@ def definition_added(job: Job, lines: str, flow: str) -> TextEdit:
         )
     node = entry.value
     if not isinstance(node, Sequence) or root.own("prerequisites") is None:
-        raise CanNotRefactorError("'prerequisites' is no list of its own in this job")
+        raise CanNotRefactorError("'prerequisites' is not a list of its own in this job")
     return append_item(job.text, _written_here(node, entry.key), flow if node.is_flow else lines)
 
 
 def listed_in_role(job: Job, role: TaskRole, name: str) -> TextEdit:
     """Add a name behind the others in a task role's `prerequisites`."""
     if role.node is None:
-        raise CanNotRefactorError(f"'{role.name}' is no mapping")
+        raise CanNotRefactorError(f"'{role.name}' is not a mapping")
     entry = role.node.own("prerequisites")
     if entry is None:
         if role.get("prerequisites") is not None:
@@ -69,7 +70,7 @@ def listed_in_role(job: Job, role: TaskRole, name: str) -> TextEdit:
         behind = [one for one in role.node.entries if one.name in _BEFORE_PREREQUISITES]
         return insert_entry(job.text, role.node, f"prerequisites: [{name}]", behind[-1] if behind else None)
     if not isinstance(entry.value, Sequence):
-        raise CanNotRefactorError(f"the prerequisites of '{role.name}' are no list")
+        raise CanNotRefactorError(f"the prerequisites of '{role.name}' are not a list")
     return append_item(job.text, _written_here(entry.value, entry.key), name)
 
 
@@ -80,7 +81,7 @@ def value_added(job: Job, section: str, name: str, written: str) -> TextEdit:
     if edit is None and job.root is not None and job.root.is_flow and job.section(section) is None and job.root.entries:
         edit = insert_entry(job.text, job.root, f"{section}: {{{line}}}")
     if edit is None:
-        raise CanNotRefactorError(f"'{section}' is no mapping of its own in this job")
+        raise CanNotRefactorError(f"'{section}' is not a mapping of its own in this job")
     return edit
 
 

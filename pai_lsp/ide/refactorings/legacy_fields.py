@@ -68,7 +68,7 @@ def _moved(job: Job, role: TaskRole, definition: Definition, numbers: list[int])
     sequence = role.get("commands")
     is_plain_list = isinstance(sequence, Sequence) and all(isinstance(item, Scalar) for item in sequence.items)
     if not isinstance(sequence, Sequence) or not is_plain_list or role.node is None or not role.node.own("commands"):
-        raise CanNotRefactorError(f"the commands of '{role.name}' are no list of texts")
+        raise CanNotRefactorError(f"the commands of '{role.name}' are not a list of texts")
     _refuse_definition(job, role, definition)
     refuse_shared(job, sequence, f"the commands of '{role.name}'")
     refuse_shared(job, definition.node, f"the keys of '{definition.name}'")
@@ -112,10 +112,10 @@ def _refuse_definition(job: Job, role: TaskRole, definition: Definition) -> None
     if any(name == link.reference.name for one in job.definitions for link in job.require_graph.links(one)):
         raise CanNotRefactorError(f"another prerequisite requires '{name}' and would run these commands")
     if listing and role.prerequisites[-1].name != name:
-        raise CanNotRefactorError(f"'{role.name}' lists other prerequisites behind '{name}'")
+        raise CanNotRefactorError(f"'{role.name}' lists other prerequisites after '{name}'")
     try:
         parameters = released_parameters(definition)
     except ValueError:
         parameters = None
     if parameters is None or runtime_round_trip(parameters, lambda text: text) != parameters:
-        raise CanNotRefactorError(f"the runtime can not read all keys of '{name}' as parameters of a plugin")
+        raise CanNotRefactorError(f"the runtime cannot read all keys of '{name}' as parameters of a plugin")

@@ -17,18 +17,17 @@ from pai_lsp.ide.refactorings.refactoring import (
     together,
 )
 from pai_lsp.ide.refactorings.secret_from_text import is_clear_secret
-from pai_lsp.source.edits import quoted
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import TextEdit
-from pai_lsp.source.writing import scalar_line
+from pai_lsp.source.writing import flow_scalar, quoted, scalar_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.ide.refactorings.filled_text import Piece
+    from pai_lsp.ide.refactorings.filled_text import SelectedText
     from pai_lsp.job.job import Job
     from pai_lsp.source.text import Span
 
@@ -50,7 +49,7 @@ def parameter_from_text(document: Document, span: Span) -> Iterator[Refactoring]
         yield _offer(document, piece, places, f", at all {len(places)} places")
 
 
-def _offer(document: Document, piece: Piece, places: tuple[Piece, ...], where: str) -> Refactoring:
+def _offer(document: Document, piece: SelectedText, places: tuple[SelectedText, ...], where: str) -> Refactoring:
     job = document.job
     known = _known_parameter(job, piece, places)
     name = known or free_name(piece.name, job.parameters)
@@ -59,18 +58,18 @@ def _offer(document: Document, piece: Piece, places: tuple[Piece, ...], where: s
     return attempted(title, RefactoringKind.EXTRACT, lambda: refuse_new_findings(document, find()), find)
 
 
-def _moved(job: Job, name: str, places: tuple[Piece, ...], *, is_new: bool) -> tuple[TextEdit, ...]:
+def _moved(job: Job, name: str, places: tuple[SelectedText, ...], *, is_new: bool) -> tuple[TextEdit, ...]:
     text = places[0].text
     if any(is_shared(job, one.span) for one in places):
         raise CanNotRefactorError("this text is shared through an anchor; write it out first")
     if any(one.filler is Filler.RUNTIME for one in places) and _SPOILS_PLUGIN.search(text):
-        raise CanNotRefactorError("the runtime can not fill quotes or backslashes into a plugin's parameters")
-    edits = [value_added(job, "parameters", name, _written(text, places))] if is_new else []
+        raise CanNotRefactorError("the runtime cannot fill quotes or backslashes into a plugin's parameters")
+    edits = [value_added(job, "parameters", name, _written(job, text, places))] if is_new else []
     edits += (TextEdit(one.span, f"<% $parameters.{name} %>") for one in places)
     return together(job.syntax, edits)
 
 
-def _known_parameter(job: Job, piece: Piece, places: tuple[Piece, ...]) -> str:
+def _known_parameter(job: Job, piece: SelectedText, places: tuple[SelectedText, ...]) -> str:
     """The parameter of the wanted name, where it says the same already; empty where there is none."""
     entry = job.parameters.get(piece.name)
     if entry is None or not isinstance(entry.value, Scalar) or entry.value.value is None:
@@ -80,8 +79,9 @@ def _known_parameter(job: Job, piece: Piece, places: tuple[Piece, ...]) -> str:
     return piece.name if server_text(entry.value.value) == piece.text and (is_text or not needs_text) else ""
 
 
-def _written(text: str, places: tuple[Piece, ...]) -> str:
+def _written(job: Job, text: str, places: tuple[SelectedText, ...]) -> str:
     """The value in YAML: a number where only the rest-server fills it in, else text; the runtime takes only text."""
     if _NUMBER.fullmatch(text):
         return quoted(text) if any(one.filler is Filler.RUNTIME for one in places) else text
-    return scalar_line(text)
+    section = job.mapping("parameters")
+    return flow_scalar(text) if section is not None and section.is_flow else scalar_line(text)

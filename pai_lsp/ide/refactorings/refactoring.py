@@ -41,7 +41,7 @@ class RefactoringKind(Enum):
 class Refactoring:
     """One change that can be offered at a place.
 
-    make: gives the edits, or raises `CanNotRefactorError` where only making them shows that it can not be done.
+    make: gives the edits, or raises `CanNotRefactorError` where only making them shows that it cannot be done.
         None where that is known; `disabled_reason` then says why, in the form of a message. See `made`.
     """
 
@@ -52,7 +52,7 @@ class Refactoring:
 
 
 class CanNotRefactorError(Exception):
-    """Why a refactoring that belongs to a place can not be done there; tells no secret."""
+    """Why a refactoring that belongs to a place cannot be done there; tells no secret."""
 
 
 def attempted(
@@ -83,7 +83,7 @@ def ready(title: str, kind: RefactoringKind, edits: tuple[TextEdit, ...]) -> Ref
 
 
 def refused(title: str, kind: RefactoringKind, reason: str) -> Refactoring:
-    """A refactoring that can not be done, and why."""
+    """A refactoring that cannot be done, and why."""
     return Refactoring(title, kind, None, reason)
 
 
@@ -114,7 +114,7 @@ def refuse_another_run(job: Job, text: str) -> None:
     """Stop where the changed `text` of a job does not run what the job runs.
 
     Raises:
-        CanNotRefactorError: for this, and where it can not be known.
+        CanNotRefactorError: for this, and where it cannot be known.
     """
     if what_runs(job) != what_runs(Job(parse(text), job.site_plugins, job.lookup)):
         raise CanNotRefactorError("the job would not run the same commands in the same order any more")
@@ -149,7 +149,7 @@ def what_runs(job: Job) -> dict[str, list[str]]:
     """By task role the lines of everything that runs, in order, whether as a callback or among the commands.
 
     Raises:
-        CanNotRefactorError: where the job can not be expanded, or would not start.
+        CanNotRefactorError: where the job cannot be expanded, or would not start.
     """
     found = expanded(job)
     if found.text is None:

@@ -21,18 +21,18 @@ from pai_lsp.ide.refactorings.refactoring import (
 )
 from pai_lsp.platform.masking import is_line_start
 from pai_lsp.rules.secrets.move_to_secret import moved_to_secrets
-from pai_lsp.source.edits import quoted
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import TextEdit
+from pai_lsp.source.writing import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pai_lsp.document import Document
     from pai_lsp.findings.diagnostic import Fix
-    from pai_lsp.ide.refactorings.filled_text import Piece
+    from pai_lsp.ide.refactorings.filled_text import SelectedText
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Entry
     from pai_lsp.source.text import Span
@@ -102,14 +102,14 @@ def _refuse_readable(job: Job) -> None:
         raise CanNotRefactorError("the rest-server hides secrets only where 'secrets:' stands at the start of a line")
 
 
-def _moved(job: Job, piece: Piece, name: str) -> tuple[TextEdit, ...]:
+def _moved(job: Job, piece: SelectedText, name: str) -> tuple[TextEdit, ...]:
     _refuse_readable(job)
     if is_shared(job, piece.span):
         raise CanNotRefactorError("this text is shared through an anchor; write it out first")
     if piece.filler is not Filler.RUNTIME and _CHANGED_IN_HTML.search(piece.text):
         raise CanNotRefactorError(_AS_HTML)
     if piece.filler is Filler.RUNTIME and _SPOILS_PLUGIN.search(piece.text):
-        raise CanNotRefactorError("the runtime can not fill quotes or backslashes into a plugin's parameters")
+        raise CanNotRefactorError("the runtime cannot fill quotes or backslashes into a plugin's parameters")
     edits = (
         value_added(job, "secrets", name, quoted(piece.text)),
         TextEdit(piece.span, f"<% $secrets.{name} %>"),

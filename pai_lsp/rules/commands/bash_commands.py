@@ -1,7 +1,7 @@
-"""Rules about the text of commands as bash reads it, where YAML or the platform gives it another meaning than intended.
+"""Rules about commands to which YAML or the platform gives an unintended meaning in bash.
 
-A task role's commands are one script: each trimmed, joined by line ends, run with errexit, nounset and pipefail. Each
-callback is a script and a process of its own. Sources: rest-server, middlewares/v2/protocol.js, protocolRender;
+A task role's commands are one script: trimmed, joined by line ends, and run with errexit, nounset and pipefail. Each
+callback is a separate script and process. Sources: rest-server, middlewares/v2/protocol.js, protocolRender;
 openpai-runtime, src/runtime.d/runtime_entry.sh and src/plugins/plugin_utils.py.
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import choice_fixes
-from pai_lsp.job.uses import cmd_uses, command_lists
+from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts, role_scripts
 from pai_lsp.source.content import mapped
 from pai_lsp.source.nodes import Scalar, Style
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.job.uses import PluginUse
 
-# A line of prose that goes on in the next one is at least this long; a shorter one ends where its author ended it.
+# Minimum length of a line of prose that continues on the next line; a shorter line was ended on purpose.
 _PROSE_WIDTH = 50
-# Variables with small letters that a container has without anybody's doing.
+# Lower-case variables that a container may have by default.
 _PROXIES = frozenset({"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"})
 _NEAR = 0.87
 
 
 @rule(Severity.WARNING)
 def comment_in_folded_scalar(job: Job) -> Iterator[Finding]:
-    """A comment swallows the commands that follow it, because YAML makes one line of them.
+    """Comment that swallows the following commands, because YAML joins the lines.
 
-    In a `>` block, as in a plain or quoted text over several lines, a line end means a blank. For bash the comment then
-    reaches to the end of it all. In a `|` block lines stay lines.
+    In a `>` block, and in an unquoted or quoted string over several lines, YAML replaces line ends with spaces. In bash
+    the comment then extends to the end of the whole string. A `|` block keeps the lines.
     Source: YAML 1.2, 8.1.3 (folding); the bash reference manual, "Comments".
 
         taskRoles:
@@ -74,18 +74,18 @@ def comment_in_folded_scalar(job: Job) -> Iterator[Finding]:
             if is_prose or all(not line or line.startswith("#") for line in swallowed):
                 continue
             edit = TextEdit(Span(scalar.span.start, scalar.span.start + 1), "|")
-            fixes = (Fix("Keep the lines apart with '|'", (edit,)),) if scalar.style is Style.FOLDED else ()
-            message = "this comment swallows the lines below it: YAML makes one line of them"
+            fixes = (Fix("Keep the lines with '|'", (edit,)),) if scalar.style is Style.FOLDED else ()
+            message = "YAML joins these lines, so bash reads the lines below as part of this comment"
             yield Finding(Span(span.start, span.start + len(first)), message, fixes)
 
 
 @rule(Severity.WARNING)
 def crlf_in_commands(job: Job) -> Iterator[Finding]:
-    r"""A command holds the line ends of Windows.
+    r"""Windows line ends in a command.
 
-    YAML makes `\n` of a file's own line ends, but keeps a `\r` that is written as an escape, as programs do that turn a
-    script into YAML. To bash it belongs to the last word of its line: "command not found", or a file whose name ends
-    with it.
+    YAML converts the file's own line ends to `\n`, but keeps a `\r` that is written as an escape, as by programs that
+    convert a script to YAML. Bash treats it as part of the last word of the line: "command not found", or a file whose
+    name ends with it.
     Source: openpai, issue 1897; the bash reference manual, "Definitions" (blank, word).
 
         taskRoles:
@@ -111,16 +111,18 @@ def crlf_in_commands(job: Job) -> Iterator[Finding]:
         edits = tuple(TextEdit(place.span(at, at + 1), "") for at in ends)
         is_certain = all(job.text[edit.span.start : edit.span.end] == "\\r" for edit in edits)
         fixes = (Fix("Remove the carriage returns", edits, safe=True),) if is_certain else ()
-        yield Finding(edits[0].span, "bash takes the carriage return for a part of the word before it", fixes)
+        yield Finding(
+            edits[0].span, "this line ends with CRLF; bash treats the carriage return as part of the last word", fixes
+        )
 
 
 @rule(Severity.WARNING)
 def export_in_callback(job: Job) -> Iterator[Finding]:
-    """A callback exports a variable that the task role's commands read.
+    """Variable exported in a callback but read in the task role's commands.
 
-    Every callback runs in a process of its own, so its variables, functions and working directory end with it. The
-    commands stop at the variable: "unbound variable". Set it in the commands themselves, or let the callback write a
-    file that the commands `source`; `pai-lsp expand --inline` puts callbacks in front of the commands.
+    Every callback runs in a separate process, so its variables, functions and working directory end with it. The
+    commands stop at the variable: "unbound variable". Set it in the commands, or let the callback write a file that the
+    commands `source`; `pai-lsp expand --inline` puts callbacks before the commands.
     Source: openpai-runtime, src/runtime.d/runtime_entry.sh (precommands.sh and user.sh are siblings); openpai, issue
     5145, whose own example has this mistake.
 
@@ -151,7 +153,7 @@ def export_in_callback(job: Job) -> Iterator[Finding]:
             prerequisites: [mnist]
             commands: [export DATA_DIR=/mnt/mnist, ls $DATA_DIR]
     """
-    for plugin in cmd_uses(job):
+    for plugin in job.uses_of_plugin("cmd"):
         for place in callback_scripts(job, command_lists([plugin], "export")):
             for assignment in place.script.assignments:
                 if not assignment.is_exported:
@@ -159,18 +161,20 @@ def export_in_callback(job: Job) -> Iterator[Finding]:
                 reading = _first_reading(job, plugin, assignment.name)
                 if reading is not None:
                     commands, use = reading
-                    message = f"a callback runs in a process of its own; the commands do not get '{assignment.name}'"
+                    message = (
+                        f"a callback runs in a separate process, so '{assignment.name}' is not set in the commands"
+                    )
                     related = (Related(commands.span(use.span), "not set here"),)
                     yield Finding(place.span(assignment.span), message, related=related)
 
 
 @rule(Severity.INFORMATION)
 def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
-    """Commands read a variable that they never set.
+    """Variable that is not set in the commands.
 
-    They run with `set -o nounset`, so that the task ends there with "unbound variable" unless the image sets the
-    variable. Only names with small letters are reported, which images hardly set, and names that look like a slip of
-    one that the commands do set. `${X:-}` says that the variable may be missing.
+    Commands run with `set -o nounset`, so the task ends there with "unbound variable" unless the image sets the
+    variable. Only names with lower-case letters are reported, which images rarely set, and names that look like a
+    misspelling of one that the commands set. Write `${X:-}` if the variable may be unset.
     Source: openpai-runtime, src/runtime.d/runtime_entry.sh (`set -o nounset`).
 
         taskRoles:
@@ -208,11 +212,11 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
             span = place.span(use.name_span)
             fixes = choice_fixes(span, near)
             guess = f"; did you mean '{near[0]}'?" if near else ""
-            yield Finding(span, f"nothing sets '{use.name}' in these commands{guess}", fixes)
+            yield Finding(span, f"'{use.name}' is not set in these commands{guess}", fixes)
 
 
 def _command_scalars(job: Job) -> Iterator[Scalar]:
-    """The texts that the task roles run, each once."""
+    """The strings that the task roles run, each once."""
     seen: set[int] = set()
     for role in job.task_roles:
         for scalar in job.command_parts(role):
@@ -226,8 +230,8 @@ def _is_unset(script: Script, use: VariableUse) -> bool:
 
 
 def _first_reading(job: Job, plugin: PluginUse, name: str) -> tuple[ScriptPlace, VariableUse] | None:
-    """Where the commands of a role for which the callbacks run read a variable that they do not set."""
-    roles = set(map(id, plugin.roles(job)))
+    """The first use of an unset variable in the commands of a role for which the callbacks run."""
+    roles = set(map(id, job.roles_of(plugin)))
     for place in role_scripts(job):
         if place.role is not None and id(place.role) in roles:
             for use in place.script.uses:
@@ -237,8 +241,8 @@ def _first_reading(job: Job, plugin: PluginUse, name: str) -> tuple[ScriptPlace,
 
 
 def _exported_names(job: Job) -> set[str]:
-    """What any callback exports: `export_in_callback` speaks of those."""
-    scripts = [place.script for place in callback_scripts(job, command_lists(cmd_uses(job)))]
+    """The variables that callbacks export; `export_in_callback` reports those."""
+    scripts = [place.script for place in callback_scripts(job, command_lists(job.uses_of_plugin("cmd")))]
     return {assignment.name for script in scripts for assignment in script.assignments if assignment.is_exported}
 
 

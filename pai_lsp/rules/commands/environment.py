@@ -1,8 +1,8 @@
-"""Rules about the environment variables that OpenPAI gives to a task: which exist, for which roles, tasks and ports.
+"""Rules about the environment variables that OpenPAI sets in a task: which ones exist, and deprecated ones.
 
-The commands of a task role run with `set -o nounset`: a variable that does not exist ends the task with exit code 1,
-"unbound variable". A variable with a default (`${X:-}`), or one that the commands set themselves, is never reported.
-Facts: schemas/environment.json; openpai-runtime, src/init.d/framework_parser.py; rest-server, runtime-env.js.
+The commands of a task role run with `set -o nounset`: an undefined variable ends the task with exit code 1, "unbound
+variable". A variable with a default (`${X:-}`), or one that the commands set themselves, is never reported. Facts:
+schemas/environment.json; openpai-runtime, src/init.d/framework_parser.py; rest-server, runtime-env.js.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Severity, Tag, rule
 from pai_lsp.findings.fixes import change_fix, near_name_fixes
-from pai_lsp.job.uses import cmd_uses, command_lists
+from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import Mention, callback_scripts, mentions, platform_names, role_scripts
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.spelling import did_you_mean
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
 
-# Names that the documentation uses as placeholders, as in PAI_HOST_IP_$taskRole_$taskIndex.
+# Placeholders in the documentation, as in PAI_HOST_IP_$taskRole_$taskIndex.
 # Source: openpai, docs/manual/cluster-user/how-to-use-advanced-job-settings.md, "Environmental Variables".
 _PLACEHOLDERS = {"taskRole": "a task role's name", "taskIndex": "a task's index", "portType": "a port's label"}
-# Variables whose replacement holds the wanted number among others.
+# Variables whose replacement contains the value among others.
 _NOT_THE_SAME = ("PAI_RESOURCE_", "FC_")
 
 
 @rule(Severity.WARNING)
 def unknown_pai_variable(job: Job) -> Iterator[Finding]:
-    """Commands read a `PAI_...` variable that OpenPAI does not set.
+    """Unknown `PAI_...` variable.
 
-    A task role's commands stop there: "unbound variable". In a callback it is empty.
+    OpenPAI does not set it. A task role's commands stop there with "unbound variable"; in a callback it is empty.
     Source: rest-server, models/v2/job/runtime-env.js; openpai-runtime, framework_parser.py; openpai, issues 4339, 4240.
 
         taskRoles:
@@ -51,23 +51,23 @@ def unknown_pai_variable(job: Job) -> Iterator[Finding]:
     for mention in (*mentions(role_scripts(job)), *_callback_mentions(job)):
         if mention.variable is not None:
             continue
-        behind = mention.place.script.text[mention.use.span.end :]
-        if mention.name.endswith("_") and behind.startswith("$"):
-            if not any(behind[1:].startswith(name) for name in _PLACEHOLDERS):
-                message = f"bash reads '{mention.name}' alone; put the whole name into a variable X and read ${{!X}}"
+        rest = mention.place.script.text[mention.use.span.end :]
+        if mention.name.endswith("_") and rest.startswith("$"):
+            if not any(rest[1:].startswith(name) for name in _PLACEHOLDERS):
+                message = f"bash reads only '{mention.name}' as the name; assign the whole name to X and read ${{!X}}"
                 yield Finding(mention.span, message)
             continue
         names = platform_names(job)
-        message = f"OpenPAI sets no variable '{mention.name}'{did_you_mean(mention.name, names)}"
+        message = f"OpenPAI does not set '{mention.name}'{did_you_mean(mention.name, names)}"
         yield Finding(mention.span, message, near_name_fixes(mention.span, mention.name, names, safe=False))
 
 
 @rule(Severity.WARNING)
 def removed_pai_variable(job: Job) -> Iterator[Finding]:
-    """Commands read a variable that OpenPAI had before 1.0 and has no longer.
+    """Variable that OpenPAI no longer sets.
 
-    A task role's commands stop there: "unbound variable".
-    Source: openpai, v0.9.1, docs/job_tutorial.md; rest-server, models/v2/job/runtime-env.js.
+    The variable was removed in OpenPAI 1.0. A task role's commands stop there with "unbound variable". Source: openpai,
+    v0.9.1, docs/job_tutorial.md; rest-server, models/v2/job/runtime-env.js.
 
         taskRoles:
           worker:
@@ -86,7 +86,7 @@ def removed_pai_variable(job: Job) -> Iterator[Finding]:
         variable = mention.variable
         if variable is None or variable.status != "removed":
             continue
-        message = f"OpenPAI sets no '{mention.name}' any more"
+        message = f"OpenPAI no longer sets '{mention.name}'"
         if not variable.replacement or (mention.place.role is None and "{" in variable.replacement):
             yield Finding(mention.span, message)
             continue
@@ -96,12 +96,12 @@ def removed_pai_variable(job: Job) -> Iterator[Finding]:
             yield Finding(mention.span, f"{message}; see '{new}'")
             continue
         fix = change_fix(mention.span, new, safe="{" not in variable.replacement)
-        yield Finding(mention.span, f"{message}; it is '{new}' now", (fix,))
+        yield Finding(mention.span, f"{message}; use '{new}'", (fix,))
 
 
 @rule(Severity.HINT)
 def deprecated_pai_variable(job: Job) -> Iterator[Finding]:
-    """Commands read a variable that has a successor and is only kept for old jobs.
+    """Deprecated variable, kept only for old jobs.
 
     Source: openpai, docs/manual/cluster-user/how-to-use-advanced-job-settings.md; runtime-env.js ("backward
     compatibility").
@@ -127,15 +127,15 @@ def deprecated_pai_variable(job: Job) -> Iterator[Finding]:
             continue
         new, is_certain = _successor(mention, variable.replacement)
         fixes = (change_fix(mention.span, new, safe=True),) if is_certain else ()
-        yield Finding(mention.span, f"'{mention.name}' is superseded by '{new}'", fixes, tags=(Tag.DEPRECATED,))
+        yield Finding(mention.span, f"'{mention.name}' is deprecated; use '{new}'", fixes, tags=(Tag.DEPRECATED,))
 
 
 @rule(Severity.ERROR)
 def literal_placeholder(job: Job) -> Iterator[Finding]:
-    """Commands hold a placeholder of the documentation, such as `$taskRole`.
+    """Placeholder from the documentation, such as `$taskRole`.
 
-    The documentation writes `PAI_HOST_IP_$taskRole_$taskIndex` for a name in which the task role and the index are to
-    be filled in. Bash takes `$taskRole_` for a variable, which is not set: the task ends there with "unbound variable".
+    In the documentation, `PAI_HOST_IP_$taskRole_$taskIndex` is a pattern for names with a task role and an index. Bash
+    reads `$taskRole_` as a variable, which is not set: the task ends there with "unbound variable".
     Source: openpai, docs/manual/cluster-user/how-to-use-advanced-job-settings.md; issue 4240.
 
         taskRoles:
@@ -158,22 +158,20 @@ def literal_placeholder(job: Job) -> Iterator[Finding]:
         script = place.script
         for use in script.uses if not script.allows_unset else ():
             meaning = _PLACEHOLDERS.get(use.name.rstrip("_"))
-            # What a script sources may set any name; within a longer name it is the documentation's all the same.
+            # A sourced script may set any name; within a longer name it is still the placeholder.
             if script.is_open_ended and not script.text.endswith("_", 0, use.span.start):
                 continue
             if meaning and not script.provides_for(use.name):
-                message = (
-                    f"'${use.name.rstrip('_')}' is the documentation's placeholder for {meaning}; write that instead"
-                )
+                message = f"'${use.name.rstrip('_')}' is a placeholder in the documentation; write {meaning} instead"
                 yield Finding(place.span(use.name_span), message)
 
 
 def _callback_mentions(job: Job) -> Iterator[Mention]:
-    return mentions(callback_scripts(job, command_lists(cmd_uses(job), "PAI_")))
+    return mentions(callback_scripts(job, command_lists(job.uses_of_plugin("cmd"), "PAI_")))
 
 
 def _successor(mention: Mention, replacement: str) -> tuple[str, bool]:
-    """What supersedes a variable, and whether that is certain for every task that reads it."""
+    """The replacement of a variable, and whether it is certain for every task that reads it."""
     role = mention.place.role
     parts = dict(mention.parts)
     if role is not None:

@@ -1,4 +1,4 @@
-"""Rules about how a job's commands end it, or never do.
+"""Rules about when a job ends, or never ends.
 
 Facts: rest-server, models/v2/job/k8s.js; frameworkcontroller, pkg/apis/frameworkcontroller/v1/types.go.
 """
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 @rule(Severity.INFORMATION)
 def first_role_ends_job(job: Job) -> Iterator[Finding]:
-    """When this task role has finished, the job ends and the other roles are killed.
+    """Task role whose completion ends the job and kills the other roles.
 
-    Without `minSucceededInstances` a role ends the whole job as soon as all of its own tasks have succeeded, though the
-    documentation says otherwise. That is right for the workers of a job whose servers wait for ever, and a surprise
-    where another role still has work to do: give `minSucceededInstances: -1` to roles that must not end the job.
+    Without `minSucceededInstances`, a role ends the whole job as soon as all of its own tasks have succeeded, contrary
+    to the documentation. That is right for the workers of a job whose servers never end, but not if another role still
+    has work to do: set `minSucceededInstances: -1` in roles that must not end the job.
     Source: rest-server, models/v2/job/k8s.js (the default is `instances`); frameworkcontroller, types.go.
 
         taskRoles:
@@ -69,15 +69,16 @@ def first_role_ends_job(job: Job) -> Iterator[Finding]:
             continue
         fixes = () if role.node.is_flow else (Fix("Add 'minSucceededInstances: -1'", (edit,)),)
         others = ", ".join(f"'{other.name}'" for other in finite if other is not role)
-        message = f"once all of '{role.name}' has succeeded, the job ends and kills {others}"
+        message = f"the job ends and kills {others} as soon as all tasks of '{role.name}' have succeeded"
         yield Finding(role.name_span, message, fixes)
 
 
 @rule(Severity.INFORMATION)
 def job_never_completes(job: Job) -> Iterator[Finding]:
-    """Every task role ends up waiting for ever.
+    """Job that never ends.
 
-    The job then keeps its machines until somebody stops it. That may be wanted for a while of debugging.
+    Every task role waits forever at its end, so the job occupies its machines until someone stops it. This can be
+    intended for debugging.
     Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/types.go (a job ends when its tasks do).
 
         taskRoles:
@@ -102,8 +103,10 @@ def job_never_completes(job: Job) -> Iterator[Finding]:
         for role, command in waiting
         if command
     ]
-    related = tuple(Related(place, "this role as well") for place in places[1:])
-    yield Finding(places[0], "the job waits here for ever; it keeps its machines until it is stopped", related=related)
+    related = tuple(Related(place, "this role also waits forever") for place in places[1:])
+    yield Finding(
+        places[0], "the job waits forever here and occupies its machines until it is stopped", related=related
+    )
 
 
 RULES = (

@@ -1,7 +1,7 @@
-"""Rules about MPI programs that run on several tasks, started with `mpirun` or `horovodrun` and a list of hosts.
+"""Rules about MPI programs on several tasks, started with `mpirun` or `horovodrun` and a list of hosts.
 
-Each task with the ssh plugin's `jobssh` knows the others as `ROLE-INDEX`; those names exist nowhere else.
-Facts: openpai-runtime, src/plugins/ssh; Open MPI, mpirun(1).
+With the ssh plugin's `jobssh`, tasks can reach each other as `ROLE-INDEX`; without it these names do not exist. Facts:
+openpai-runtime, src/plugins/ssh; Open MPI, mpirun(1).
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.uses import PluginUse
 
-# Programs that wait, in one way or another: a role whose commands hold one may well stay alive.
+# Programs that wait: a role that runs one of them may stay alive.
 _WAITING = frozenset({"sleep", "tail", "wait", "sshd", "/usr/sbin/sshd", "read", "until", "nc", "ssh", "inotifywait"})
 
 
 @rule(Severity.WARNING)
 def mpi_without_ssh(job: Job) -> Iterator[Finding]:
-    """An MPI program is to run on other tasks, and there is no ssh between the tasks.
+    """MPI program on several tasks without ssh between them.
 
-    The launcher reaches its hosts by ssh. The runtime plugin `ssh` with `jobssh: true` sets that up, and it must act
-    for the launching role and for all that it reaches.
+    The launcher connects to its hosts by ssh. The runtime plugin `ssh` with `jobssh: true` sets this up; it must be
+    enabled for the launching role and for all roles that it reaches.
     Source: openpai-runtime, src/plugins/ssh/init.py and README.md.
 
         taskRoles:
@@ -53,20 +53,20 @@ def mpi_without_ssh(job: Job) -> Iterator[Finding]:
               parameters: {jobssh: true}
     """
     for launch in _distributed(job):
-        reached = {role.name for use in _connecting(job) for role in use.roles(job)}
+        reached = {role.name for use in _connecting(job) for role in job.roles_of(use)}
         missing = [role.name for role in (launch.role, *launch.reached_roles) if role.name not in reached]
         if missing and not _brings_its_own_shell(launch):
             names = " and ".join(f"'{name}'" for name in dict.fromkeys(missing))
-            message = f"the hosts are reached by ssh, and {names} has no ssh plugin with 'jobssh: true'"
+            message = f"the launcher needs ssh, but {names} has no ssh plugin with 'jobssh: true'"
             yield Finding(launch.span(launch.launcher.span), message)
 
 
 @rule(Severity.INFORMATION)
 def mpi_without_barrier(job: Job) -> Iterator[Finding]:
-    """An MPI program starts without waiting until the other tasks can be reached.
+    """MPI program that does not wait for the other tasks.
 
-    All tasks start at about the same time, and installing and starting ssh takes longer in one than in another. With
-    `sshbarrier: true` the launching task waits until every task answers.
+    All tasks start at about the same time, but some take longer to install and start ssh. With `sshbarrier: true` the
+    launching task waits until every task responds.
     Source: openpai-runtime, src/plugins/ssh/sshbarrier.sh.
 
         taskRoles:
@@ -93,23 +93,23 @@ def mpi_without_barrier(job: Job) -> Iterator[Finding]:
               parameters: {jobssh: true, sshbarrier: true}
     """
     for launch in _distributed(job):
-        uses = [use for use in _connecting(job) if launch.role in use.roles(job)]
+        uses = [use for use in _connecting(job) if launch.role in job.roles_of(use)]
         if not uses or any(_may_be_on(use, "sshbarrier") for use in uses):
             continue
         commands = launch.place.script.commands
         before = commands[: commands.index(launch.command)]
         if not any(command.name in _WAITING or command.keyword in {"while", "until"} for command in before):
-            message = "nothing waits until the other tasks can be reached; 'sshbarrier: true' does"
+            message = "this may start before the other tasks can be reached; add 'sshbarrier: true'"
             related = (Related(uses[0].name_span, "the ssh plugin"),)
             yield Finding(launch.span(launch.launcher.span), message, related=related)
 
 
 @rule(Severity.WARNING)
 def mpi_launcher_instances(job: Job) -> Iterator[Finding]:
-    """Every instance of a task role starts the same MPI program on all hosts.
+    """MPI program started by every instance of a task role.
 
-    The commands run in each instance. One that starts a program on several tasks should do so in one of them only: give
-    the launching role one instance, or ask for the task's index.
+    The commands run in each instance, so every instance starts the program on all hosts. Give the launching role one
+    instance, or check the task's index.
     Source: rest-server, models/v2/job/k8s.js (one command for all tasks of a role).
 
         taskRoles:
@@ -139,9 +139,9 @@ def mpi_launcher_instances(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def mpi_infiniband_partial(job: Job) -> Iterator[Finding]:
-    """Only some of the task roles that an MPI program runs on have InfiniBand.
+    """InfiniBand for only some of the task roles of an MPI program.
 
-    The processes then talk over the slow network, or fail to find the device on some hosts.
+    The processes then use the slow network, or do not find the device on some hosts.
     Source: rest-server, models/v2/job/k8s.js (`rdma/hca`); openpai, docs/manual/cluster-user, the InfiniBand example.
 
         taskRoles:
@@ -175,13 +175,11 @@ def mpi_infiniband_partial(job: Job) -> Iterator[Finding]:
         for role in launch.reached_roles:
             if role.name not in having:
                 host = next(host for host in launch.hosts if launch.role_of(host) is role)
-                yield Finding(
-                    launch.span(host.span), f"'{role.name}' has no InfiniBand, and others of these hosts have"
-                )
+                yield Finding(launch.span(host.span), f"'{role.name}' has no InfiniBand, but others of these hosts do")
 
 
 def _distributed(job: Job) -> Iterator[Launch]:
-    """The launches that reach tasks of the job besides the launching one."""
+    """The launches that reach tasks other than the launching one."""
     for launch in launches(job):
         names = {host.name for host in launch.hosts if launch.role_of(host)}
         own = f"{converted_role_name(launch.role.name)}-0"
@@ -190,7 +188,7 @@ def _distributed(job: Job) -> Iterator[Launch]:
 
 
 def _brings_its_own_shell(launch: Launch) -> bool:
-    """Whether the commands start ssh themselves, or make the launcher use something else."""
+    """Whether the commands start ssh themselves, or configure the launcher to use something else."""
     text = launch.place.script.text
     return any(word in text for word in ("sshd", "service ssh", "rsh_agent", "plm_rsh", "-launcher", "--launcher"))
 
@@ -201,7 +199,7 @@ def _connecting(job: Job) -> Iterator[PluginUse]:
 
 
 def _may_be_on(use: PluginUse, name: str) -> bool:
-    """Whether a switch is on, or is filled in later."""
+    """Whether a switch is on, or its value is a template."""
     entry = use.entry(name)
     return use.is_on(name) or (entry is not None and isinstance(entry.value, Scalar) and "<%" in entry.value.text)
 

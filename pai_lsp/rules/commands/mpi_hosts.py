@@ -1,11 +1,10 @@
-"""Rules about the list of hosts that an MPI program is started on, and the slots that they have for it.
+"""Rules about the hosts of an MPI program and their slots.
 
 Facts: openpai-runtime, src/plugins/ssh/sshd.sh; Open MPI, mpirun(1); Horovod, docs/running.rst.
 
-Where commands start an MPI program on several tasks, and which hosts they name for it.
-
-Only what is written out is read: a list of hosts with a variable in it, or a host file, is not judged.
-Sources: Open MPI, mpirun(1); Horovod, docs/running.rst; openpai-runtime, src/plugins/ssh/sshd.sh (hosts are called
+`launches` finds the commands that start an MPI program with a list of hosts. A list with a variable in it, or a host
+file, is not checked.
+Sources: Open MPI, mpirun(1); Horovod, docs/running.rst; openpai-runtime, src/plugins/ssh/sshd.sh (hosts are named
 `ROLE-INDEX`, the role's name as the runtime converts it).
 """
 
@@ -36,11 +35,10 @@ if TYPE_CHECKING:
 
 @rule(Severity.ERROR)
 def mpi_unknown_host(job: Job) -> Iterator[Finding]:
-    """A host in the list for an MPI program belongs to no task role.
+    """Unknown host of an MPI program.
 
-    The tasks of a job know each other as `ROLE-INDEX`, with the role's name in lower case and without `_`. No other
-    name is known to ssh, so that the launcher fails. Only names are reported that stand among hosts of the job, or that
-    look like one of them.
+    The hosts of a job are named `ROLE-INDEX`, with the role's name in lower case and without `_`. ssh knows no other
+    name, so the launcher fails. Only names next to hosts of the job, or similar to one of them, are reported.
     Source: openpai-runtime, src/plugins/ssh/sshd.sh.
 
         taskRoles:
@@ -71,17 +69,17 @@ def mpi_unknown_host(job: Job) -> Iterator[Finding]:
             span = launch.span(host.span)
             fixes = choice_fixes(span, (f"{name}-{index}" for name in near))
             if converted in names:
-                message = f"the host is called '{converted}-{index}': lower case, and without '_'"
+                message = f"the host is named '{converted}-{index}', in lower case and without '_'; the launcher fails"
             else:
-                message = f"no task role is called '{written}'{did_you_mean(written, names)}"
+                message = f"no task role is named '{written}', so the launcher fails{did_you_mean(written, names)}"
             yield Finding(span, message, fixes)
 
 
 @rule(Severity.ERROR)
 def mpi_host_index_out_of_range(job: Job) -> Iterator[Finding]:
-    """A host in the list for an MPI program is a task that its role does not have.
+    """Host index out of range in an MPI program.
 
-    Tasks count from 0 to `instances` - 1; ssh knows no other host, so that the launcher fails.
+    Task indices are 0 to `instances` - 1. ssh knows no other host, so the launcher fails.
     Source: openpai-runtime, src/plugins/ssh/sshd.sh.
 
         taskRoles:
@@ -110,9 +108,9 @@ def mpi_host_index_out_of_range(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def mpi_slots_mismatch(job: Job) -> Iterator[Finding]:
-    """An MPI program asks for more processes than its hosts have slots.
+    """More MPI processes than slots.
 
-    A host without `:N` has one slot. The launcher refuses: "There are not enough slots available in the system".
+    A host without `:N` has one slot. The launcher fails: "There are not enough slots available in the system".
     Source: Open MPI, mpirun(1), "Specifying Host Nodes"; Horovod, docs/running.rst.
 
         taskRoles:
@@ -136,16 +134,16 @@ def mpi_slots_mismatch(job: Job) -> Iterator[Finding]:
             continue
         if any(host.has_slots for host in launch.hosts):
             fix = number_fix(launch.span(launch.count.span), launch.slots)
-            message = f"{processes} processes do not fit into the {launch.slots} slots of these hosts"
+            message = f"{processes} processes exceed the {launch.slots} slots of these hosts, so the launcher fails"
             related = Related(launch.span(launch.hosts[0].span), "the hosts")
             yield Finding(launch.span(launch.count.span), message, (fix,), (related,))
 
 
 @rule(Severity.INFORMATION)
 def mpi_unused_slots(job: Job) -> Iterator[Finding]:
-    """An MPI program asks for fewer processes than its hosts have slots.
+    """Fewer MPI processes than slots.
 
-    The rest of the slots, and the GPUs they stand for, are not used.
+    The remaining slots, and their GPUs, are not used.
     Source: Open MPI, mpirun(1), "Specifying Number of Processes".
 
         taskRoles:
@@ -168,15 +166,15 @@ def mpi_unused_slots(job: Job) -> Iterator[Finding]:
         if processes is None or launch.count is None or processes >= launch.slots:
             continue
         if launch.reached_roles and all(host.has_slots for host in launch.hosts):
-            message = f"{launch.slots - processes} of the {launch.slots} slots of these hosts stay unused"
+            message = f"{launch.slots - processes} of the {launch.slots} slots of these hosts are not used"
             yield Finding(launch.span(launch.count.span), message)
 
 
 @rule(Severity.WARNING)
 def mpi_slots_exceed_gpu(job: Job) -> Iterator[Finding]:
-    """A host has more slots than its task has GPUs.
+    """More MPI slots than GPUs.
 
-    With one process per slot, several share a GPU, or the program fails for want of one.
+    With one process per slot, several processes share a GPU, or the program fails because it finds none.
     Source: Horovod, docs/running.rst ("the number of GPUs on each server").
 
         taskRoles:
@@ -206,7 +204,11 @@ def mpi_slots_exceed_gpu(job: Job) -> Iterator[Finding]:
                 continue
             gpus = "1 GPU" if number == 1 else f"{number} GPUs"
             related = (Related(entry.value.span, "the role's GPUs"),)
-            yield Finding(launch.span(host.slots_span), f"a task of '{role.name}' has {gpus}", related=related)
+            yield Finding(
+                launch.span(host.slots_span),
+                f"more slots than GPUs: a task of '{role.name}' has {gpus}",
+                related=related,
+            )
 
 
 def _may_oversubscribe(launch: Launch) -> bool:
@@ -214,9 +216,9 @@ def _may_oversubscribe(launch: Launch) -> bool:
 
 
 _LAUNCHERS = frozenset({"mpirun", "mpiexec", "orterun", "prterun", "horovodrun"})
-# A quick way to see that a job has none of them.
+# A cheap test that most jobs have none of them.
 _PARTS_OF_LAUNCHERS = ("mpirun", "mpiexec", "rterun", "horovodrun")
-# Programs that start another one, which stands behind them.
+# Programs that start the program after them.
 _STARTERS = frozenset({"sudo", "exec", "time", "nohup", "env", "timeout", "stdbuf", "numactl", "command"})
 _COUNT = frozenset({"-np", "--np", "-n", "--n", "--num-proc", "-c"})
 _HOSTS = frozenset({"-H", "-host", "--host", "-hosts", "--hosts"})
@@ -238,7 +240,7 @@ class Host:
 
     @property
     def parts(self) -> tuple[str, int] | None:
-        """The role and the index that its name is made of, if it looks so."""
+        """The role and the index in its name, if it has that form."""
         match = _HOST.fullmatch(self.name)
         return (match["role"], int(match["index"])) if match else None
 
@@ -273,12 +275,12 @@ class Launch:
 
     @property
     def processes(self) -> int | None:
-        """How many processes are asked for, where that is a number."""
+        """The number of processes, if it is written as a number."""
         return int(self.count.text) if self.count and _NUMBER.fullmatch(self.count.text) else None
 
     @property
     def slots(self) -> int:
-        """How many processes the hosts have room for."""
+        """The number of slots on all hosts."""
         return sum(host.slots for host in self.hosts)
 
     def role_of(self, host: Host) -> TaskRole | None:
@@ -292,7 +294,7 @@ class Launch:
 
 
 def launches(job: Job) -> Iterator[Launch]:
-    """Every such command in what the task roles run."""
+    """Every such command of the task roles."""
     if not any(part in job.text for part in _PARTS_OF_LAUNCHERS):
         return
     for place in role_scripts(job):
@@ -324,7 +326,7 @@ def _launch(place: ScriptPlace, role: TaskRole, command: SimpleCommand) -> Launc
 
 
 def _launcher(words: tuple[Word, ...]) -> int | None:
-    """The number of the word that is the launcher, behind programs that only start it."""
+    """The index of the launcher among the words, after programs that only start it."""
     for index, word in enumerate(words):
         name = word.text.rpartition("/")[2]
         if name in _LAUNCHERS:
@@ -336,7 +338,7 @@ def _launcher(words: tuple[Word, ...]) -> int | None:
 
 
 def _hosts(text: str, word: Word) -> tuple[Host, ...]:
-    """The hosts in a word; nothing where the word is not written in one piece."""
+    """The hosts in a word; empty if the word is written in several parts."""
     written = text[word.span.start : word.span.end]
     at = written.find(word.text)
     if at < 0:

@@ -1,4 +1,4 @@
-"""Rules about the variables of task roles, tasks and ports: the name says which, and that one must exist.
+"""Rules about the variables of task roles, tasks and ports: the one in the name must exist.
 
 The commands of a task role run with `set -o nounset`: a variable that does not exist ends the task with exit code 1,
 "unbound variable". A variable with a default (`${X:-}`), or one that the commands set themselves, is never reported.
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 @rule(Severity.ERROR)
 def undeclared_port(job: Job) -> Iterator[Finding]:
-    """Commands read the numbers of ports that the task role does not have.
+    """Undeclared port in a variable.
 
-    A role has the ports that it declares under `resourcePerInstance.ports`, and `ssh` and `http` besides. Variables for
-    any other label do not exist: the task ends there with "unbound variable".
+    A role has the ports that it declares under `resourcePerInstance.ports`, and always `ssh` and `http`. Variables for
+    other labels do not exist: the task ends there with "unbound variable".
     Source: openpai-runtime, src/init.d/framework_parser.py, generate_runtime_env; openpai, issue 4339.
 
         taskRoles:
@@ -61,13 +61,13 @@ def undeclared_port(job: Job) -> Iterator[Finding]:
             continue
         related = (Related(role.name_span, "the task role"),)
         fixes = tuple(_rename(mention, label=near) for near in nearest(label, labels))
-        message = f"'{role.name}' has no port '{label}'{did_you_mean(label, labels)}"
+        message = f"'{role.name}' has no port '{label}', so this variable is not set{did_you_mean(label, labels)}"
         yield Finding(mention.span, message, fixes + _declare_port(job, role, label), related)
 
 
 @rule(Severity.ERROR)
 def env_unknown_role(job: Job) -> Iterator[Finding]:
-    """Commands read a variable of a task role that the job does not have.
+    """Unknown task role in a variable.
 
     The variable does not exist: the task ends there with "unbound variable".
     Source: openpai-runtime, src/init.d/framework_parser.py; rest-server, models/v2/job/runtime-env.js.
@@ -91,16 +91,20 @@ def env_unknown_role(job: Job) -> Iterator[Finding]:
             continue
         names = tuple(mention.place.spellings.of(variable))
         fixes = tuple(_rename(mention, role=near) for near in nearest(spelt, names))
-        yield Finding(mention.span, f"the job has no task role '{spelt}'{did_you_mean(spelt, names)}", fixes)
+        yield Finding(
+            mention.span,
+            f"no task role is named '{spelt}', so this variable is not set{did_you_mean(spelt, names)}",
+            fixes,
+        )
 
 
 @rule(Severity.ERROR)
 def env_role_spelling(job: Job) -> Iterator[Finding]:
-    """Commands read a variable of a task role in a spelling that this variable does not use.
+    """Wrong spelling of a task role in a variable.
 
-    What the runtime makes (`PAI_HOST_IP_`, `PAI_PORT_LIST_`, ...) has the role's name in lower case and without `_`;
-    what the rest-server makes (`PAI_TASK_ROLE_TASK_COUNT_`, `PAI_RESOURCE_`, ...) has it as it is written in the job.
-    The other spelling does not exist: the task ends there with "unbound variable".
+    Variables from the runtime (`PAI_HOST_IP_`, `PAI_PORT_LIST_`, ...) contain the role's name in lower case and without
+    `_`; those from the rest-server (`PAI_TASK_ROLE_TASK_COUNT_`, `PAI_RESOURCE_`, ...) contain it as it is written in
+    the job. With the other spelling, the task ends there with "unbound variable".
     Source: rest-server, utils/name.js, convertName, and models/v2/job/runtime-env.js; framework_parser.py.
 
         taskRoles:
@@ -121,14 +125,16 @@ def env_role_spelling(job: Job) -> Iterator[Finding]:
         if right is not None:
             fix = _rename(mention, safe=True, role=right)
             new = fix.edits[0].new_text
-            yield Finding(mention.span, f"this variable spells the task role '{right}': '{new}'", (fix,))
+            yield Finding(
+                mention.span, f"this variable is not set; here the task role is spelled '{right}': '{new}'", (fix,)
+            )
 
 
 @rule(Severity.ERROR)
 def env_index_out_of_range(job: Job) -> Iterator[Finding]:
-    """Commands read a variable of a task that the role does not have.
+    """Task index out of range in a variable.
 
-    Tasks count from 0 to `instances` - 1. The variable does not exist: the task ends there with "unbound variable".
+    Task indices are 0 to `instances` - 1. Other variables do not exist: the task ends there with "unbound variable".
     Source: openpai-runtime, src/init.d/framework_parser.py.
 
         taskRoles:
@@ -156,10 +162,10 @@ def env_index_out_of_range(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def host_ip_without_gang(job: Job) -> Iterator[Finding]:
-    """Commands read the address of another task in a job without gang allocation.
+    """Address of another task in a job without gang allocation.
 
-    With `gangAllocation: false` a task starts without waiting for the others. Addresses that are not known yet are
-    missing: the task ends with "unbound variable", and the lists of hosts are incomplete.
+    With `gangAllocation: false` a task starts without waiting for the others. Addresses that are not yet known are not
+    set: the task ends with "unbound variable", and lists of hosts are incomplete.
     Source: openpai-runtime, src/init.d/framework_parser.py ("current ip maybe None for non-gang-allocation").
 
         taskRoles:
@@ -190,16 +196,16 @@ def host_ip_without_gang(job: Job) -> Iterator[Finding]:
         if role is mention.place.role and role.instances == 1:
             continue
         missing = (
-            "this list lacks tasks that have no machine yet"
+            "this list does not contain tasks that have not started"
             if is_list
-            else "this is not set before the task has a machine"
+            else "this is not set until that task has started"
         )
-        related = (Related(gang.value.span, "no task waits for the others"),)
+        related = (Related(gang.value.span, "tasks do not wait for each other"),)
         yield Finding(mention.span, f"without gang allocation {missing}", related=related)
 
 
 def _fatal_mentions(job: Job) -> Iterator[Mention]:
-    """The mentions in scripts that surely stop at a variable that is not set."""
+    """The mentions in scripts that surely stop at an unset variable."""
     return (mention for mention in mentions(role_scripts(job)) if not mention.place.script.allows_unset)
 
 

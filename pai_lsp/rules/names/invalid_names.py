@@ -1,4 +1,4 @@
-"""Rules about names themselves: the characters, the length, and what the runtime makes of them.
+"""Rules about names: their characters, their length, and how the runtime reads them.
 
 pai_lsp/rules/prerequisites/references.py and role_names.py check names that refer to something defined elsewhere.
 """
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.rules.structure.structure_places import Place
 
-# What the rest-server takes; pai, src/rest-server/src/config/v2/protocol.js.
+# The rest-server's pattern; pai, src/rest-server/src/config/v2/protocol.js.
 _ROLE_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-# What FrameworkController takes; frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go.
+# FrameworkController's limit; frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go.
 _LONGEST_ROLE_NAME = 63
 
 
 @rule(Severity.ERROR)
 def invalid_task_role_name(job: Job) -> Iterator[Finding]:
-    """A task role's name is one that OpenPAI refuses, or that its runtime does not find again.
+    """Task role name that OpenPAI refuses or its runtime cannot find.
 
-    The rest-server allows letters, digits and `_`. But it hands the name on in lower case and without `_`, and the
-    runtime looks for exactly that in the job: the init container of a role called `ps_server` or `Worker` dies with a
-    KeyError. The runtime also reads `yes`, `on`, `true` and `null` as something else than text, so it does not find
-    such a role either unless the name is quoted. More than 63 characters are refused when the job is created.
+    The rest-server allows letters, digits and `_`. But it passes the name on in lower case and without `_`, and the
+    runtime looks up exactly that in the job: the init container of a role named `ps_server` or `Worker` dies with a
+    KeyError. The runtime also does not read `yes`, `on`, `true` and `null` as strings, so it cannot find such a role
+    unless the name is quoted. More than 63 characters are refused when the job is created.
     Sources: rest-server, config/v2/protocol.js and utils/name.js; openpai-runtime, src/init.d/initializer.py and
     issue 47; frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go.
 
@@ -59,7 +59,7 @@ def invalid_task_role_name(job: Job) -> Iterator[Finding]:
     """
     new_names: dict[str, str] | None = None
     for role in job.task_roles:
-        # What hangs in the wrong place, as `dockerImage` under `taskRoles`, is told by its type.
+        # A misplaced key, such as `dockerImage` under `taskRoles`, is reported by its type.
         fault = _fault(job, role) if role.node is not None else None
         if fault is None:
             continue
@@ -75,33 +75,33 @@ def invalid_task_role_name(job: Job) -> Iterator[Finding]:
 
 
 def _fault(job: Job, role: TaskRole) -> tuple[str, bool] | None:
-    """What is wrong with a role's name, and whether quotes would mend it."""
+    """What is wrong with a role's name, and whether quotes would fix it."""
     name, key = role.name, role.entry.key
     if not isinstance(key, Scalar):
         return None
     if not _ROLE_NAME.fullmatch(name):
-        said = f"the name of a task role may hold only letters and digits, a letter first, unlike '{_short(name)}'"
-        return said, False
+        message = f"'{_short(name)}' is not a task role name; use lower-case letters and digits, a letter first"
+        return message, False
     if len(name) > _LONGEST_ROLE_NAME:
-        return f"the name of a task role has at most {_LONGEST_ROLE_NAME} characters; this one has {len(name)}", False
+        return f"this task role name has {len(name)} characters; at most {_LONGEST_ROLE_NAME} are allowed", False
     converted = converted_role_name(name)
     if converted != name and converted not in job.task_roles_by_name:
         looks = f"looks for task role '{name}' as '{converted}'" if converted else f"finds no task role '{name}'"
         return f"the runtime {looks}, and fails; use only lower-case letters and digits", False
     reading = key.runtime_value
     if not isinstance(reading, str):
-        said = {True: "true", False: "false", None: "null"}.get(reading, "no text")
-        mend = "quote it" if key.text == name else "give it a name"
-        return f"the runtime reads '{key.text}' as {said}, and does not find the task role; {mend}", True
+        message = {True: "true", False: "false", None: "null"}.get(reading, "a non-string")
+        advice = "quote it" if key.text == name else "give it a name"
+        return f"the runtime reads '{key.text}' as {message} and does not find the task role; {advice}", True
     return None
 
 
 @rule(Severity.ERROR)
 def task_role_name_collision(job: Job) -> Iterator[Finding]:
-    """Two task roles have the same name once it is in lower case and without `_`.
+    """Two task roles have the same name in lower case and without `_`.
 
-    That is how the cluster knows task roles: hosts, environment variables and tasks of the two can not be told apart.
-    Sources: rest-server, utils/name.js; frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go, which demands
+    The cluster uses that form of the name, so the hosts, environment variables and tasks of the two roles collide.
+    Sources: rest-server, utils/name.js; frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go, which requires
     different names without checking them.
 
         taskRoles:
@@ -163,10 +163,10 @@ def _rename_fixes(job: Job, name: str, new_name: str | None) -> tuple[Fix, ...]:
 
 @rule(Severity.ERROR)
 def invalid_prerequisite_name(job: Job) -> Iterator[Finding]:
-    """A prerequisite's name holds a character that is not allowed, is too long, or is empty.
+    """Invalid prerequisite name.
 
-    It may hold letters, digits, `_` and `-`, at most 255 of them. The rest-server refuses the job: "should match
-    pattern".
+    A prerequisite name consists of letters, digits, `_` and `-`, at most 255 characters. The rest-server refuses the
+    job: "should match pattern".
     Source: rest-server, config/v2/protocol.js.
 
         prerequisites:
@@ -197,11 +197,11 @@ def _prerequisite_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
 
 @rule(Severity.ERROR)
 def invalid_name(job: Job) -> Iterator[Finding]:
-    """The name of a deployment, of a task role in it, or of a port holds a character that is not allowed.
+    """Invalid name of a deployment, of a task role in it, or of a port.
 
-    A deployment's name may hold letters, digits, `_` and `-`; a port's label and a task role letters, digits and `_`,
-    and no digit first. The rest-server refuses anything else, and loses the label `__proto__`, which JavaScript keeps
-    for itself.
+    A deployment name consists of letters, digits, `_` and `-`; a port label and a task role name of letters, digits and
+    `_`, without a digit first. The rest-server refuses anything else, and loses the label `__proto__`, which JavaScript
+    reserves.
     Source: rest-server, config/v2/protocol.js.
 
         taskRoles:

@@ -1,4 +1,4 @@
-"""Rules about names of deployments and task roles, where something else in the job speaks of them."""
+"""Rules about references to deployments and task roles."""
 
 from __future__ import annotations
 
@@ -90,9 +90,9 @@ def duplicate_deployment(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def deployment_unknown_role(job: Job) -> Iterator[Finding]:
-    """A deployment adds commands to a task role that the job does not have.
+    """A deployment names a task role that the job does not define.
 
-    The rest-server only looks for the deployment's commands of each task role, so these are never run.
+    The rest-server looks up the deployment's commands for each task role of the job, so these commands never run.
     Source: rest-server, middlewares/v2/protocol.js, protocolRender.
 
         taskRoles:
@@ -118,7 +118,7 @@ def deployment_unknown_role(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def hived_unknown_role(job: Job) -> Iterator[Finding]:
-    """HiveD's settings speak of a task role that the job does not have.
+    """`extras.hivedScheduler` names a task role that the job does not define.
 
     The rest-server of a cluster with HiveD refuses the job: "Taskrole ... does not exist."
     Source: rest-server, middlewares/v2/hived.js.
@@ -145,7 +145,7 @@ def hived_unknown_role(job: Job) -> Iterator[Finding]:
 
 def _unknown_role_keys(job: Job, entries: tuple[Entry, ...]) -> Iterator[Finding]:
     if not job.task_roles:
-        return  # whatever is missing here is a mistake elsewhere
+        return  # missing task roles are reported elsewhere
     present = {entry.name for entry in entries}
     for entry in entries:
         if entry.name in job.task_roles_by_name or not isinstance(entry.key, Scalar):
@@ -158,10 +158,10 @@ def _unknown_role_keys(job: Job, entries: tuple[Entry, ...]) -> Iterator[Finding
 
 @rule(Severity.WARNING)
 def plugin_unknown_role(job: Job) -> Iterator[Finding]:
-    """A runtime plugin is meant for a task role that the job does not have.
+    """A runtime plugin names a task role that the job does not define.
 
-    The runtime compares the plugin's `taskroles` with the name of the task role as the rest-server hands it on: in
-    lower case, letters and digits only. For every other name the plugin is silently left out.
+    The runtime compares the plugin's `taskroles` with the name of the task role as the rest-server passes it on: lower
+    case, letters and digits only. For every other name it silently skips the plugin.
     Source: openpai-runtime, src/init.d/initializer.py, collect_plugin_configs; rest-server, src/utils/name.js.
 
         taskRoles:
@@ -194,7 +194,7 @@ def plugin_unknown_role(job: Job) -> Iterator[Finding]:
             span = name_span(scalar)
             spelt = converted_role_name(name)
             if converted.get(spelt) == name:
-                message = f"the runtime knows the task role '{name}' as '{spelt}'"
+                message = f"the runtime uses '{spelt}' for the task role '{name}', so the plugin never runs"
             else:
                 message = f"no task role is named '{name}'{did_you_mean(name, converted)}"
             yield Finding(span, message, near_name_fixes(span, name, [spelt] if spelt in converted else converted))

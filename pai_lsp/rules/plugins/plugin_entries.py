@@ -1,8 +1,8 @@
-"""Rules about runtime plugins: their names, the shape of their entries, and the parameters that they need.
+"""Rules about runtime plugins: their names, the structure of their entries, and their required parameters.
 
 Facts: openpai-runtime, src/init.d/initializer.py and src/plugins/*/init.py; schemas/plugins.json.
 
-The keys of a runtime plugin's entry under `extras`, and which known key a misspelt one means.
+`misspelt_key` knows which key of a plugin's entry under `extras` a misspelled one means.
 
 Source: openpai-runtime, src/init.d/initializer.py.
 """
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 @rule(Severity.ERROR)
 def unknown_plugin(job: Job) -> Iterator[Finding]:
-    """A runtime plugin does not exist.
+    """Unknown runtime plugin.
 
-    The runtime has ssh, tensorboard, git, teamwise_storage and cmd. For any other it fails while the task is prepared,
-    whatever `failurePolicy` says, and the job ends before the user's commands. Plugins that a cluster has added are
-    named under `plugins` in `.pai-lsp.yaml`.
+    The runtime has the plugins ssh, tensorboard, git, teamwise_storage and cmd. For any other name it fails while the
+    task is prepared, regardless of `failurePolicy`, and the job ends before the user's commands. List additional
+    plugins of a cluster under `plugins` in `.pai-lsp.yaml`.
     Source: openpai-runtime, src/init.d/initializer.py, init_plugins.
 
         prerequisites:
@@ -56,7 +56,7 @@ def unknown_plugin(job: Job) -> Iterator[Finding]:
         if scalar is None or definition.type == "dockerimage":
             continue
         if name is None:
-            # A short name does nothing in a job of today, so only the extended protocol's own files are judged.
+            # A short name has no effect in a released job, so only files of the extended protocol are checked.
             if definition.origin is not Origin.JOB and definition.plugin not in {*known, *STORAGE_PLUGINS, ""}:
                 yield _unknown_plugin(name_span(scalar), definition.plugin, known)
         elif name not in known or not definition.plugin.startswith(PLUGIN_PREFIX):
@@ -65,7 +65,7 @@ def unknown_plugin(job: Job) -> Iterator[Finding]:
         scalar = entry.plugin_scalar
         if scalar is None or not scalar.text:
             where = scalar.span if scalar and len(scalar.span) else entry.node.span
-            yield Finding(where, f"a runtime plugin needs its name in 'plugin': {', '.join(known)}")
+            yield Finding(where, f"a runtime plugin needs a name in 'plugin': {', '.join(known)}")
         elif scalar.text not in known and not scalar.text.startswith(RUNTIME_PLUGIN):
             yield _unknown_plugin(name_span(scalar), scalar.text, known)
         elif scalar.text.removeprefix(PLUGIN_PREFIX) not in known:
@@ -88,10 +88,10 @@ def _unknown_full_name(scalar: Scalar, name: str, known: tuple[str, ...]) -> Fin
 
 @rule(Severity.ERROR)
 def plugin_name_form(job: Job) -> Iterator[Finding]:
-    """A runtime plugin under `extras` is named with the long prefix.
+    """Full plugin name under `extras`.
 
-    Under `extras` plugins go by their short names (`cmd`), in prerequisites by their full ones
-    (`com.microsoft.pai.runtimeplugin.cmd`). For a full name under `extras` the runtime fails while the task is
+    Under `extras`, a plugin must have its short name (`cmd`); in a prerequisite, its full name
+    (`com.microsoft.pai.runtimeplugin.cmd`). With a full name under `extras` the runtime fails while the task is
     prepared, and the job ends before the user's commands.
     Source: openpai-runtime, src/init.d/initializer.py, init_plugins.
 
@@ -115,14 +115,15 @@ def plugin_name_form(job: Job) -> Iterator[Finding]:
                 continue
             span = name_span(entry.plugin_scalar)
             fix = change_fix(span, short, safe=True)
-            yield Finding(span, f"under 'extras' this plugin is named '{short}'", (fix,))
+            yield Finding(span, f"use the short name '{short}' under 'extras'; the task dies before it starts", (fix,))
 
 
 @rule(Severity.ERROR)
 def plugin_not_list(job: Job) -> Iterator[Finding]:
     """The runtime plugins under `extras` are not a list of mappings.
 
-    For a mapping the rest-server answers 500; for null or a text the runtime fails while the task is prepared.
+    For a mapping the rest-server responds with status 500; for null or a string the runtime fails while the task is
+    prepared.
     Source: rest-server, src/models/v2/job/k8s.js; openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
 
         extras:
@@ -139,19 +140,19 @@ def plugin_not_list(job: Job) -> Iterator[Finding]:
         return
     if not isinstance(section.value, Sequence):
         fixes = wrap_mapping_fixes(section.value, safe=True)
-        yield Finding(section.place, "runtime plugins are a list of mappings with 'plugin' and 'parameters'", fixes)
+        yield Finding(section.place, "runtime plugins must be a list of mappings with 'plugin' and 'parameters'", fixes)
         return
     for item in section.value.items:
         if not isinstance(item, Mapping):
-            yield Finding(item_place(job, item), "a runtime plugin is a mapping with 'plugin' and 'parameters'")
+            yield Finding(item_place(job, item), "a runtime plugin must be a mapping with 'plugin' and 'parameters'")
 
 
 @rule(Severity.ERROR)
 def plugin_missing_parameter(job: Job) -> Iterator[Finding]:
-    """A runtime plugin lacks a parameter that it can not do without.
+    """Missing required parameter of a runtime plugin.
 
-    git needs `repo_uri`, tensorboard `port` and `logdir`. Without them the plugin fails while the task is prepared, and
-    the job ends before the user's commands.
+    git requires `repo_uri`, tensorboard `port` and `logdir`. Without them the plugin fails while the task is prepared,
+    and the job ends before the user's commands.
     Source: openpai-runtime, src/plugins/git/init.py, src/plugins/tensorboard/init.py.
 
         extras:
@@ -170,13 +171,15 @@ def plugin_missing_parameter(job: Job) -> Iterator[Finding]:
     for use in job.plugin_uses:
         missing = [one for one in use.plugin.parameters if one.required and use.entry(one.name) is None]
         if not missing or (use.plugin.name == "tensorboard" and use.parameters is None):
-            continue  # without any parameter tensorboard only does nothing
+            continue  # without any parameter, tensorboard has no effect but does not fail
         names = " and ".join(f"'{one.name}'" for one in missing)
         fixes: tuple[Fix, ...] = ()
         if use.parameters is not None:
             values = {one.name: _EXAMPLES[one.name] for one in missing}
             fixes = (Fix(f"Add {names}", (insert_values(job.text, use.parameters, values),)),)
-        yield Finding(use.name_span, f"the plugin '{use.plugin.name}' needs {names}", fixes)
+        yield Finding(
+            use.name_span, f"the plugin '{use.plugin.name}' needs {names}, or the task dies before it starts", fixes
+        )
 
 
 _EXAMPLES = {"repo_uri": "https://github.com/microsoft/pai.git", "port": 12345, "logdir": {"logs": "/mnt/tensorboard"}}
@@ -184,9 +187,9 @@ _EXAMPLES = {"repo_uri": "https://github.com/microsoft/pai.git", "port": 12345, 
 
 @rule(Severity.WARNING)
 def plugin_hook_unsupported(job: Job) -> Iterator[Finding]:
-    """A runtime plugin has a `hook`, which no released runtime reads.
+    """`hook` of a runtime plugin, which no released runtime supports.
 
-    The portal accepts the key; the plugin acts as if it were not there.
+    The portal accepts the key, but it has no effect.
     Source: openpai, src/webportal/src/app/job-submission/models/protocol-schema.js (pull request 5507);
     openpai-runtime, src/init.d/initializer.py.
 
@@ -208,15 +211,15 @@ def plugin_hook_unsupported(job: Job) -> Iterator[Finding]:
         entry = plugin.node.own("hook")
         if entry:
             fixes = fix_of("Remove 'hook'", remove_entry(job.text, plugin.node, entry), safe=True)
-            yield Finding(entry.key.span, "no released runtime reads 'hook'", fixes)
+            yield Finding(entry.key.span, "'hook' has no effect; no released runtime supports it", fixes)
 
 
 @rule(Severity.INFORMATION)
 def plugin_key_rejected_by_portal(job: Job) -> Iterator[Finding]:
-    """The cluster takes this entry of a runtime plugin, and the portal's submission page refuses it.
+    """Runtime plugin that the portal's submission page refuses.
 
-    It knows `plugin`, `parameters`, `failurePolicy` and `hook`, wants `jobssh` for ssh, and a name in
-    `storageConfigNames`. Submit such a job by the REST interface.
+    The portal allows `plugin`, `parameters`, `failurePolicy` and `hook`, requires `jobssh` for ssh, and at least one
+    name in `storageConfigNames`. The cluster itself accepts the entry: submit such a job through the REST API.
     Source: openpai, src/webportal/src/app/job-submission/models/protocol-schema.js.
 
         extras:
@@ -258,10 +261,10 @@ _PORTAL_KEYS = frozenset({"plugin", "parameters", "failurePolicy", "hook"})
 
 @rule(Severity.INFORMATION)
 def git_clone_dir_loses_dotfiles(job: Job) -> Iterator[Finding]:
-    """With `clone_dir` the git plugin leaves hidden files behind, `.git` among them.
+    """The git plugin does not move hidden files to `clone_dir`.
 
-    It clones into a directory of its own and moves `*` from there, so that git does not know the files in `clone_dir`
-    as a repository, and `.gitmodules`, `.env` and the like are missing.
+    It clones into a temporary directory and moves `*` from there, so `clone_dir` has no `.git` and is not a repository,
+    and `.gitmodules`, `.env` and the like are missing.
     Source: openpai-runtime, src/plugins/git/init.py.
 
         extras:
@@ -283,12 +286,12 @@ def git_clone_dir_loses_dotfiles(job: Job) -> Iterator[Finding]:
     for use in job.uses_of_plugin("git"):
         entry = use.entry("clone_dir")
         if entry:
-            yield Finding(entry.key.span, "hidden files, '.git' among them, are not moved to 'clone_dir'")
+            yield Finding(entry.key.span, "hidden files, including '.git', are not moved to 'clone_dir'")
 
 
 PLUGIN_KEYS = ("plugin", "parameters", "failurePolicy", "taskroles")
 
-# Other keys may be parameters of the extended protocol; only what is this near is a slip.
+# Other keys may be parameters of the extended protocol; only close matches are misspellings.
 _NEAR = 0.85
 
 

@@ -1,4 +1,4 @@
-"""Rules about values that the runtime inserts into callbacks and plugin parameters, where a wrong one is fatal."""
+"""Rules about values that the runtime inserts into callbacks and plugin parameters, where a bad value is fatal."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import fix_of, quote_fix
 from pai_lsp.job.plugin_parameters import runtime_round_trip
-from pai_lsp.job.template_answers import Outcome, answers_with
+from pai_lsp.job.template_answers import Outcome
 from pai_lsp.rules.templates.parameters import first_item_fix, kind_of_value
 from pai_lsp.rules.templates.template_fixes import quote_insertions
 from pai_lsp.source.nodes import Scalar, Sequence, Style
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.job.template_answers import TemplateAnswer
 
-# Without one of these a value can end no quotes.
+# Only these characters can end a quoted string.
 _BREAKING = frozenset("'\"\\\n")
 
 
 @rule(Severity.ERROR)
 def non_string_parameter_in_plugin(job: Job) -> Iterator[Finding]:
-    """A callback or plugin parameter inserts something that is no text to the runtime.
+    """Template in a callback or plugin parameter with a value that is not a string.
 
-    The runtime joins the parts of the text itself, and Python refuses to join a number, a date, true or false, a list
-    or a mapping: the task dies before it starts. Here `yes`, `no`, `on` and `off` are true and false as well. In
-    commands, which the rest-server fills, all of them work.
+    The runtime concatenates strings in Python, which fails for a number, a date, a boolean, a list or a mapping: the
+    task dies before it starts. `yes`, `no`, `on` and `off` are booleans here. In commands, which the rest-server fills,
+    all of them work.
     Source: openpai-runtime, src/init.d/initializer.py, replace_ref.
 
         parameters:
@@ -76,8 +76,9 @@ def non_string_parameter_in_plugin(job: Job) -> Iterator[Finding]:
         else:
             kind = "a list" if isinstance(node, Sequence) else "a mapping"
             fixes = first_item_fix(job, answer)
-        related = () if is_secret else (Related(node.span, f"{kind} to the runtime"),)
-        message = f"'{answer.use.tag.content}' is {kind}, and the runtime inserts only text: the task dies at its start"
+        related = () if is_secret else (Related(node.span, f"the runtime reads {kind}"),)
+        consequence = "but the runtime only inserts strings; the task dies before it starts"
+        message = f"'{answer.use.tag.content}' is {kind}, {consequence}"
         yield Finding(answer.use.content_span, message, fixes, related)
 
 
@@ -89,11 +90,11 @@ def _quote_fixes(node: Scalar, *, is_secret: bool) -> tuple[Fix, ...]:
 
 @rule(Severity.ERROR)
 def value_breaks_plugin_parameter(job: Job) -> Iterator[Finding]:
-    """A value that is inserted into a callback or plugin parameter ends the quotes around it.
+    """Inserted value that breaks the quoting of a callback or plugin parameter.
 
-    The runtime inserts values into Python's writing of the parameters, `{'commands': ['echo …']}`, and reads the result
-    as YAML. A `'` in the value ends the text there; in a text that holds `'` itself, a `"` or a backslash does. What
-    follows is no YAML, and the task dies before it starts.
+    The runtime inserts values into the Python syntax of the parameters, `{'commands': ['echo …']}`, and parses the
+    result as YAML. A `'` in the value ends the string; in a string that itself contains `'`, a `"` or a backslash does.
+    The rest is not valid YAML, and the task dies before it starts.
     Source: openpai-runtime, src/init.d/initializer.py, init_plugins and replace_ref.
 
         parameters:
@@ -134,16 +135,16 @@ def value_breaks_plugin_parameter(job: Job) -> Iterator[Finding]:
         value = node.value if answer.root == "$secrets" else node.runtime_value
         if isinstance(value, str) and not _BREAKING.isdisjoint(value) and _breaks(answer, value):
             related = () if answer.root == "$secrets" else (Related(node.span, "the value"),)
-            message = "a quote in the value ends the text that it is put into, so the task dies before it starts"
+            message = "a quote in the value ends the string that it is inserted into, so the task dies before it starts"
             yield Finding(answer.use.content_span, message, related=related)
 
 
 def _inserted_by_runtime(job: Job) -> Iterator[TemplateAnswer]:
-    return (answer for answer in answers_with(job, Outcome.FOUND) if answer.in_plugin)
+    return (answer for answer in job.answers_with(Outcome.FOUND) if answer.in_plugin)
 
 
 def _breaks(answer: TemplateAnswer, value: str) -> bool:
-    """Whether the runtime can no longer read the text once the value is in it, and could before."""
+    """Whether the runtime can parse the string, but not with the value inserted."""
     text = answer.use.text.text if answer.use.text else ""
     span = answer.use.tag.span
     tag = text[span.start : span.end]

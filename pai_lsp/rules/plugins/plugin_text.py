@@ -1,7 +1,8 @@
-"""Rules about texts that do not reach a plugin as they are written.
+"""Rules about strings that do not reach a plugin as they are written.
 
-The runtime writes a plugin's parameters as Python text and reads that text again as YAML;
-pai_lsp/job/plugin_parameters.py knows the result. `pai-lsp expand` writes the job so that the texts arrive.
+The runtime formats a plugin's parameters in Python syntax and parses that text as YAML;
+pai_lsp/job/plugin_parameters.py computes the result. `pai-lsp expand` writes the job so that the strings arrive
+unchanged.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, Damage, damages
-from pai_lsp.job.uses import cmd_uses, command_entries
+from pai_lsp.job.uses import command_entries
 from pai_lsp.platform.tables import plugins
 from pai_lsp.source.edits import column, line_end
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
@@ -30,12 +31,12 @@ _HEADER = re.compile(r"([|>])([1-9]?)([+-]?)([1-9]?)")
 
 @rule(Severity.ERROR)
 def quotes_in_plugin_command(job: Job) -> Iterator[Finding]:
-    """A text of a runtime plugin holds both `'` and `"`.
+    """String of a runtime plugin with both `'` and `"`.
 
-    The runtime writes the parameters as Python text and reads them again as YAML. For a text with both kinds of quotes
-    the result is no YAML: the init container fails, and the job ends before the user's commands. That holds for every
-    key of a prerequisite that a task role lists, `description` too. Use one kind of quotes, put the text into the task
-    role's `commands`, or submit what `pai-lsp expand` prints.
+    The runtime formats the parameters in Python syntax and parses them as YAML. For a string with both kinds of quotes
+    the result is not valid YAML: the init container fails, and the job ends before the user's commands. This applies to
+    every key of a prerequisite that a task role lists, even `description`. Use one kind of quotes, move the string into
+    the task role's `commands`, or submit the output of `pai-lsp expand`.
     Source: openpai-runtime, src/init.d/initializer.py, init_plugins.
 
         prerequisites:
@@ -66,17 +67,17 @@ def quotes_in_plugin_command(job: Job) -> Iterator[Finding]:
             prerequisites: [setup]
     """
     for scalar in _damaged(job, Damage.QUOTES):
-        message = "the runtime can not pass on a text with both ' and \" in it; the job would end before it starts"
+        message = "the runtime cannot pass on a string with both ' and \"; the task dies before it starts"
         yield Finding(scalar.span, message)
 
 
 @rule(Severity.ERROR)
 def multiline_plugin_command(job: Job) -> Iterator[Finding]:
-    r"""A text of a runtime plugin has several lines, or a line end behind it.
+    r"""String of a runtime plugin with several lines, or with a line end at its end.
 
-    What reaches the plugin has the two characters `\n` in place of each line end, so that `cd x` and `make` become the
-    one command `cd x\nmake`. (Only in a text with a `'` and without a `"` line ends survive.) The commands of one
-    callback share one script: write each line as an item. A folded block (`>-`) has no line ends.
+    The plugin receives two characters, a backslash and an n, instead of each line end: `cd x` and `make` become one
+    broken command, `cd x\nmake`. (Line ends only survive in a string with a `'` and without a `"`.) All commands of a
+    callback run in one script, so write each line as an item. A folded block (`>-`) has no line ends.
     Source: openpai-runtime, src/init.d/initializer.py, init_plugins.
 
         prerequisites:
@@ -113,9 +114,15 @@ def multiline_plugin_command(job: Job) -> Iterator[Finding]:
     lists = {id(item): commands for commands in _command_lists(job) for item in commands.items} if damaged else {}
     for scalar in damaged:
         lines = scalar.text.rstrip("\r\n").split("\n")
-        what = "these lines as one, with '\\n' between them" if len(lines) > 1 else "this line with '\\n' at its end"
+        message = _joined_message(len(lines))
         fixes = _line_fixes(job, scalar, lines, lists.get(id(scalar)))
-        yield Finding(scalar.span, f"the runtime passes on {what}", fixes)
+        yield Finding(scalar.span, message, fixes)
+
+
+def _joined_message(count: int) -> str:
+    if count > 1:
+        return "the runtime joins these lines with the two characters backslash and n, so bash runs one broken line"
+    return "the runtime adds the two characters backslash and n to this line, so bash runs a broken line"
 
 
 def _line_fixes(job: Job, scalar: Scalar, lines: list[str], commands: Sequence | None) -> tuple[Fix, ...]:
@@ -123,7 +130,7 @@ def _line_fixes(job: Job, scalar: Scalar, lines: list[str], commands: Sequence |
     if len(lines) == 1 and header:
         written = f"{header[1]}{header[2] or header[4]}-"
         edit = TextEdit(Span(*header.span()), written)
-        return (Fix(f"Take the line end away with '{written}'", (edit,), safe=True),)
+        return (Fix(f"Remove the line end with '{written}'", (edit,), safe=True),)
     if commands is None:
         return ()
     if commands.is_flow:
@@ -139,9 +146,9 @@ def _line_fixes(job: Job, scalar: Scalar, lines: list[str], commands: Sequence |
 
 @rule(Severity.WARNING)
 def backslash_in_plugin_command(job: Job) -> Iterator[Finding]:
-    r"""A command of a runtime plugin holds a backslash, which reaches the plugin twice.
+    r"""Command of a runtime plugin with a backslash, which the runtime doubles.
 
-    Only in a text with a `'` and without a `"` backslashes stay as they are.
+    Backslashes are only kept in a string with a `'` and without a `"`.
     Source: openpai-runtime, src/init.d/initializer.py, init_plugins.
 
         extras:
@@ -162,14 +169,14 @@ def backslash_in_plugin_command(job: Job) -> Iterator[Finding]:
                   - grep -c '\d+' log
     """
     for scalar in _damaged(job, Damage.BACKSLASH):
-        yield Finding(scalar.span, "the runtime doubles every backslash in this text")
+        yield Finding(scalar.span, "the runtime doubles every backslash in this string")
 
 
 @rule(Severity.WARNING)
 def tab_in_plugin_command(job: Job) -> Iterator[Finding]:
-    r"""A command of a runtime plugin holds a tab, which reaches the plugin as the two characters `\t`.
+    r"""Command of a runtime plugin with a tab, which reaches the plugin as a backslash and a t.
 
-    Only in a text with a `'` and without a `"` tabs stay as they are.
+    Tabs are only kept in a string with a `'` and without a `"`.
     Source: openpai-runtime, src/init.d/initializer.py, init_plugins.
 
         extras:
@@ -190,15 +197,17 @@ def tab_in_plugin_command(job: Job) -> Iterator[Finding]:
                   - "printf 'a\tb'"
     """
     for scalar in _damaged(job, Damage.TAB):
-        yield Finding(scalar.span, "the runtime makes the two characters '\\t' of the tab in this text")
+        yield Finding(
+            scalar.span, "the runtime replaces the tab in this string with the two characters backslash and t"
+        )
 
 
 @rule(Severity.WARNING)
 def invisible_character_in_plugin_command(job: Job) -> Iterator[Finding]:
-    r"""A command of a runtime plugin holds an invisible character, which reaches the plugin as its code.
+    r"""Command of a runtime plugin with an invisible character, which reaches the plugin as an escape sequence.
 
-    A no-break space, copied from a web page, becomes the four characters `\xa0`. Only in a text with a `'` and without
-    a `"` such characters stay as they are.
+    A no-break space, copied from a web page, becomes the four characters `\xa0`. Such characters are only kept in a
+    string with a `'` and without a `"`.
     Source: openpai-runtime, src/init.d/initializer.py, init_plugins.
 
         extras:
@@ -220,10 +229,12 @@ def invisible_character_in_plugin_command(job: Job) -> Iterator[Finding]:
     """
     for scalar in _damaged(job, Damage.UNPRINTABLE):
         character = next(one for one in scalar.text if not one.isprintable() and one not in "\n\r\t")
-        yield Finding(scalar.span, f"the runtime passes on U+{ord(character):04X} in this text as its code")
+        yield Finding(
+            scalar.span, f"the runtime replaces U+{ord(character):04X} in this string with an escape sequence"
+        )
 
 
-# A character without which a text does not come to that damage.
+# A character that must be present for this damage.
 _SIGNS = {
     Damage.QUOTES: '"',
     Damage.LINE_BREAK: "\n",
@@ -234,9 +245,9 @@ _SIGNS = {
 
 
 def _damaged(job: Job, damage: Damage) -> Iterator[Scalar]:
-    """The texts that come to that damage on a released cluster.
+    """The strings that suffer this damage on a released cluster.
 
-    With both quotes every text of a plugin's parameters counts, else those that the plugin does something with.
+    For QUOTES, every string of a plugin's parameters counts; otherwise only those that the plugin uses.
     """
     if not _may_be(job, damage):
         return
@@ -259,7 +270,7 @@ def _may_hold_both_quotes(job: Job, entry: Entry) -> bool:
 
 
 def _may_be(job: Job, damage: Damage) -> bool:
-    """Whether the file's characters allow for it, which spares most files the look at every parameter."""
+    """Whether the file has the characters at all; a cheap test that saves most files the full check."""
     text = job.text
     if "\\" in text or damage is Damage.LINE_BREAK:
         return True
@@ -269,7 +280,7 @@ def _may_be(job: Job, damage: Damage) -> bool:
 
 
 def _parameters(job: Job, *, every: bool) -> Iterator[Entry]:
-    """The parameters that the runtime hands to plugins, for definitions that a task role lists."""
+    """The parameters that the runtime passes to plugins, for definitions that a task role lists."""
     for definition in job.prerequisites:
         name = definition.runtime_plugin
         if name is not None and job.prerequisite_uses.listings(definition):
@@ -284,7 +295,7 @@ def _parameters(job: Job, *, every: bool) -> Iterator[Entry]:
 
 
 def _is_used(plugin: str, entry: Entry) -> bool:
-    # The script of `ssh` reads escapes in the user's key, the only text that it takes.
+    # The script of `ssh` interprets escapes in the user's key, its only string.
     known = plugins().get(plugin) if plugin != "ssh" else None
     return known is not None and any(parameter.name == entry.name for parameter in known.parameters)
 
@@ -302,8 +313,8 @@ def _scalars(entry: Entry) -> Iterator[Scalar]:
 
 
 def _command_lists(job: Job) -> Iterator[Sequence]:
-    """The lists of commands in which each line may be an item."""
-    for use in cmd_uses(job):
+    """The lists of commands, where each line can be an item."""
+    for use in job.uses_of_plugin("cmd"):
         yield from (entry.value for entry in command_entries(use) if isinstance(entry.value, Sequence))
 
 

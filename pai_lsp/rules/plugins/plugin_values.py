@@ -1,7 +1,6 @@
 """Rules about the parameters of the runtime plugins: their names, and the types of their values.
 
-A value that is filled from a `<% %>` is not known here and not judged.
-Facts: openpai-runtime, src/plugins/*/init.py.
+A value from a `<% %>` is not known here and not checked. Facts: openpai-runtime, src/plugins/*/init.py.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ if TYPE_CHECKING:
 
 @rule(Severity.ERROR)
 def plugin_parameter_type(job: Job) -> Iterator[Finding]:
-    """A parameter of a runtime plugin has a type with which the plugin fails.
+    """Plugin parameter of the wrong type.
 
-    The plugin stops while the task is prepared, and the job ends before the user's commands. Commands of `cmd` are
-    judged by `callback-command-not-text`.
+    The plugin fails while the task is prepared, and the job ends before the user's commands.
+    `callback-command-not-text` checks the commands of `cmd`.
     Source: openpai-runtime, src/plugins/{git,tensorboard,ssh}/init.py; rest-server, src/models/v2/job/k8s.js
     (teamwise_storage).
 
@@ -54,12 +53,12 @@ def plugin_parameter_type(job: Job) -> Iterator[Finding]:
         if not isinstance(owner, Definition):
             entry = owner.node.entry("parameters")
             if entry and not isinstance(entry.value, Mapping) and _fails_without_mapping(use, entry.value):
-                yield Finding(entry.place, f"'parameters' of '{use.plugin.name}' is a mapping")
-        yield from _JUDGES.get(use.plugin.name, _nothing)(job, use)
+                yield Finding(entry.place, f"'parameters' of '{use.plugin.name}' must be a mapping")
+        yield from _CHECKS.get(use.plugin.name, _nothing)(job, use)
 
 
 def _fails_without_mapping(use: PluginUse, value: Node) -> bool:
-    # Null is read as no parameters by the runtime; only the rest-server, which mounts team storages, stops at it.
+    # The runtime reads null as no parameters; the rest-server, which mounts team storages, fails on it.
     is_null = isinstance(value, Scalar) and value.runtime_value is None
     return use.plugin.name == "teamwise_storage" or not is_null
 
@@ -72,17 +71,17 @@ def _nothing(job: Job, use: PluginUse) -> Iterator[Finding]:
 def _git(job: Job, use: PluginUse) -> Iterator[Finding]:
     address, options = use.entry("repo_uri"), use.entry("options")
     if address and not _is_text(address.value):
-        yield Finding(address.place, "'repo_uri' is the address of a repository, a text")
+        yield Finding(address.place, "'repo_uri' must be a string, the URL of a repository")
     if options is None:
         return
     if isinstance(options.value, Sequence):
         for item in options.value.items:
             if not _is_text(item):
                 fixes = (quote_fix(item),) if isinstance(item, Scalar) and item.text else ()
-                yield Finding(item.span, "an option of 'git clone' is a text", fixes)
+                yield Finding(item.span, "an option of 'git clone' must be a string", fixes)
     elif not isinstance(options.value, Scalar) or options.value.runtime_value is not None:
         fix = wrap_in_list_fix(job.text, options.value)
-        yield Finding(options.place, "'options' is a list of texts", (fix,) if fix else ())
+        yield Finding(options.place, "'options' must be a list of strings", (fix,) if fix else ())
 
 
 def _tensorboard(job: Job, use: PluginUse) -> Iterator[Finding]:
@@ -93,7 +92,7 @@ def _tensorboard(job: Job, use: PluginUse) -> Iterator[Finding]:
     if _is_text(logdir.value) and "\n" not in job.text[logdir.value.span.start : logdir.value.span.end]:
         written = job.text[logdir.value.span.start : logdir.value.span.end]
         fixes = (Fix("Give it the name 'logs'", (TextEdit(logdir.value.span, f"{{logs: {written}}}"),)),)
-    yield Finding(logdir.place, "'logdir' is a mapping of names to directories, with one at least", fixes)
+    yield Finding(logdir.place, "'logdir' must be a mapping of names to directories, with at least one entry", fixes)
 
 
 def _ssh(job: Job, use: PluginUse) -> Iterator[Finding]:
@@ -104,19 +103,19 @@ def _ssh(job: Job, use: PluginUse) -> Iterator[Finding]:
     if isinstance(user.value, Mapping):
         key = user.value.entry("value")
         if key and user.value.entry("type") and not _is_text(key.value) and not _is_null(key.value):
-            yield Finding(key.place, "the 'value' of 'userssh' is a public key, a text")
+            yield Finding(key.place, "the 'value' of 'userssh' must be a string, a public key")
     elif isinstance(user.value, Scalar) and isinstance(user.value.runtime_value, (bool, int, float)):
-        yield Finding(user.place, "'userssh' is a mapping with 'type' and 'value'")
+        yield Finding(user.place, "'userssh' must be a mapping with 'type' and 'value'")
 
 
 def _teamwise_storage(job: Job, use: PluginUse) -> Iterator[Finding]:
     names = use.entry("storageConfigNames")
     if names and not isinstance(names.value, Sequence):
         fix = wrap_in_list_fix(job.text, names.value) if _is_text(names.value) else None
-        yield Finding(names.place, "'storageConfigNames' is a list of texts", (fix,) if fix else ())
+        yield Finding(names.place, "'storageConfigNames' must be a list of strings", (fix,) if fix else ())
 
 
-_JUDGES = {"git": _git, "tensorboard": _tensorboard, "ssh": _ssh, "teamwise_storage": _teamwise_storage}
+_CHECKS = {"git": _git, "tensorboard": _tensorboard, "ssh": _ssh, "teamwise_storage": _teamwise_storage}
 
 
 def _is_text(node: Node) -> bool:
@@ -129,10 +128,10 @@ def _is_null(node: Node) -> bool:
 
 @rule(Severity.WARNING)
 def plugin_key_misspelt(job: Job) -> Iterator[Finding]:
-    """A key of a runtime plugin, or of its parameters, is misspelt.
+    """Misspelled key of a runtime plugin or of its parameters.
 
-    Keys are case-sensitive, and a plugin does not look at any that it does not know: `precommands` never run, and with
-    `taskRoles` in place of `taskroles` the plugin acts for all task roles.
+    Keys are case-sensitive, and a plugin ignores unknown keys: `precommands` never run, and with `taskRoles` instead of
+    `taskroles` the plugin runs for all task roles.
     Source: openpai-runtime, src/init.d/initializer.py, src/plugins/*/init.py.
 
         extras:
@@ -153,27 +152,27 @@ def plugin_key_misspelt(job: Job) -> Iterator[Finding]:
     for use in job.plugin_uses:
         if use.parameters is not None:
             known = [parameter.name for parameter in use.plugin.parameters]
-            passed_over = PROTOCOL_KEYS if isinstance(use.owner, Definition) else frozenset()
-            yield from _misspelt(use.parameters, known, passed_over)
+            ignored = PROTOCOL_KEYS if isinstance(use.owner, Definition) else frozenset()
+            yield from _misspelt(use.parameters, known, ignored)
     for plugin in job.plugins:
         yield from _misspelt(plugin.node, PLUGIN_KEYS, frozenset({"hook"}))
 
 
-def _misspelt(holder: Mapping, known: Collection[str], passed_over: frozenset[str]) -> Iterator[Finding]:
+def _misspelt(holder: Mapping, known: Collection[str], ignored: frozenset[str]) -> Iterator[Finding]:
     for entry in holder.effective_entries():
-        meant = None if entry.name in passed_over else misspelt_key(entry.name, known)
+        meant = None if entry.name in ignored else misspelt_key(entry.name, known)
         if meant and isinstance(entry.key, Scalar):
             span = name_span(entry.key)
             is_free = holder.entry(meant) is None
             fixes = (change_fix(span, meant, safe=True),) if is_free else ()
-            yield Finding(span, f"nobody reads the key '{entry.name}'; did you mean '{meant}'?", fixes)
+            yield Finding(span, f"unknown key '{entry.name}' has no effect; did you mean '{meant}'?", fixes)
 
 
 @rule(Severity.WARNING)
 def tensorboard_wrong_role(job: Job) -> Iterator[Finding]:
-    """TensorBoard is left out for the first task role, the only one in which it runs.
+    """TensorBoard is not enabled for the first task role, the only one it runs in.
 
-    The plugin starts TensorBoard in the first task of the first task role and does nothing elsewhere.
+    The plugin starts TensorBoard in the first task of the first task role and has no effect elsewhere.
     Source: openpai-runtime, src/plugins/tensorboard/init.py.
 
         taskRoles:
@@ -201,9 +200,9 @@ def tensorboard_wrong_role(job: Job) -> Iterator[Finding]:
         return
     first = job.task_roles[0]
     for use in job.uses_of_plugin("tensorboard"):
-        roles = use.roles(job)
+        roles = job.roles_of(use)
         if roles and first not in roles:
-            message = f"here 'tensorboard' does nothing: it runs only in the first task role, '{first.name}'"
+            message = f"'tensorboard' has no effect here; it only runs in the first task role, '{first.name}'"
             yield Finding(use.name_span, message)
 
 

@@ -1,7 +1,7 @@
 """Rules about the runtime plugin `ssh`: SSH between tasks, the barrier that waits for it, and the user's key.
 
-A value that is filled from a `<% %>` is not known here and not judged.
-Facts: openpai-runtime, src/plugins/ssh/init.py, sshd.sh and sshbarrier.sh.
+A value from a `<% %>` is not known here and not checked. Facts: openpai-runtime, src/plugins/ssh/init.py, sshd.sh and
+sshbarrier.sh.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _SWITCHES = ("true", "false")
 
 @rule(Severity.ERROR)
 def ssh_barrier_timeout_not_integer(job: Job) -> Iterator[Finding]:
-    """The timeout of the SSH barrier is not a whole number.
+    """Timeout of the SSH barrier that is not an integer.
 
-    It is a number of minutes, with which the barrier's script calculates. For `0.5` or `30m` bash stops, and the task
+    The timeout is a number of minutes for a calculation in bash. With `0.5` or `30m` the script stops, and the task
     fails before the user's commands.
     Source: openpai-runtime, src/plugins/ssh/sshbarrier.sh.
 
@@ -54,14 +54,16 @@ def ssh_barrier_timeout_not_integer(job: Job) -> Iterator[Finding]:
             written = str(entry.value.runtime_value)
             if _WHOLE_NUMBER.fullmatch(written.strip()) or "<%" in written:
                 continue
-        yield Finding(entry.place, "'sshbarrierTimeout' is a whole number of minutes")
+        yield Finding(
+            entry.place, "'sshbarrierTimeout' must be an integer number of minutes, or the task fails at start"
+        )
 
 
 @rule(Severity.WARNING)
 def ssh_switch_not_boolean(job: Job) -> Iterator[Finding]:
     """`jobssh` or `sshbarrier` is neither `true` nor `false`.
 
-    The plugin takes every other value for `false`.
+    The plugin reads every other value as `false`.
     Source: openpai-runtime, src/plugins/ssh/init.py.
 
         extras:
@@ -83,7 +85,7 @@ def ssh_switch_not_boolean(job: Job) -> Iterator[Finding]:
             if entry is None or (isinstance(entry.value, Scalar) and _is_switch(entry.value)):
                 continue
             fixes = choice_fixes(entry.value.span, _SWITCHES)
-            yield Finding(entry.place, f"'{name}' is true or false; anything else means false", fixes)
+            yield Finding(entry.place, f"'{name}' must be true or false; other values mean false", fixes)
 
 
 def _is_switch(scalar: Scalar) -> bool:
@@ -93,9 +95,10 @@ def _is_switch(scalar: Scalar) -> bool:
 
 @rule(Severity.WARNING)
 def ssh_barrier_without_jobssh(job: Job) -> Iterator[Finding]:
-    """The SSH barrier is switched on without `jobssh`.
+    """SSH barrier without `jobssh`.
 
-    The barrier waits until the tasks can reach each other; without `jobssh` they never can, and the switch is ignored.
+    The barrier waits until the tasks can reach each other by SSH. Without `jobssh` they never can, and `sshbarrier` is
+    ignored.
     Source: openpai-runtime, src/plugins/ssh/init.py.
 
         extras:
@@ -122,16 +125,16 @@ def ssh_barrier_without_jobssh(job: Job) -> Iterator[Finding]:
         if switch is None and use.parameters is not None:
             fixes = (Fix("Add 'jobssh: true'", (insert_entry(job.text, use.parameters, "jobssh: true"),)),)
         elif switch is not None:
-            fixes = (Fix("Switch 'jobssh' on", (TextEdit(switch.value.span, "true"),)),)
+            fixes = (Fix("Enable 'jobssh'", (TextEdit(switch.value.span, "true"),)),)
         yield Finding(entry.key.span, "'sshbarrier' is ignored without 'jobssh: true'", fixes)
 
 
 @rule(Severity.WARNING)
 def ssh_barrier_unreachable_role(job: Job) -> Iterator[Finding]:
-    """The SSH barrier waits for a task role that has no SSH.
+    """SSH barrier that waits for a task role without SSH.
 
-    The barrier tries to reach every task of every task role. Where the ssh plugin with `jobssh` is left out for one,
-    it waits in vain, for five hours unless `sshbarrierTimeout` says otherwise, and then the task fails.
+    The barrier waits for every task of every task role. If one role does not have the ssh plugin with `jobssh`, the
+    barrier waits for five hours, or the time in `sshbarrierTimeout`, and then the task fails.
     Source: openpai-runtime, src/plugins/ssh/sshbarrier.sh; k8s-job-exit-spec, code 249.
 
         taskRoles:
@@ -158,11 +161,11 @@ def ssh_barrier_unreachable_role(job: Job) -> Iterator[Finding]:
     barriers = [use for use in uses if use.is_on("sshbarrier")]
     if not barriers or not job.has_gang_allocation:
         return
-    reached = {role.name for use in uses for role in use.roles(job)}
+    reached = {role.name for use in uses for role in job.roles_of(use)}
     alone = [role.name for role in job.task_roles if role.name not in reached]
     for use in barriers:
         entry = use.entry("sshbarrier")
-        if entry is None or not alone or not use.roles(job):
+        if entry is None or not alone or not job.roles_of(use):
             continue
         fixes: tuple[Fix, ...] = ()
         filtered = None if isinstance(use.owner, Definition) else use.owner.node.own("taskroles")
@@ -170,15 +173,17 @@ def ssh_barrier_unreachable_role(job: Job) -> Iterator[Finding]:
             fixes = fix_of("Use ssh in all task roles", remove_entry(job.text, use.owner.node, filtered))
         names = " and ".join(f"'{name}'" for name in alone[:2]) + (f" and {len(alone) - 2} more" if alone[2:] else "")
         yield Finding(
-            entry.key.span, f"the barrier waits for {names} in vain: no ssh plugin with 'jobssh' there", fixes
+            entry.key.span,
+            f"the barrier waits for {names}, which has no ssh plugin with 'jobssh', and then fails",
+            fixes,
         )
 
 
 @rule(Severity.WARNING)
 def ssh_needs_gang(job: Job) -> Iterator[Finding]:
-    """SSH between tasks is asked for in a job without gang allocation.
+    """SSH between tasks in a job without gang allocation.
 
-    With `gangAllocation: false` a task does not wait for the others, so the plugin switches `jobssh` off.
+    With `gangAllocation: false` a task does not wait for the others, so the plugin disables `jobssh`.
     Source: openpai-runtime, src/plugins/ssh/init.py.
 
         extras:
@@ -201,14 +206,14 @@ def ssh_needs_gang(job: Job) -> Iterator[Finding]:
     for use in job.uses_of_plugin("ssh"):
         entry = use.entry("jobssh")
         if entry and use.is_on("jobssh"):
-            yield Finding(entry.key.span, "'jobssh' is switched off by 'gangAllocation: false'")
+            yield Finding(entry.key.span, "'jobssh' is disabled by 'gangAllocation: false'")
 
 
 @rule(Severity.WARNING)
 def ssh_without_effect(job: Job) -> Iterator[Finding]:
-    """The ssh plugin is asked for neither SSH between tasks nor SSH for the user.
+    """The ssh plugin without `jobssh` and `userssh`.
 
-    Without `jobssh: true` and without `userssh` it starts no SSH server.
+    Without `jobssh: true` (SSH between tasks) and without `userssh` (SSH for the user) it starts no SSH server.
     Source: openpai-runtime, src/plugins/ssh/init.py.
 
         extras:
@@ -231,15 +236,15 @@ def ssh_without_effect(job: Job) -> Iterator[Finding]:
             elif not isinstance(use.owner, Definition) and use.owner.node.entry("parameters") is None:
                 line = "parameters: {jobssh: true}"
                 fixes = (Fix(f"Add '{line}'", (insert_entry(job.text, use.owner.node, line),)),)
-            yield Finding(use.name_span, "without 'jobssh' and 'userssh' the plugin 'ssh' does nothing", fixes)
+            yield Finding(use.name_span, "the plugin 'ssh' has no effect without 'jobssh' or 'userssh'", fixes)
 
 
 @rule(Severity.WARNING)
 def userssh_type_unknown(job: Job) -> Iterator[Finding]:
-    """The user's SSH key is of an unknown type, or is null.
+    """User's SSH key of an unknown type, or null.
 
-    The plugin knows the type `custom`; for any other it starts an SSH server without the key. For a null key the text
-    `None` is taken as the key; leave `value` out, or empty, to use the keys of your profile page.
+    The plugin supports the type `custom`; for any other type it starts an SSH server without the key. A null key
+    becomes the string `None`. Omit `value`, or leave it empty, to use the keys of your profile page.
     Source: openpai-runtime, src/plugins/ssh/init.py, sshd.sh.
 
         extras:
@@ -268,13 +273,13 @@ def userssh_type_unknown(job: Job) -> Iterator[Finding]:
             span = name_span(kind.value) if isinstance(kind.value, Scalar) and kind.value.text else kind.place
             text = kind.value.text if isinstance(kind.value, Scalar) else ""
             fixes = near_name_fixes(span, text, ("custom",)) if text else ()
-            yield Finding(span, f"'{text}' is no type of key; expected 'custom'", fixes)
+            yield Finding(span, f"'{text}' is not a key type; expected 'custom'", fixes)
         if kind and key and isinstance(key.value, Scalar) and key.value.runtime_value is None:
             fixes = fix_of("Remove 'value'", remove_entry(job.text, user.value, key), safe=True)
-            yield Finding(key.place, "a null key becomes the key 'None'; leave 'value' out", fixes)
+            yield Finding(key.place, "a null key becomes the string 'None'; omit 'value'", fixes)
 
 
-# `system` is an old name of a key that no cluster writes any more; the script still knows it.
+# `system` is an old type that no cluster writes any longer; the script still supports it.
 _KEY_TYPES = ("custom", "system")
 
 

@@ -1,6 +1,6 @@
-"""Rules about storages: those of `extras.storages` and those that prerequisites require, and where they are mounted.
+"""Rules about storages and their mount paths: `extras.storages`, `requireStorages` and `teamwise_storage`.
 
-Rules about the runtime plugin `teamwise_storage`, which `extras.storages` has superseded.
+The runtime plugin `teamwise_storage` is superseded by `extras.storages`.
 
 Facts: openpai-runtime, src/plugins/teamwise_storage; rest-server, src/models/v2/job/k8s.js.
 """
@@ -28,16 +28,17 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span
 
 
-# What every task has mounted already. Source: rest-server, src/models/v2/job/k8s.js, generateTaskRole.
+# Paths that the platform mounts in every task. Source: rest-server, src/models/v2/job/k8s.js, generateTaskRole.
 _TAKEN = ("/dev/shm", "/usr/local/pai", "/usr/local/pai/logs", "/usr/local/pai/ssh-secret")  # noqa: S108 - no file
 
 
 @rule(Severity.ERROR)
 def storage_mount_conflict(job: Job) -> Iterator[Finding]:
-    """Two storages are mounted at one place, one storage is mounted twice, or the place is taken by the platform.
+    """Conflicting storage mounts.
 
-    Kubernetes refuses a task with two volumes of one name or two mounts at one place, so the job ends with exit code
-    -200. `mountPath` is `/mnt/` and the storage's name when left out.
+    Two storages have the same mount path, a storage is mounted twice, or the platform already uses the path. Kubernetes
+    refuses a task with two volumes of one name or two mounts at one path, so the job ends with exit code -200. The
+    default `mountPath` is `/mnt/` and the storage's name.
     Source: rest-server, src/models/v2/job/k8s.js; Kubernetes, ValidateVolumeMounts ("must be unique").
 
         extras:
@@ -68,15 +69,15 @@ def storage_mount_conflict(job: Job) -> Iterator[Finding]:
             yield Finding(name_place, f"the storage '{name}' is mounted twice", related=(Related(names[name], "here"),))
         elif path in paths:
             related = (Related(paths[path], "here"),)
-            yield Finding(path_place, f"another storage is mounted at '{path}'", related=related)
+            yield Finding(path_place, f"another storage is already mounted at '{path}'", related=related)
         elif path in _TAKEN:
-            yield Finding(path_place, f"the platform itself mounts something at '{path}'")
+            yield Finding(path_place, f"the platform already uses the path '{path}'")
         names.setdefault(name, name_place)
         paths.setdefault(path, path_place)
 
 
 def _read_storage(node: Node) -> tuple[str, str, Span, Span] | None:
-    """A storage's name and absolute mount path, with the places of both; None without a name."""
+    """A storage's name and absolute mount path, with the spans of both; None without a name."""
     name = node.get("name") if isinstance(node, Mapping) else None
     path = node.get("mountPath") if isinstance(node, Mapping) else None
     if not isinstance(name, Scalar) or not name.text or (path is not None and not isinstance(path, Scalar)):
@@ -88,9 +89,9 @@ def _read_storage(node: Node) -> tuple[str, str, Span, Span] | None:
 
 @rule(Severity.WARNING)
 def storage_path_relative(job: Job) -> Iterator[Finding]:
-    """The mount path of a storage does not begin with `/`.
+    """Relative mount path of a storage.
 
-    It is taken from the root directory, not from a working directory.
+    It is relative to the root directory, not to a working directory.
     Source: Kubernetes, pkg/kubelet/kubelet_pods.go, makeMounts.
 
         extras:
@@ -113,7 +114,7 @@ def storage_path_relative(job: Job) -> Iterator[Finding]:
             continue
         span = name_span(path)
         fix = change_fix(span, f"/{path.text}", safe=True)
-        yield Finding(span, f"'{path.text}' is no absolute path; it would be '/{path.text}'", (fix,))
+        yield Finding(span, f"'{path.text}' is not an absolute path; it becomes '/{path.text}'", (fix,))
 
 
 def _required(definition: Definition) -> tuple[Node, ...]:
@@ -124,10 +125,10 @@ def _required(definition: Definition) -> tuple[Node, ...]:
 
 @rule(Severity.ERROR)
 def storage_conflict(job: Job) -> Iterator[Finding]:
-    """A storage that a prerequisite requires can not be mounted beside the others.
+    """Required storage that conflicts with another one.
 
     Expansion merges `requireStorages` of all prerequisites that the task roles need into `extras.storages`. One storage
-    at two places, or two storages at one place, can not be merged.
+    at two paths, or two storages at one path, cannot be merged.
     Source: docs/protocol.md, "Expansion of a task role"; openpai, issue 5345.
 
         prerequisites:
@@ -166,7 +167,7 @@ def storage_conflict(job: Job) -> Iterator[Finding]:
         mounts.add(item, "'extras.storages'", None)
     for definition in graph.definitions:
         if job.is_catalogue:
-            mounts = _Mounts()  # which definitions come together is for the jobs to say
+            mounts = _Mounts()  # only a job knows which definitions it combines
         elif not job.prerequisite_uses.is_used(definition):
             continue
         path = graph.path(definition)
@@ -179,20 +180,20 @@ def storage_conflict(job: Job) -> Iterator[Finding]:
                 continue
             entry = next((one for one in graph.entries if definition in graph.reached(one)), None)
             if entry:
-                message = f"'{entry.reference.name}' can not be used here: {conflict.message}"
+                message = f"'{entry.reference.name}' cannot be used here: {conflict.message}"
                 related = (Related(conflict.span, "required here", path), *conflict.related)
                 yield Finding(entry.reference.span, message, related=related)
 
 
 class _Mounts:
-    """What is mounted so far: by storage its place, and by place its storage, each with where that is written."""
+    """The mounts so far: by storage its path, and by path its storage, each with its location in the file."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, tuple[str, Related]] = {}
         self._by_path: dict[str, tuple[str, Related]] = {}
 
     def add(self, node: Node, owner: str, path: str | None) -> Finding | None:
-        """Mount one more; what is in its way, on its mount path."""
+        """Add a mount; returns the conflict, if any, on its mount path."""
         read = _read_storage(node)
         if read is None or any("{{" in text or "<%" in text for text in read[:2]):
             return None
@@ -205,15 +206,16 @@ class _Mounts:
         if taken[0] != name:
             return Finding(place, mounted_already(taken[0], mount), related=(taken[1],))
         if mount in _TAKEN:
-            return Finding(place, f"the platform itself mounts something at '{mount}'")
+            return Finding(place, f"the platform already uses the path '{mount}'")
         return None
 
 
 @rule(Severity.INFORMATION)
 def teamwise_storage_deprecated(job: Job) -> Iterator[Finding]:
-    """The plugin `teamwise_storage` is superseded by `extras.storages`.
+    """Deprecated plugin `teamwise_storage`.
 
-    The runtime's plugin does nothing; the rest-server translates it where the job has no `extras.storages`.
+    Use `extras.storages` instead. The plugin itself does nothing in the runtime; the rest-server translates it if the
+    job has no `extras.storages`.
     Source: rest-server, src/models/v2/job/k8s.js; openpai-runtime, src/plugins/teamwise_storage.
 
         extras:
@@ -229,12 +231,12 @@ def teamwise_storage_deprecated(job: Job) -> Iterator[Finding]:
             - name: confignfs
     """
     for use in job.uses_of_plugin("teamwise_storage"):
-        message = "'teamwise_storage' is superseded by 'extras.storages'"
+        message = "'teamwise_storage' is deprecated; use 'extras.storages'"
         yield Finding(use.name_span, message, _as_storages(job, use.owner), tags=(Tag.DEPRECATED,))
 
 
 def _as_storages(job: Job, owner: object) -> tuple[Fix, ...]:
-    """Write `extras.storages` in place of the only runtime plugin, or beside the others."""
+    """Write `extras.storages` instead of the only runtime plugin, or next to the others."""
     extras = job.extras
     section = extras.own(RUNTIME_PLUGIN) if extras else None
     plugin = next((one for one in job.plugins if one is owner), None)
@@ -259,12 +261,12 @@ def _instead(job: Job, extras: Mapping, section: Entry, item: Node, storages: li
         return ()
     removal = remove_entry(job.text, extras, section) if is_only else remove_item(job.text, plugins, item)
     edits = (*removal, insert_values(job.text, extras, {"storages": storages}))
-    return (Fix("Write 'extras.storages'", edits),) if removal else ()
+    return (Fix("Convert to 'extras.storages'", edits),) if removal else ()
 
 
 @rule(Severity.WARNING)
 def storages_and_teamwise(job: Job) -> Iterator[Finding]:
-    """The plugin `teamwise_storage` stands beside `extras.storages`, and is then ignored.
+    """`teamwise_storage` together with `extras.storages`, which makes it ignored.
 
     Source: rest-server, src/models/v2/job/k8s.js.
 
@@ -291,8 +293,8 @@ def storages_and_teamwise(job: Job) -> Iterator[Finding]:
         if plugin.plugin == "teamwise_storage" and plugin.plugin_scalar and isinstance(section, Sequence):
             removal = remove_item(job.text, section, plugin.node) if len(section.items) > 1 else ()
             fixes = fix_of("Remove 'teamwise_storage'", removal)
-            related = (Related(storages.key.span, "'extras.storages' stands here"),)
-            message = "'teamwise_storage' is ignored beside 'extras.storages'"
+            related = (Related(storages.key.span, "'extras.storages' is here"),)
+            message = "'teamwise_storage' is ignored because of 'extras.storages'"
             yield Finding(name_span(plugin.plugin_scalar), message, fixes, related)
 
 

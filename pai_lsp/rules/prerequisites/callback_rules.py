@@ -26,11 +26,12 @@ from pai_lsp.job.require_graph import (
     command_is_no_text,
     no_event,
 )
-from pai_lsp.job.uses import callback_items, callbacks, cmd_uses, command_entries, item_place
+from pai_lsp.job.uses import callback_items, callbacks, command_entries, item_place
 from pai_lsp.platform.tables import event_at, events, released_events
-from pai_lsp.source.edits import append_item, insert_entry, line_span, quoted, remove_entry, remove_item
+from pai_lsp.source.edits import append_item, insert_entry, line_span, remove_entry, remove_item
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, Style
 from pai_lsp.source.text import TextEdit
+from pai_lsp.source.writing import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,11 +43,11 @@ if TYPE_CHECKING:
 
 @rule(Severity.ERROR)
 def invalid_event(job: Job) -> Iterator[Finding]:
-    """A callback waits for an event that never happens.
+    """Unknown callback event.
 
-    The runtime knows `taskStarts` and `taskSucceeds` in exactly this spelling and ignores every other callback without
-    a word, so the commands never run. `taskFails` and `containerExit` are of the extended protocol (`needs-expansion`).
-    The rest-server takes the job nevertheless; we are stricter, since the commands were written to run.
+    The runtime only knows `taskStarts` and `taskSucceeds`, in exactly this spelling. It silently ignores every other
+    callback, so the commands never run. `taskFails` and `containerExit` belong to the extended protocol
+    (`needs-expansion`). The rest-server accepts the job; this rule is stricter because the commands are meant to run.
     Source: openpai-runtime, src/plugins/cmd/init.py; docs/protocol.md, "Events".
 
         prerequisites:
@@ -68,7 +69,7 @@ def invalid_event(job: Job) -> Iterator[Finding]:
               - event: taskStarts
                 commands: ["echo hello"]
     """
-    for use in cmd_uses(job):
+    for use in job.uses_of_plugin("cmd"):
         for callback in callbacks(use):
             entry = callback.entry("event")
             if entry is None or not isinstance(entry.value, Scalar) or entry.value.text in events():
@@ -84,10 +85,10 @@ def invalid_event(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def callback_incomplete(job: Job) -> Iterator[Finding]:
-    """`callbacks` is not a list of events with their commands.
+    """Incomplete callback.
 
-    Each callback is a mapping with an `event` and a list of `commands`. For anything else the plugin fails while the
-    task is prepared: the job ends before the user's commands, as if the platform had failed.
+    Each callback must be a mapping with an `event` and a list of `commands`. Otherwise the plugin fails while the task
+    is prepared: the job ends before the user's commands, as if the platform had failed.
     Source: openpai-runtime, src/plugins/cmd/init.py.
 
         prerequisites:
@@ -110,7 +111,7 @@ def callback_incomplete(job: Job) -> Iterator[Finding]:
               - event: taskStarts
                 commands: ["echo hello"]
     """
-    for use in cmd_uses(job):
+    for use in job.uses_of_plugin("cmd"):
         entry = use.entry("callbacks")
         if entry and not isinstance(entry.value, Sequence):
             fixes = wrap_mapping_fixes(entry.value, safe=True)
@@ -133,16 +134,16 @@ def _incomplete(job: Job, callback: Mapping) -> Iterator[Finding]:
         fix = Fix("Add 'commands'", (insert_entry(job.text, callback, "commands: [echo hello]"),))
         yield Finding(callback.span, CALLBACK_NEEDS_COMMANDS, (fix,))
     elif isinstance(commands.value, Scalar) and commands.value.runtime_value is None:
-        yield Finding(commands.key.span, "'commands' is a list of texts; here is nothing")
+        yield Finding(commands.key.span, "'commands' must be a list of strings, but is empty")
 
 
 @rule(Severity.ERROR)
 def callback_command_not_text(job: Job) -> Iterator[Finding]:
-    """A command of the `cmd` plugin is not a text.
+    """Command of the `cmd` plugin that is not a string.
 
-    `commands`, `preCommands` and `postCommands` are lists of texts. A number, `yes`, a date, a list or a mapping (an
-    unquoted `: ` makes one) lets the plugin fail, so that the job ends before the user's commands; an empty item runs
-    `None`; and a single text instead of a list is run letter by letter.
+    `commands`, `preCommands` and `postCommands` are lists of strings. With a number, `yes`, a date, a list or a mapping
+    (an unquoted `: ` makes one) the plugin fails, and the job ends before the user's commands. An empty item runs
+    `None`, and a string instead of a list runs letter by letter.
     Source: openpai-runtime, src/plugins/plugin_utils.py, inject_commands.
 
         prerequisites:
@@ -174,19 +175,19 @@ def callback_command_not_text(job: Job) -> Iterator[Finding]:
               - event: taskSucceeds
                 commands: [echo bye]
     """
-    for use in cmd_uses(job):
+    for use in job.uses_of_plugin("cmd"):
         for entry in command_entries(use):
             if isinstance(entry.value, Sequence):
                 for item in entry.value.items:
                     yield from _not_text(job, entry.value, item)
             elif not isinstance(entry.value, Scalar):
-                yield Finding(entry.value.span, f"'{entry.name}' is a list of texts; found a mapping")
+                yield Finding(entry.value.span, f"'{entry.name}' must be a list of strings, not a mapping")
             elif entry.value.runtime_value is not None:
                 fix = wrap_in_list_fix(job.text, entry.value)
-                message = f"'{entry.name}' is a list; a single text is run letter by letter"
+                message = f"'{entry.name}' must be a list; a string runs letter by letter"
                 yield Finding(entry.value.span, message, (fix,) if fix else ())
             elif entry.name in SIMPLE_KEYS:
-                yield Finding(entry.place, f"'{entry.name}' is a list of texts; here is nothing")
+                yield Finding(entry.place, f"'{entry.name}' must be a list of strings, but is empty")
 
 
 def _not_text(job: Job, commands: Sequence, item: Node) -> Iterator[Finding]:
@@ -199,13 +200,13 @@ def _not_text(job: Job, commands: Sequence, item: Node) -> Iterator[Finding]:
         return
     value = item.runtime_value
     if isinstance(value, (str, ValueError)):
-        return  # what the runtime can not read at all is a mistake of the file, wherever it stands
+        return  # unreadable_value reports what the runtime cannot read at all
     if value is None and not item.text:
         removal = fix_of("Remove it", remove_item(job.text, commands, item))
         yield Finding(item_place(job, item), "an empty command runs 'None'", removal)
         return
     kind = _KINDS.get(type(value).__name__, "a date")
-    message = f"a command is text; the runtime reads '{item.text}' as {kind}"
+    message = f"a command must be a string; the runtime reads '{item.text}' as {kind}"
     yield Finding(item.span, message, (quote_fix(item),) if item.style is Style.PLAIN else ())
 
 
@@ -214,10 +215,11 @@ _KINDS = {"int": "a number", "float": "a number", "bool": "true or false", "None
 
 @rule(Severity.ERROR)
 def callbacks_with_pre_post_commands(job: Job) -> Iterator[Finding]:
-    """`callbacks` stands beside `preCommands` or `postCommands`.
+    """`callbacks` together with `preCommands` or `postCommands`.
 
-    The `cmd` plugin takes one form or the other; for both it fails while the task is prepared, and the job ends before
-    the user's commands. `preCommands` is the same as a callback for `taskStarts`, `postCommands` for `taskSucceeds`.
+    The `cmd` plugin accepts one form or the other. With both it fails while the task is prepared, and the job ends
+    before the user's commands. `preCommands` is the same as a callback for `taskStarts`, `postCommands` for
+    `taskSucceeds`.
     Source: openpai-runtime, src/plugins/cmd/init.py (`assert "preCommands" not in parameters`).
 
         extras:
@@ -242,20 +244,20 @@ def callbacks_with_pre_post_commands(job: Job) -> Iterator[Finding]:
                   - event: taskStarts
                     commands: [echo hello]
     """
-    for use in cmd_uses(job):
+    for use in job.uses_of_plugin("cmd"):
         together = use.entry("callbacks")
         if together is None:
             continue
         for key in SIMPLE_KEYS:
             entry = use.entry(key)
             if entry:
-                related = (Related(together.key.span, "'callbacks' stands here"),)
-                message = f"'{key}' can not stand beside 'callbacks'"
+                related = (Related(together.key.span, "'callbacks' is here"),)
+                message = f"'{key}' cannot be used together with 'callbacks'; the task dies before it starts"
                 yield Finding(entry.key.span, message, _merge(job, use, together, entry), related)
 
 
 def _merge(job: Job, use: PluginUse, together: Entry, entry: Entry) -> tuple[Fix, ...]:
-    """Make a callback of simple commands, where both are written in a way that can be moved as it is."""
+    """Convert simple commands to a callback, if they can be moved as they are written."""
     holder = use.parameters
     commands, first = entry.value, next(iter(callback_items(use)), None)
     if not isinstance(commands, Sequence) or not isinstance(together.value, Sequence) or not isinstance(first, Mapping):
@@ -270,11 +272,11 @@ def _merge(job: Job, use: PluginUse, together: Entry, entry: Entry) -> tuple[Fix
     event = event_at(SIMPLE_KEYS[entry.name])
     item = "\n".join([f"event: {event}", "commands:", *(f"  - {text}" for text in written)])
     edits = (*remove_entry(job.text, holder, entry), append_item(job.text, together.value, item))
-    return (Fix("Make a callback of it", edits, safe=True),)
+    return (Fix("Convert to a callback", edits, safe=True),)
 
 
 def _between(job: Job, entry: Entry, commands: Sequence) -> str:
-    """What stands in the lines of some commands besides them."""
+    """The text in the lines of some commands that is not part of them."""
     places = [entry.key.span.end, *(at for item in commands.items for at in (item.span.start, item.span.end))]
     places.append(line_span(job.text, entry.span).end)
     return "".join(job.text[start:end] for start, end in zip(places[::2], places[1::2], strict=True))

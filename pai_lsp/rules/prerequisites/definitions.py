@@ -1,4 +1,4 @@
-"""Rules about prerequisites as such: their names among each other, and whether anybody uses them."""
+"""Rules about prerequisites themselves: duplicate names and unused definitions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def duplicate_prerequisite(job: Job) -> Iterator[Finding]:
     """Two prerequisites have the same type and name.
 
     The rest-server refuses the job: "Duplicate ... prerequisites ...". In `extras.reference_prerequisites` and in a
-    marketplace's file nobody could tell which of the two is meant.
+    marketplace's file it would be ambiguous which of the two is meant.
     Source: rest-server, middlewares/v2/protocol.js, protocolValidate.
 
         prerequisites:
@@ -54,17 +54,17 @@ def duplicate_prerequisite(job: Job) -> Iterator[Finding]:
 
 
 def _rename(job: Job, definition: Definition) -> Fix:
-    """Give a definition a name that no other one has."""
+    """Give a definition a unique name."""
     name = free_name(definition.name, {one.name for one in job.definitions})
     return Fix(f"Rename this one to '{name}'", rename_prerequisite(job, definition, name))
 
 
 @rule(Severity.ERROR)
 def image_name_shared(job: Job) -> Iterator[Finding]:
-    """A prerequisite of another type has the name of a task role's docker image.
+    """A docker image shares its name with a prerequisite of another type.
 
-    The rest-server takes it, since names are only unique within a type. The runtime looks for the image by its name
-    alone and gives up when it finds two: the task ends with exit code 254, "ContainerImageNotExists".
+    The rest-server accepts this, because names are only unique within a type. The runtime looks up the image by its
+    name alone and fails if it finds two: the task ends with exit code 254, "ContainerImageNotExists".
     Source: openpai-runtime, src/init.d/image_checker.py, ImageChecker (`assert len(docker_images) == 1`).
 
         prerequisites:
@@ -97,7 +97,7 @@ def image_name_shared(job: Job) -> Iterator[Finding]:
             continue
         yield Finding(
             definition.name_span,
-            f"'{definition.name}' is also the name of a docker image, which the runtime then does not find",
+            f"'{definition.name}' is also the name of a docker image; the runtime finds two and the task fails",
             (_rename(job, definition),),
             (Related(image.name_span, "the docker image"),),
         )
@@ -107,8 +107,8 @@ def image_name_shared(job: Job) -> Iterator[Finding]:
 def prerequisite_name_shared_across_types(job: Job) -> Iterator[Finding]:
     """A task role lists a name that two prerequisites of different types have.
 
-    Names are only unique within a type. The runtime goes by the name alone and takes the last prerequisite of that
-    name; the others never run.
+    Names are only unique within a type. The runtime uses the name alone and runs the last prerequisite of that name;
+    the others never run.
     Source: openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
 
         prerequisites:
@@ -140,7 +140,7 @@ def prerequisite_name_shared_across_types(job: Job) -> Iterator[Finding]:
             continue
         yield Finding(
             definition.name_span,
-            f"a later prerequisite is named '{definition.name}' too, and is the one that runs",
+            f"a later prerequisite is also named '{definition.name}'; only that one runs",
             (_rename(job, definition),),
             (Related(taken.name_span, "the one that runs"),),
         )
@@ -148,10 +148,10 @@ def prerequisite_name_shared_across_types(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.HINT)
 def unused_prerequisite(job: Job) -> Iterator[Finding]:
-    """Nothing uses a prerequisite.
+    """Unused prerequisite.
 
     A prerequisite is used when a task role lists it in `prerequisites`, names it in `dockerImage`, `data`, `script` or
-    `output`, or when a used one requires it. Any other is read and forgotten.
+    `output`, or when a used one requires it. Any other has no effect.
     Source: openpai-runtime, src/init.d/initializer.py, collect_plugin_configs; rest-server,
     middlewares/v2/protocol.js, protocolRender.
 

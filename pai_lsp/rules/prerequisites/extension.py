@@ -1,8 +1,6 @@
-"""Rules about the extended protocol in a job: what a released cluster refuses or ignores until the job is expanded.
+"""Rules about the extended protocol, which a released cluster refuses or ignores until the job is expanded.
 
-Files of a marketplace are written in the extended protocol and never submitted, so nothing is said about them here.
-
-Rules about what `pai-lsp expand` can not do.
+Files of a marketplace are written in the extended protocol and never submitted, so these rules skip them.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.addresses import AddressFault, looks_like_address, read_address
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, is_empty, name_span
 from pai_lsp.job.this_lookup import this_answer, this_uses
-from pai_lsp.job.uses import callbacks, cmd_uses
+from pai_lsp.job.uses import callbacks
 from pai_lsp.platform.tables import PLUGIN_PREFIX, EventForm, events, plugins
 from pai_lsp.source.content import mapped
 from pai_lsp.source.edits import cut_entry, insert_entry, line_span
@@ -28,11 +26,11 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry
 
 
-_EXPAND = "submit what 'pai-lsp expand' prints"
+_EXPAND = "submit the output of 'pai-lsp expand'"
 
 
 class _Feature(NamedTuple):
-    """One use of the extended protocol: its place, what a released cluster does, what mends it without expansion."""
+    """One use of the extended protocol: its place, what a released cluster does, fixes that avoid expansion."""
 
     span: Span
     message: str
@@ -42,13 +40,13 @@ class _Feature(NamedTuple):
 
 @rule(Severity.WARNING)
 def needs_expansion(job: Job) -> Iterator[Finding]:
-    """The job uses the extended protocol, of which a released cluster knows nothing.
+    """Extended protocol that a released cluster ignores.
 
-    A released cluster ignores `require`, `plugin_params`, `template_variables`, `requireStorages`, `pathForUser`,
-    `<% this.… %>`, `extras.reference_prerequisites`, short or missing plugin names and the events `taskFails` and
-    `containerExit`, without a word: the job runs without what they ask for. `pai-lsp expand` writes a job that every
-    cluster understands. Each use has one finding; the first of those that the cluster refuses has the error
-    `refused-until-expanded` instead. Where jobs are always expanded, switch both rules off in `.pai-lsp.yaml`.
+    A released cluster silently ignores `require`, `plugin_params`, `template_variables`, `requireStorages`,
+    `pathForUser`, `<% this.… %>`, `extras.reference_prerequisites`, short or missing plugin names, and the events
+    `taskFails` and `containerExit`: the job runs without them. `pai-lsp expand` writes a job that every cluster
+    understands. Each use has one finding; the first one that the cluster refuses has the error `refused-until-expanded`
+    instead. Where jobs are always expanded, switch both rules off in `.pai-lsp.yaml`.
     Source: docs/protocol.md, "Layers"; openpai-runtime, src/init.d/initializer.py, src/plugins/cmd/init.py; openpai,
     issues 5145 and 5345.
 
@@ -95,13 +93,13 @@ def needs_expansion(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def refused_until_expanded(job: Job) -> Iterator[Finding]:
-    """The job uses the extended protocol in a way that the rest-server refuses.
+    """Extended protocol that the rest-server refuses.
 
-    It refuses a task role that lists an address or a name out of `extras.reference_prerequisites` ("Prerequisite ...
-    does not exist."), a prerequisite of type `storage`, and an entry of `require` with template variables. A job has
-    this error once, on the first such place; the others are named with it and have the warning `needs-expansion`.
-    `pai-lsp expand` writes a job that the rest-server takes. Where jobs are always expanded, switch both rules off in
-    `.pai-lsp.yaml`.
+    The rest-server refuses an address or a name from `extras.reference_prerequisites` in a task role's list
+    ("Prerequisite ... does not exist."), a prerequisite of type `storage`, and an entry of `require` with template
+    variables. A job has this error once, at the first such place; the others are related locations and have the warning
+    `needs-expansion`. `pai-lsp expand` writes a job that the rest-server accepts. Where jobs are always expanded,
+    switch both rules off in `.pai-lsp.yaml`.
     Source: rest-server, config/v2/protocol.js, middlewares/v2/protocol.js; docs/protocol.md, "Layers".
 
         taskRoles:
@@ -135,22 +133,22 @@ def _refused(job: Job) -> Iterator[_Feature]:
                 if not isinstance(read_address(name), AddressFault):
                     yield _Feature(reference.span, f"a released cluster does not look up '{name}'")
             elif name not in own and name in job.definitions_by_name:
-                message = f"a released cluster does not know '{name}' of 'extras.reference_prerequisites'"
+                message = f"a released cluster does not find '{name}' in 'extras.reference_prerequisites'"
                 yield _Feature(reference.span, message)
     for definition in job.prerequisites:
         kind = definition.node.get("type")
         if definition.type == "storage" and isinstance(kind, Scalar):
-            yield _Feature(name_span(kind), "a released cluster knows no prerequisites of type 'storage'")
+            yield _Feature(name_span(kind), "a released cluster refuses prerequisites of type 'storage'")
         for requirement in definition.requirements:
             if isinstance(requirement.node, Mapping):
-                message = "a released cluster takes only names in 'require'"
+                message = "a released cluster accepts only names in 'require'"
                 yield _Feature(requirement.reference.span, message)
 
 
 def _ignored(job: Job) -> Iterator[_Feature]:
     for definition in job.prerequisites:
         if definition.type == "dockerimage":
-            continue  # the rest-server refuses such keys there, which another rule says
+            continue  # the rest-server refuses such keys there; dockerimage_extra_key reports them
         for entry in definition.extended_entries:
             yield _Feature(entry.key.span, f"a released cluster ignores '{entry.name}'")
         yield from _plugin(job, definition)
@@ -162,7 +160,7 @@ def _ignored(job: Job) -> Iterator[_Feature]:
 
 
 def _this(job: Job) -> Iterator[_Feature]:
-    """Every `<% this.… %>` that expansion fills; it leaves what no task role runs as it is."""
+    """Every `<% this.… %>` that expansion fills; it does not change definitions that no task role runs."""
     filled: dict[Span, None] = {}
     for definition in job.prerequisites if "this" in job.text else ():
         if job.roles_running(definition):
@@ -170,7 +168,7 @@ def _this(job: Job) -> Iterator[_Feature]:
                 if fault is None and this_answer(job.require_graph, definition, tag).fault is None:
                     filled[mapped(job.text, scalar).span(tag.span.start, tag.span.end)] = None
     for span in filled:
-        yield _Feature(span, "a released cluster does not fill in 'this'")
+        yield _Feature(span, "a released cluster does not replace 'this'")
 
 
 def _plugin(job: Job, definition: Definition) -> Iterator[_Feature]:
@@ -193,7 +191,7 @@ def _plugin(job: Job, definition: Definition) -> Iterator[_Feature]:
 
 
 def _events(job: Job) -> Iterator[_Feature]:
-    for use in cmd_uses(job):
+    for use in job.uses_of_plugin("cmd"):
         if isinstance(use.owner, Definition) and use.owner.origin is not Origin.JOB:
             continue
         for callback in callbacks(use):
@@ -211,10 +209,10 @@ def _events(job: Job) -> Iterator[_Feature]:
 
 @rule(Severity.ERROR)
 def plugin_parameters_twice(job: Job) -> Iterator[Finding]:
-    """A prerequisite has parameters for its plugin in `plugin_params` and beside it.
+    """Plugin parameters both in `plugin_params` and next to it.
 
-    In the extended protocol they stand in `plugin_params` or, as in the released one, among the other keys; where both
-    are written nobody can tell which is meant.
+    In the extended protocol the parameters of a plugin are in `plugin_params` or, as in the released protocol, among
+    the other keys. With both, it is ambiguous which ones are meant.
     Source: docs/protocol.md, "A definition"; openpai, issue 5345.
 
         prerequisites:
@@ -241,8 +239,8 @@ def plugin_parameters_twice(job: Job) -> Iterator[Finding]:
         if params is None or not isinstance(params.value, Mapping):
             continue
         for entry in definition.flat_parameters:
-            related = (Related(params.key.span, "'plugin_params' stands here"),)
-            message = f"'{entry.name}' can not stand beside 'plugin_params'"
+            related = (Related(params.key.span, "'plugin_params' is here"),)
+            message = f"'{entry.name}' must be inside 'plugin_params', or the job cannot be expanded"
             yield Finding(entry.key.span, message, _moved(job, definition, params.value, entry), related)
 
 
@@ -261,12 +259,12 @@ def _moved(job: Job, definition: Definition, params: Mapping, entry: Entry) -> t
 
 @rule(Severity.ERROR)
 def cannot_be_expressed(job: Job) -> Iterator[Finding]:
-    """What the job means to run has no form that a released cluster knows, so it can not be expanded.
+    """Commands that no released cluster can run, even after expansion.
 
-    Commands for `taskFails` and `containerExit` become an EXIT trap in front of the task role's own commands. A role
-    that sets an EXIT trap itself, or gives its shell away with `exec`, would lose it; in a subshell, `( exec … )`, it
-    would not. A secret with `&`, `<`, `>` or a quote in it can not stand among such commands: the runtime writes it
-    there as HTML. Task roles that share their commands through an alias must need the same trap.
+    Commands for `taskFails` and `containerExit` become an EXIT trap before the task role's own commands. A role that
+    sets an EXIT trap itself, or replaces its shell with `exec`, would lose it; `( exec … )` in a subshell is fine. A
+    secret with `&`, `<`, `>` or a quote cannot be used in such commands, because the runtime escapes it as HTML. Task
+    roles that share their commands through an alias must need the same trap.
     Source: docs/protocol.md, "Events"; openpai-runtime, src/common/utils.py, render_string_with_secrets.
 
         prerequisites:
@@ -305,7 +303,7 @@ def cannot_be_expressed(job: Job) -> Iterator[Finding]:
 
 
 def _has_hooks(job: Job) -> bool:
-    """Whether anything that the job may run waits for an event that becomes a trap."""
+    """Whether a callback that the job may run has an event that becomes a trap."""
     names = {event.name for event in events().values() if event.released_form is EventForm.TRAP}
     used = {callback.event_name for one in job.require_graph.definitions for callback in one.callbacks}
     return not names.isdisjoint(used | {callback.event_name for plugin in job.plugins for callback in plugin.callbacks})
@@ -313,11 +311,11 @@ def _has_hooks(job: Job) -> bool:
 
 @rule(Severity.ERROR)
 def cannot_be_expanded(job: Job) -> Iterable[Finding]:
-    """`pai-lsp expand` can not turn the job into one that a released cluster runs as it is meant.
+    """The job cannot be expanded.
 
-    Something that the job needs is not known (a marketplace could not be asked), is no text where a text must stand, or
-    has a form that can not be kept through the runtime's reading. Only `pai-lsp expand` says so; what a mistake in the
-    file is to blame for has a finding of its own.
+    `pai-lsp expand` cannot write an equivalent job for a released cluster: a definition is not known (a marketplace
+    could not be reached), a value is not a string where a string is required, or its form cannot survive the runtime's
+    parsing. Only `pai-lsp expand` reports this; mistakes in the file have findings of their own.
     Source: docs/protocol.md, "What expand gives".
     """
     del job  # the command finds it

@@ -23,10 +23,10 @@ _POLICIES = ("fail", "ignore")
 
 @rule(Severity.WARNING)
 def invalid_failure_policy(job: Job) -> Iterator[Finding]:
-    """A failure policy is neither `fail` nor `ignore`.
+    """Unknown failure policy.
 
-    The runtime takes every other text for `fail`. In capitals, `Ignore` works for commands in the task but not while
-    the plugin itself is prepared.
+    The runtime reads every string other than `ignore` as `fail`. With a capital letter, `Ignore` works for commands in
+    the task, but not while the plugin itself is prepared.
     Source: openpai-runtime, src/plugins/plugin_utils.py, inject_commands; src/init.d/initializer.py, run_script.
 
         prerequisites:
@@ -55,15 +55,15 @@ def invalid_failure_policy(job: Job) -> Iterator[Finding]:
             yield Finding(span or entry.key.span, f"write '{lower}' in lower case", (fix,))
             continue
         fixes = near_name_fixes(span, scalar.text, _POLICIES) if scalar.text else ()
-        message = f"'{scalar.text}' is no failure policy and means 'fail'; expected 'fail' or 'ignore'"
+        message = f"'{scalar.text}' is not a failure policy and means 'fail'; expected 'fail' or 'ignore'"
         yield Finding(span if scalar.text else entry.place, message, fixes)
 
 
 @rule(Severity.ERROR)
 def failure_policy_not_text(job: Job) -> Iterator[Finding]:
-    """A failure policy is not a text.
+    """Failure policy that is not a string.
 
-    For null, a number or `yes` the plugin fails while the task is prepared, and the job ends before the user's
+    With null, a number or `yes` the plugin fails while the task is prepared, and the job ends before the user's
     commands.
     Source: openpai-runtime, src/plugins/plugin_utils.py, inject_commands (`self._failure_policy.lower()`).
 
@@ -84,7 +84,11 @@ def failure_policy_not_text(job: Job) -> Iterator[Finding]:
     """
     for entry in _failure_policies(job):
         if not isinstance(entry.value, Scalar) or not isinstance(entry.value.runtime_value, str):
-            yield Finding(entry.place, "expected 'fail' or 'ignore'", choice_fixes(entry.value.span, _POLICIES))
+            yield Finding(
+                entry.place,
+                "'failurePolicy' must be 'fail' or 'ignore', or the task dies before it starts",
+                choice_fixes(entry.value.span, _POLICIES),
+            )
 
 
 def _failure_policies(job: Job) -> Iterator[Entry]:

@@ -1,8 +1,8 @@
-"""Rules about the names in a task role's list `prerequisites`: each must be defined, and do something.
+"""Rules about the names in a task role's list `prerequisites`: each must be defined and have an effect.
 
-The fields that name one prerequisite each are judged in typed_references.py, addresses in require.py.
+typed_references.py checks the fields that name one prerequisite each, require.py checks addresses.
 
-Fixes that create what a name stands for: a first prerequisite or deployment, which the author then fills.
+The fixes create a missing prerequisite, which the author then completes.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def unknown_prerequisite(job: Job) -> Iterator[Finding]:
 
 
 def _listed(role: TaskRole) -> Iterator[Reference]:
-    """The texts that a role lists, an empty one too; what is no text is a mistake of another kind."""
+    """The strings that a role lists, even empty ones; type-mismatch reports other values."""
     node = role.get("prerequisites")
     for item in node.items if isinstance(node, Sequence) else ():
         if isinstance(item, Scalar) and item.is_string:
@@ -73,7 +73,7 @@ def _listed(role: TaskRole) -> Iterator[Reference]:
 
 @rule(Severity.WARNING)
 def duplicate_prerequisite_reference(job: Job) -> Iterator[Finding]:
-    """A task role lists the same prerequisite twice.
+    """Duplicate entry in a task role's `prerequisites`.
 
     The runtime then runs its commands twice.
     Source: openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
@@ -94,23 +94,23 @@ def duplicate_prerequisite_reference(job: Job) -> Iterator[Finding]:
         for reference in role.prerequisites:
             earlier = first.setdefault(reference.name, reference)
             if earlier is not reference:
-                fixes = _unlisted(job, role, reference, "Remove the repetition")
+                fixes = _unlisted(job, role, reference, "Remove the duplicate")
                 related = (Related(earlier.span, "first listed here"),)
-                yield Finding(reference.span, f"'{reference.name}' is listed twice, so it runs twice", fixes, related)
+                yield Finding(reference.span, f"'{reference.name}' is listed twice and runs twice", fixes, related)
 
 
 def _unlisted(job: Job, role: TaskRole, reference: Reference, title: str) -> tuple[Fix, ...]:
-    """Take a reference out of the role's list."""
+    """Remove a reference from the role's list."""
     listed = role.get("prerequisites")
     return fix_of(title, remove_item(job.text, listed, reference.scalar)) if isinstance(listed, Sequence) else ()
 
 
 @rule(Severity.WARNING)
 def prerequisite_without_effect(job: Job) -> Iterator[Finding]:
-    """A task role lists a prerequisite for which the runtime does nothing.
+    """A task role lists a prerequisite that has no effect there.
 
-    Only a prerequisite with a runtime plugin does something when a task role lists it. A docker image is chosen with
-    `dockerImage`; `data`, `script` and `output` make a prerequisite's values known to the commands.
+    Only a prerequisite with a runtime plugin has an effect when a task role lists it. Select a docker image with
+    `dockerImage`; use `data`, `script` and `output` to make a prerequisite's values available in commands.
     Source: openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
 
         prerequisites:
@@ -138,23 +138,23 @@ def prerequisite_without_effect(job: Job) -> Iterator[Finding]:
     for role in job.task_roles:
         for reference in role.prerequisites:
             definition = job.definitions_by_name.get(reference.name)
-            # What stands in `extras` is of the extended protocol, and its plugin judged there.
+            # Definitions in `extras` belong to the extended protocol; unknown_plugin checks their plugin.
             reason = _idle(job, definition) if definition and definition.origin is Origin.JOB else None
             if definition is None or reason is None:
                 continue
             fixes = _plugin_fixes(job, definition) + _unlisted(job, role, reference, "Remove it from the list")
-            message = f"listing '{reference.name}' here does nothing: {reason}"
+            message = f"listing '{reference.name}' here has no effect: {reason}"
             yield Finding(reference.span, message, fixes, (Related(definition.name_span, "defined here"),))
 
 
-# Keys of the extended protocol that let a definition without any plugin do something.
+# Keys of the extended protocol that have an effect without a plugin.
 _ACTING = ("require", "requireStorages")
 
 
 def _idle(job: Job, definition: Definition) -> str | None:
-    """Why a listed definition does nothing; None when it does, in the released protocol or in the extended one."""
+    """Why a listed definition has no effect; None if it has one, in the released or the extended protocol."""
     if definition.type == "dockerimage":
-        return "a docker image is chosen with 'dockerImage'"
+        return "select a docker image with 'dockerImage'"
     if definition.runtime_plugin is not None or definition.type == "storage":
         return None
     if any(definition.node.entry(key) for key in _ACTING):
@@ -165,7 +165,7 @@ def _idle(job: Job, definition: Definition) -> str | None:
     known = (*plugins(), *job.site_plugins)
     if plugin in known or plugin in STORAGE_PLUGINS:
         return None
-    return f"'{definition.plugin}' is no runtime plugin{did_you_mean(definition.plugin, known)}"
+    return f"'{definition.plugin}' is not a runtime plugin{did_you_mean(definition.plugin, known)}"
 
 
 def _plugin_fixes(job: Job, definition: Definition) -> tuple[Fix, ...]:
@@ -186,7 +186,7 @@ _NAME = re.compile(r"[a-zA-Z0-9_-]{1,255}")
 
 
 def prerequisite_stub(job: Job, kind: str, name: str) -> tuple[Fix, ...]:
-    """Create a prerequisite with an address, as the fields `dockerImage`, `data`, `script` and `output` take it."""
+    """Create a prerequisite for one of the fields `dockerImage`, `data`, `script` and `output`."""
     documented = field(("prerequisites", 0, "uri"), prerequisite_type=kind)
     value: dict[str, Any] = {"type": kind, "name": name}
     if kind != "output" and documented and documented.examples:
@@ -195,7 +195,7 @@ def prerequisite_stub(job: Job, kind: str, name: str) -> tuple[Fix, ...]:
 
 
 def callback_stub(job: Job, name: str) -> tuple[Fix, ...]:
-    """Create a prerequisite that runs commands, as a task role's `prerequisites` takes it."""
+    """Create a prerequisite that runs commands, for a task role's `prerequisites`."""
     callbacks = [{"event": "taskStarts", "commands": [f"echo {name}"]}]
     value = {"type": "script", "name": name, "plugin": CMD_PLUGIN, "callbacks": callbacks}
     return _created(job, "script", name, value)

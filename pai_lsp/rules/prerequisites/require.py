@@ -1,8 +1,7 @@
-"""Rules about what prerequisites require, and about addresses of prerequisites outside the job.
+"""Rules about `require`, about addresses of prerequisites outside the job, and about the lock file.
 
-A mistake in a marketplace's file is shown on the reference in the job that leads there, with its own place related.
-
-The rules about the lock file, which pins what definitions outside the jobs say.
+A mistake in a marketplace's file is reported on the reference in the job that leads there, with a related location in
+that file.
 """
 
 from __future__ import annotations
@@ -24,14 +23,11 @@ if TYPE_CHECKING:
     from pai_lsp.job.require_graph import Cycle, Link
 
 
-# A longer path of a cycle is told by its related places alone.
-
-
 @rule(Severity.ERROR)
 def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
-    """A prerequisite requires one that is not defined.
+    """A prerequisite requires an undefined one.
 
-    A released cluster never follows `require`; in the extended protocol, which does, such a job can not be expanded.
+    A released cluster ignores `require`. In the extended protocol, such a job cannot be expanded.
     Source: docs/protocol.md, "References"; openpai, issue 5145.
 
         prerequisites:
@@ -66,10 +62,10 @@ def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def unknown_marketplace_item(job: Job) -> Iterator[Finding]:
-    """An address names something that is not there.
+    """Unknown definition at an address.
 
-    The marketplace (or the web server) answered that it has no such definition: `marketplace://name/mnits`, say, where
-    it has `mnist`. When it could not be asked, `marketplace-not-asked` says so instead.
+    The marketplace or the web server responded that it has no such definition: for example `marketplace://name/mnits`
+    when it has `mnist`. If it could not be reached, `marketplace-not-asked` is reported instead.
     Source: docs/protocol.md, "References"; openpai, issue 5345.
     """
     known: tuple[str, ...] | None = None
@@ -88,7 +84,7 @@ def unknown_marketplace_item(job: Job) -> Iterator[Finding]:
 
 
 def _missing_beyond(job: Job, *, addresses: bool) -> Iterator[Finding]:
-    """What is missing for definitions outside the file, on the references that lead to them."""
+    """Missing requirements of definitions outside the file, reported on the references that lead to them."""
     graph = job.require_graph
     for entry in graph.entries:
         if not any(graph.is_outside(target) for target in entry.targets):
@@ -103,11 +99,10 @@ def _missing_beyond(job: Job, *, addresses: bool) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION)
 def marketplace_not_asked(job: Job) -> Iterator[Finding]:
-    """The definition at an address could not be looked up.
+    """A definition could not be looked up.
 
-    So nothing is known about it, and what it requires and which template variables it wants is not checked. Configure
-    a marketplace in `.pai-lsp.yaml`, or refresh it; in an editor, trust the folder (docs/editors.md, "Trust"). Reported
-    once for each reason.
+    Its requirements and template variables are not checked. Configure a marketplace in `.pai-lsp.yaml`, or refresh it;
+    in an editor, trust the folder (docs/editors.md, "Trust"). Reported once for each reason.
     Source: docs/protocol.md, "References".
 
         taskRoles:
@@ -130,17 +125,17 @@ def marketplace_not_asked(job: Job) -> Iterator[Finding]:
             by_note.setdefault(link.answer.note, []).append(link)
     for note, links in by_note.items():
         first, *others = sorted(links, key=lambda link: link.reference.span)
-        related = tuple(Related(link.reference.span, "nor this one") for link in others)
+        related = tuple(Related(link.reference.span, "nor this one could be looked up") for link in others)
         message = not_looked_up(first.reference.name, note, len(others))
         yield Finding(first.reference.span, message, related=related)
 
 
 @rule(Severity.ERROR)
 def malformed_reference(job: Job) -> Iterator[Finding]:
-    """A reference is neither a name nor an address of a known form.
+    """A reference is neither a name nor a valid address.
 
-    What stands outside the job is named `marketplace://name/NAME`, `marketplace://TYPE/NAME` (data, script, output or
-    dockerimage), `marketplace://prerequisites/itemId/ID`, or by an `https://` or `http://` address.
+    A definition outside the job has an address: `marketplace://name/NAME`, `marketplace://TYPE/NAME` (data, script,
+    output or dockerimage), `marketplace://prerequisites/itemId/ID`, or an `https://` or `http://` URL.
     Source: docs/protocol.md, "References"; openpai, issues 5145 and 5345; names: rest-server, config/v2/protocol.js.
 
         taskRoles:
@@ -167,10 +162,11 @@ def malformed_reference(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def prerequisite_cycle(job: Job) -> Iterator[Finding]:
-    """Prerequisites require each other in a circle.
+    """Prerequisite cycle.
 
-    What is required runs before who requires it, so a circle has no first one and the job can not be expanded. The
-    finding is on the entry that closes the circle; the related places are the whole way round.
+    A required prerequisite runs before the one that requires it, so prerequisites that require each other have no
+    order, and the job cannot be expanded. The finding marks the entry that closes the cycle; the related locations show
+    all of it.
     Source: docs/protocol.md, "Expansion of a task role".
 
         prerequisites:
@@ -203,7 +199,7 @@ def prerequisite_cycle(job: Job) -> Iterator[Finding]:
 
 
 def _place(job: Job, cycle: Cycle) -> Link | None:
-    """The reference in the file to show a cycle on: the one that closes it, or one that leads to it."""
+    """The reference in the file to report a cycle on: the one that closes it, or one that leads to it."""
     outside = job.require_graph.is_outside
     own = [link for one, link in zip(cycle.definitions, cycle.links, strict=True) if not outside(one)]
     if own:
@@ -213,11 +209,11 @@ def _place(job: Job, cycle: Cycle) -> Link | None:
 
 @rule(Severity.ERROR)
 def broken_lock_file(job: Job) -> Iterator[Finding]:
-    """`.pai-lsp.lock` cannot be used, so nothing says which definitions the project has agreed on.
+    """`.pai-lsp.lock` cannot be used.
 
-    The file is in the middle of a merge, cut off, or was changed by hand. Nothing is expanded with such a file, because
-    others might get another job. Resolve the conflict, or run `pai-lsp marketplace lock` again. It is reported once in
-    each job that uses a definition outside it.
+    The file has merge conflicts, is truncated, or was edited by hand. Jobs are not expanded with such a file, because
+    the result could differ from that of others in the project. Resolve the conflict, or run `pai-lsp marketplace lock`
+    again. Reported once in each job that uses a definition outside it.
     Source: docs/marketplace.md, "The lock file".
     """
     fault = job.require_graph.lock_fault
@@ -228,10 +224,10 @@ def broken_lock_file(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def locked_definition_changed(job: Job) -> Iterator[Finding]:
-    """A definition outside the job is not the one that the project has locked.
+    """A definition outside the job differs from the locked one.
 
-    `.pai-lsp.lock` holds the hash of every definition that the project's jobs use, and this one was changed since.
-    Others may get something else from the same job. Look at the change, then run `pai-lsp marketplace lock`.
+    `.pai-lsp.lock` has the hash of every definition that the project's jobs use, and this definition has changed since.
+    Others may get a different result from the same job. Review the change, then run `pai-lsp marketplace lock`.
     Source: docs/marketplace.md, "The lock file".
     """
     graph = job.require_graph
@@ -242,7 +238,7 @@ def locked_definition_changed(job: Job) -> Iterator[Finding]:
         for link in graph.beyond(entry):
             if link.answer.changed:
                 related = (Related(link.reference.span, "required here", link.path),)
-                message = f"'{name}' needs '{link.reference.name}': {link.answer.changed}"
+                message = f"'{name}' requires '{link.reference.name}': {link.answer.changed}"
                 yield Finding(span, message, related=related)
 
 

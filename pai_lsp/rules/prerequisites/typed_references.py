@@ -1,6 +1,6 @@
 """Rules about a task role's fields `dockerImage`, `data`, `script` and `output`, which name one prerequisite each.
 
-Each field looks among the prerequisites of its own type only.
+Each field accepts only prerequisites of its own type.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _TYPES = frozenset({*LEGACY_TYPES, "storage"})
 def wrong_prerequisite_type(job: Job) -> Iterator[Finding]:
     """A task role's `dockerImage`, `data`, `script` or `output` names a prerequisite of another type.
 
-    Each of the four fields looks among the prerequisites of its own type only, so the rest-server refuses the job:
-    "Prerequisite ... does not exist." The list `prerequisites` of a task role takes every type.
+    Each of the four fields accepts only prerequisites of its own type, so the rest-server refuses the job:
+    "Prerequisite ... does not exist." The list `prerequisites` of a task role accepts every type.
     Source: rest-server, middlewares/v2/protocol.js, protocolValidate.
 
         prerequisites:
@@ -56,17 +56,17 @@ def wrong_prerequisite_type(job: Job) -> Iterator[Finding]:
         if definition is None or job.find_typed(TYPED_FIELDS[field], reference.name):
             continue
         if definition.type and definition.type not in _TYPES:
-            continue  # once its type is put right, this may be right as well
+            continue  # fixing its type may fix this as well
         if definition.type == TYPED_FIELDS[field]:
             place = definition.origin.value
-            message = f"'{field}' names a prerequisite of the job itself; '{reference.name}' is one of '{place}'"
+            message = f"'{field}' must name a prerequisite of the job itself; '{reference.name}' is one of '{place}'"
         else:
             described = f"is {_a(definition.type)} prerequisite" if definition.type else "has no type"
-            message = f"'{field}' names {_a(TYPED_FIELDS[field])} prerequisite; '{reference.name}' {described}"
+            message = f"'{field}' must name {_a(TYPED_FIELDS[field])} prerequisite; '{reference.name}' {described}"
         fixes = near_name_fixes(reference.span, reference.name, _names(job, TYPED_FIELDS[field]), safe=False)
         right, entry = fields.get(definition.type), role.field(field)
         if right and entry and isinstance(entry.key, Scalar) and role.field(right) is None:
-            fixes = (Fix(f"Name it in '{right}'", (TextEdit(name_span(entry.key), right),)), *fixes)
+            fixes = (Fix(f"Use '{right}' instead", (TextEdit(name_span(entry.key), right),)), *fixes)
         yield Finding(reference.span, message, fixes, (Related(definition.name_span, "defined here"),))
 
 
@@ -75,7 +75,7 @@ def _a(kind: str) -> str:
 
 
 def _typed(job: Job, field: str) -> Iterator[tuple[TaskRole, Reference]]:
-    """What task roles name in one of the four typed fields, an empty text too."""
+    """The names in one of the four typed fields of task roles, even empty ones."""
     for role in job.task_roles:
         node = role.get(field)
         if isinstance(node, Scalar) and node.is_string:
@@ -100,9 +100,10 @@ def _unknown(job: Job, field: str) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def unknown_docker_image(job: Job) -> Iterator[Finding]:
-    """A task role's `dockerImage` names no prerequisite.
+    """A task role's `dockerImage` is not defined.
 
-    It takes the name of a prerequisite of type `dockerimage`, not the address of an image. The rest-server refuses the
+    It must be the name of a prerequisite of type `dockerimage`, not the address of an image. The rest-server refuses
+    the
     job: "Prerequisite ... does not exist."
     Source: rest-server, middlewares/v2/protocol.js, protocolValidate.
 
@@ -130,9 +131,9 @@ def unknown_docker_image(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def unknown_data(job: Job) -> Iterator[Finding]:
-    """A task role's `data` names no prerequisite.
+    """A task role's `data` is not defined.
 
-    It takes the name of a prerequisite of type `data`; the rest-server refuses the job: "Prerequisite ... does not
+    It must be the name of a prerequisite of type `data`; the rest-server refuses the job: "Prerequisite ... does not
     exist."
     Source: rest-server, middlewares/v2/protocol.js, protocolValidate.
 
@@ -158,9 +159,9 @@ def unknown_data(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def unknown_script(job: Job) -> Iterator[Finding]:
-    """A task role's `script` names no prerequisite.
+    """A task role's `script` is not defined.
 
-    It takes the name of a prerequisite of type `script`; the rest-server refuses the job: "Prerequisite ... does not
+    It must be the name of a prerequisite of type `script`; the rest-server refuses the job: "Prerequisite ... does not
     exist."
     Source: rest-server, middlewares/v2/protocol.js, protocolValidate.
 
@@ -186,9 +187,9 @@ def unknown_script(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def unknown_output(job: Job) -> Iterator[Finding]:
-    """A task role's `output` names no prerequisite.
+    """A task role's `output` is not defined.
 
-    It takes the name of a prerequisite of type `output`; the rest-server refuses the job: "Prerequisite ... does not
+    It must be the name of a prerequisite of type `output`; the rest-server refuses the job: "Prerequisite ... does not
     exist."
     Source: rest-server, middlewares/v2/protocol.js, protocolValidate.
 

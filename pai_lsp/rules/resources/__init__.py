@@ -1,4 +1,4 @@
-"""Rules about what a job asks of the cluster: resources, images, scheduling, completion."""
+"""Rules about resources, images, scheduling and completion."""
 
 from __future__ import annotations
 

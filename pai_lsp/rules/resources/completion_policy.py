@@ -1,10 +1,10 @@
 """Rules about completion policies: how many failed or succeeded tasks of a role end the job.
 
 A job attempt fails once `minFailedInstances` tasks of a role failed, and succeeds once `minSucceededInstances` of a
-role succeeded; else when all tasks are done, whatever became of them.
-Facts: rest-server, models/v2/job/k8s.js; frameworkcontroller, pkg/apis/frameworkcontroller/v1/types.go and crd.go.
+role succeeded; otherwise it ends when all tasks are done. Facts: rest-server, models/v2/job/k8s.js;
+frameworkcontroller, pkg/apis/frameworkcontroller/v1/types.go and crd.go.
 
-What the rules that count a task role's tasks have in common.
+`beyond_instances` and `instances_place` are shared by other rules that count a task role's tasks.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _MOST_INSTANCES = 10_000
 
 @rule(Severity.WARNING)
 def min_failed_exceeds_instances(job: Job) -> Iterator[Finding]:
-    """More failed tasks are needed to fail the job than the task role has.
+    """`minFailedInstances` greater than the number of instances.
 
-    The role's failures then never fail the job: when all of its tasks have failed, the job has *succeeded*. Where that
-    is meant, -1 says so.
+    The role can then never fail the job: even if all of its tasks fail, the job *succeeds*. If this is intended, write
+    -1.
     Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/types.go, CompletionPolicySpec.
 
         taskRoles:
@@ -53,17 +53,17 @@ def min_failed_exceeds_instances(job: Job) -> Iterator[Finding]:
               minFailedInstances: -1
     """
     for role, entry, number in _exceeding(job, "minFailedInstances"):
-        message = f"'{role.name}' has {_instances(role)}, so {number} can never fail; write -1 if that is meant"
+        message = f"'{role.name}' has {_instances(role)}, so {number} can never fail; write -1 if intended"
         fix = number_fix(entry.value.span, -1)
         yield Finding(entry.value.span, message, (fix,), instances_place(role))
 
 
 @rule(Severity.WARNING)
 def min_succeeded_exceeds_instances(job: Job) -> Iterator[Finding]:
-    """More succeeded tasks are needed to end the job than the task role has.
+    """`minSucceededInstances` greater than the number of instances.
 
-    The number is never reached, so the role alone never makes the job succeed; the job goes on until all of its tasks
-    are done. Where that is meant, -1 says so.
+    The number is never reached, so the role alone never ends the job; the job runs until all of its tasks are done. If
+    this is intended, write -1.
     Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/types.go, CompletionPolicySpec.
 
         taskRoles:
@@ -82,17 +82,17 @@ def min_succeeded_exceeds_instances(job: Job) -> Iterator[Finding]:
               minSucceededInstances: 2
     """
     for role, entry, number in _exceeding(job, "minSucceededInstances"):
-        message = f"'{role.name}' has {_instances(role)}, so {number} can never succeed"
+        message = f"'{role.name}' has {_instances(role)}, so {number} can never succeed; write -1 if intended"
         fixes = (number_fix(entry.value.span, role.instances), number_fix(entry.value.span, -1))
         yield Finding(entry.value.span, message, fixes, instances_place(role))
 
 
 @rule(Severity.WARNING)
 def completion_zero_or_null(job: Job) -> Iterator[Finding]:
-    """A number of the completion policy is 0 or null.
+    """Completion policy of 0 or null.
 
-    Both mean the default, not "none" and not "never": 1 for `minFailedInstances`, all instances for
-    `minSucceededInstances`. "Never" is -1.
+    Both mean the default: 1 for `minFailedInstances`, all instances for `minSucceededInstances`. To mean "never", write
+    -1.
     Source: rest-server, models/v2/job/k8s.js (`completion.minFailedInstances ? ... : 1`).
 
         taskRoles:
@@ -124,17 +124,17 @@ def completion_zero_or_null(job: Job) -> Iterator[Finding]:
             removal = remove_entry(job.text, node, entry) if isinstance(node, Mapping) else ()
             never = TextEdit(entry.value.span, "-1" if len(entry.value.span) else " -1")
             fixes = (
-                Fix("Change to -1, which means never", (never,)),
-                *fix_of("Remove it, which means the same", removal),
+                Fix("Change to -1 (never)", (never,)),
+                *fix_of("Remove it (same meaning)", removal),
             )
-            yield Finding(entry.place, f"{written} means the default here, {default}; 'never' is -1", fixes)
+            yield Finding(entry.place, f"{written} means the default, {default}; write -1 for never", fixes)
 
 
 @rule(Severity.ERROR)
 def completion_out_of_range(job: Job) -> Iterator[Finding]:
-    """A number of the completion policy is below -1, or there are more than 10,000 instances.
+    """Completion policy below -1, or more than 10,000 instances.
 
-    The rest-server takes the job, and Kubernetes refuses what is made of it: the job ends with exit code -1100,
+    The rest-server accepts the job, but Kubernetes refuses the resulting framework: the job ends with exit code -1100,
     "CreateFrameworkPermanentFailed".
     Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go.
 
@@ -155,12 +155,12 @@ def completion_out_of_range(job: Job) -> Iterator[Finding]:
         for entry in _completion(role):
             number = whole_number(entry.value)
             if number is not None and number < -1:
-                fix = Fix("Change to -1, which means never", (TextEdit(entry.value.span, "-1"),))
-                yield Finding(entry.value.span, f"'{entry.name}' is at least 1, or -1 for never", (fix,))
+                fix = Fix("Change to -1 (never)", (TextEdit(entry.value.span, "-1"),))
+                yield Finding(entry.value.span, f"'{entry.name}' must be at least 1, or -1 for never", (fix,))
         instances = role.field("instances")
         number = whole_number(instances.value) if instances else None
         if instances is not None and number is not None and number > _MOST_INSTANCES:
-            yield Finding(instances.value.span, f"a task role has at most {_MOST_INSTANCES} instances")
+            yield Finding(instances.value.span, f"a task role can have at most {_MOST_INSTANCES} instances")
 
 
 def _completion(role: TaskRole) -> tuple[Entry, ...]:
@@ -170,7 +170,7 @@ def _completion(role: TaskRole) -> tuple[Entry, ...]:
 
 
 def _exceeding(job: Job, name: str) -> Iterator[tuple[TaskRole, Entry, int]]:
-    """The roles whose number of that name is more than their instances."""
+    """The roles whose completion policy `name` is greater than their number of instances."""
     for role in job.task_roles:
         for entry in _completion(role) if role.has_known_instances else ():
             number = whole_number(entry.value)
@@ -183,15 +183,15 @@ def _instances(role: TaskRole) -> str:
 
 
 def beyond_instances(role: TaskRole, index: int) -> tuple[str, tuple[Related, ...]] | None:
-    """The message about a task that a role does not have, counted from 0, and its place; None if it may have it."""
+    """The message about a task index, from 0, that a role does not have, and its location; None if it may exist."""
     if index < role.instances or not role.has_known_instances:
         return None
     tasks = "one task, 0" if role.instances == 1 else f"tasks 0 to {role.instances - 1}"
-    return f"'{role.name}' has only {tasks}", instances_place(role)
+    return f"'{role.name}' only has {tasks}, so this does not exist", instances_place(role)
 
 
 def instances_place(role: TaskRole) -> tuple[Related, ...]:
-    """Where the role says how many tasks it has, if it does."""
+    """The location of the role's `instances`, if any."""
     written = role.field("instances")
     return (Related(written.value.span, "the role's instances"),) if written else ()
 

@@ -1,4 +1,4 @@
-"""Rules about gang allocation, with which all tasks of a job start together and none is retried alone.
+"""Rules about gang allocation, which starts all tasks of a job together and never retries a single task.
 
 Facts: rest-server, models/v2/job/k8s.js; frameworkcontroller, pkg/apis/frameworkcontroller/v1/types.go.
 """
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
 
-# What people write for a boolean, besides YAML's own `true` and `false` (as js-yaml reads them).
+# Words that people write for a boolean, in addition to `true` and `false`, the only ones for js-yaml.
 _TRUE, _FALSE = frozenset({"true", "yes", "on", "y", "1"}), frozenset({"false", "no", "off", "n", "0"})
 
 
 @rule(Severity.WARNING)
 def task_retry_ignored(job: Job) -> Iterator[Finding]:
-    """A task role asks for retries of its tasks, which a job with gang allocation does not make.
+    """Task retries in a job with gang allocation.
 
-    `taskRetryCount` only counts when `extras.gangAllocation` is `false`; otherwise a failed task fails the job, and
-    `jobRetryCount` says how often the whole job is tried again.
+    `taskRetryCount` only has an effect if `extras.gangAllocation` is `false`; otherwise a failed task fails the job,
+    and `jobRetryCount` is the number of retries of the whole job.
     Source: rest-server, models/v2/job/k8s.js (`gangAllocation === false`); openpai, issues 5004 and 3781.
 
         taskRoles:
@@ -52,8 +52,10 @@ def task_retry_ignored(job: Job) -> Iterator[Finding]:
         count = whole_number(entry.value) if entry else None
         if entry is None or count is None or count == 0:
             continue
-        fixes = (Fix("Switch gang allocation off", (edit,)),) if (edit := _gang_off(job, gang)) else ()
-        message = "tasks are only retried with 'extras.gangAllocation: false'; 'jobRetryCount' retries the whole job"
+        fixes = (Fix("Disable gang allocation", (edit,)),) if (edit := _gang_off(job, gang)) else ()
+        message = (
+            "'taskRetryCount' has no effect without 'extras.gangAllocation: false'; 'jobRetryCount' retries the job"
+        )
         related = (Related(gang.value.span, "gang allocation is on"),) if gang else ()
         yield Finding(entry.key.span, message, fixes, related)
 
@@ -62,8 +64,8 @@ def task_retry_ignored(job: Job) -> Iterator[Finding]:
 def gang_allocation_not_boolean(job: Job) -> Iterator[Finding]:
     """`gangAllocation` is neither `true` nor `false`.
 
-    Only the boolean `false` switches gang allocation off: `"false"`, `no` and `0` leave it on. And only the boolean
-    `true` counts for the checks of a cluster with HiveD.
+    Only the boolean `false` disables gang allocation: `"false"`, `no` and `0` leave it on. The checks of a cluster with
+    HiveD only accept the boolean `true`.
     Source: rest-server, models/v2/job/k8s.js (`=== false`), middlewares/v2/hived.js (`=== true`).
 
         extras:
@@ -81,7 +83,7 @@ def gang_allocation_not_boolean(job: Job) -> Iterator[Finding]:
     written = entry.value.text.strip().lower() if isinstance(entry.value, Scalar) else ""
     meant = "true" if written in _TRUE else "false" if written in _FALSE else None
     fixes = (Fix(f"Change to {meant}", (TextEdit(entry.value.span, meant),), safe=True),) if meant else ()
-    yield Finding(entry.place, "this is no boolean, so gang allocation stays on; expected true or false", fixes)
+    yield Finding(entry.place, "'gangAllocation' must be true or false; other values leave it on", fixes)
 
 
 def _gang_off(job: Job, gang: Entry | None) -> TextEdit | None:

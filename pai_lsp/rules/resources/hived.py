@@ -1,6 +1,6 @@
 """Rules about `extras.hivedScheduler`, as the rest-server of a cluster with HiveD reads it.
 
-On a cluster without HiveD the section is ignored. What needs the cluster's own data (SKU names, quotas) is not judged.
+On a cluster without HiveD the section is ignored. Data of the cluster (SKU names, quotas) is not known and not checked.
 Facts: rest-server, config/v2/hived.js and middlewares/v2/hived.js.
 """
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
 
-# config/v2/hived.js. `crit` is in the protocol's text and in the map of priorities, and is refused nevertheless.
+# config/v2/hived.js. `crit` is in the protocol's text and in the map of priorities, but is refused.
 _PRIORITIES = ("prod", "test", "oppo")
 _JOB_KEYS = (
     "jobPriorityClass", "taskRoles", "gangReleaseEnable", "lazyPreemptionEnable", "ignoreK8sSuggestedNodes",
@@ -29,16 +29,16 @@ _ROLE_KEYS = (
     "skuType", "skuNum", "skuNumber", "pinnedCellId", "affinityGroupName", "gangReleaseEnable", "lazyPreemptionEnable",
     "ignoreK8sSuggestedNodes",
 )  # fmt: skip
-# How much of a key must be equal to a known one before it counts as misspelt; other keys are nobody's business.
+# Minimum similarity to a known key for a misspelling; other keys are allowed in `extras`.
 _NEAR = 0.85
 
 
 @rule(Severity.ERROR)
 def hived_priority_invalid(job: Job) -> Iterator[Finding]:
-    """The priority of a job for HiveD is none of `prod`, `test` and `oppo`.
+    """Unknown HiveD priority.
 
-    The rest-server of a cluster with HiveD refuses the job, also for `crit`, which the protocol mentions. Without the
-    key the priority is `test`.
+    The priority must be `prod`, `test` or `oppo`. For any other value, even `crit`, which the protocol mentions, the
+    rest-server of a cluster with HiveD refuses the job. The default is `test`.
     Source: rest-server, config/v2/hived.js.
 
         extras:
@@ -57,19 +57,19 @@ def hived_priority_invalid(job: Job) -> Iterator[Finding]:
         return
     choices = "'prod', 'test' or 'oppo'"
     if not isinstance(entry.value, Scalar) or not entry.value.text:
-        yield Finding(entry.place, f"expected {choices}")
+        yield Finding(entry.place, f"'jobPriorityClass' must be {choices}")
         return
     span = name_span(entry.value)
     fixes = near_name_fixes(span, entry.value.text, _PRIORITIES) or choice_fixes(span, _PRIORITIES)
-    yield Finding(span, f"'{entry.value.text}' is no priority of HiveD; expected {choices}", fixes)
+    yield Finding(span, f"'{entry.value.text}' is not a HiveD priority; expected {choices}", fixes)
 
 
 @rule(Severity.WARNING)
 def hived_key_misspelled(job: Job) -> Iterator[Finding]:
-    """A key for HiveD is misspelt, so that nobody reads it.
+    """Misspelled HiveD key.
 
-    `extras` may hold anything, therefore nothing is refused: the job runs with the default priority on any SKU. The old
-    protocol documents spelt `hivedscheduler`, which the rest-server does not read.
+    `extras` may contain any key, so the job is not refused: it runs with the default priority on any SKU. Old protocol
+    documents have `hivedscheduler`, which the rest-server ignores.
     Source: rest-server, middlewares/v2/hived.js (`extras.hivedScheduler`); openpai, issue 5419.
 
         extras:
@@ -96,7 +96,7 @@ def hived_key_misspelled(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def hived_sku_and_pinned(job: Job) -> Iterator[Finding]:
-    """A task role asks HiveD for a kind of SKU and for a pinned cell at once.
+    """Both `skuType` and `pinnedCellId` in a task role.
 
     The rest-server of a cluster with HiveD refuses the job: "... has both skuType and pinnedCellId, only one is
     allowed."
@@ -128,15 +128,15 @@ def hived_sku_and_pinned(job: Job) -> Iterator[Finding]:
                 for one in (sku, pinned)
                 for fix in fix_of(f"Remove '{one.name}'", remove_entry(job.text, entry.value, one))
             )
-            message = f"'{entry.name}' has both 'skuType' and 'pinnedCellId'; HiveD takes one of them"
-            yield Finding(pinned.key.span, message, fixes, (Related(sku.key.span, "the kind of SKU"),))
+            message = f"'{entry.name}' has both 'skuType' and 'pinnedCellId'; HiveD accepts only one"
+            yield Finding(pinned.key.span, message, fixes, (Related(sku.key.span, "the SKU type"),))
 
 
 @rule(Severity.ERROR)
 def hived_affinity_inconsistent(job: Job) -> Iterator[Finding]:
-    """Two task roles of one affinity group ask for different SKUs.
+    """Different SKUs in one affinity group.
 
-    All members of a group must name the same `skuType` and `pinnedCellId`. The rest-server of a cluster with HiveD
+    All task roles of a group must have the same `skuType` and `pinnedCellId`. The rest-server of a cluster with HiveD
     refuses the job: "AffinityGroup ... has inconsistent skuType or pinnedCellId."
     Source: rest-server, middlewares/v2/hived.js.
 
@@ -163,17 +163,17 @@ def hived_affinity_inconsistent(job: Job) -> Iterator[Finding]:
         wanted = tuple(_text(entry.value.get(key)) for key in ("skuType", "pinnedCellId"))
         others, named = first.setdefault(group.value, (wanted, group))
         if others != wanted:
-            message = f"the task roles of the affinity group '{group.value}' must ask for the same SKU or pinned cell"
+            message = f"all task roles of affinity group '{group.value}' must have the same SKU type or pinned cell"
             related = Related(name_span(named), "the group's first task role")
             yield Finding(name_span(group), message, related=(related,))
 
 
 @rule(Severity.INFORMATION)
 def hived_sku_number_ignored(job: Job) -> Iterator[Finding]:
-    """A number of SKUs is written, which HiveD does not read.
+    """`skuNumber` has no effect.
 
-    The rest-server computes the number for each instance from `cpu`, `memoryMB` and `gpu`, and writes it over
-    `skuNumber`. (`skuNum` is the portal's own: it fills a field of the form.)
+    The rest-server computes the number for each instance from `cpu`, `memoryMB` and `gpu`, and overwrites `skuNumber`.
+    (`skuNum` belongs to the portal, which shows it in its form.)
     Source: rest-server, middlewares/v2/hived.js (leafCellNumber).
 
         extras:
@@ -195,7 +195,7 @@ def hived_sku_number_ignored(job: Job) -> Iterator[Finding]:
     for entry in job.hived_role_entries:
         number = entry.value.entry("skuNumber") if isinstance(entry.value, Mapping) else None
         if number is not None:
-            message = "'skuNumber' has no effect: the number of SKUs follows from 'cpu', 'memoryMB' and 'gpu'"
+            message = "'skuNumber' has no effect; it is computed from 'cpu', 'memoryMB' and 'gpu'"
             yield Finding(number.key.span, message)
 
 
@@ -209,7 +209,7 @@ def _misspelt_keys(mapping: Mapping, known: tuple[str, ...]) -> Iterator[Finding
 
 def _misspelt(entry: Entry, meant: str, *, has_right_one: bool) -> Finding:
     span = key_name_span(entry)
-    message = f"nobody reads '{entry.name}'; did you mean '{meant}'?"
+    message = f"unknown key '{entry.name}' has no effect; did you mean '{meant}'?"
     return Finding(span, message, () if has_right_one else (change_fix(span, meant, safe=True),))
 
 

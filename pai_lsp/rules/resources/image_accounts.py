@@ -1,4 +1,4 @@
-"""Rules about the account with which a docker image is looked up and pulled.
+"""Rules about the registry account of a docker image.
 
 Facts: openpai-runtime, src/init.d/image_checker.py; rest-server, models/v2/job/k8s.js (image pull secrets).
 """
@@ -25,10 +25,10 @@ _DOCKER_HUB_HOSTS = frozenset({"", "docker.io", "index.docker.io", "registry-1.d
 
 @rule(Severity.ERROR)
 def auth_without_registryuri(job: Job) -> Iterator[Finding]:
-    """An image has a username and a password but no `registryuri`, and the job has secrets.
+    """Image account without `registryuri`.
 
-    The image checker reads the registry only when `registryuri` is written, and uses it in any case: the init container
-    dies with an UnboundLocalError, exit code 254.
+    In a job with secrets, the image checker fails for an account without `registryuri`: the init container dies with an
+    UnboundLocalError, exit code 254.
     Source: openpai-runtime, src/init.d/image_checker.py, _init_auth_info.
 
         prerequisites:
@@ -77,16 +77,18 @@ def auth_without_registryuri(job: Job) -> Iterator[Finding]:
             (insert_entry(job.text, auth.value, f"registryuri: {registry}"),),
             safe=True,
         )
-        yield Finding(auth.key.span, "'auth' has no 'registryuri'; the image checker fails without it", (fix,))
+        yield Finding(
+            auth.key.span, "'auth' has no 'registryuri', so the image checker fails and the task dies", (fix,)
+        )
 
 
 @rule(Severity.WARNING)
 def auth_without_secrets(job: Job) -> Iterator[Finding]:
-    """An image has an account, and the job has no secrets.
+    """Image account in a job without secrets.
 
-    The image checker only looks at `auth` when the job has secrets. Without, it asks the registry as nobody, does not
-    find a private image, and the task ends with exit code 254. A password in clear can also be read by everyone who can
-    see the job: put it under `secrets`.
+    The image checker only uses `auth` if the job has secrets. Otherwise it looks up the image anonymously, does not
+    find a private image, and the task ends with exit code 254. A plain-text password can also be read by everyone who
+    can see the job: put it under `secrets`.
     Source: openpai-runtime, src/init.d/image_checker.py, __init__; openpai-protocol, schemas/v2 (auth.password).
 
         prerequisites:
@@ -118,15 +120,18 @@ def auth_without_secrets(job: Job) -> Iterator[Finding]:
     for definition in images(job):
         auth = definition.node.entry("auth")
         if auth is not None and isinstance(auth.value, Mapping) and auth.value.entry("password"):
-            yield Finding(auth.key.span, "the image checker ignores 'auth' in a job without 'secrets'")
+            yield Finding(
+                auth.key.span, "the image checker ignores 'auth' in a job without 'secrets'; put the password there"
+            )
 
 
 @rule(Severity.WARNING)
 def registry_mismatch(job: Job) -> Iterator[Finding]:
-    """The account of an image is for another registry than the one that the image comes from.
+    """Image account for a different registry.
 
-    The registry is the host in front of `uri`; without a host it is Docker Hub, whatever `registryuri` says. The
-    account is then not used for the image (the image checker logs "Using default registry ... ignore auth info").
+    The registry of an image is the host at the start of `uri`; without a host it is Docker Hub, regardless of
+    `registryuri`. The account of another registry is not used for the image (the image checker logs "Using default
+    registry ... ignore auth info").
     Source: openpai-runtime, src/init.d/image_checker.py, _init_auth_info; openpai, issues 5031 and 4586.
 
         prerequisites:
@@ -160,14 +165,14 @@ def registry_mismatch(job: Job) -> Iterator[Finding]:
         account, image = registry_host(registry.text), image_host(uri.text).lower()
         if not account or account == image or (account in _DOCKER_HUB_HOSTS and image in _DOCKER_HUB_HOSTS):
             continue
-        source = f"from '{image}'" if image else "from Docker Hub, because its address names no registry"
+        source = f"from '{image}'" if image else "from Docker Hub, because its address has no registry"
         place = name_span(registry)
         start = name_span(uri).start
         is_name = not image and not uri.is_block and "." in account
-        fixes = (Fix(f"Take the image from '{account}'", (TextEdit(Span(start, start), f"{account}/"),)),)
+        fixes = (Fix(f"Pull the image from '{account}'", (TextEdit(Span(start, start), f"{account}/"),)),)
         yield Finding(
             place,
-            f"this account is for '{account}', and the image comes {source}",
+            f"this account is for '{account}', but the image comes {source}",
             fixes if is_name else (),
             (Related(name_span(uri), "the image"),),
         )

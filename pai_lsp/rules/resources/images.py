@@ -1,10 +1,6 @@
-"""Rules about the addresses of docker images: what the runtime's image checker makes of them.
+"""Rules about the addresses of docker images, as the runtime's image checker reads them.
 
 Facts: openpai-runtime, src/init.d/image_checker.py.
-
-What the rules about docker images read: the definitions, and the registry in an image's address.
-
-Source: openpai-runtime, src/init.d/image_checker.py.
 """
 
 from __future__ import annotations
@@ -25,19 +21,19 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 
-# What image_checker.py, _get_normalized_image_info, takes for a repository and for a tag.
+# The patterns of a repository and a tag in image_checker.py, _get_normalized_image_info.
 _REPOSITORY = re.compile(r"[a-z\-_.0-9]+[/a-z\-_.0-9]*")
 _TAG = re.compile(r"[a-z\-_.0-9]+")
 
 
 @rule(Severity.ERROR)
 def image_uri_unsupported(job: Job) -> Iterator[Finding]:
-    """The address of an image is one that the runtime's image checker refuses.
+    """Image address that the runtime refuses.
 
-    Before a task starts, the init container looks the image up. Its grammar is narrower than docker's: a repository and
-    a tag are made of lower-case letters, digits, `-`, `_` and `.`; there may be a host in front and no digest behind.
-    Anything else ends the task with exit code 254, "ContainerImageNotExists", even if docker could pull the image.
-    `<% %>` is not filled here, so it is refused as well.
+    Before a task starts, the init container looks up the image. Its grammar is stricter than docker's: a repository and
+    a tag consist of lower-case letters, digits, `-`, `_` and `.`; a registry host before them is allowed, a digest
+    after them is not. For anything else the task ends with exit code 254, "ContainerImageNotExists", even if docker
+    could pull the image. `<% %>` is not filled here, so it is refused as well.
     Source: openpai-runtime, src/init.d/image_checker.py, _get_normalized_image_info.
 
         prerequisites:
@@ -65,7 +61,7 @@ def image_uri_unsupported(job: Job) -> Iterator[Finding]:
             continue
         if not uri.text:
             place = uri.span if len(uri.span) else definition.name_span
-            yield Finding(place, "an image needs an address; the image checker refuses an empty one")
+            yield Finding(place, "'uri' is empty; the image checker refuses it and the task dies")
             continue
         wrong = _wrong_part(uri.text)
         if wrong is not None:
@@ -75,10 +71,10 @@ def image_uri_unsupported(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.INFORMATION)
 def image_latest_tag(job: Job) -> Iterator[Finding]:
-    """An image has no tag, or the tag `latest`.
+    """Image without a tag, or with the tag `latest`.
 
-    The image is pulled anew for every task and retry, so that two runs of one job may run different software, and even
-    two tasks of one run.
+    The image is pulled again for every task and retry, so two runs of a job, and even two tasks of one run, may use
+    different software.
     Source: rest-server, models/v2/job/k8s.js (imagePullPolicy: Always).
 
         prerequisites:
@@ -100,28 +96,30 @@ def image_latest_tag(job: Job) -> Iterator[Finding]:
             continue
         repository, colon, tag = without_host(uri.text).partition(":")
         if not colon:
-            yield Finding(name_span(uri), f"'{repository}' has no tag, which means 'latest': it may change any time")
+            yield Finding(
+                name_span(uri), f"'{repository}' has no tag, which means 'latest' and can change at any time; pin a tag"
+            )
         elif tag == "latest":
             end = len(uri.text)
-            yield Finding(_within(uri, end - len(tag), end), "what 'latest' means may change any time")
+            yield Finding(_within(uri, end - len(tag), end), "'latest' can change at any time; pin a tag")
 
 
 def _wrong_part(uri: str) -> tuple[int, int, str] | None:
     """The part of an address that the image checker refuses (half-open, in the address), and why, if any."""
     rest = without_host(uri)
     start = len(uri) - len(rest)
-    repository, *behind = rest.split(":")
+    repository, *tags = rest.split(":")
     digest = rest.find("@")
     if digest >= 0:
-        return start + digest, len(uri), "the image checker refuses a digest; name a tag"
+        return start + digest, len(uri), "the image checker refuses a digest; use a tag"
     if not _REPOSITORY.fullmatch(repository):
         end = start + len(repository)
         return start, end, _complaint(repository, "repository", _REPOSITORY)
-    if behind and not _TAG.fullmatch(behind[0]):
+    if tags and not _TAG.fullmatch(tags[0]):
         at = start + len(repository) + 1
-        if not behind[0]:
-            return at - 1, at, "a tag is missing behind ':'"
-        return at, at + len(behind[0]), _complaint(behind[0], "tag", _TAG)
+        if not tags[0]:
+            return at - 1, at, "a tag is missing after ':'"
+        return at, at + len(tags[0]), _complaint(tags[0], "tag", _TAG)
     return None
 
 
@@ -131,22 +129,22 @@ def _complaint(part: str, what: str, grammar: re.Pattern[str]) -> str:
     if not part:
         return f"the image checker refuses an address without a {what}"
     wrong = next((character for character in part if not _TAG.fullmatch(character.lower()) and character != "/"), "/")
-    shown = wrong if wrong.isprintable() and wrong != " " else ("a blank" if wrong.isspace() else f"U+{ord(wrong):04X}")
+    shown = wrong if wrong.isprintable() and wrong != " " else ("a space" if wrong.isspace() else f"U+{ord(wrong):04X}")
     quoted = shown if len(shown) > 1 else f"'{shown}'"
     return f"the image checker refuses {quoted} in the {what} '{' '.join(part.split())}'"
 
 
 def _lower_case_fixes(uri: Scalar) -> tuple[Fix, ...]:
-    """Lower case where only case is wrong; another tag may be another image, so this is never applied unasked."""
+    """Change to lower case if only the case is wrong; not a safe fix, because it may be a different image."""
     start = len(uri.text) - len(without_host(uri.text))
-    mended = uri.text[:start] + uri.text[start:].lower()
-    if mended == uri.text or _wrong_part(mended) or uri.is_block or "\n" in uri.text:
+    lowered = uri.text[:start] + uri.text[start:].lower()
+    if lowered == uri.text or _wrong_part(lowered) or uri.is_block or "\n" in uri.text:
         return ()
-    return (change_fix(name_span(uri), mended),)
+    return (change_fix(name_span(uri), lowered),)
 
 
 def _within(scalar: Scalar, start: int, end: int) -> Span:
-    """The place of `text[start:end]`; the whole scalar where its text is not written as it is."""
+    """The span of `text[start:end]`; the whole scalar if it is written with escapes."""
     span = name_span(scalar)
     if scalar.style is Style.PLAIN or (not scalar.is_block and len(span) == len(scalar.text)):
         return Span(span.start + start, span.start + end) if len(span) == len(scalar.text) else span
@@ -159,18 +157,18 @@ def images(job: Job) -> tuple[Definition, ...]:
 
 
 def checked_images(job: Job) -> tuple[Definition, ...]:
-    """The images that are surely looked up: those that a role runs in, and all of a catalogue."""
+    """The images that are surely looked up: those of task roles, and all in a catalog file."""
     return images(job) if job.is_catalogue else job.chosen_images
 
 
 def text_of(definition: Definition, key: str) -> Scalar | None:
-    """The value of one of a definition's keys, where it is a text."""
+    """The value of one of a definition's keys, if it is a string."""
     node = definition.node.get(key)
     return node if isinstance(node, Scalar) and isinstance(node.value, str) else None
 
 
 def image_host(uri: str) -> str:
-    """The registry in front of an image's address; empty for Docker Hub. Source: _is_default_domain_used."""
+    """The registry at the start of an image's address; empty for Docker Hub. Source: _is_default_domain_used."""
     host, slash, _ = uri.partition("/")
     return host if slash and ("." in host or ":" in host) else ""
 

@@ -1,4 +1,4 @@
-"""Rules about `extras.jobStatusChangeNotification`: which changes of a job's state are mailed to its user."""
+"""Rules about `extras.jobStatusChangeNotification`: the job states for which the user gets an email."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _STATES = ("running", "succeeded", "failed", "stopped", "retried")
 
 @rule(Severity.WARNING)
 def notification_unknown_key(job: Job) -> Iterator[Finding]:
-    """A notification is asked for a state that nobody notifies of.
+    """Unknown notification state.
 
-    A job can notify when it is `running`, `succeeded`, `failed`, `stopped` or `retried`; any other key is ignored.
+    The states are `running`, `succeeded`, `failed`, `stopped` and `retried`; any other key is ignored.
     Source: database-controller, src/common/framework.js.
 
         extras:
@@ -45,7 +45,11 @@ def notification_unknown_key(job: Job) -> Iterator[Finding]:
         if entry.name not in _STATES:
             span = key_name_span(entry)
             expected = did_you_mean(entry.name, free) or f"; expected one of {', '.join(_STATES)}"
-            yield Finding(span, f"nobody notifies of '{entry.name}'{expected}", near_name_fixes(span, entry.name, free))
+            yield Finding(
+                span,
+                f"'{entry.name}' is not a notification state and has no effect{expected}",
+                near_name_fixes(span, entry.name, free),
+            )
 
 
 RULES = (notification_unknown_key,)

@@ -1,4 +1,4 @@
-"""Rules about what a task asks for: instances, cpu, memory, GPUs, shared memory and ports.
+"""Rules about a task's resources: instances, cpu, memory, GPUs, shared memory and ports.
 
 Facts: rest-server, config/v2/protocol.js and models/v2/job/k8s.js; Kubernetes' validation of a pod.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
 
-# Less is hardly enough for a shell: a number below is most likely meant in GB.
+# Less is hardly enough for a shell; a smaller number is most likely meant in GB.
 _PLAUSIBLE_MEMORY_MB = 64
 # The platform shares 25000 port numbers among all tasks of a machine (rest-server, SCHEDULE_PORT_START and _END).
 _PLAUSIBLE_PORT_COUNT = 100
@@ -29,9 +29,10 @@ _WELL_KNOWN_PORTS = {22: ("ssh", "sshd"), 80: ("http", "web"), 443: ("https",)}
 
 @rule(Severity.INFORMATION)
 def instances_missing(job: Job) -> Iterator[Finding]:
-    """A task role does not say how many instances it has.
+    """Task role without `instances`.
 
-    It then has one. Written down, nobody has to know that, and the job also works on a cluster with HiveD.
+    The default is 1. With an explicit number, readers need not know the default, and the job also works on a cluster
+    with HiveD.
     Source: rest-server, models/v2/job/k8s.js (`instances || 1`).
 
         taskRoles:
@@ -53,10 +54,10 @@ def instances_missing(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def hived_needs_instances(job: Job) -> Iterator[Finding]:
-    """A job for HiveD has a task role that does not say how many instances it has.
+    """Task role without `instances` in a HiveD job.
 
-    The rest-server multiplies and writes down the number for HiveD before it fills in the default: a GPU count that is
-    no number, and an answer 500 where the scheduler's entry can not be written.
+    The rest-server uses the number for HiveD before it applies the default: the GPU count is not a number, and the
+    request fails with status 500 if the scheduler's entry cannot be written.
     Source: rest-server, middlewares/v2/hived.js (podNumber), models/v2/job/k8s.js (totalGpuNumber, safeDump).
 
         taskRoles:
@@ -79,15 +80,15 @@ def hived_needs_instances(job: Job) -> Iterator[Finding]:
     """
     if job.hived is not None:
         for role in _roles_without_instances(job):
-            message = f"HiveD needs to know how many instances '{role.name}' has"
+            message = f"'{role.name}' needs 'instances' for HiveD; the default is not applied"
             yield Finding(role.name_span, message, _instances_fix(job, role))
 
 
 @rule(Severity.ERROR)
 def negative_resource(job: Job) -> Iterator[Finding]:
-    """A task asks for less than nothing.
+    """Negative resource request.
 
-    The rest-server takes a negative number, and Kubernetes then refuses the pod: the job ends with exit code -200,
+    The rest-server accepts a negative number, but Kubernetes refuses the pod: the job ends with exit code -200,
     "PodCreationPermanentError".
     Source: rest-server, config/v2/protocol.js (no minimum); Kubernetes, validation of resource quantities.
 
@@ -112,15 +113,15 @@ def negative_resource(job: Job) -> Iterator[Finding]:
         for entry in (*_resources(role), *filter(None, [_shared_memory(role)])):
             number = whole_number(entry.value)
             if number is not None and number < 0:
-                yield Finding(entry.value.span, f"'{entry.name}' can not be negative")
+                yield Finding(entry.value.span, f"'{entry.name}' cannot be negative; Kubernetes refuses the task")
 
 
 @rule(Severity.WARNING)
 def resource_suspicious(job: Job) -> Iterator[Finding]:
-    """A task asks for no cpu, no memory, or for hardly any memory.
+    """Too little cpu or memory.
 
-    `memoryMB` counts megabytes: with 16 of them hardly any program starts. 0 is written into the pod as it is and
-    reserves nothing, so that the task may be placed on a machine with nothing left.
+    `memoryMB` is in MiB: with 16 MiB hardly any program starts. 0 reserves nothing, so the task may run on a machine
+    with no free resources.
     Source: rest-server, models/v2/job/k8s.js (limits: cpu, memory in Mi).
 
         taskRoles:
@@ -144,19 +145,19 @@ def resource_suspicious(job: Job) -> Iterator[Finding]:
         for entry in _resources(role):
             number = whole_number(entry.value)
             if number == 0 and entry.name != "gpu":
-                yield Finding(entry.value.span, f"'{entry.name}: 0' reserves nothing for the task to run with")
+                yield Finding(entry.value.span, f"'{entry.name}: 0' reserves nothing for the task")
             elif entry.name == "memoryMB" and number is not None and 0 < number < _PLAUSIBLE_MEMORY_MB:
-                message = f"'memoryMB' counts megabytes; {number} of them are hardly enough for anything"
+                message = f"'memoryMB' is in MiB; {number} MiB is too little to start a container"
                 edit = TextEdit(entry.value.span, str(number * 1024))
                 yield Finding(entry.value.span, message, (Fix(f"Change to {number * 1024} ({number} GB)", (edit,)),))
 
 
 @rule(Severity.WARNING)
 def shm_exceeds_memory(job: Job) -> Iterator[Finding]:
-    """A task's shared memory is larger than its memory.
+    """Shared memory larger than the task's memory.
 
-    What is written to /dev/shm counts as the container's memory, so that the task is killed (exit code -1200) before
-    the shared memory is full.
+    Files in /dev/shm count as memory of the container, so the task is killed (exit code -1200) before the shared memory
+    is full.
     Source: rest-server, models/v2/job/k8s.js (emptyDir, medium: Memory); Kubernetes, memory-backed volumes.
 
         taskRoles:
@@ -187,16 +188,16 @@ def shm_exceeds_memory(job: Job) -> Iterator[Finding]:
             continue
         wanted, available = whole_number(shared.value), whole_number(memory.value)
         if wanted is not None and available is not None and wanted > available > 0:
-            message = f"{wanted} MB of shared memory do not fit into the task's {available} MB of memory"
+            message = f"{wanted} MB of shared memory exceed the task's {available} MB of memory"
             yield Finding(shared.value.span, message, related=(Related(memory.value.span, "the task's memory"),))
 
 
 @rule(Severity.ERROR)
 def reserved_port_count(job: Job) -> Iterator[Finding]:
-    """A task role declares `ssh` or `http` with no port.
+    """Zero `ssh` or `http` ports.
 
-    Every task has these two ports, one each where nothing else is said, and the runtime reads the first one of both:
-    with none the init container dies with an IndexError.
+    Every task has these two ports, one each by default, and the runtime reads the first of each: with none, the init
+    container dies with an IndexError.
     Source: rest-server, models/v2/job/k8s.js; openpai-runtime, src/init.d/framework_parser.py, generate_runtime_env.
 
         taskRoles:
@@ -219,15 +220,19 @@ def reserved_port_count(job: Job) -> Iterator[Finding]:
             count = whole_number(entry.value)
             if entry.name in {"ssh", "http"} and count is not None and count <= 0:
                 fix = number_fix(entry.value.span, 1)
-                yield Finding(entry.value.span, f"the runtime needs at least one '{entry.name}' port", (fix,))
+                yield Finding(
+                    entry.value.span,
+                    f"'{entry.name}' needs at least one port, or the task dies before it starts",
+                    (fix,),
+                )
 
 
 @rule(Severity.WARNING)
 def port_count_looks_like_number(job: Job) -> Iterator[Finding]:
-    """The number of ports looks like the number of one port.
+    """Port count that looks like a port number.
 
-    `ports` says how many ports a task gets for a label; their numbers are the platform's to choose, and the commands
-    find them in `PAI_PORT_LIST_ROLE_INDEX_LABEL`. Thousands of ports per task also run into each other.
+    `ports` maps a label to the number of ports; the platform chooses the port numbers, and commands read them from
+    `PAI_PORT_LIST_ROLE_INDEX_LABEL`. Thousands of ports per task also collide.
     Source: rest-server, models/v2/job/k8s.js; openpai-runtime, src/init.d/framework_parser.py; openpai, issue 4696.
 
         taskRoles:
@@ -251,7 +256,7 @@ def port_count_looks_like_number(job: Job) -> Iterator[Finding]:
             if count is None or not (count > _PLAUSIBLE_PORT_COUNT or entry.name in _WELL_KNOWN_PORTS.get(count, ())):
                 continue
             fix = number_fix(entry.value.span, 1)
-            message = f"this asks for {count} ports; the numbers of ports are chosen by the platform"
+            message = f"this requests {count} ports; the platform chooses the port numbers"
             yield Finding(entry.value.span, message, (fix,))
 
 
@@ -262,16 +267,16 @@ def _roles_without_instances(job: Job) -> Iterator[TaskRole]:
 
 
 def _instances_fix(job: Job, role: TaskRole) -> tuple[Fix, ...]:
-    """Write `instances: 1` in front of the role's first key."""
+    """Write `instances: 1` before the role's first key."""
     if role.node is None:
         return ()
     at = role.node.entries[0].key.span.start
-    behind = ", " if role.node.is_flow else line_end(job.text) + " " * column(job.text, at)
-    return (Fix("Add 'instances: 1'", (TextEdit(Span(at, at), f"instances: 1{behind}"),), safe=True),)
+    separator = ", " if role.node.is_flow else line_end(job.text) + " " * column(job.text, at)
+    return (Fix("Add 'instances: 1'", (TextEdit(Span(at, at), f"instances: 1{separator}"),), safe=True),)
 
 
 def _resources(role: TaskRole) -> tuple[Entry, ...]:
-    """What the role asks for under `cpu`, `memoryMB` and `gpu`."""
+    """The role's entries `cpu`, `memoryMB` and `gpu`."""
     wanted = role.resources
     return tuple(entry for name in ("cpu", "memoryMB", "gpu") if (entry := wanted.entry(name))) if wanted else ()
 

@@ -1,7 +1,7 @@
-r"""Rules about what the rest-server hides of a job before it stores it: the section `secrets`, found by a pattern.
+r"""Rules about the section `secrets`, which the rest-server finds by a pattern and masks before it stores the job.
 
-The stored text is what everybody who may see the job can read, and what the runtime reads again. So what the pattern
-misses is readable, and what it takes too much is lost.
+Everyone who may see the job can read the stored text, and the runtime parses it again. So secrets that the pattern
+misses are readable, and other keys that it matches are lost.
 Source: rest-server, src/utils/protocolSecret.js: the text from `/(^secrets:)[^]*?(^\w)/m` is replaced.
 """
 
@@ -15,6 +15,7 @@ from pai_lsp.platform.masking import is_line_start, masked_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence, Style
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.writing import written_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
 
 _KEY = "secrets:"
 _NOTHING = re.compile(r"(?:\s|#[^\n\r]*|\.\.\.)*")
-_PLAIN_KEY = re.compile(r"[A-Za-z]\w*")
+# What ends the hidden text, at the start of a line.
+_ENDS_MASK = re.compile(r"[A-Za-z0-9_]")
 _WORD = re.compile(r"\w+")
 _COLON = re.compile(r"[ \t]*:")
 
@@ -35,7 +37,7 @@ def stored_text(text: str, hidden: Span) -> str:
 
 
 def _section(job: Job) -> Entry | None:
-    """The job's secrets, where there are any to hide."""
+    """The job's secrets, if there are any to mask."""
     entry = job.section("secrets")
     holds = entry is not None and (
         (isinstance(entry.value, Mapping) and entry.value.entries)
@@ -46,11 +48,11 @@ def _section(job: Job) -> Entry | None:
 
 @rule(Severity.WARNING)
 def secrets_not_masked(job: Job) -> Iterator[Finding]:
-    """The secrets stay readable for everybody who may see the job.
+    """Secrets that remain readable in the stored job.
 
-    Before it stores a job the rest-server replaces what follows an unquoted `secrets:` at the very start of a line, up
-    to the next line that begins with a letter, a digit or `_`. It does not find `"secrets":`, `secrets :`, an indented
-    or merged section or one in braces, and it stops inside a value with such a line.
+    Before the rest-server stores a job, it masks the text after an unquoted `secrets:` at the start of a line, up to
+    the next line that begins with a letter, a digit or `_`. It does not find `"secrets":`, `secrets :`, an indented or
+    merged section or one in braces, and it stops inside a value with such a line.
     Source: rest-server, src/utils/protocolSecret.js.
 
         "secrets":
@@ -68,10 +70,10 @@ def secrets_not_masked(job: Job) -> Iterator[Finding]:
     hidden = masked_span(job.text)
     key = entry.key.span
     if not len(hidden) or hidden.start != key.start:
-        message = "only an unquoted 'secrets:' at the start of a line is hidden; these secrets stay readable in the job"
+        message = "only an unquoted 'secrets:' at the start of a line is masked; everyone can read these secrets"
         yield Finding(key, message, _plain_key_fix(job, entry))
     elif hidden.end < entry.value.span.end:
-        message = "the secrets are hidden only up to a line in them that begins with a letter or digit; the rest is not"
+        message = "secrets are only masked up to a line that begins with a letter or digit; everyone can read the rest"
         yield Finding(key, message)
 
 
@@ -82,17 +84,17 @@ def _plain_key_fix(job: Job, entry: Entry) -> tuple[Fix, ...]:
     if not is_own or colon is None or not is_line_start(job.text, start):
         return ()
     if job.text[start : colon.end()] == _KEY:
-        return ()  # another 'secrets:' above is taken for it
+        return ()  # another 'secrets:' above is masked instead
     return (Fix("Write 'secrets:'", (TextEdit(Span(start, colon.end()), _KEY),), safe=True),)
 
 
 @rule(Severity.ERROR)
 def key_after_secrets_swallowed(job: Job) -> Iterator[Finding]:
-    """A key behind the secrets is taken for a part of them, and the runtime never sees it.
+    """Key after `secrets` is masked with them and lost.
 
-    The rest-server hides everything from `secrets:` to the next line that begins with a letter, a digit or `_`. A key
-    in quotes, behind `?` or an anchor does not end the secrets. Without `taskRoles`, `prerequisites`, or parameters
-    that a plugin uses, the task dies before it starts.
+    The rest-server masks everything from `secrets:` to the next line that begins with a letter, a digit or `_`. A key
+    in quotes, after `?` or after an anchor does not end the secrets. Without `taskRoles`, `prerequisites`, or
+    parameters that a plugin uses, the task dies before it starts.
     Sources: rest-server, src/utils/protocolSecret.js; openpai-runtime, src/init.d/initializer.py, image_checker.py.
 
         secrets:
@@ -112,16 +114,17 @@ def key_after_secrets_swallowed(job: Job) -> Iterator[Finding]:
     """
     for entry in _swallowed(job):
         if lost := [name for name in _names(entry) if _is_needed(job, name)]:
-            message = f"'{lost[0]}' is hidden with the secrets above, so the task dies before it starts"
+            message = f"'{lost[0]}' is masked with the secrets above, so the task dies before it starts"
             yield Finding(entry.key.span, message, _unquote_fix(entry))
 
 
 @rule(Severity.WARNING)
 def key_missing_in_stored_job(job: Job) -> Iterator[Finding]:
-    """A key behind the secrets is taken for a part of them, and the stored job lacks it.
+    """Key after `secrets` is missing from the stored job.
 
-    The rest-server hides everything from `secrets:` to the next line that begins with a letter, a digit or `_`. The
-    tasks start without this key, but runtime plugins under `extras` do not run, and a copy of the job lacks it.
+    The rest-server masks everything from `secrets:` to the next line that begins with a letter, a digit or `_`. The
+    tasks start without this key, but runtime plugins under `extras` do not run, and a copy of the job does not have the
+    key.
     Source: rest-server, src/utils/protocolSecret.js.
 
         secrets:
@@ -140,13 +143,15 @@ def key_missing_in_stored_job(job: Job) -> Iterator[Finding]:
     for entry in _swallowed(job):
         names = _names(entry)
         if names and not any(_is_needed(job, name) for name in names):
-            happens = "its plugins do not run" if "extras" in names and job.plugins else "the stored job lacks it"
-            message = f"'{names[0]}' is hidden with the secrets above: {happens}"
+            happens = (
+                "its plugins do not run" if "extras" in names and job.plugins else "the stored job does not have it"
+            )
+            message = f"'{names[0]}' is masked with the secrets above: {happens}"
             yield Finding(entry.key.span, message, _unquote_fix(entry))
 
 
 def _swallowed(job: Job) -> Iterator[Entry]:
-    """The keys of the job that are hidden, besides the secrets."""
+    """The keys of the job that are masked with the secrets."""
     hidden = masked_span(job.text)
     if job.root is None:
         return
@@ -170,18 +175,20 @@ def _is_needed(job: Job, name: str) -> bool:
 
 def _unquote_fix(entry: Entry) -> tuple[Fix, ...]:
     key = entry.key
-    if not isinstance(key, Scalar) or key.style is Style.PLAIN or not _PLAIN_KEY.fullmatch(key.text):
+    if not isinstance(key, Scalar) or key.style is Style.PLAIN or not _ENDS_MASK.match(key.text):
+        return ()
+    if written_key(key.text) != key.text:
         return ()
     return (Fix(f"Write '{key.text}' without quotes", (TextEdit(key.span, key.text),), safe=True),)
 
 
 @rule(Severity.ERROR)
 def masking_breaks_job(job: Job) -> Iterator[Finding]:
-    """Hiding the secrets leaves a text that is no YAML any more.
+    """Masking the secrets makes the job invalid YAML.
 
-    The rest-server hides everything from `secrets:` to the next line that begins with a letter, a digit or `_`. If that
-    line belongs to a secret, or if the hidden lines hold the start of something that goes on behind them, the runtime
-    can not read what is left, and the task dies before it starts.
+    The rest-server masks everything from `secrets:` to the next line that begins with a letter, a digit or `_`. If that
+    line belongs to a secret, or if the masked lines contain the start of a value that continues after them, the runtime
+    cannot parse the rest, and the task dies before it starts.
     Source: rest-server, src/utils/protocolSecret.js.
 
         secrets:
@@ -202,17 +209,17 @@ def masking_breaks_job(job: Job) -> Iterator[Finding]:
     if any(
         one.anchor and one.anchor.span.start in hidden for one in job.syntax.aliases if one.span.start not in hidden
     ):
-        return  # an alias without its anchor is the business of another rule
+        return  # secrets_anchor reports an alias without its anchor
     problems = parse(stored_text(job.text, hidden)).problems
     if any(problem.kind is ProblemKind.SYNTAX for problem in problems):
         key = Span(hidden.start, hidden.start + len(_KEY) - 1)
         word = _WORD.match(job.text, hidden.end)
-        message = "the secrets are hidden up to here, and what is left is no YAML: the task dies before it starts"
+        message = "the secrets are masked up to here, and the rest is not valid YAML: the task dies before it starts"
         yield Finding(Span(*word.span()) if word else key, message, related=(Related(key, "from here"),))
 
 
 def _is_regular(job: Job, hidden: Span) -> bool:
-    """Whether exactly the section is hidden, up to the next key."""
+    """Whether exactly the section is masked, up to the next key."""
     entry = job.root.own("secrets") if job.root else None
     if entry is None or entry.key.span.start != hidden.start or entry.value.span.end > hidden.end:
         return False

@@ -1,4 +1,4 @@
-"""Rules about secrets: what should be one, what becomes of one, and which are not used."""
+"""Rules about secrets: values that should be secrets, how secrets arrive in commands, and unused ones."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pai_lsp.embedded.template import tags
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.definition import key_name_span, name_span
-from pai_lsp.job.section_edits import written_key
-from pai_lsp.job.template_answers import Outcome, answers_with
+from pai_lsp.job.template_answers import Outcome
 from pai_lsp.job.template_uses import TemplatePlace
 from pai_lsp.platform.masking import is_line_start, masked_span
 from pai_lsp.rules.secrets.move_to_secret import fixes_of
@@ -18,6 +17,7 @@ from pai_lsp.rules.templates.parameters import unused_entries, used_names
 from pai_lsp.source.edits import line_end, remove_entry
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.writing import written_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.job.template_answers import TemplateAnswer
 
-# Where the secrets lie in the container; a script that reads them there uses them without a template.
+# The path of the secrets in the container; a script that reads them there needs no template.
 _SECRETS_FILE = "/secrets"
 _HTML = frozenset("&<>\"'")
 # Source: webportal, src/app/job-submission, constants.js, SECRET_PATTERN.
@@ -36,12 +36,11 @@ _MASK = re.compile(r"\*{3,}")
 
 @rule(Severity.WARNING)
 def secret_in_clear(job: Job) -> Iterator[Finding]:
-    """A password, token or key stands in the job outside `secrets`.
+    """Plain-text password, token or key outside `secrets`.
 
-    A job can be read by more people than its author; the rest-server hides only the section `secrets` of what it
-    stores. Looked for are a registry's password, values of keys such as `password`, `token` or `apiKey`, and texts of
-    the form of well-known tokens. Inside `secrets`, `<% $secrets.name %>` gives the value to commands, callbacks and
-    an image's `auth`.
+    Others can read the stored job; the rest-server masks only the section `secrets`. The rule looks for a registry's
+    password, for values of keys such as `password`, `token` or `apiKey`, and for well-known token formats. Put the
+    value into `secrets`, and use it as `<% $secrets.name %>` in commands, callbacks and an image's `auth`.
     Sources: openpai-protocol, schemas/v2/schema.yaml ("If a password is needed, it should be referenced as a secret");
     rest-server, src/utils/protocolSecret.js.
 
@@ -72,17 +71,17 @@ def secret_in_clear(job: Job) -> Iterator[Finding]:
     for found in job.clear_secrets:
         if len(masked) and masked.overlaps(found.span):
             continue
-        message = f"this looks like {found.kind}: everybody who sees the job can read it, unless it stands in 'secrets'"
+        message = f"this looks like {found.kind}; everyone who sees the job can read it, so move it to 'secrets'"
         yield Finding(found.span, message, fixes_of(job, found))
 
 
 @rule(Severity.WARNING)
 def secret_html_escaped(job: Job) -> Iterator[Finding]:
-    """A secret with `&`, `<`, `>`, `"` or `'` is changed on its way into a command or a login.
+    """Secret with `&`, `<`, `>`, `"` or `'` that is changed in a command or a login.
 
-    The runtime fills secrets with a template engine made for web pages: `&` becomes `&amp;`, `'` becomes `&#x27;`. The
-    same happens to a registry's password when the image is looked up, which then fails. In callbacks and plugin
-    parameters nothing is changed; a command can also read `/usr/local/pai/secrets/secrets.yaml`.
+    The runtime fills secrets with a template engine for HTML: `&` becomes `&amp;`, `'` becomes `&#x27;`. The same
+    happens to a registry's password when the runtime looks up the image, which then fails. Secrets in callbacks and
+    plugin parameters are not changed; a command can also read `/usr/local/pai/secrets/secrets.yaml`.
     Source: openpai-runtime, src/common/utils.py, render_string_with_secrets (pystache 0.5.4).
 
         secrets:
@@ -102,13 +101,15 @@ def secret_html_escaped(job: Job) -> Iterator[Finding]:
             commands:
               - login --token <% $secrets.token %>
     """
-    for answer in answers_with(job, Outcome.FOUND):
+    for answer in job.answers_with(Outcome.FOUND):
         if answer.in_plugin or answer.root != "$secrets":
             continue
         node = answer.node
         if isinstance(node, Scalar) and isinstance(node.value, str) and not _HTML.isdisjoint(node.value):
-            where = "the image check logs in" if answer.use.place is TemplatePlace.AUTH else "the command is run"
-            message = f"this secret holds & < > \" or ', which are written as HTML: {where} with other characters"
+            where = "the image check logs in" if answer.use.place is TemplatePlace.AUTH else "the command runs"
+            message = (
+                f"this secret contains & < > \" or ', which are escaped as HTML: {where} with different characters"
+            )
             yield Finding(answer.use.content_span, message, related=_secret_place(job, answer))
 
 
@@ -119,11 +120,11 @@ def _secret_place(job: Job, answer: TemplateAnswer) -> tuple[Related, ...]:
 
 @rule(Severity.INFORMATION)
 def docker_password_not_secret_pattern(job: Job) -> Iterator[Finding]:
-    """The reference to a registry's password is not written as the portal writes it.
+    """Registry password in a form that the portal does not recognize.
 
-    When a job is imported or copied, the portal finds the account of an image only by exactly
-    `<% $secrets.name %>`, with one blank at each side and a name of letters, digits and `_`. Any other spelling works
-    on the cluster, but the portal loses the account.
+    When a job is imported or copied, the portal only recognizes the account of an image as `<% $secrets.name %>`, with
+    one space on each side and a name of letters, digits and `_`. Any other spelling works on the cluster, but the
+    portal loses the account.
     Source: webportal, src/app/job-submission, constants.js, SECRET_PATTERN.
 
         secrets:
@@ -163,15 +164,15 @@ def docker_password_not_secret_pattern(job: Job) -> Iterator[Finding]:
         is_whole = len(found) == 1 and len(found[0].span) == len(password.text.strip())
         if is_whole and _PORTAL_NAME.fullmatch(found[0].content) and not password.is_block:
             fixes = (change_fix(name_span(password), f"<% {found[0].content} %>", safe=True),)
-        yield Finding(name_span(password), "the portal finds the password only as '<% $secrets.name %>'", fixes)
+        yield Finding(name_span(password), "the portal only recognizes the password as '<% $secrets.name %>'", fixes)
 
 
 @rule(Severity.ERROR)
 def masked_secrets(job: Job) -> Iterator[Finding]:
-    """The values of the secrets are the asterisks of a job that was copied.
+    """Masked secrets of a copied job.
 
-    The stored job holds `secrets: "******"` in the place of the values. The rest-server refuses it: secrets are a
-    mapping. Every value must be written again.
+    The stored job has `secrets: "******"` instead of the values. The rest-server refuses this, because secrets must be
+    a mapping. Enter every value again.
     Sources: rest-server, src/utils/protocolSecret.js; config/v2/protocol.js.
 
         secrets: "******"
@@ -192,7 +193,7 @@ def masked_secrets(job: Job) -> Iterator[Finding]:
     """
     entry = job.section("secrets")
     if entry is not None and isinstance(entry.value, Scalar) and _MASK.fullmatch(entry.value.text):
-        message = "these secrets were hidden when the job was copied; write their values again"
+        message = "these secrets were masked when the job was copied; enter their values again"
         yield Finding(entry.value.span, message, _refill_fixes(job, entry.value))
 
 
@@ -204,16 +205,16 @@ def _refill_fixes(job: Job, value: Scalar) -> tuple[Fix, ...]:
     if names:
         colon = job.text.rindex(":", 0, value.span.start) + 1
         lines = "".join(f"{line_end(job.text)}  {written_key(name)}: ''" for name in names)
-        return (Fix("Write the secrets that the job uses", (TextEdit(Span(colon, value.span.end), lines),)),)
+        return (Fix("Add the secrets that the job uses", (TextEdit(Span(colon, value.span.end), lines),)),)
     entry = root.own("secrets")
     return fix_of("Remove 'secrets'", remove_entry(job.text, root, entry)) if entry else ()
 
 
 @rule(Severity.HINT)
 def unused_secret(job: Job) -> Iterator[Finding]:
-    """No template uses a secret.
+    """Unused secret.
 
-    Secrets are not put into the environment. A command that reads `/usr/local/pai/secrets/secrets.yaml` counts as
+    Secrets are not set as environment variables. A command that reads `/usr/local/pai/secrets/secrets.yaml` counts as
     using all of them.
     Sources: rest-server, src/models/v2/job/k8s.js; openpai-runtime, src/init.d/user_command_renderer.py.
 

@@ -1,4 +1,4 @@
-"""Rules about the shape of a job: its keys, what must be there, and the file as a whole.
+"""Rules about the structure of a job: unknown keys, missing keys, and the file as a whole.
 
 pai_lsp/platform/job_schema.py finds all structure errors once; each rule reports one kind of them. The rules about
 values are in pai_lsp/rules/structure/value_types.py.
@@ -29,9 +29,9 @@ MAX_BYTES = 102_400
 
 @rule(Severity.ERROR)
 def not_a_job(job: Job) -> Iterator[Finding]:
-    """The file is empty, or holds a list or a single value: a job is a mapping.
+    """The file is not a mapping.
 
-    The rest-server refuses it: "should be object".
+    A job must be a mapping; the rest-server refuses an empty file, a list or a single value: "should be object".
     Source: rest-server, config/v2/protocol.js.
 
         - protocolVersion: 2
@@ -49,29 +49,28 @@ def not_a_job(job: Job) -> Iterator[Finding]:
         return
     found = "a list" if isinstance(job.syntax.root, Sequence) else "a single value"
     is_empty = job.plain is None
-    message = "the file is empty; a job is a mapping" if is_empty else f"a job is a mapping, not {found}"
+    message = "the file is empty; a job must be a mapping" if is_empty else f"a job must be a mapping, not {found}"
     yield Finding(line_of_content(job.text), message)
 
 
 @rule(Severity.ERROR)
 def job_too_large(job: Job) -> Iterator[Finding]:
-    """The file has more than 102,400 bytes.
+    """The file is larger than 102,400 bytes.
 
-    The rest-server answers 413 to a longer body, and does not read it. Long scripts and data belong into an image or
-    a storage.
+    The rest-server responds with status 413 to a larger request. Put long scripts and data into an image or a storage.
     Source: rest-server, src/config/express.js (bodyParser.text with its default limit, 100kb).
     """
     if job.is_catalogue or len(job.text) * 4 <= MAX_BYTES:
         return
     size = len(job.text.encode("utf-8", "surrogatepass"))
     if size > MAX_BYTES:
-        message = f"the file has {size:,} bytes; the rest-server takes at most {MAX_BYTES:,}"
+        message = f"the file has {size:,} bytes; the rest-server accepts at most {MAX_BYTES:,}"
         yield Finding(line_of_content(job.text), message)
 
 
 @rule(Severity.ERROR)
 def unknown_key(job: Job) -> Iterator[Finding]:
-    """A key that OpenPAI does not know, where it allows only its own.
+    """Unknown key.
 
     The rest-server refuses unknown keys of the job itself, of a task role, of `completion`, `resourcePerInstance` and
     a deployment's task role: "should NOT have additional properties". Elsewhere, as in `extras`, any key is allowed.
@@ -101,11 +100,11 @@ def _removal(job: Job, place: Place) -> tuple[Fix, ...]:
 
 @rule(Severity.ERROR)
 def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
-    """A docker image has a key that only other prerequisites may have.
+    """Key that is not allowed in a `dockerimage` prerequisite.
 
-    Of an image the rest-server takes `uri` and `auth`, and what all prerequisites have: `name`, `version`,
-    `contributor`, `description` and `protocolVersion`. It refuses `plugin`, `callbacks`, `require` and all others. What
-    is to run belongs into a prerequisite of type `script`, `data` or `output`, which the task role lists.
+    In an image the rest-server accepts `uri`, `auth` and the keys of all prerequisites: `name`, `version`,
+    `contributor`, `description` and `protocolVersion`. It refuses `plugin`, `callbacks`, `require` and all others. Put
+    commands into a prerequisite of type `script`, `data` or `output`, and list it in the task role.
     Source: rest-server, config/v2/protocol.js.
 
         prerequisites:
@@ -132,10 +131,10 @@ def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def v1_job_key(job: Job) -> Iterator[Finding]:
-    """A key of the first protocol, the JSON one, in a job of version 2.
+    """Key of a protocol v1 job in a protocol v2 job.
 
-    The rest-server knows none of them: "should NOT have additional properties". Some only have another name today,
-    some stand in a section of their own, and an image has become a prerequisite.
+    The rest-server refuses the keys of the older JSON protocol: "should NOT have additional properties". In version 2
+    some keys have another name, some are in a section of their own, and an image is a prerequisite.
     Source: rest-server, config/v2/protocol.js; openpaivscode, schemas/pai_job_config.schema.json, for the old keys.
 
         taskRoles:
@@ -159,7 +158,7 @@ def v1_job_key(job: Job) -> Iterator[Finding]:
 
 
 def _renamed(job: Job, place: Place) -> tuple[Fix, ...]:
-    """The new name, when the value fits it: an image has become a list of prerequisites, a command a list."""
+    """Rename the key if its value fits the new name; a command becomes a list, an image does not fit."""
     key = place.key
     if key is None:
         return ()
@@ -173,7 +172,7 @@ def _renamed(job: Job, place: Place) -> tuple[Fix, ...]:
 
 
 def _as_prerequisite(job: Job, place: Place) -> tuple[Fix, ...]:
-    """The job's `image` as a prerequisite, in a job that has none yet."""
+    """Convert the job's `image` to a prerequisite, in a job that has no prerequisites yet."""
     mapping, key = place.node, place.key
     if not isinstance(mapping, Mapping) or mapping.is_flow or key is None or key.name != "image":
         return ()
@@ -182,12 +181,12 @@ def _as_prerequisite(job: Job, place: Place) -> tuple[Fix, ...]:
     image = {"type": "dockerimage", "name": "image", "uri": key.value.text}
     lines = line_end(job.text).join(entry_lines("prerequisites", [image]))
     edit = TextEdit(Span(key.key.span.start, key.value.span.end), lines)
-    return (Fix("Write it as a prerequisite", (edit,)),)
+    return (Fix("Convert to a prerequisite", (edit,)),)
 
 
 @rule(Severity.ERROR)
 def missing_key(job: Job) -> Iterator[Finding]:
-    """A key is missing that OpenPAI needs.
+    """Missing required key.
 
     A job needs `protocolVersion`, `name`, `type` and `taskRoles`; a task role `dockerImage`, `resourcePerInstance` and
     `commands`; resources `cpu`, `memoryMB` and `gpu`; a prerequisite `name` and `type`, and an image its `uri`.
@@ -226,10 +225,10 @@ def missing_key(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def empty_section(job: Job) -> Iterator[Finding]:
-    """A section stands there without anything in it.
+    """Empty section.
 
-    An optional section may be left out, but not be empty: the rest-server takes `parameters:` for null and refuses it
-    ("should be object"), and lists of prerequisites, deployments and commands need an item. `{}` is right for
+    An optional section may be omitted, but not empty: the rest-server reads `parameters:` as null and refuses it
+    ("should be object"). Lists of prerequisites, deployments and commands need at least one item. `{}` is allowed for
     `parameters`, `secrets`, `defaults` and `extras`.
     Source: rest-server, config/v2/protocol.js.
 

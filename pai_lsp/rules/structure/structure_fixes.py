@@ -1,10 +1,9 @@
-"""Mending a job's shape: keys renamed, moved, added and taken out, values written in the type that is wanted.
+"""Fixes for the structure of a job: rename, move, add and remove keys.
 
-Each function gives the fixes for one place, or nothing where the right edit is not known.
+Each function returns the fixes for one place; none if the right edit is not known.
 
-What a missing or empty part of a job could be: a first value that the author changes.
-
-The values are the schema's examples, and names that the job already has. Source: schemas/job.schema.json.
+`skeleton` gives a missing or empty part of a job a first value that the author then changes. The values are the
+schema's examples (schemas/job.schema.json), and names that the job already has.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from pai_lsp.rules.structure.structure_places import Place
 
 
-# The order in which people write keys; a new key goes behind the ones before it.
+# The order in which people write keys; a new key is inserted after the ones before it in this list.
 _USUAL_ORDER = (
     "protocolVersion", "name", "type", "version", "contributor", "description", "prerequisites", "parameters",
     "secrets", "jobRetryCount", "instances", "completion", "taskRetryCount", "dockerImage", "data", "script",
@@ -46,7 +45,7 @@ _USUAL_ORDER = (
 
 
 def rename_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
-    """Give a key one of the names that are expected here; the only near one is surely meant."""
+    """Rename a key to one that is expected here; safe if only one is close."""
     key, error = place.key, place.error
     if key is None or not isinstance(key.key, Scalar):
         return ()
@@ -56,12 +55,12 @@ def rename_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
 
 
 def remove_fixes(job: Job, mapping: Mapping, entry: Entry, *, safe: bool = False) -> tuple[Fix, ...]:
-    """Take a key with its value out."""
+    """Remove a key with its value."""
     return fix_of(f"Remove '{entry.name}'", remove_entry(job.text, mapping, entry), safe=safe)
 
 
 def move_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
-    """Put a key that belongs into a section beside it there, such as `shmMB` into `extraContainerOptions`."""
+    """Move a key into the section it belongs to, such as `shmMB` into `extraContainerOptions`."""
     mapping, entry = place.node, place.key
     if not isinstance(mapping, Mapping) or entry is None or len(entry.value.span) == 0 or place.error.expected:
         return ()
@@ -90,14 +89,14 @@ def move_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
 
 
 def _home(place: Place) -> tuple[str, str]:
-    """The section beside an unknown key that knows it, and what it is called there; empty where there is none."""
+    """The sibling section that an unknown key belongs to, and its name there; empty if there is no such section."""
     path, key = place.error.path, place.error.key or ""
     name = _former_keys(place).get(key, "")
     if "." in name:
         section, _, inner = name.partition(".")
-        # Images have become list items, and GPU types mappings: their values do not fit as they are.
+        # Images became list items and GPU types mappings: the old values do not fit.
         return (section, inner) if section.isalpha() and section != "extras" else ("", "")
-    # What is documented is the same for all task roles.
+    # The documentation is the same for all task roles.
     documented = ("taskRoles", "*") if path[:1] == ("taskRoles",) and len(path) == 2 else path
     for beside in fields(documented):
         if "object" in beside.types and any(inner.key == key for inner in fields((*documented, beside.key))):
@@ -106,7 +105,7 @@ def _home(place: Place) -> tuple[str, str]:
 
 
 def _former_keys(place: Place) -> dict[str, str]:
-    """What the first protocol's keys are called now, for the job itself and its task roles."""
+    """The new names of protocol v1 keys, for the job itself and its task roles."""
     path, (of_job, of_role) = place.error.path, former_keys()
     if path == ():
         return of_job
@@ -114,7 +113,7 @@ def _former_keys(place: Place) -> dict[str, str]:
 
 
 def insert_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
-    """Add a missing key with a value to start from; what can have only one value is surely meant."""
+    """Add a missing key with a first value; safe if only one value is possible."""
     mapping, key = place.node, place.error.key
     if not isinstance(mapping, Mapping) or key is None:
         return ()
@@ -131,9 +130,9 @@ def insert_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
 
 def _insertion(text: str, mapping: Mapping, key: str, lines: list[str]) -> TextEdit:
     before = set(takewhile(lambda name: name != key, _USUAL_ORDER))
-    behind = [entry for entry in mapping.entries if entry.name in before or entry.is_merge]
-    if behind or not mapping.entries:
-        return insert_entry(text, mapping, "\n".join(lines), behind[-1] if behind else None)
+    preceding = [entry for entry in mapping.entries if entry.name in before or entry.is_merge]
+    if preceding or not mapping.entries:
+        return insert_entry(text, mapping, "\n".join(lines), preceding[-1] if preceding else None)
     first = mapping.entries[0].key.span.start
     if mapping.is_flow:
         return TextEdit(Span(first, first), f"{lines[0]}, ")
@@ -142,7 +141,7 @@ def _insertion(text: str, mapping: Mapping, key: str, lines: list[str]) -> TextE
 
 
 def empty_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
-    """Take out what is empty and may be left out; give what must be there a value to start from."""
+    """Remove an empty optional part; give a required one a first value."""
     error, entry, owner = place.error, place.entry, place.owner
     if entry is not None and isinstance(owner, Mapping):
         optional = {one.key for one in fields(error.path[:-1], kind=job.schema_kind) if not one.required}
@@ -176,7 +175,7 @@ Path = tuple[str | int, ...]
 
 
 def skeleton(job: Job, path: Path) -> Any:
-    """A value for the key or item at `path`; None where nothing is known about it."""
+    """A first value for the key or item at `path`; None if nothing is known about it."""
     own = _from_job(job, path)
     if own is not None:
         return own
@@ -193,7 +192,7 @@ def skeleton(job: Job, path: Path) -> Any:
 
 
 def prerequisite_type(job: Job, path: Path) -> str | None:
-    """The type of the prerequisite that a path leads through: as written, else the likeliest for its keys."""
+    """The type of the prerequisite on a path: as written, otherwise the likeliest for its keys."""
     if path[0] != "prerequisites" or len(path) < 2 or not isinstance(job.plain, dict):
         return None
     items = job.plain.get("prerequisites")
@@ -208,7 +207,7 @@ def prerequisite_type(job: Job, path: Path) -> str | None:
 
 
 def _from_job(job: Job, path: Path) -> Any:
-    """Values that depend on what the job already says."""
+    """Values that depend on the rest of the job."""
     key = path[-1]
     if key == "taskRoles":
         names = [role.name for role in job.task_roles] or ["worker"]

@@ -1,7 +1,7 @@
-"""Where a structure error stands in the text: from the path in the value to the key or value that its author wrote.
+"""Where a structure error is in the text: from the path in the value to the key or value as written.
 
 A path goes through aliases and merged mappings, so the place may be far from where the value is used; it is always
-the one where the wrong words are. An error that may only follow from unreadable text near it has no place.
+where the wrong text is written. An error that may only be a consequence of a syntax error nearby has no place.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
     _Entries: TypeAlias = dict[Mapping, dict[str, Entry]]
 
-# Behind these, parts of the file are missing from the tree, or hang in the wrong place.
+# After these, parts of the file are missing from the tree, or are attached in the wrong place.
 _UNREAD = frozenset({ProblemKind.SYNTAX, ProblemKind.TOO_LARGE})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Place:
-    """Where one structure error stands.
+    """Where one structure error is.
 
-    span: what to point at. node: the wrong value, or the mapping that lacks or holds a key; None for an empty file.
+    span: the text to mark. node: the wrong value, or the mapping that lacks or contains a key; None for an empty file.
     owner: the mapping or list that `node` is written in; None for the root. entry: the key that leads to it, if any.
     key: the badly named or unknown key, when the error is about one; then `node` is the mapping that it is written in.
     """
@@ -46,7 +46,7 @@ class Place:
 
 
 def places(job: Job, kind: str) -> Iterator[Place]:
-    """The errors of one kind with their places, each place once however often it is used."""
+    """The errors of one kind with their places; each place once, however often it is used."""
     seen: set[tuple[Span | int, str | None]] = set()
     known: _Entries = {}
     for error in job.structure_errors:
@@ -61,7 +61,7 @@ def places(job: Job, kind: str) -> Iterator[Place]:
 
 
 def _place(job: Job, error: StructureError, known: _Entries) -> Place | None:
-    """The place of one error; None where the path leads nowhere."""
+    """The place of one error; None if the path does not exist in the text."""
     node = job.content
     owner: Mapping | Sequence | None = None
     entry: Entry | None = None
@@ -91,9 +91,9 @@ def _place(job: Job, error: StructureError, known: _Entries) -> Place | None:
 
 
 def _written(mapping: Mapping, name: str, known: _Entries) -> tuple[Mapping, Entry] | None:
-    """The entry that counts for a name (of a doubled key the last), and the mapping that it is written in.
+    """The effective entry of a name (the last of duplicates), and the mapping that it is written in.
 
-    known: the entries by name of the mappings that were asked before; they are many where all keys are wrong.
+    known: cache of entries by name for each mapping; without it, a file with only wrong keys would be slow.
     """
     own = known.get(mapping)
     if own is None:
@@ -107,7 +107,7 @@ def _written(mapping: Mapping, name: str, known: _Entries) -> tuple[Mapping, Ent
 
 
 def _value_span(text: str, node: Node | None, entry: Entry | None) -> Span:
-    """A value, or its key where the value is empty or goes over several lines."""
+    """A value, or its key if the value is empty or has several lines."""
     if node is None:
         return line_of_content(text)
     if entry is not None:
@@ -159,7 +159,7 @@ def _any_near(job: Job, problems: list[SyntaxProblem], span: Span) -> bool:
 
 
 def _with_next_line(text: str, span: Span) -> Span:
-    """A value with the line of content behind it: a line that could not be read is not inside what it belongs to."""
+    """A value with the next line of content: a line with a syntax error is not inside the value it belongs to."""
     end = line_span(text, span).end
     following = len(text) - len(text[end:].lstrip())
     return Span(span.start, line_span(text, Span(following, following)).end)

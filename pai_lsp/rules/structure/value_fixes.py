@@ -1,6 +1,6 @@
-"""Writing a value in the type that is wanted, with the words that its author chose.
+"""Fixes that write a value in the expected type.
 
-Each function gives the fixes for one place, or nothing where the right edit is not known.
+Each function returns the fixes for one place; none if the right edit is not known.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from pai_lsp.findings.fixes import fix_of, quote_fix, wrap_in_list_fix, wrap_map
 from pai_lsp.job.definition import name_span
 from pai_lsp.platform.job_schema import field
 from pai_lsp.rules.structure.structure_fixes import empty_fixes, prerequisite_type
-from pai_lsp.source.edits import column, line_end, quoted, remove_item
+from pai_lsp.source.edits import column, line_end, remove_item
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.writing import quoted
 
 if TYPE_CHECKING:
     from pai_lsp.job.job import Job
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 _TRUE = frozenset({"true", "yes", "on"})
 _FALSE = frozenset({"false", "no", "off"})
 _LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# Keys of the first protocol's `portList`, whose items are no labels with counts.
+# Keys of `portList` in protocol v1, whose items are not labels with counts.
 _PORT_KEYS = frozenset({"label", "name", "port", "portNumber", "beginAt"})
 _SIZE = re.compile(r"(\d{1,6}) ?([gGmM])(?:i|i?[bB])?")
 _VERSION_2 = re.compile(r"[vV]?2(?:\.0+)?")
 
 
 def type_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
-    """Write a value in one of the types that are right for it."""
+    """Write a value in one of the expected types."""
     node, types = place.node, place.error.types
     if isinstance(node, Scalar) and node.value is None:
         return _null_fixes(job, place, node)
@@ -72,7 +73,7 @@ def _as_string(job: Job, place: Place, node: Node | None) -> Fix | None:
 
 
 def _written_line(text: str, node: Node) -> str | None:
-    """What the author wrote on the one line of an item, a colon at its end included; None for several lines."""
+    """The text of an item on one line, with a colon at its end; None for several lines."""
     end = text.find("\n", node.span.start)
     line = text[node.span.start : len(text) if end < 0 else end]
     if node.span.end > node.span.start + len(line):
@@ -84,14 +85,14 @@ def _written_line(text: str, node: Node) -> str | None:
 
 
 def _unwrapped(text: str, entry: Entry, sequence: Sequence) -> Fix | None:
-    """A list of one string, where the string alone is wanted."""
+    """Replace a list of one string with the string."""
     item = sequence.items[0]
     between = text[entry.key.span.end : sequence.span.start]
     if not isinstance(item, Scalar) or not item.is_string or item.is_block or not re.fullmatch(r"['\"]?:\s+", between):
         return None
     written = text[item.span.start : item.span.end]
     colon = text.index(":", entry.key.span.end)
-    return Fix("Write it without the list", (TextEdit(Span(colon + 1, sequence.span.end), f" {written}"),), safe=True)
+    return Fix("Remove the list around it", (TextEdit(Span(colon + 1, sequence.span.end), f" {written}"),), safe=True)
 
 
 def _as_number(place: Place, node: Node | None) -> Fix | None:
@@ -104,7 +105,7 @@ def _as_number(place: Place, node: Node | None) -> Fix | None:
     if size is None or place.entry is None or not place.entry.name.endswith("MB"):
         return None
     number = str(int(size[1]) * (1024 if size[2] in "gG" else 1))
-    return Fix(f"Write {number}, which is counted in MB", (TextEdit(node.span, number),))
+    return Fix(f"Change to {number} (MB)", (TextEdit(node.span, number),))
 
 
 def _as_boolean(node: Node | None) -> Fix | None:
@@ -125,7 +126,7 @@ def _as_list(job: Job, place: Place, node: Node | None) -> Fix | None:
 
 
 def as_list_fix(job: Job, entry: Entry | None, node: Node | None) -> Fix | None:
-    """Write a value that stands alone as a list of one, whatever its style."""
+    """Wrap a single value in a list, whatever its style."""
     text = job.text
     if isinstance(node, Scalar) and node.tag is None:
         if node.is_block:
@@ -147,7 +148,7 @@ def _block_as_item(text: str, entry: Entry | None, node: Scalar) -> Fix | None:
 
 
 def choice_fixes(place: Place) -> tuple[Fix, ...]:
-    """Write one of the few values that are allowed; a near one, or the only one behind nothing, is surely meant."""
+    """Change to one of the allowed values; safe for a single close one, and for the only one if the value is empty."""
     node, choices = place.node, place.error.expected
     if not isinstance(node, Scalar) or node.tag is not None:
         return ()
@@ -159,7 +160,7 @@ def choice_fixes(place: Place) -> tuple[Fix, ...]:
 
 
 def ports_as_mapping_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
-    """Write a list of labels, or of `label: count`, as the mapping that `ports` is."""
+    """Convert a list of labels, or of `label: count`, to the mapping that `ports` must be."""
     node = place.node
     labels = _labels(node) if isinstance(node, Sequence) else None
     if not isinstance(node, Sequence) or labels is None or len(set(labels)) < len(labels):
@@ -167,7 +168,7 @@ def ports_as_mapping_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
     text = job.text
     if node.is_flow:
         parts = [_flow_part(text, item) for item in node.items]
-        return (Fix("Write a mapping", (TextEdit(node.span, "{" + ", ".join(parts) + "}"),), safe=True),)
+        return (Fix("Convert to a mapping", (TextEdit(node.span, "{" + ", ".join(parts) + "}"),), safe=True),)
     edits: list[TextEdit] = []
     for item in node.items:
         dash = text.rfind("-", 0, item.span.start)
@@ -177,11 +178,11 @@ def ports_as_mapping_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
         if isinstance(item, Scalar):
             edits.append(TextEdit(Span(item.span.end, item.span.end), ": 1"))
     columns = {column(text, item.span.start) for item in node.items}
-    return (Fix("Write a mapping", tuple(edits), safe=True),) if len(columns) == 1 else ()
+    return (Fix("Convert to a mapping", tuple(edits), safe=True),) if len(columns) == 1 else ()
 
 
 def _labels(sequence: Sequence) -> list[str] | None:
-    """The labels that a list means; None where an item means none."""
+    """The labels in a list; None if an item is not a label."""
     labels: list[str] = []
     for item in sequence.items:
         if isinstance(item, Scalar) and _LABEL.fullmatch(item.text):
@@ -201,7 +202,7 @@ def _flow_part(text: str, item: Node) -> str:
 
 
 def roles_as_mapping_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
-    """Write a list of task roles, each beginning with its `name`, as the mapping from names that it must be."""
+    """Convert a list of task roles, each beginning with its `name`, to a mapping of names."""
     node, entry, text = place.node, place.entry, job.text
     if not isinstance(node, Sequence) or node.is_flow or entry is None:
         return ()
@@ -215,4 +216,4 @@ def roles_as_mapping_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
             return ()
         written = text[first.value.span.start : first.value.span.end]
         edits.append(TextEdit(Span(dash, first.value.span.end), f"{written}:"))
-    return fix_of("Write a mapping", tuple(edits))
+    return fix_of("Convert to a mapping", tuple(edits))

@@ -1,6 +1,6 @@
-"""Rules about single values: of the wrong type, not one of the few allowed, or out of range.
+"""Rules about single values: wrong type, not one of the allowed values, or out of range.
 
-What is wrong is found once, by pai_lsp/platform/job_schema.py; each rule tells one kind of it.
+pai_lsp/platform/job_schema.py finds all structure errors once; each rule reports one kind of them.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 @rule(Severity.ERROR)
 def type_mismatch(job: Job) -> Iterator[Finding]:
-    """A value has another type than its key wants.
+    """Value of the wrong type.
 
-    YAML gives a value its type by the way it is written: `1` is a number and `"1"` a string, `true` is no string,
-    `2020-01-02` is a date, and `- echo a: b` is a mapping. The rest-server refuses the job: "should be string".
-    Some keys of `extras` it does not look at; there the wrong type makes the job fail later.
+    In YAML the spelling of a value decides its type: `1` is a number and `"1"` a string, `true` is a boolean,
+    `2020-01-02` is a date, and `- echo a: b` is a mapping. The rest-server refuses the job: "should be string". It does
+    not check some keys of `extras`; there, the wrong type makes the job fail later.
     Sources: rest-server, config/v2/protocol.js; js-yaml 3.13, lib/js-yaml/type.
 
         taskRoles:
@@ -53,10 +53,10 @@ def type_mismatch(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def invalid_enum(job: Job) -> Iterator[Finding]:
-    """A value is not one of the few that are allowed.
+    """Value that is not one of the allowed ones.
 
-    `protocolVersion` is 2, `type` is `job`, and a prerequisite's type one of `dockerimage`, `data`, `script` and
-    `output`. The rest-server refuses anything else: "should be equal to one of the allowed values".
+    `protocolVersion` must be 2, `type` must be `job`, and the type of a prerequisite must be `dockerimage`, `data`,
+    `script` or `output`. The rest-server refuses anything else: "should be equal to one of the allowed values".
     Source: rest-server, config/v2/protocol.js.
 
         prerequisites:
@@ -78,9 +78,9 @@ def invalid_enum(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def out_of_range(job: Job) -> Iterator[Finding]:
-    """A number is smaller or larger than OpenPAI takes.
+    """Number out of range.
 
-    `instances` is at least 1 and `jobRetryCount` at least 0. The rest-server refuses the job: "should be >= 1".
+    `instances` must be at least 1 and `jobRetryCount` at least 0. The rest-server refuses the job: "should be >= 1".
     Source: rest-server, config/v2/protocol.js.
 
         taskRoles:
@@ -102,10 +102,10 @@ def out_of_range(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def invalid_job_name(job: Job) -> Iterator[Finding]:
-    """The job's name holds a character that is not allowed, is too long, or is empty.
+    """Invalid job name.
 
-    It may hold letters, digits, `_` and `-`, at most 255 of them; `.`, `~` and blanks, which the portal's form allows,
-    are refused: "should match pattern".
+    A job name consists of letters, digits, `_` and `-`, at most 255 characters. The rest-server refuses `.`, `~` and
+    spaces, although the portal's form allows them: "should match pattern".
     Source: rest-server, config/v2/protocol.js.
 
         name: my training v1.2
@@ -119,7 +119,7 @@ def invalid_job_name(job: Job) -> Iterator[Finding]:
         node = place.node
         fixes: tuple[Fix, ...] = ()
         if isinstance(node, Scalar) and not node.is_block:
-            # Braces and brackets mark a placeholder that somebody is to fill, so a tidy name would hide it.
+            # Braces and brackets mark a placeholder; a valid name would hide that it must be replaced.
             is_placeholder = not {"{", "<", "$", "%"}.isdisjoint(node.text)
             span, names = name_span(node), place.error.expected
             fixes = tuple(change_fix(span, name, safe=not is_placeholder) for name in names)
@@ -128,10 +128,10 @@ def invalid_job_name(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
-    """`taskRoles` is a list or a text; it is a mapping from names to task roles.
+    """`taskRoles` is not a mapping.
 
-    The rest-server forgot to check this: a list passes, its task roles are then called `0`, `1` and so on, and the job
-    can not start; a text ends in an error 500.
+    `taskRoles` maps names to task roles. The rest-server does not check this: it accepts a list, names the task roles
+    `0`, `1` and so on, and the job cannot start. A string causes an error 500.
     Source: rest-server, config/v2/protocol.js and middlewares/v2/protocol.js.
 
         taskRoles:
@@ -151,9 +151,10 @@ def taskroles_not_mapping(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def ports_not_mapping(job: Job) -> Iterator[Finding]:
-    """`ports` is a list or a single value; it is a mapping from labels to how many ports each gets.
+    """`ports` is not a mapping.
 
-    The rest-server forgot to check this: a list passes, and the ports that the job counts on are never there.
+    `ports` maps a label to the number of ports. The rest-server does not check this: it accepts a list, and the job
+    never gets its ports.
     Source: rest-server, config/v2/protocol.js; pai, issue 4696.
 
         taskRoles:

@@ -1,6 +1,6 @@
-"""Rules about the job's parameters: what becomes of their values in a command, and whether anything uses them.
+"""Rules about the job's parameters: how their values arrive in a command, and whether they are used.
 
-What the rules about inserted values have in common: words for a value, and which names templates use at all.
+Also shared code of rules about inserted values: descriptions of a value, and the names that templates use.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pai_lsp.findings.fixes import fix_of, quote_fix
 from pai_lsp.job.definition import key_name_span
 from pai_lsp.job.renaming import rename_symbol
 from pai_lsp.job.symbols import Symbol, SymbolKind
-from pai_lsp.job.template_answers import Outcome, answers_with
+from pai_lsp.job.template_answers import Outcome
 from pai_lsp.rules.templates.template_fixes import may_hold_brackets, quote_insertions
 from pai_lsp.source.edits import remove_entry
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, Style, plain_value
@@ -34,11 +34,11 @@ _LONGEST = 40
 
 @rule(Severity.WARNING)
 def parameter_text_changes(job: Job) -> Iterator[Finding]:
-    """A value without quotes is no text to YAML, and a command gets it written in another way.
+    """YAML reinterprets an unquoted value, and a command receives different characters.
 
     The rest-server reads `3.10` as the number 3.1, `0123` as octal, `12:30` as 750 and `2020-01-02` as a date, and
-    writes into the command what JavaScript makes of it. Numbers with more than 15 digits lose the last ones. Quotes
-    keep the characters as they are. Only values that a template uses are looked at.
+    inserts the JavaScript form of that value into the command. Numbers with more than 15 digits lose the last ones.
+    Quotes keep the characters. Only values that a template uses are checked.
     Sources: js-yaml 3.13, lib/js-yaml/type/*.js; rest-server, middlewares/v2/protocol.js, render.
 
         parameters:
@@ -74,18 +74,20 @@ def parameter_text_changes(job: Job) -> Iterator[Finding]:
             continue
         related = tuple(Related(answer.use.span, "inserted here") for answer in answers[:3])
         if any(answer.root == "$secrets" for answer in answers):
-            message = "this secret is not read as text, so a command gets other characters"
+            message = "this secret is not read as a string, so a command receives different characters; quote it"
             fixes = (Fix("Quote it", edits),) if (edits := quote_insertions(node)) else ()
             yield Finding(node.span, message, fixes, related)
         else:
             text = _shortened(server_text(node.value))
-            message = f"'{_shortened(node.text)}' is read as {kind_of_value(node.value)}, and a command gets '{text}'"
+            message = (
+                f"'{_shortened(node.text)}' is read as {kind_of_value(node.value)}, so a command receives '{text}'"
+            )
             yield Finding(node.span, message, (quote_fix(node),), related)
 
 
 def _inserted(job: Job) -> Iterator[TemplateAnswer]:
-    """What the rest-server and, for secrets, the runtime put into commands and `auth`."""
-    return (answer for answer in answers_with(job, Outcome.FOUND) if not answer.in_plugin)
+    """What the rest-server and, for secrets, the runtime insert into commands and `auth`."""
+    return (answer for answer in job.answers_with(Outcome.FOUND) if not answer.in_plugin)
 
 
 def _changes(answer: TemplateAnswer) -> bool:
@@ -93,9 +95,9 @@ def _changes(answer: TemplateAnswer) -> bool:
     if not isinstance(node, Scalar) or node.style is not Style.PLAIN or node.tag is not None or node.is_string:
         return False
     if answer.root == "$secrets" and answer.roles and isinstance(node.value, (bool, Date)):
-        return node.text not in {"True", "False"}  # Python writes it
+        return node.text not in {"True", "False"}  # the only forms that Python writes
     if isinstance(node.runtime_value, ValueError):
-        return False  # the runtime fails on it, of which another rule speaks
+        return False  # unreadable_value reports it
     return server_text(node.value) != node.text
 
 
@@ -106,10 +108,11 @@ def _shortened(text: str) -> str:
 
 @rule(Severity.WARNING)
 def parameter_not_scalar(job: Job) -> Iterator[Finding]:
-    """A command is given a whole list or mapping.
+    """A template inserts a whole list or mapping into a command.
 
-    The rest-server writes a mapping as `[object Object]` and a list as its items with commas between; the runtime
-    writes a secret's list as Python does. A list of one value is the same as the value, so it is left alone.
+    The rest-server writes a mapping as `[object Object]` and a list as its items separated by commas; the runtime
+    writes a list in a secret in Python syntax. A list of one value is written like the value itself and is not
+    reported.
     Sources: rest-server, middlewares/v2/protocol.js, render; openpai-runtime, src/init.d/user_command_renderer.py.
 
         prerequisites:
@@ -143,8 +146,8 @@ def parameter_not_scalar(job: Job) -> Iterator[Finding]:
         if isinstance(node, Sequence) and not is_secret and _is_one_value(node):
             continue
         kind = "a mapping" if isinstance(node, Mapping) else "a list"
-        gets = "what Python writes for it" if is_secret else f"'{_shortened(server_text(plain_value(node)))}'"
-        message = f"'{answer.use.tag.content}' is {kind}; the command gets {gets}"
+        gets = "its Python syntax" if is_secret else f"'{_shortened(server_text(plain_value(node)))}'"
+        message = f"'{answer.use.tag.content}' is {kind}; the command receives {gets}"
         yield Finding(answer.use.content_span, message, first_item_fix(job, answer))
 
 
@@ -154,9 +157,9 @@ def _is_one_value(node: Sequence) -> bool:
 
 @rule(Severity.WARNING)
 def parameter_key_with_dot(job: Job) -> Iterator[Finding]:
-    """The name of a parameter holds a dot, so that no template can name it.
+    """Parameter name with a dot, which no template can refer to.
 
-    A dot divides names: `<% $parameters.model.lr %>` looks for `lr` in a parameter `model`.
+    A dot separates names: `<% $parameters.model.lr %>` looks up `lr` in a parameter `model`.
     Sources: rest-server, middlewares/v2/protocol.js, render; openpai-runtime, src/init.d/initializer.py, replace_ref.
 
         parameters:
@@ -179,15 +182,17 @@ def parameter_key_with_dot(job: Job) -> Iterator[Finding]:
         edits = rename_symbol(job, Symbol(SymbolKind.PARAMETER, name), meant)
         fixes = () if meant in job.parameters else (Fix(f"Rename to '{meant}'", edits),)
         yield Finding(
-            key_name_span(entry), "a dot divides the names of a template, so none can name this parameter", fixes
+            key_name_span(entry),
+            "a dot separates names in a template, so no template can refer to this parameter",
+            fixes,
         )
 
 
 @rule(Severity.HINT)
 def unused_parameter(job: Job) -> Iterator[Finding]:
-    """No template uses a parameter.
+    """Unused parameter.
 
-    A parameter that no `<% $parameters.… %>` names has no effect: parameters are not put into the environment.
+    A parameter that no `<% $parameters.… %>` refers to has no effect: parameters are not set as environment variables.
     Sources: rest-server, middlewares/v2/protocol.js, protocolRender; openpai-runtime, initializer.py, replace_ref.
 
         parameters:
@@ -212,7 +217,7 @@ def unused_parameter(job: Job) -> Iterator[Finding]:
 
 
 def kind_of_value(value: object) -> str:
-    """What a scalar's value is, in words."""
+    """A description of a scalar's value."""
     if isinstance(value, bool):
         return "true or false"
     if isinstance(value, Date):
@@ -221,21 +226,21 @@ def kind_of_value(value: object) -> str:
         return "binary data"
     if isinstance(value, float) and math.isfinite(value) and abs(value) > 2**53:
         return "a number too long to keep its digits"
-    return "a number" if isinstance(value, (int, float)) else "a text"
+    return "a number" if isinstance(value, (int, float)) else "a string"
 
 
 def first_item_fix(job: Job, answer: TemplateAnswer) -> tuple[Fix, ...]:
-    """Offer the first item of a list in the place of the list."""
+    """Insert the first item of a list instead of the list."""
     if not isinstance(answer.node, Sequence) or not answer.node.items:
         return ()
     if not may_hold_brackets(job, answer.use.span.start):
         return ()
     end = answer.use.content_span.end
-    return (Fix("Take the first item", (TextEdit(Span(end, end), "[0]"),)),)
+    return (Fix("Use the first item", (TextEdit(Span(end, end), "[0]"),)),)
 
 
 def unused_entries(job: Job, section: str) -> Iterator[Finding]:
-    """The parameters or secrets that no tag of the file names, not even one in a comment."""
+    """The parameters or secrets that no template in the file refers to, not even one in a comment."""
     mapping = job.mapping(section)
     if mapping is None or not mapping.entries or (used := used_names(job, f"${section}")) is None:
         return
@@ -253,7 +258,7 @@ def unused_entries(job: Job, section: str) -> Iterator[Finding]:
 
 
 def used_names(job: Job, root: str) -> frozenset[str] | None:
-    """The names behind a root in all tags of the file, whoever fills them; None where the whole root is used."""
+    """The names after a root in all templates of the file; None if the whole root is used."""
     found: set[str] = set()
     for tag in {use.tag.content: use.tag for use in job.template_uses}.values():
         for steps in (tag.server_steps, tag.runtime_steps):
@@ -266,12 +271,12 @@ def used_names(job: Job, root: str) -> frozenset[str] | None:
 
 
 def _is_written(text: str, path: str) -> bool:
-    """Whether a path stands anywhere in the file, be it in a comment or in a tag that can not be read."""
+    """Whether a path is anywhere in the file, even in a comment or an invalid template."""
     return path in text and re.search(rf"{re.escape(path)}(?![\w-])", text) is not None
 
 
 def removable(job: Job, mapping: Mapping, entry: Entry, section: str) -> tuple[Mapping, Entry] | None:
-    """What goes with a parameter or secret: it alone, or its section with the last one."""
+    """What to remove with a parameter or secret: the entry, or the whole section if it is the last entry."""
     if len(mapping.entries) == 1:
         whole = job.root.own(section) if job.root else None
         if job.root is None or whole is None:

@@ -1,4 +1,4 @@
-"""What the rules about templates have in common: what becomes of a tag that finds nothing, and how it is mended."""
+"""Shared code of the rules about templates: the consequence of an unresolved template, and its fixes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 from pai_lsp.embedded.template import ROOTS
 from pai_lsp.findings.diagnostic import Fix, Related
 from pai_lsp.job.definition import TYPED_FIELDS
-from pai_lsp.job.section_edits import add_to_section, written_key
+from pai_lsp.job.section_edits import add_to_section
 from pai_lsp.job.template_answers import followed
 from pai_lsp.job.template_uses import TemplatePlace
-from pai_lsp.source.edits import insert_entry, quoted
+from pai_lsp.source.edits import insert_entry
 from pai_lsp.source.nodes import Mapping, Scalar, Style
-from pai_lsp.source.scalar import server_text, server_value
+from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.writing import quoted, scalar_line, written_key
 
 if TYPE_CHECKING:
     from pai_lsp.job.job import Job
@@ -26,25 +27,26 @@ if TYPE_CHECKING:
 
 _SENSIBLE_NAME = re.compile(r"[\w-]+(?: [\w-]+)*")
 _LAST_ROOT = re.compile(r"[^\w$]+(\$\w+)")
-# Text that is the same in every style of YAML, whatever stands around it.
+# Characters that mean the same in every YAML style and context.
 _HARMLESS = re.compile(r"[\w./@+-]+")
 
 
 def consequence(job: Job, answer: TemplateAnswer) -> str:
-    """What becomes of a tag that finds nothing.
+    """The consequence of an unresolved template.
 
-    Sources: rest-server, middlewares/v2/protocol.js, render (it puts the tag back); openpai-runtime,
-    src/init.d/user_command_renderer.py (with secrets every other tag becomes empty) and initializer.py, replace_ref.
+    Sources: rest-server, middlewares/v2/protocol.js, render (it keeps the template text); openpai-runtime,
+    src/init.d/user_command_renderer.py (in a job with secrets every other template becomes empty) and initializer.py,
+    replace_ref.
     """
     if answer.in_plugin:
         return "the task dies before it starts"
     if answer.use.place is TemplatePlace.AUTH:
-        return "the registry is given the tag itself"
-    return "the command gets nothing in its place" if job.secrets else "bash gets the tag itself"
+        return "the registry receives the template text unchanged"
+    return "the command receives an empty string" if job.secrets else "bash receives the template text unchanged"
 
 
 def definition_place(answer: TemplateAnswer) -> tuple[Related, ...]:
-    """Where the prerequisite stands that a path leads into."""
+    """The definition of the prerequisite that a path leads into."""
     definition = answer.field_value
     if definition is None:
         return ()
@@ -52,7 +54,7 @@ def definition_place(answer: TemplateAnswer) -> tuple[Related, ...]:
 
 
 def add_name_fix(job: Job, section: str, name: str) -> tuple[Fix, ...]:
-    """Offer to define a parameter or secret, with an empty value to be filled in."""
+    """Define a parameter or secret with an empty value."""
     if not _SENSIBLE_NAME.fullmatch(name):
         return ()
     edit = add_to_section(job, section, f"{written_key(name)}: ''")
@@ -60,7 +62,7 @@ def add_name_fix(job: Job, section: str, name: str) -> tuple[Fix, ...]:
 
 
 def add_field_fix(job: Job, field: str, roles: tuple[TaskRole, ...]) -> tuple[Fix, ...]:
-    """Offer to name the only prerequisite of a type in the field of the roles that lack it."""
+    """Name the only prerequisite of a type in the field, in all roles without that field."""
     fitting = [one for one in job.prerequisites if one.type == TYPED_FIELDS[field] and one.name]
     if len(fitting) != 1:
         return ()
@@ -78,7 +80,7 @@ def _field_edit(text: str, role: Mapping, line: str) -> TextEdit:
 
 
 def quote_insertions(scalar: Node | None) -> tuple[TextEdit, ...]:
-    """Put a plain scalar in quotes without repeating it, so that a secret's value stays out of the edit."""
+    """Quote a plain scalar by two insertions, so that a secret's value is not part of the edit."""
     if not isinstance(scalar, Scalar) or scalar.style is not Style.PLAIN or "'" in scalar.text or not scalar.text:
         return ()
     span = scalar.span
@@ -86,7 +88,7 @@ def quote_insertions(scalar: Node | None) -> tuple[TextEdit, ...]:
 
 
 def text_at(job: Job, offset: int) -> tuple[tuple[str, ...], Scalar | None]:
-    """The keys that lead to a place in the file, items of lists as empty names, and the scalar there."""
+    """The keys that lead to a place in the file (list items as empty names), and the scalar there."""
     keys: list[str] = []
     node: Node | None = job.root
     while node is not None and not isinstance(node, Scalar):
@@ -102,7 +104,7 @@ def text_at(job: Job, offset: int) -> tuple[tuple[str, ...], Scalar | None]:
 
 
 def may_hold_brackets(job: Job, offset: int) -> bool:
-    """Whether brackets at a place are text; in a plain scalar inside `[ ]` or `{ }` they are YAML's own."""
+    """Whether brackets at a place are part of a string; in a plain scalar inside `[ ]` or `{ }` they are syntax."""
     node: Node | None = job.root
     is_flow = False
     while node is not None and not isinstance(node, Scalar):
@@ -115,7 +117,7 @@ def may_hold_brackets(job: Job, offset: int) -> bool:
 
 
 def inlined(job: Job, use: TemplateUse, scalar: Scalar | None) -> tuple[Fix, ...]:
-    """Offer to write a parameter's value in the place of a tag that nobody fills."""
+    """Write a parameter's value instead of a template that is never filled."""
     root = str(use.tag.server_steps[0].name)
     section = job.mapping("parameters")
     if root != "$parameters" or section is None or scalar is None or scalar.is_block:
@@ -130,12 +132,11 @@ def inlined(job: Job, use: TemplateUse, scalar: Scalar | None) -> tuple[Fix, ...
     if "\n" in job.text[scalar.span.start : scalar.span.end]:
         return ()
     text = scalar.text.replace(job.text[use.span.start : use.span.end], value)
-    stays_text = is_harmless and isinstance(server_value(text), str)
-    return (Fix(f"Write '{value}'", (TextEdit(scalar.span, text if stays_text else quoted(text)),)),)
+    return (Fix(f"Write '{value}'", (TextEdit(scalar.span, scalar_line(text) if is_harmless else quoted(text)),)),)
 
 
 def secret_instead(job: Job, answer: TemplateAnswer) -> tuple[Fix, ...]:
-    """Offer a secret of the same name and value in the place of a parameter."""
+    """Use a secret of the same name and value instead of a parameter."""
     steps = answer.steps
     if answer.root != "$parameters" or len(steps) != 2:
         return ()
@@ -150,19 +151,19 @@ def secret_instead(job: Job, answer: TemplateAnswer) -> tuple[Fix, ...]:
         if edit is None:
             return ()
         edits.append(edit)
-    return (Fix(f"Use a secret '{name}'", tuple(edits)),)
+    return (Fix(f"Use the secret '{name}'", tuple(edits)),)
 
 
 def meant_root(job: Job, answer: TemplateAnswer) -> str:
-    """What was surely meant by a root that nobody knows: one of the five, or one with the name behind it."""
+    """What an unknown root surely means: one of the five, or one with a name after it; empty if unknown."""
     root = answer.root.strip()
     if root in {*ROOTS, "this"}:
         return root
     if root.startswith("$"):
         near = nearest(root, ROOTS)
         return near[0] if near else ""
-    if (behind := _LAST_ROOT.fullmatch(root)) and behind[1] in ROOTS:
-        return behind[1]
+    if (last := _LAST_ROOT.fullmatch(root)) and last[1] in ROOTS:
+        return last[1]
     for known in ROOTS:
         if root.lower().rstrip("s") == known[1:].rstrip("s"):
             return known

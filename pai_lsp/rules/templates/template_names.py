@@ -1,4 +1,4 @@
-"""Rules about the names behind the root of a `<% … %>`: each must lead to a value, for every role that uses it."""
+"""Rules about the names after the root of a `<% … %>`: each must lead to a value, for every role that uses it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, near_name_fixes
 from pai_lsp.job.definition import key_name_span
-from pai_lsp.job.template_answers import Outcome, answers_with
+from pai_lsp.job.template_answers import Outcome
 from pai_lsp.rules.templates.template_fixes import add_name_fix, consequence, definition_place, may_hold_brackets
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.spelling import did_you_mean
@@ -27,11 +27,11 @@ _QUOTED_INDEX = re.compile(r"""\[\s*(["'])([\w -]+)\1\s*\]""")
 
 @rule(Severity.ERROR)
 def undefined_parameter(job: Job) -> Iterator[Finding]:
-    """A tag names a parameter that the job does not define.
+    """A template uses an undefined parameter.
 
-    In a command the rest-server puts the tag back, and bash takes `<%` for a redirection: the task fails with a syntax
-    error, or reads a file named `%`. In a job with secrets the tag becomes empty text. In a callback or a plugin's
-    parameter the task dies before it starts. A key with a dot can not be named at all.
+    In a command the rest-server keeps the template text, and bash reads `<%` as a redirection: the task fails with a
+    syntax error, or reads a file named `%`. In a job with secrets the template becomes an empty string. In a callback
+    or a plugin's parameter, the task dies before it starts. A template cannot refer to a key with a dot.
     Sources: rest-server, middlewares/v2/protocol.js, render; openpai-runtime, src/init.d/initializer.py, replace_ref.
 
         parameters:
@@ -56,10 +56,10 @@ def undefined_parameter(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def undefined_secret(job: Job) -> Iterator[Finding]:
-    """A tag names a secret that the job does not define.
+    """A template uses an undefined secret.
 
-    What happens is the same as with an unknown parameter; in an image's `auth` the registry is asked with the text of
-    the tag for a password.
+    The consequence is the same as for an undefined parameter. In an image's `auth`, the template text is sent to the
+    registry as the password.
     Sources: rest-server, middlewares/v2/protocol.js, protocolRender; openpai-runtime, user_command_renderer.py and
     initializer.py, replace_ref.
 
@@ -84,7 +84,7 @@ def undefined_secret(job: Job) -> Iterator[Finding]:
 
 
 def _undefined(job: Job, root: str, section: str, names: tuple[str, ...]) -> Iterator[Finding]:
-    for answer in answers_with(job, Outcome.UNDEFINED):
+    for answer in job.answers_with(Outcome.UNDEFINED):
         if answer.root != root:
             continue
         happens = consequence(job, answer)
@@ -93,15 +93,15 @@ def _undefined(job: Job, root: str, section: str, names: tuple[str, ...]) -> Ite
             continue
         name = answer.name
         if (fixes := bracket_fixes(answer)) is not None:
-            yield Finding(answer.span, f"'{name}' is taken for one name, so {happens}", fixes)
+            yield Finding(answer.span, f"'{name}' is read as one name, so {happens}", fixes)
             continue
-        message = f"no {section.removesuffix('s')} is named '{name}', so {happens}{did_you_mean(name, names)}"
+        message = f"{section.removesuffix('s')} '{name}' is not defined; {happens}{did_you_mean(name, names)}"
         fixes = (*near_name_fixes(answer.span, name, names), *add_name_fix(job, section, name))
         yield Finding(answer.span, message, fixes)
 
 
 def bracket_fixes(answer: TemplateAnswer) -> tuple[Fix, ...] | None:
-    """How to write what was meant by brackets that the reader takes for a part of the name; None without any."""
+    """The fix for brackets that are read as part of the name; None without brackets."""
     name = answer.name
     if "[" not in name:
         return None
@@ -113,10 +113,10 @@ def bracket_fixes(answer: TemplateAnswer) -> tuple[Fix, ...] | None:
 
 @rule(Severity.ERROR)
 def undefined_template_member(job: Job) -> Iterator[Finding]:
-    """A tag names a key that the prerequisite, or the value above it, does not have.
+    """A template uses an undefined key of a prerequisite or value.
 
-    `$data`, `$script` and `$output` stand for a whole prerequisite: `name`, `type`, `uri` and every other key that it
-    has. What becomes of a wrong name is the same as with an unknown parameter.
+    `$data`, `$script` and `$output` refer to a whole prerequisite: `name`, `type`, `uri` and every other key that it
+    has. The consequence is the same as for an undefined parameter.
     Sources: rest-server, middlewares/v2/protocol.js, render; openpai-runtime, src/init.d/initializer.py, replace_ref.
 
         prerequisites:
@@ -142,26 +142,26 @@ def undefined_template_member(job: Job) -> Iterator[Finding]:
             commands:
               - wget <% $data.uri[0] %>
     """
-    for answer in answers_with(job, Outcome.NO_MEMBER):
+    for answer in job.answers_with(Outcome.NO_MEMBER):
         happens = consequence(job, answer)
         path, name, container = answer.path_above, answer.name, answer.container
         if (fixes := bracket_fixes(answer)) is not None:
-            yield Finding(answer.span, f"'{name}' is taken for one name, so {happens}", fixes)
+            yield Finding(answer.span, f"'{name}' is read as one name, so {happens}", fixes)
         elif isinstance(container, Mapping):
             keys = tuple(entry.name for entry in container.effective_entries())
             message = f"'{path}' has no '{name}', so {happens}{did_you_mean(name, keys)}"
             yield Finding(answer.span, message, near_name_fixes(answer.span, name, keys), definition_place(answer))
         else:
-            kind = "a list, and its items have numbers" if isinstance(container, Sequence) else "a single value"
-            message = f"'{path}' is {kind}; nothing in it is named '{name}', so {happens}"
+            kind = "a list with numbered items" if isinstance(container, Sequence) else "a single value"
+            message = f"'{path}' is {kind} and has no '{name}', so {happens}"
             yield Finding(answer.span, message, related=definition_place(answer))
 
 
 @rule(Severity.ERROR)
 def template_index_out_of_range(job: Job) -> Iterator[Finding]:
-    """A tag asks for an item that a list does not have; the first one is `[0]`.
+    """A template uses an index outside of a list.
 
-    What becomes of it is the same as with an unknown parameter.
+    The first item is `[0]`. The consequence is the same as for an undefined parameter.
     Sources: rest-server, middlewares/v2/protocol.js, render; openpai-runtime, src/init.d/initializer.py, replace_ref.
 
         prerequisites:
@@ -187,7 +187,7 @@ def template_index_out_of_range(job: Job) -> Iterator[Finding]:
             commands:
               - wget <% $data.uri[0] %>
     """
-    for answer in answers_with(job, Outcome.OUT_OF_RANGE):
+    for answer in job.answers_with(Outcome.OUT_OF_RANGE):
         container = answer.container
         is_list = isinstance(container, Sequence)
         count = len(container.items) if isinstance(container, Sequence) else _length(container)
@@ -204,10 +204,10 @@ def _length(node: Node | None) -> int:
 
 @rule(Severity.ERROR)
 def dotted_index_in_plugin(job: Job) -> Iterator[Finding]:
-    """A callback or plugin parameter writes an index behind a dot, which only commands know.
+    """Index after a dot in a callback or plugin parameter.
 
-    In commands `uri.0` and `uri[0]` are the same. The runtime, which fills plugin parameters, looks `.0` up as a key of
-    the list and dies.
+    In commands, `uri.0` and `uri[0]` mean the same. The runtime, which fills plugin parameters, looks up `.0` as a key
+    of the list and dies.
     Source: openpai-runtime, src/init.d/initializer.py, replace_ref.
 
         prerequisites:
@@ -241,20 +241,20 @@ def dotted_index_in_plugin(job: Job) -> Iterator[Finding]:
             data: mnist
             prerequisites: [mnist]
     """
-    for answer in answers_with(job, Outcome.DOTTED_INDEX):
+    for answer in job.answers_with(Outcome.DOTTED_INDEX):
         name, span = answer.name, answer.span
         with_dot = Span(span.start - 1, span.end)
         fixes = (change_fix(with_dot, f"[{name}]", safe=True),) if may_hold_brackets(job, span.start) else ()
-        message = f"the runtime knows no '.{name}', so the task dies before it starts; write '[{name}]'"
+        message = f"the runtime does not accept '.{name}' here, so the task dies before it starts; write '[{name}]'"
         yield Finding(span, message, fixes)
 
 
 @rule(Severity.ERROR)
 def null_parameter(job: Job) -> Iterator[Finding]:
-    """A command uses a parameter, secret or key that is there but has no value.
+    """A command uses a parameter, secret or key without a value.
 
-    The rest-server treats a parameter without a value as if it were not there, and puts the tag back. A secret without
-    a value becomes the word `None`. An empty text is written `''`.
+    The rest-server treats a parameter without a value as undefined and keeps the template text. A secret without a
+    value becomes the word `None`. Write an empty string as `''`.
     Sources: rest-server, middlewares/v2/protocol.js, render; openpai-runtime, src/init.d/user_command_renderer.py.
 
         parameters:
@@ -274,11 +274,11 @@ def null_parameter(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py <% $parameters.options %>
     """
-    for answer in answers_with(job, Outcome.NULL):
+    for answer in job.answers_with(Outcome.NULL):
         if answer.in_plugin:
             continue
         is_secret = answer.root == "$secrets" and bool(answer.roles)
-        happens = "the command gets 'None'" if is_secret else consequence(job, answer)
+        happens = "the command receives 'None'" if is_secret else consequence(job, answer)
         entry = answer.container.entry(answer.name) if isinstance(answer.container, Mapping) else None
         if entry is None or not isinstance(entry.value, Scalar):
             yield Finding(answer.span, f"'{answer.name}' has no value, so {happens}")
@@ -288,9 +288,9 @@ def null_parameter(job: Job) -> Iterator[Finding]:
 
 
 def _empty_fix(value: Scalar) -> tuple[Fix, ...]:
-    """Write an empty text; a value of which nothing is written stands right behind its colon."""
+    """Write an empty string; the span of a missing value is directly after its colon."""
     edit = TextEdit(value.span, "''" if len(value.span) else " ''")
-    return (Fix("Write an empty text", (edit,)),)
+    return (Fix("Write an empty string", (edit,)),)
 
 
 RULES = (

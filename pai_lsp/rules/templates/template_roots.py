@@ -1,4 +1,4 @@
-"""Rules about the root of a `<% … %>`: one of five, in a place and for a task role where it means something."""
+"""Rules about the root of a `<% … %>`: one of five, and defined for the place and the task role."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import ROOTS
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.job.template_answers import ROLE_FIELDS, Outcome, answers_with
+from pai_lsp.job.template_answers import ROLE_FIELDS, Outcome
 from pai_lsp.rules.templates.template_fixes import add_field_fix, consequence, listed, meant_root, secret_instead
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import Span, TextEdit
@@ -19,17 +19,18 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.template_answers import TemplateAnswer
 
-# Blanks that are a part of a name to both readers, and surely not meant as one.
-_BLANKS = re.compile(r"\s+(?=[.\[])|(?<=\.)\s+|^\s+")
+# Spaces that both readers treat as part of a name, which is surely not intended.
+_SPACES = re.compile(r"\s+(?=[.\[])|(?<=\.)\s+|^\s+")
 
 
 @rule(Severity.ERROR)
 def unknown_template_root(job: Job) -> Iterator[Finding]:
-    """A tag begins with something that is none of `$parameters`, `$secrets`, `$data`, `$script` and `$output`.
+    """Unknown template root.
 
-    In commands such a tag is put back as it is, and bash trips over it; in a job with secrets it becomes empty. In a
-    plugin parameter the runtime dies of a wrong root, and leaves a tag without `$` alone. `this` belongs to a
-    prerequisite of the extended protocol and means nothing in a command.
+    A template must begin with `$parameters`, `$secrets`, `$data`, `$script` or `$output`. In commands any other
+    template is kept unchanged, and bash fails on it; in a job with secrets it becomes empty. In a plugin parameter, an
+    unknown root kills the runtime, and a template without `$` is kept. `this` belongs to prerequisites of the extended
+    protocol and is not defined in a command.
     Sources: rest-server, middlewares/v2/protocol.js, render; openpai-runtime, src/init.d/initializer.py, replace_ref.
 
         parameters:
@@ -49,26 +50,26 @@ def unknown_template_root(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py --lr <% $parameters.lr %>
     """
-    for answer in answers_with(job, Outcome.UNKNOWN_ROOT):
+    for answer in job.answers_with(Outcome.UNKNOWN_ROOT):
         root, meant = answer.root, meant_root(job, answer)
         span, content = answer.step_span(0), answer.use.content_span
-        happens = consequence(job, answer) if root.startswith("$") or not answer.in_plugin else "it stays as it is"
+        happens = consequence(job, answer) if root.startswith("$") or not answer.in_plugin else "it is kept unchanged"
         if root.strip() in ROOTS:
-            path = _BLANKS.sub("", answer.use.tag.content)
-            fixes = _change(job, content, path, "Remove the blanks")
-            yield Finding(content, f"no blank may stand beside '.' or '[', so {happens}", fixes)
+            path = _SPACES.sub("", answer.use.tag.content)
+            fixes = _change(job, content, path, "Remove the space")
+            yield Finding(content, f"remove the space around '.' or '['; otherwise {happens}", fixes)
         elif root == "this":
-            message = f"'this' is the prerequisite that a tag stands in; there is none here, so {happens}"
+            message = f"'this' is only defined inside a prerequisite, so {happens}"
             yield Finding(span, message)
         elif meant:
-            message = f"nothing fills '{root}', so {happens}; did you mean '{meant}'?"
+            message = f"'{root}' is not a template root, so {happens}; did you mean '{meant}'?"
             yield Finding(span, message, _change(job, span, meant, f"Change to '{meant}'"))
         elif root.startswith("$"):
-            yield Finding(span, f"nothing fills '{root}', so {happens}{did_you_mean(root, ROOTS)}")
+            yield Finding(span, f"'{root}' is not a template root, so {happens}{did_you_mean(root, ROOTS)}")
 
 
 def _change(job: Job, span: Span, text: str, title: str) -> tuple[Fix, ...]:
-    """Replace what stands on one line; a tag may begin in one command and end in the next."""
+    """Replace a span on one line; a template may begin in one command and end in the next."""
     if "\n" in job.text[span.start : span.end]:
         return ()
     return (Fix(title, (TextEdit(span, text),), safe=True),)
@@ -76,12 +77,12 @@ def _change(job: Job, span: Span, text: str, title: str) -> tuple[Fix, ...]:
 
 @rule(Severity.ERROR)
 def template_root_without_field(job: Job) -> Iterator[Finding]:
-    """`$data`, `$script` or `$output` is used for a task role that names no such prerequisite.
+    """`$data`, `$script` or `$output` in a task role without that field.
 
-    Each of them stands for the prerequisite that the role's field of that name names; a prerequisite in the role's list
-    `prerequisites` does not count. In commands the tag is put back as it is and bash fails on it (or gets nothing, in a
-    job with secrets). In a callback it must be right for every role that runs the prerequisite, or that role's tasks
-    die before they start.
+    Each of them refers to the prerequisite in the role's field `data`, `script` or `output`; a prerequisite in the
+    role's list `prerequisites` does not count. In commands the template is kept unchanged and bash fails on it; in a
+    job with secrets it becomes empty. In a callback, every role that runs the prerequisite needs the field; otherwise
+    its tasks die before they start.
     Sources: rest-server, middlewares/v2/protocol.js, protocolRender; openpai-runtime, initializer.py, replace_ref.
 
         prerequisites:
@@ -108,7 +109,7 @@ def template_root_without_field(job: Job) -> Iterator[Finding]:
     """
     roles_of: dict[Span, dict[str, TaskRole]] = {}
     first: dict[Span, TemplateAnswer] = {}
-    for answer in answers_with(job, Outcome.NO_FIELD):
+    for answer in job.answers_with(Outcome.NO_FIELD):
         span = answer.step_span(0)
         first.setdefault(span, answer)
         roles_of.setdefault(span, {}).update((role.name, role) for role in answer.roles)
@@ -119,7 +120,7 @@ def template_root_without_field(job: Job) -> Iterator[Finding]:
         who = f"task role{'s' if len(roles) > 1 else ''} {listed([role.name for role in roles])}"
         message = f"{who} {have} no '{field}', so {consequence(job, answer)}"
         if any(_lists_type(job, role, field) for role in roles):
-            message += "; what 'prerequisites' lists does not count"
+            message += "; the list 'prerequisites' does not count"
         related = tuple(Related(role.name_span, f"the task role '{role.name}'") for role in roles)
         yield Finding(span, message, add_field_fix(job, field, roles), related)
 
@@ -133,8 +134,8 @@ def _lists_type(job: Job, role: TaskRole, kind: str) -> bool:
 def parameter_in_docker_auth(job: Job) -> Iterator[Finding]:
     """An image's `auth` uses something other than `$secrets`.
 
-    The rest-server fills only secrets there. Anything else stays as it is, so the registry is asked with the text of
-    the tag for a password.
+    The rest-server fills only secrets there. It keeps anything else unchanged, so the template text is sent to the
+    registry as the password.
     Source: rest-server, middlewares/v2/protocol.js, protocolRender.
 
         parameters:
@@ -158,8 +159,8 @@ def parameter_in_docker_auth(job: Job) -> Iterator[Finding]:
             auth:
               username: <% $secrets.user %>
     """
-    for answer in answers_with(job, Outcome.ROOT_NOT_FILLED):
-        message = f"'auth' knows only '$secrets', so {consequence(job, answer)}"
+    for answer in job.answers_with(Outcome.ROOT_NOT_FILLED):
+        message = f"only '$secrets' is filled in 'auth', so {consequence(job, answer)}"
         yield Finding(answer.step_span(0), message, secret_instead(job, answer))
 
 

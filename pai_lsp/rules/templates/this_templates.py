@@ -1,4 +1,4 @@
-"""Rules about `<% this.… %>`, by which a definition of the extended protocol uses a parameter of its own."""
+"""Rules about `<% this.… %>`, with which a definition of the extended protocol uses its own parameters."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @rule(Severity.ERROR)
 def unresolved_this(job: Job) -> Iterator[Finding]:
-    """`<% this.name %>` finds no value.
+    """Unresolved `<% this.name %>`.
 
-    `this` is the prerequisite in which the tag is written. The path is looked up among its own keys (or its
-    `plugin_params`), then among those of the prerequisites that it requires. A value that is null does not count, and
-    a mapping is not written into a text. A job with such a tag cannot be expanded.
+    `this` is the prerequisite that contains the template. The path is looked up in its own keys (or its
+    `plugin_params`), then in those of the prerequisites that it requires. Null values do not count, and a mapping
+    cannot be inserted. A job with an unresolved template cannot be expanded.
     Source: docs/protocol.md, "Expansion of a task role"; openpai, issue 5145.
 
         prerequisites:
@@ -58,7 +58,7 @@ def unresolved_this(job: Job) -> Iterator[Finding]:
                   - ls <% this.mountPoint %>/mnist
     """
     graph = job.require_graph
-    reported: set[Span] = set()  # definitions may share a text through an alias
+    reported: set[Span] = set()  # definitions may share a string through an alias
     for definition in job.definitions:
         for scalar, tag, fault in this_faults(graph, definition):
             span = fault.span(tag, text := mapped(job.text, scalar))
@@ -75,7 +75,7 @@ def unresolved_this(job: Job) -> Iterator[Finding]:
 def _fixes(job: Job, tag: Tag, text: MappedText, fault: ThisFault) -> tuple[Fix, ...]:
     span = fault.span(tag, text)
     if fault.without_blanks and "\n" not in job.text[span.start : span.end]:
-        return (Fix("Remove the blanks", (TextEdit(span, fault.without_blanks),), safe=True),)
+        return (Fix("Remove the space", (TextEdit(span, fault.without_blanks),), safe=True),)
     return near_name_fixes(span, str(tag.steps[fault.step].name), fault.near) if fault.step is not None else ()
 
 

@@ -1,6 +1,7 @@
-"""Rules about the template variables that definitions declare, and those who require them fill.
+"""Rules about template variables: a definition declares them, and a `require` gives them values.
 
-A mistake in a marketplace's file is shown on the reference in the job that leads there, with its own place related.
+A mistake in a marketplace's file is reported on the reference in the job that leads there, with a related location in
+that file.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ if TYPE_CHECKING:
 
 @rule(Severity.ERROR)
 def unfilled_template_variable(job: Job) -> Iterator[Finding]:
-    """A prerequisite is required without a value for each of its template variables.
+    """A required prerequisite has template variables without a value.
 
-    Whoever requires a definition with `template_variables` must give all of them, so that nothing is ever run with a
-    gap in it. A task role's list can not give any: put an entry with a `require` between.
+    An entry that requires a definition with `template_variables` must give a value to each of them. A task role's list
+    cannot give values: list a prerequisite that requires the definition with values.
     Source: docs/protocol.md, "Template variables"; openpai, issue 5345.
 
         prerequisites:
@@ -82,7 +83,7 @@ def _path(job: Job, link: Link) -> str | None:
 
 
 def _fill(job: Job, link: Link, names: list[str]) -> tuple[Fix, ...]:
-    """Write the variables with empty values, for their author to fill."""
+    """Write the variables with empty values."""
     requirement = link.requirement
     if requirement is None or link.path is not None:
         return ()
@@ -102,9 +103,9 @@ def _fill(job: Job, link: Link, names: list[str]) -> tuple[Fix, ...]:
 
 @rule(Severity.WARNING)
 def template_variable_not_wanted(job: Job) -> Iterator[Finding]:
-    """A value is given for a template variable that the required prerequisite does not declare.
+    """Value for a template variable that is not declared.
 
-    Nothing takes the value; most often its name is misspelt.
+    The required prerequisite does not declare the variable, so the value has no effect. Usually the name is misspelled.
     Source: docs/protocol.md, "Template variables"; openpai, issue 5345.
 
         prerequisites:
@@ -139,18 +140,18 @@ def template_variable_not_wanted(job: Job) -> Iterator[Finding]:
                 span = key_name_span(entry)
                 removal = fix_of("Remove it", remove_entry(job.text, bindings, entry))
                 fixes = near_name_fixes(span, entry.name, free) + removal
-                message = f"'{link.reference.name}' declares no template variable '{entry.name}'"
+                message = f"'{link.reference.name}' has no template variable '{entry.name}', so this has no effect"
                 yield Finding(span, message + did_you_mean(entry.name, declared), fixes)
 
 
 @rule(Severity.ERROR)
 def undeclared_template_variable(job: Job) -> Iterator[Finding]:
-    """A definition uses a template variable that it does not declare.
+    """Undeclared template variable.
 
-    `{{ name }}` is filled only where `template_variables` declares the name; any other stays as it is. Judged are
-    definitions that are written to be required (in a marketplace's file, in `extras.reference_prerequisites`, or with
-    `template_variables` or `plugin_params`), and only braces with one word in them: in other places, and around
-    anything else, they may belong to another template language. `{{FC_TASK_INDEX}}` and the like are the platform's.
+    `{{ name }}` is only filled if `template_variables` declares the name; otherwise it is kept unchanged. The rule
+    checks definitions that are meant to be required (in a marketplace's file, in `extras.reference_prerequisites`, or
+    with `template_variables` or `plugin_params`), and only braces around a single word, because other braces may belong
+    to another template language. `{{FC_TASK_INDEX}}` and the like belong to the platform.
     Source: docs/protocol.md, "Template variables"; openpai, issue 5345.
 
         # a catalogue file
@@ -207,9 +208,9 @@ def _declare(job: Job, definition: Definition, name: str) -> tuple[Fix, ...]:
 
 @rule(Severity.HINT)
 def unused_template_variable(job: Job) -> Iterator[Finding]:
-    """A definition declares a template variable and never uses it.
+    """Unused template variable.
 
-    Whoever requires the definition must give it a value all the same.
+    Every entry that requires the definition must still give it a value.
     Source: docs/protocol.md, "Template variables"; openpai, issue 5345.
 
         # a catalogue file

@@ -1,4 +1,4 @@
-"""Rules about the text as YAML and about its characters: what the two readers of a cluster make of them."""
+"""Rules about YAML syntax and single characters, and how the two YAML parsers of a cluster read them."""
 
 from __future__ import annotations
 

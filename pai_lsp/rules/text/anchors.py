@@ -1,4 +1,4 @@
-"""Rules about anchors and aliases that the rest-server follows and the runtime does not."""
+"""Rules about anchors and aliases that the rest-server resolves and the runtime does not."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 def redefined_anchor(job: Job) -> Iterator[Finding]:
     """An anchor is defined twice.
 
-    The rest-server takes the latest, as YAML 1.2 has it. The runtime's reader refuses the file, so every task dies in
-    its init container: "found duplicate anchor".
+    The rest-server uses the latest definition, as YAML 1.2 allows. The runtime's YAML parser refuses the file, so every
+    task dies in its init container: "found duplicate anchor".
     Source: PyYAML, composer.py, compose_node.
 
         parameters:
@@ -50,7 +50,7 @@ def redefined_anchor(job: Job) -> Iterator[Finding]:
             continue
         earlier = first.setdefault(anchor.name, anchor)
         if earlier is not anchor:
-            message = f"the anchor '{anchor.name}' is defined already; the runtime's YAML reader refuses a second one"
+            message = f"the anchor '{anchor.name}' is already defined; the runtime refuses the file"
             related = (Related(earlier.span, "first defined here"),)
             yield Finding(anchor.span, message, (_rename_anchor(anchor, aliases.get(anchor, []), taken),), related)
 
@@ -63,11 +63,11 @@ def _rename_anchor(anchor: Anchor, aliases: list[Span], taken: set[str]) -> Fix:
 
 @rule(Severity.ERROR)
 def secrets_anchor(job: Job) -> Iterator[Finding]:
-    """An alias stands for something inside `secrets`, which the runtime does not see.
+    """An alias refers to an anchor inside `secrets`, which the runtime does not see.
 
-    The rest-server replaces the text of `secrets` before it stores the job. The runtime then finds the alias without
-    its anchor, and every task dies in its init container: "found undefined alias". Refer to the secret instead, as
-    `<% $secrets.name %>`, or define the anchor elsewhere.
+    The rest-server replaces the text of `secrets` before it stores the job. The runtime then reads an alias without its
+    anchor, and every task dies in its init container: "found undefined alias". Refer to the secret as `<% $secrets.name
+    %>` instead, or define the anchor elsewhere.
     Sources: rest-server, utils/protocolSecret.js; PyYAML, composer.py, compose_node.
 
         secrets:
@@ -91,7 +91,7 @@ def secrets_anchor(job: Job) -> Iterator[Finding]:
     for alias in job.syntax.aliases:
         anchor = alias.anchor
         if anchor is not None and anchor.span.start in masked and alias.span.start not in masked:
-            message = f"'{alias.name}' is defined inside 'secrets', which the runtime does not see"
+            message = f"the anchor '{alias.name}' is inside 'secrets', which the runtime does not see; every task dies"
             yield Finding(alias.span, message, related=(Related(anchor.span, "defined here"),))
 
 

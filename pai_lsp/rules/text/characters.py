@@ -1,6 +1,6 @@
-"""Rules about single characters that the runtime's YAML reader takes for something else than the rest-server's.
+"""Rules about single characters that the runtime's YAML parser reads differently from the rest-server's.
 
-The rest-server reads with js-yaml, the runtime reads the same text again with PyYAML, which knows YAML 1.1.
+The rest-server parses with js-yaml. The runtime parses the same text again with PyYAML, which implements YAML 1.1.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.platform.masking import masked_span
-from pai_lsp.source.edits import double_quoted, line_span
+from pai_lsp.source.edits import line_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Style, walk
 from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.writing import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,42 +29,42 @@ _HEADER = re.compile(r"[^\r\n]*")
 _INDENTED = re.compile(r"^( *)[^ \r\n]", re.MULTILINE)
 _BLANKS_AND_DASHES = re.compile(r" *(?:- +)*")
 _REST = re.compile("([ ]*)([^\x85\u2028\u2029]?)")
-# Line ends to PyYAML, characters like others to js-yaml.
+# Line ends for PyYAML, ordinary characters for js-yaml.
 _LINE_ENDS = re.compile("[\x85\u2028\u2029]")
-# Behind these, parts of the file are missing from the tree.
+# After these, parts of the file are missing from the tree.
 _UNREAD = frozenset({ProblemKind.SYNTAX, ProblemKind.TOO_LARGE})
 _NAMES = {"\x85": "U+0085", "\u2028": "U+2028", "\u2029": "U+2029"}
 
 
 @rule(Severity.ERROR)
 def stray_tab(job: Job) -> Iterator[Finding]:
-    """A tab stands where the runtime's reader takes none.
+    """Tab where the runtime's YAML parser does not allow one.
 
-    The rest-server allows tabs behind a colon, in front of a comment, on a blank line and inside unquoted text. The
-    runtime's reader allows them in quotes, in `|` and `>` blocks and in comments only, and refuses the file otherwise:
-    every task dies in its init container: "found character that cannot start any token". Write a space; in unquoted
-    text, quote it.
+    The rest-server allows tabs after a colon, before a comment, on a blank line and inside an unquoted string. The
+    runtime's parser allows them only in quotes, in `|` and `>` blocks and in comments, and refuses the file otherwise,
+    so every task dies in its init container: "found character that cannot start any token". Write a space, or quote the
+    string.
     Source: PyYAML, scanner.py, scan_to_next_token and scan_plain.
     """
     if "\t" not in job.text:
         return
-    quoted: set[int] = set()
+    done: set[int] = set()
     for span, scalar in _found(job, _TABS):
         text = job.text
         if _may_hold_tab(text, scalar, span.start):
             continue
         is_plain = scalar is not None and scalar.style is Style.PLAIN and span.start < scalar.span.end
         if scalar is not None and is_plain and "\t" in scalar.text:
-            if id(scalar) not in quoted:
-                quoted.add(id(scalar))
-                fix = Fix("Quote it", (TextEdit(scalar.span, double_quoted(scalar.text)),), safe=True)
-                yield Finding(span, "the runtime's YAML reader takes no tab in unquoted text; quote it", (fix,))
+            if id(scalar) not in done:
+                done.add(id(scalar))
+                fix = Fix("Quote it", (TextEdit(scalar.span, quoted(scalar.text)),), safe=True)
+                yield Finding(span, "the runtime does not allow a tab in an unquoted string; quote it", (fix,))
             continue
-        yield Finding(span, "the runtime's YAML reader takes no tab here; write a space", (_without_tab(text, span),))
+        yield Finding(span, "the runtime does not allow a tab here; write a space", (_without_tab(text, span),))
 
 
 def _may_hold_tab(text: str, scalar: Scalar | None, at: int) -> bool:
-    """Whether the runtime's reader takes a tab at `at`; `scalar` is the last that begins before it."""
+    """Whether the runtime's parser allows a tab at `at`; `scalar` is the last one that begins before it."""
     if scalar is not None and at < scalar.span.end:
         if not scalar.is_block:
             return scalar.style is not Style.PLAIN
@@ -78,14 +79,14 @@ def _may_hold_tab(text: str, scalar: Scalar | None, at: int) -> bool:
 
 
 def _is_comment(text: str, scalar: Scalar | None, at: int) -> bool:
-    """Whether a comment has begun before `at` on its line; `scalar` is the last that begins before it."""
+    """Whether `at` is inside a comment; `scalar` is the last one that begins before `at`."""
     line = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
     begin = max(line, scalar.span.end if scalar is not None else 0)
     return _COMMENT.search(text, begin, at) is not None
 
 
 def _without_tab(text: str, span: Span) -> Fix:
-    """One space for the tab, or none at the end of a line or beside another space."""
+    """Replace the tab with a space; at the end of a line, remove it."""
     end_of_line = re.compile(r"[ \t]*(?=[\r\n]|\Z)").match(text, span.end)
     if end_of_line is not None:
         before = _BLANKS_BEFORE.search(text, 0, span.start)
@@ -96,23 +97,23 @@ def _without_tab(text: str, span: Span) -> Fix:
 
 @rule(Severity.ERROR)
 def unicode_line_end(job: Job) -> Iterator[Finding]:
-    """A character ends a line for the runtime's reader and not for the rest-server's.
+    """Invisible character that ends the line for the runtime only.
 
-    U+2028, U+2029 and U+0085 come along when text is copied from documents and web pages, and most editors do not show
-    them. What follows on the same line begins a new one for the runtime's reader, at its very start: it refuses the
-    file, or takes a comment's rest for a part of the job. In quotes they do no harm.
+    U+2028, U+2029 and U+0085 are often copied from documents and web pages, and most editors do not show them. For the
+    runtime's YAML parser, the text after such a character is a new line without indentation: the parser refuses the
+    file, or reads the rest of a comment as part of the job. Inside quotes these characters are harmless.
     Source: PyYAML, scanner.py, scan_line_break; js-yaml 3.13, lib/js-yaml/loader.js, is_EOL.
     """
     if job.text.isascii():
         return
     for span, scalar in _found(job, _LINE_ENDS):
         if _breaks_line(job, span, scalar):
-            message = f"{_NAMES[job.text[span.start]]}, which is not shown, ends the line for the runtime's YAML reader"
+            message = f"the invisible character {_NAMES[job.text[span.start]]} ends the line for the runtime; remove it"
             yield Finding(span, message, (Fix("Write a space", (TextEdit(span, " "),)),))
 
 
 def _breaks_line(job: Job, span: Span, scalar: Scalar | None) -> bool:
-    """Whether what follows on the line is no longer what it was once it is a line of its own."""
+    """Whether a line end at `span` changes the meaning of the rest of the line."""
     text = job.text
     rest = _REST.match(text, span.end)
     if rest is None or rest[2] in {"", "\r", "\n", "#"}:
@@ -124,7 +125,7 @@ def _breaks_line(job: Job, span: Span, scalar: Scalar | None) -> bool:
     if scalar.style is not Style.PLAIN:
         return False
     if any(span.start in node.span for node in walk(job.syntax.root) if _is_flow(node)):
-        # In brackets text may go on in the next line, but a key may not.
+        # In brackets a string may continue on the next line, but a key may not.
         return any(entry.key is scalar for node in walk(job.syntax.root) if _is_flow(node) for entry in _entries(node))
     return len(rest[1]) < _plain_indentation(text, scalar)
 
@@ -138,13 +139,13 @@ def _entries(node: Node) -> tuple[Entry, ...]:
 
 
 def _block_indentation(text: str, scalar: Scalar) -> int:
-    """The indentation of a block's lines; 0 where it has none."""
+    """The indentation of a block's lines; 0 if they are not indented."""
     first = _INDENTED.search(text[scalar.span.start : scalar.span.end].partition("\n")[2])
     return len(first[1]) if first else 0
 
 
 def _plain_indentation(text: str, scalar: Scalar) -> int:
-    """How far a plain value's next line must be indented: deeper than the key or the dash in front of it."""
+    """The least indentation of a plain value's next line: deeper than the key or the dash before it."""
     line = text.rfind("\n", 0, scalar.span.start) + 1
     blanks = _BLANKS_AND_DASHES.match(text, line, scalar.span.start)
     column = blanks.end() - line if blanks else 0
@@ -155,7 +156,7 @@ def _plain_indentation(text: str, scalar: Scalar) -> int:
 
 
 def _found(job: Job, pattern: re.Pattern[str]) -> Iterator[tuple[Span, Scalar | None]]:
-    """Where a pattern stands in what the runtime reads, with the last scalar that begins before."""
+    """The matches of a pattern in what the runtime reads, each with the last scalar that begins before it."""
     if job.is_catalogue:
         return
     text, scalars = job.text, job.syntax.scalars

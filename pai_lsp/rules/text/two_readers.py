@@ -1,12 +1,10 @@
-"""Rules about the two readers of a job: what the rest-server's js-yaml takes and the runtime's PyYAML does not.
+"""Rules about YAML that the rest-server's js-yaml and the runtime's PyYAML read differently.
 
-The rest-server stores the text of the job, and the runtime's init container reads that text again, so a job can be
-accepted and then die before its first command. Single characters that do so are the business of characters.py, anchors
-of anchors.py, and names of readings.py.
+The rest-server stores the text of the job, and the runtime's init container parses that text again, so a job can be
+accepted and then die before its first command. See characters.py for single characters and anchors.py for anchors.
 
-Rules about names that the rest-server reads as text and the runtime as something else.
-
-The rest-server's js-yaml has two truth values, `true` and `false`; the runtime's PyYAML knows YAML 1.1, with more.
+Names are a case of their own: js-yaml reads only `true` and `false` as booleans, PyYAML implements YAML 1.1, which has
+more.
 """
 
 from __future__ import annotations
@@ -21,6 +19,7 @@ from pai_lsp.platform.masking import masked_span
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, Style, walk
 from pai_lsp.source.tags import server_refusal, tag_span, with_tag
 from pai_lsp.source.text import TextEdit
+from pai_lsp.source.writing import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,23 +29,24 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry, Node
 
 
-# Plain scalars of which PyYAML may fail to make a value: the two special ones, numbers without digits or in base 60 and
-# too long for a double, wrong dates.
+# Plain scalars that PyYAML may fail to construct: the two special ones, numbers without digits, numbers in base 60 that
+# are too long for a double, invalid dates.
 _MAYBE_UNREADABLE = re.compile(
     r"=|<<|[-+]?0[bx]_+|[-+]?[0-9][0-9_:]{300,}\.[0-9_]*|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*", re.DOTALL
 )
 _FIRST_CHARACTERS = frozenset("=<+-0123456789")
-# Where a key may be a list or a mapping: explicit, an alias, in front of a colon, or alone in braces.
+# Where a key may be a list or a mapping: explicit, an alias, before a colon, or alone in braces.
 _MAYBE_COLLECTION_KEY = re.compile(r"[\]}][ \t]*:|\?\s|\*|[{,]\s*[\[{]")
 
 
 @rule(Severity.ERROR)
 def unreadable_value(job: Job) -> Iterator[Finding]:
-    """A value is text to the rest-server, and nothing at all to the runtime's reader.
+    """Value that the runtime's YAML parser cannot read.
 
-    YAML 1.1 gives `=` and `<<` a meaning that PyYAML does not support, takes `0x_` for a number without digits, and
-    refuses a date that is in no calendar: every task dies in its init container. In quotes they are text to both. A tag
-    that PyYAML can not construct, as `!!map` in front of nothing, has the same end.
+    The rest-server reads such a value as a string. For PyYAML, `=` and `<<` have a meaning in YAML 1.1 that it does not
+    support, `0x_` is a number without digits, and a date must exist in the calendar. It refuses the file, so every task
+    dies in its init container. In quotes, both parsers read a string. A tag that PyYAML cannot construct, such as
+    `!!map` before an empty value, fails in the same way.
     Source: PyYAML, resolver.py and constructor.py (SafeLoader).
 
         parameters:
@@ -71,18 +71,18 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
     if not suspects:
         return
     masked = masked_span(job.text)
-    # As a key `=` is text, and `<<` takes over another mapping's keys.
+    # As a key, `=` is a string, and `<<` merges another mapping.
     keys = {id(entry.key) for entry in _entries(job.syntax.root) if entry.is_merge or entry.name in {"=", "<<"}}
     for scalar in suspects:
         if scalar.span.start in masked or id(scalar) in keys:
             continue
         if scalar.tag is None:
-            message = f"the runtime's YAML reader fails on {_kind(scalar)}; quote it"
+            message = f"the runtime cannot read {_kind(scalar)}, so every task dies; quote it"
             yield Finding(scalar.span, message, (quote_fix(scalar),))
         else:
             tag = tag_span(job.text, scalar) or scalar.span
             written = job.text[tag.start : tag.end]
-            message = f"the runtime's YAML reader fails on this '{written}'; write the value without a tag"
+            message = f"the runtime cannot read this '{written}', so every task dies; remove the tag"
             yield Finding(with_tag(job.text, scalar), message)
 
 
@@ -94,21 +94,21 @@ def _may_be_unreadable(scalar: Scalar) -> bool:
 
 
 def _kind(scalar: Scalar) -> str:
-    """The sort of value that was found; never the value itself, which may be a secret."""
+    """The kind of value; never the value itself, which may be a secret."""
     if scalar.text in {"=", "<<"}:
         return f"a bare '{scalar.text}'"
     if scalar.text[4:5] == "-":
-        return "a date that is in no calendar"
-    return "a number without digits" if scalar.text.endswith("_") else "a number of so many parts"
+        return "a date that does not exist"
+    return "a number without digits" if scalar.text.endswith("_") else "a number with so many parts"
 
 
 @rule(Severity.ERROR)
 def unquoted_question_mark(job: Job) -> Iterator[Finding]:
-    """Unquoted text in `[ ]` or `{ }` holds a `?`.
+    """Unquoted string with `?` inside `[ ]` or `{ }`.
 
-    Inside brackets the runtime's reader takes every `?` for the mark of a key, and refuses the file: every task dies in
-    its init container. Addresses with a query and shell patterns are the usual victims. In quotes, or outside of
-    brackets, they are text to both readers.
+    Inside brackets the runtime's YAML parser reads every `?` as a key indicator and refuses the file, so every task
+    dies in its init container. URLs with a query and shell patterns are the usual cases. In quotes, or outside of
+    brackets, both parsers read a string.
     Source: PyYAML, scanner.py, scan_plain.
 
         prerequisites:
@@ -133,16 +133,16 @@ def unquoted_question_mark(job: Job) -> Iterator[Finding]:
     flow = [node.span for node in walk(job.syntax.root) if isinstance(node, (Mapping, Sequence)) and node.is_flow]
     for scalar in suspects:
         if scalar.span.start not in masked and any(scalar.span.start in span for span in flow):
-            message = "the runtime's YAML reader takes '?' in brackets for the mark of a key; quote the text"
+            message = "the runtime reads '?' in brackets as a key indicator and refuses the file; quote the string"
             yield Finding(scalar.span, message, (quote_fix(scalar),))
 
 
 @rule(Severity.ERROR)
 def collection_key(job: Job) -> Iterator[Finding]:
-    """The key of a mapping is a list or a mapping itself.
+    """The key of a mapping is a list or a mapping.
 
-    The rest-server makes a text of it, `a,b` or `[object Object]`. The runtime's reader refuses the file, so every
-    task dies in its init container: "found unhashable key". Text in brackets or braces must be quoted.
+    The rest-server converts it to a string, `a,b` or `[object Object]`. The runtime's YAML parser refuses the file, so
+    every task dies in its init container: "found unhashable key". A string in brackets or braces must be quoted.
     Source: PyYAML, constructor.py, construct_mapping.
 
         parameters:
@@ -164,11 +164,11 @@ def collection_key(job: Job) -> Iterator[Finding]:
             continue
         seen.add(id(key))
         kind = "list" if isinstance(key, Sequence) else "mapping"
-        message = f"the runtime's YAML reader refuses a {kind} as a key; quote it if it is text"
+        message = f"the runtime does not allow a {kind} as a key; quote it if it is a string"
         written = job.text[key.span.start : key.span.end]
-        is_plain = "\n" not in written and "'" not in written and key.is_flow and entry.value.span.start >= key.span.end
-        quoted = Fix("Quote it", (TextEdit(key.span, f"'{written}'"),))
-        yield Finding(key.span, message, (quoted,) if is_plain else ())
+        is_plain = "\n" not in written and key.is_flow and entry.value.span.start >= key.span.end
+        fix = Fix("Quote it", (TextEdit(key.span, quoted(written)),))
+        yield Finding(key.span, message, (fix,) if is_plain else ())
 
 
 def _entries(node: Node | None) -> Iterator[Entry]:
@@ -177,17 +177,17 @@ def _entries(node: Node | None) -> Iterator[Entry]:
             yield from below.entries
 
 
-# Names that YAML 1.1 may take for something else than text.
+# Names that YAML 1.1 may not read as strings.
 _MAYBE_OTHERWISE = re.compile(r"(?:yes|no|on|off|true|false|null|~)?$|[-+.0-9]", re.IGNORECASE)
 
 
 @rule(Severity.ERROR)
 def runtime_reads_otherwise(job: Job) -> Iterator[Finding]:
-    """A name is text to the rest-server and something else to the runtime, which then does not find what it names.
+    """The runtime does not read a name as a string, and does not find what it refers to.
 
-    `yes`, `no`, `on` and `off` are truth values in YAML 1.1, `1_` is a number, and the key `1` is no text. When a
-    prerequisite is called so in quotes and named without them, or the other way round, or when `<% $parameters.on %>`
-    stands in a plugin's commands, the init container dies with a KeyError. In quotes a name is text to both readers.
+    `yes`, `no`, `on` and `off` are booleans in YAML 1.1, `1_` and the key `1` are numbers. When such a prerequisite is
+    defined with quotes and referred to without them, or the other way round, or when `<% $parameters.on %>` is used in
+    a plugin's commands, the init container dies with a KeyError. In quotes, both parsers read a string.
     Sources: PyYAML, resolver.py; openpai-runtime, src/init.d/initializer.py, collect_plugin_configs and replace_ref;
     src/init.d/image_checker.py.
 
@@ -227,7 +227,7 @@ def _names_read_otherwise(job: Job) -> Iterator[Finding]:
             if not (_is_read_otherwise(here) or _is_read_otherwise(there)) or here.runtime_value == there.runtime_value:
                 continue
             odd = here if _is_read_otherwise(here) else there
-            message = f"the runtime does not read '{odd.text}' as text, and finds no such prerequisite; quote it"
+            message = f"the runtime does not read '{odd.text}' as a string and does not find the prerequisite; quote it"
             yield Finding(odd.span, message, (quote_fix(odd),))
 
 
@@ -245,7 +245,7 @@ def _parameters_read_otherwise(job: Job) -> Iterator[Finding]:
             continue
         reported.add(name)
         key = odd[name].key
-        message = f"the runtime does not read the key '{name}' as text, and finds no '$parameters.{name}'; quote it"
+        message = f"the runtime does not read the key '{name}' as a string and finds no '$parameters.{name}'; quote it"
         fixes = (quote_fix(key),) if isinstance(key, Scalar) and key.text == name else ()
         yield Finding(key.span, message, fixes, (Related(use.span, "used here"),))
 
@@ -265,10 +265,10 @@ def _is_read_otherwise(node: Node) -> bool:
 
 @rule(Severity.WARNING)
 def plugin_role_read_otherwise(job: Job) -> Iterator[Finding]:
-    """A plugin's `taskroles` names a role that the runtime does not read as text, so the plugin never runs there.
+    """The runtime does not read a role in a plugin's `taskroles` as a string, and skips the plugin.
 
-    `yes`, `no`, `on` and `off` are truth values in YAML 1.1. The runtime compares them with the role's name, finds no
-    match and leaves the plugin out without a word. In quotes a name is text to both readers.
+    `yes`, `no`, `on` and `off` are booleans in YAML 1.1. The runtime compares them with the role's name, finds no match
+    and silently skips the plugin. In quotes, both parsers read a string.
     Sources: PyYAML, resolver.py; openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
 
         extras:
@@ -287,7 +287,7 @@ def plugin_role_read_otherwise(job: Job) -> Iterator[Finding]:
     for plugin in job.plugins:
         for scalar in plugin.task_roles or ():
             if _is_read_otherwise(scalar) and isinstance(scalar.value, str):
-                message = f"the runtime does not read '{scalar.text}' as text, and leaves the plugin out; quote it"
+                message = f"the runtime does not read '{scalar.text}' as a string and skips the plugin; quote it"
                 yield Finding(scalar.span, message, (quote_fix(scalar),))
 
 

@@ -1,6 +1,6 @@
-"""What can be wrong with a file before it is a job: found by who reads files, described here beside the other rules.
+"""Problems of a file before it is parsed as a job; the code that reads files reports them.
 
-These two never run on a job, so they are not in the package's `RULES`; explanations and reports know them from here.
+These two rules never run on a job, so they are not in the package's `RULES`; explanations and reports find them here.
 """
 
 from __future__ import annotations
@@ -17,31 +17,31 @@ if TYPE_CHECKING:
 
 @rule(Severity.ERROR)
 def unreadable_file(job: Job) -> Iterable[Finding]:
-    """A file or folder that is to be checked can not be read, or holds no UTF-8 text.
+    """The file or folder cannot be read, or is not UTF-8.
 
-    OpenPAI takes a job as UTF-8 text: the rest-server reads the body of the request as such unless the client names
-    another charset, and no client of OpenPAI does. Save the file as UTF-8; a byte order mark does no harm.
+    OpenPAI reads a job as UTF-8: the rest-server decodes the request body as UTF-8 unless the client sends another
+    charset, and no OpenPAI client does. Save the file as UTF-8; a byte order mark is harmless.
     Source: rest-server, config/express.js (`bodyParser.text`); body-parser, lib/types/text.js.
     """
-    del job  # there is none
+    del job  # there is no job
     return ()
 
 
 @rule(Severity.ERROR)
 def invalid_configuration(job: Job) -> Iterable[Finding]:
-    """Something in `.pai-lsp.yaml` can not be understood; the rest of the file applies.
+    """Invalid setting in `.pai-lsp.yaml`; the rest of the file applies.
 
-    The file is a mapping. `pai-lsp schema configuration` prints its JSON schema for editors.
-    A rule that is not known is only a warning, so that a file may serve several versions of pai-lsp.
+    The file is a mapping. `pai-lsp schema configuration` prints its JSON schema for editors. An unknown rule is only a
+    warning, so that one file works with several versions of pai-lsp.
 
         rules:
           unused-prerequisite: warning    # error, warning, information, hint or off
         exclude:
-          - generated/                    # as in .gitignore, from this file's folder
+          - generated/                    # patterns as in .gitignore, relative to this file
         plugins:
-          - our_site_plugin               # runtime plugins that this cluster has besides OpenPAI's own
+          - our_site_plugin               # additional runtime plugins of this cluster
     """
-    del job  # there is none
+    del job  # there is no job
     return ()
 
 

@@ -1,4 +1,4 @@
-"""Rules about the text as YAML: what the rest-server's reader refuses, and what the runtime's reads otherwise."""
+"""Rules about YAML syntax that the rest-server's parser refuses or the runtime's reads differently."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.source.nodes import ProblemKind, SyntaxProblem
 from pai_lsp.source.text import TextEdit
+from pai_lsp.source.writing import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,9 +21,9 @@ def _problems(job: Job, kind: ProblemKind) -> Iterator[SyntaxProblem]:
 
 @rule(Severity.ERROR)
 def yaml_syntax(job: Job) -> Iterator[Finding]:
-    """The file is not YAML.
+    """The file is not valid YAML.
 
-    The rest-server answers 500 to a text that its YAML reader does not understand.
+    The rest-server responds with status 500 when it cannot parse the YAML.
     Source: rest-server, middlewares/v2/protocol.js (js-yaml 3.13, `safeLoad`).
 
         name: train
@@ -41,9 +42,9 @@ def yaml_syntax(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def duplicate_key(job: Job) -> Iterator[Finding]:
-    """A key stands twice in one mapping.
+    """Duplicate key in a mapping.
 
-    The rest-server's YAML reader refuses the file ("duplicated mapping key"), `a` and `"a"` being the same key.
+    The rest-server's YAML parser refuses the file ("duplicated mapping key"). `a` and `"a"` are the same key.
     Source: js-yaml 3.13, lib/js-yaml/loader.js, storeMappingPair.
 
         name: train
@@ -55,15 +56,15 @@ def duplicate_key(job: Job) -> Iterator[Finding]:
         name: train
     """
     for problem in _problems(job, ProblemKind.DUPLICATE_KEY):
-        related = (Related(problem.other, "first written here"),) if problem.other else ()
+        related = (Related(problem.other, "first defined here"),) if problem.other else ()
         yield Finding(problem.span, problem.message, related=related)
 
 
 @rule(Severity.ERROR)
 def several_documents(job: Job) -> Iterator[Finding]:
-    """A second document follows in the same file.
+    """More than one YAML document in the file.
 
-    The rest-server reads one document and refuses more ("expected a single document in the stream").
+    The rest-server accepts a single document ("expected a single document in the stream").
     Source: js-yaml 3.13, lib/js-yaml/loader.js, load.
 
         name: train
@@ -83,10 +84,10 @@ def several_documents(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def unquoted_template(job: Job) -> Iterator[Finding]:
-    """A value begins with an unquoted `{{`.
+    """Unquoted value that begins with `{{`.
 
-    YAML reads `{{ x }}` as a mapping inside a mapping, so the rest-server sees `[object Object]` where text was meant
-    and the runtime's reader fails on it. Inside a longer text it is harmless.
+    YAML reads `{{ x }}` as a mapping inside a mapping, so the rest-server sees `[object Object]` instead of a string,
+    and the runtime's YAML parser fails. Inside a longer string it is harmless.
     Source: openpai, issue 5345, whose own example has this mistake.
 
         prerequisites:
@@ -102,16 +103,16 @@ def unquoted_template(job: Job) -> Iterator[Finding]:
     """
     for problem in _problems(job, ProblemKind.UNQUOTED_TEMPLATE):
         written = job.text[problem.span.start : problem.span.end]
-        quoted = '"' + written.replace("\\", "\\\\").replace('"', '\\"') + '"'
-        fix = Fix("Quote it", (TextEdit(problem.span, quoted),), safe=True)
+        fix = Fix("Quote it", (TextEdit(problem.span, quoted(written)),), safe=True)
         yield Finding(problem.span, problem.message, (fix,))
 
 
 @rule(Severity.ERROR)
 def too_large_to_read(job: Job) -> Iterator[Finding]:
-    """The file is too large, too deep, or grows too much through its aliases.
+    """The file is too large, nested too deeply, or expands too much through aliases.
 
-    Such a file is not read further. The rest-server takes 102,400 bytes at most, so no job comes near these caps.
+    pai-lsp stops parsing such a file. The rest-server accepts at most 102,400 bytes, so no valid job reaches these
+    limits.
     Source: rest-server, src/config/express.js (bodyParser.text, default limit).
     """
     for problem in _problems(job, ProblemKind.TOO_LARGE):
@@ -120,9 +121,9 @@ def too_large_to_read(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def alias_inside_itself(job: Job) -> Iterator[Finding]:
-    """An alias stands inside the very value that it repeats.
+    """An alias is inside the value that it refers to.
 
-    Both readers make a value that contains itself, without end; nothing useful can come of it.
+    Both parsers build a value that contains itself endlessly, which no job needs.
     Source: js-yaml 3.13, lib/js-yaml/loader.js, readAlias; PyYAML, composer.py.
 
         parameters: &all

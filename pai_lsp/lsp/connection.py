@@ -1,0 +1,56 @@
+"""What the checks and the marketplaces use of the session that owns them; a type, so that no module imports upward."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine, Mapping
+
+    from pygls.lsp.server import LanguageServer
+
+    from pai_lsp.lsp.client import Client
+    from pai_lsp.lsp.documents import OpenDocument
+    from pai_lsp.lsp.trust import Trust
+
+
+class Connection(Protocol):
+    """The connection to one client."""
+
+    @property
+    def server(self) -> LanguageServer:
+        """Sends messages to the client."""
+
+    @property
+    def client(self) -> Client:
+        """What the client can do."""
+
+    @property
+    def documents(self) -> Mapping[str, OpenDocument]:
+        """The open documents by URI, each at its newest version."""
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The paths of the workspace's folders."""
+
+    @property
+    def trust(self) -> Trust:
+        """Which folders the user trusts."""
+
+    def trusts(self, folder: str) -> bool:
+        """Whether the configuration in a folder may run commands and ask servers."""
+
+    def folder_of(self, path: str) -> str:
+        """The innermost workspace folder that contains a file or folder; empty without one."""
+
+    def reconfigure(self) -> None:
+        """Update the open documents whose settings or definitions have changed."""
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run a coroutine that nobody waits for."""
+
+    async def settings_answered(self) -> None:
+        """Wait for the client's settings, but not for long."""
+
+    async def ready_to_check(self) -> None:
+        """Wait for the client's settings and for the marketplaces on the disk, but not for long."""

@@ -1,0 +1,17 @@
+"""On how many cases a property is tried: on all in `make test`, on a tenth with `--hypothesis-profile fast`."""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+IS_FAST = settings.get_current_profile_name() == "fast"
+
+
+def budget(count: int) -> int:
+    """The number of cases, where `count` is that of the whole tests."""
+    return max(count // 10, 3) if IS_FAST else count
+
+
+def stride(step: int) -> int:
+    """The distance between the places of a text that are tried, where `step` is that of the whole tests."""
+    return 10 * step + 1 if IS_FAST else step
