@@ -361,7 +361,7 @@ def test_an_unquoted_variable_is_a_mapping_and_can_be_quoted() -> None:
     )
     found = next(one for one in Document(text).diagnostics if one.code == "unquoted-template")
     assert text[found.span.start : found.span.end] == "{{ path }}"
-    assert [edit.new_text for edit in found.fixes[0].edits] == ['"{{ path }}"']
+    assert [edit.new_text for edit in found.fixes[0].edits] == ["'{{ path }}'"]
 
 
 # --- order ---

@@ -42,8 +42,9 @@ class Machine:
                 (self._programs / name).symlink_to(found)
         shutil.copytree(ROOT / "scripts", folder / "scripts")
         shutil.copytree(ROOT / "requirements", folder / "requirements")
-        for name in ("Makefile", "pyproject.toml"):
-            shutil.copy(ROOT / name, folder)
+        (folder / "schemas").mkdir()
+        for name in ("Makefile", "pyproject.toml", "hatch_build.py", "schemas/job.schema.json"):
+            shutil.copy(ROOT / name, folder / name)
 
     def program(self, name: str, script: str) -> None:
         """Add a program."""
