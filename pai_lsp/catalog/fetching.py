@@ -1,9 +1,8 @@
-"""Asks over HTTP, with a limit to everything: time, size, redirects, and how much of an answer is repeated to people.
+"""HTTP requests with a limit to everything: time, size, redirects, and how much of an answer is repeated to people.
 
-Proxies and certificates come from the environment (HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR). httpx is
-imported when something is asked, so that nobody else waits for it.
-
-The access token of a marketplace server: from the environment or a command, never from a file of the project.
+Proxies and certificates come from the environment (HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR). The access token
+of a marketplace server comes from the environment or a command, never from a file of the project. httpx is imported when
+something is asked.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Which address names which definition, over all sources, and which of many a person may mean who types.
+"""What is known of one source at one moment, and which address names which definition over all sources.
 
-What is known of one source at one moment: its texts, how old that knowledge is, and what is wrong with it.
+A source has its texts, the age of that knowledge, and what is wrong with it. The index also answers which of many
+definitions a person may mean who types.
 """
 
 from __future__ import annotations

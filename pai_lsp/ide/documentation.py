@@ -1,7 +1,4 @@
-"""Markdown for people: a key of the schema, a definition, an event, a variable; shared by completion and hover.
-
-A rule's documentation as Markdown for an editor.
-"""
+"""Markdown for people: a key of the schema, a definition, an event, a variable, a rule; for completion and hover."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What can be folded away: the value of a key, an item of a list, a block of comment lines.
+"""What can be folded, and what to select when a selection grows.
 
-What to select when a selection grows: the word, the template, the line of a command, the value, the entry.
+Folded are the value of a key, an item of a list, and a block of comment lines. A selection grows from the word to the
+template, the line of a command, the value, and the entry.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""Following the path of a `<% … %>` from a node, as the rest-server does and as the runtime does.
-
-Sources: mustache.js 2.3.2, Context.lookup (on what js-yaml read); openpai-runtime, src/init.d/initializer.py,
-replace_ref (on what PyYAML read, or for secrets on what the rest-server wrote).
-
-What each `<% … %>` of a job finds: the value it stands for, or the very step at which it finds nothing.
+"""What each `<% … %>` of a job finds: the value it stands for, or the very step at which it finds nothing.
 
 The rest-server and the runtime look a path up differently, so the same text may be right in a command and fatal in a
-callback. Sources: rest-server, middlewares/v2/protocol.js, render, with mustache.js 2.3.2, Context.lookup;
-openpai-runtime, src/init.d/initializer.py, replace_ref.
+callback. Sources: rest-server, middlewares/v2/protocol.js, render, with mustache.js 2.3.2, Context.lookup (on what
+js-yaml read); openpai-runtime, src/init.d/initializer.py, replace_ref (on what PyYAML read, or for secrets on what the
+rest-server wrote).
 """
 
 from __future__ import annotations

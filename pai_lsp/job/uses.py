@@ -1,13 +1,9 @@
-"""Who uses a prerequisite: the task roles that list it, their fields that name it, and what those require in turn.
+"""Who uses what: which task roles use a prerequisite, where runtime plugins run, and where the `cmd` plugin has commands.
 
-Source of what counts: rest-server, middlewares/v2/protocol.js, protocolValidate (a role's fields); openpai-runtime,
-src/init.d/initializer.py, collect_plugin_configs (the list); docs/protocol.md (`require`).
+A prerequisite is used by the task roles that list it, by their fields that name it, and by what those require in turn.
 
-Where runtime plugins are used: in prerequisites and in `extras`, and for which task roles.
-
-Source: openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
-
-Where the `cmd` plugin finds its commands, and where to point in a list.
+Sources: rest-server, middlewares/v2/protocol.js, protocolValidate (a role's fields); openpai-runtime,
+src/init.d/initializer.py, collect_plugin_configs (the list, and `extras`); docs/protocol.md (`require`).
 """
 
 from __future__ import annotations

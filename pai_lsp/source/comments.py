@@ -1,6 +1,6 @@
 """The comments of a YAML text, with their places; the tree has none of them, and a change must keep them all.
 
-The comments of a YAML text, as ruamel.yaml's scanner finds them: a second opinion on what a fix leaves behind.
+`written_comments` finds them with ruamel.yaml's scanner: a second opinion on what a fix leaves in place.
 """
 
 from __future__ import annotations
