@@ -1,8 +1,8 @@
 """HTTP requests with a limit to everything: time, size, redirects, and how much of an answer is repeated to people.
 
-Proxies and certificates come from the environment (HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR). The access token
-of a marketplace server comes from the environment or a command, never from a file of the project. httpx is imported when
-something is asked.
+Proxies and certificates come from the environment (HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR). The access
+token of a marketplace server comes from the environment or a command, never from a file of the project. httpx is
+imported when something is asked.
 """
 
 from __future__ import annotations

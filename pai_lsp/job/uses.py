@@ -1,4 +1,4 @@
-"""Who uses what: which task roles use a prerequisite, where runtime plugins run, and where the `cmd` plugin has commands.
+"""Who uses what: task roles a prerequisite, task roles a runtime plugin; and where the `cmd` plugin has commands.
 
 A prerequisite is used by the task roles that list it, by their fields that name it, and by what those require in turn.
 
