@@ -90,7 +90,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def release(tmp_path_factory: pytest.TempPathFactory, home: Path) -> Path:
     """A repository with what the work tree holds, tagged as a release."""
     repository = Repository(tmp_path_factory.mktemp("release"), home)
-    for name in ("pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml"):
+    for name in ("pyproject.toml", "README.md", "hatch_build.py", "LICENSE", ".pre-commit-hooks.yaml"):
         shutil.copy(ROOT / name, repository.path / name)
     repository.write("docs/pai-lsp.1", (ROOT / "docs" / "pai-lsp.1").read_text(encoding="utf-8"))
     for name in ("pai_lsp", "schemas"):
