@@ -334,3 +334,11 @@ def test_many_secrets_are_looked_up_all_at_once() -> None:
 def test_a_password_that_is_cut_off_is_hidden_too() -> None:
     hidden = document_of("secrets: {a: zq-scissors-and-stone}\n").job.hidden
     assert hidden.without("login zq-scissors-a…") == "login ***…"
+
+
+def test_a_password_is_hidden_as_it_is_written_where_a_fault_is_repaired() -> None:
+    text = 'protocolVersion: 2\nname: train\ntype: job\n"parameters":\n  password: zq-before  tokenn: 1\n'
+    document = document_of(text)
+    found = hover(document, text.index("password"))
+    assert found is not None
+    assert "zq-before" not in found.markdown

@@ -150,7 +150,9 @@ def hidden_values(job: JobTree, in_clear: Callable[[], Iterable[ClearSecret]]) -
     names = _names(job)
     values: set[str] = set()
     for place in places:
-        for value in (place.value, *place.value.splitlines(), " ".join(place.value.split())):
+        # In a text with a fault, what is read may differ from what is written.
+        written = text[place.span.start : place.span.end] if place.value else ""
+        for value in (place.value, *place.value.splitlines(), " ".join(place.value.split()), written):
             known = value.strip()
             is_long = len(known) >= (_SHORTEST_SPECIAL if _is_special(known) else _SHORTEST_PLAIN)
             if known and (is_long or place.is_anywhere) and known not in names and not _TEMPLATE.fullmatch(known):
