@@ -77,7 +77,12 @@ def refresh_server(
         limits: the limits of the request.
         pause: called between items, for a caller that wants others to have their turn.
     """
-    from pai_lsp.catalog.fetching import Failure, NoTokenError, access_token, fetch  # noqa: PLC0415 - loads asyncio and ssl; most runs ask nobody  # noqa: PLC0415 - as above
+    from pai_lsp.catalog.fetching import (  # noqa: PLC0415 - loads asyncio and ssl; most runs ask nobody
+        Failure,
+        NoTokenError,
+        access_token,
+        fetch,
+    )
 
     key, base = server_key(source), source.url.rstrip("/")
     stored = store.load(key)
