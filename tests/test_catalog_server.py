@@ -29,11 +29,10 @@ from loopback import (
     says,
 )
 
-from pai_lsp.catalog.fetching import Failure, Limits, fetch
-from pai_lsp.catalog.index import SourceState
-from pai_lsp.catalog.settings import ServerSource
-from pai_lsp.catalog.setup import CatalogSetup
-from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalog
+from pai_lsp.catalog.fetching import FetchFailure, Limits, fetch
+from pai_lsp.catalog.loading import Surroundings, load_catalog, refreshed_catalog
+from pai_lsp.catalog.setup import CatalogSetup, ServerSource
+from pai_lsp.catalog.store import SourceState
 from pai_lsp.job.lookup import LookupState
 
 if TYPE_CHECKING:
@@ -90,7 +89,7 @@ def test_prerequisites_are_found_in_all_three_ways(server: Marketplace) -> None:
     assert catalog.find("marketplace://script/mnist").state is LookupState.ABSENT
     assert catalog.find("marketplace://name/mnits").state is LookupState.ABSENT
     assert catalog.names()[:2] == ("marketplace://name/cifar", MNIST)
-    offer = catalog.offers("mni", 5)[0]
+    offer = catalog.suggestions("mni", 5)[0]
     assert (offer.reference, offer.type, offer.summary, offer.variables) == (
         MNIST,
         "data",
@@ -259,7 +258,7 @@ def test_faults(server: Marketplace, fault: str) -> None:
     assert catalog.doubts == (f"{server.url}: {note}",)
     assert catalog.find(MNIST).state is LookupState.UNKNOWN
     assert time.monotonic() - begin < 5
-    # With a catalogue from before, that is used on.
+    # With a catalog from before, that is used on.
     server.reaction = items(item(1, "mnist"))
     assert refreshed(source).state is SourceState.READY
     server.reaction = reaction
@@ -321,10 +320,10 @@ def test_certificates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_a_proxy_from_the_environment_is_used(server: Marketplace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", server.url)
     outcome = fetch("http://marketplace.example/items", accept="application/json", limits=QUICK)
-    assert not isinstance(outcome, Failure)
+    assert not isinstance(outcome, FetchFailure)
     assert [request.path for request in server.requests] == ["http://marketplace.example/items"]
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    assert isinstance(fetch("http://marketplace.example/items", accept="*/*", limits=QUICK), Failure)
+    assert isinstance(fetch("http://marketplace.example/items", accept="*/*", limits=QUICK), FetchFailure)
 
 
 def test_items_that_can_not_be_read_are_passed_over(server: Marketplace) -> None:
@@ -345,7 +344,7 @@ def test_items_that_can_not_be_read_are_passed_over(server: Marketplace) -> None
     server.reaction = lambda request: request.send(200, json.dumps([*odd, 7]).encode())
     catalog = refreshed(setup(server))
     assert catalog.names()[:2] == ("marketplace://name/j", MNIST)
-    assert catalog.shelves[0].skipped == (
+    assert catalog.sources[0].skipped == (
         "item 'The broken dataset' holds no job that could be read",
         "item 'The nothing dataset' holds no job that could be read",
         "item 'The several dataset' holds no job that could be read",
@@ -354,7 +353,7 @@ def test_items_that_can_not_be_read_are_passed_over(server: Marketplace) -> None
         "1 of the answers are no items",
     )
     absent = catalog.find("marketplace://name/broken")
-    assert (absent.state, absent.note) == (LookupState.ABSENT, f"{catalog.shelves[0].skipped[0]}, and 5 more")
+    assert (absent.state, absent.note) == (LookupState.ABSENT, f"{catalog.sources[0].skipped[0]}, and 5 more")
     assert "hunter" not in everything_kept()
 
 
@@ -424,4 +423,4 @@ def test_without_a_place_to_keep_it(server: Marketplace, tmp_path: Path) -> None
     (tmp_path / "cache").write_text("a file")
     catalog = refreshed(setup(server))
     assert catalog.find(MNIST).state is LookupState.FOUND
-    assert "what it said can not be kept: " in catalog.shelves[0].note
+    assert "what it said can not be kept: " in catalog.sources[0].note

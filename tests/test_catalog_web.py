@@ -10,11 +10,10 @@ import pytest
 from loopback import Marketplace, Request, alone, marketplace, never, says
 
 from pai_lsp.catalog.fetching import Limits
-from pai_lsp.catalog.index import SourceState
+from pai_lsp.catalog.loading import Surroundings, load_catalog, refreshed_catalog, uses_of
+from pai_lsp.catalog.remote_sources import page_path, why_not_asked
 from pai_lsp.catalog.setup import CatalogSetup
-from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalog
-from pai_lsp.catalog.used_addresses import uses_of
-from pai_lsp.catalog.web_source import page_path, why_not_asked
+from pai_lsp.catalog.store import SourceState
 from pai_lsp.document import Document
 from pai_lsp.job.lookup import LookupState
 

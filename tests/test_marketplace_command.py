@@ -450,14 +450,14 @@ def imported(folder: Path, *arguments: str) -> set[str]:
     return set(ended.stderr.split())
 
 
-def test_a_job_without_references_reads_no_catalogue(project: Path) -> None:
+def test_a_job_without_references_reads_no_catalog(project: Path) -> None:
     with_examples(project)
     (project / ".pai-lsp.yaml").write_text("marketplace: {sources: [{url: 'http://127.0.0.1:1'}]}\n")
     (project / "plain.pai.yaml").write_text(
         JOB.split("extras:", maxsplit=1)[0].replace("    prerequisites: [data]\n", "")
     )
     modules = imported(project, "check", "plain.pai.yaml")
-    assert not modules & {"httpx", "asyncio", "pai_lsp.catalog.catalog", "pai_lsp.catalog.sources"}
+    assert not modules & {"httpx", "asyncio", "pai_lsp.catalog.catalog", "pai_lsp.catalog.loading"}
     modules = imported(project, "check", "job.pai.yaml")
     assert "pai_lsp.catalog.catalog" in modules
     assert not modules & {"httpx", "asyncio", "subprocess"}

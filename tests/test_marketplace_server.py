@@ -13,7 +13,7 @@ import pytest
 from loopback import Marketplace, alone, item, items, marketplace, never, says
 from server_client import CAPABILITIES, TIMEOUT, Client, codes, connected, place
 
-from pai_lsp.catalog.index import SourceState
+from pai_lsp.catalog.store import SourceState
 from pai_lsp.document import Document
 from pai_lsp.lsp import marketplaces
 from pai_lsp.source.text import ColumnUnit, LineIndex, Span, TextEdit, apply_edits

@@ -1,6 +1,6 @@
 """A text with definitions: a file of a folder, the protocol of a marketplace item, or what stands at a web address.
 
-Of thousands of definitions only a few are ever asked for, so a text keeps a card for each (what lists and searches
+Of thousands of definitions only a few are ever asked for, so a text keeps a header for each (what lists and searches
 need), and a definition's tree is read when somebody asks for that definition.
 """
 
@@ -37,7 +37,7 @@ class Content(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class DefinitionHeader:
     """A definition as lists show it; `span` is its place in its text."""
 
     name: str
@@ -49,7 +49,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DefinitionText:
-    """A text and the cards of its definitions, in written order.
+    """A text and the headers of its definitions, in written order.
 
     path: the file, or the address, that the text was read from.
     item: the id of `marketplace://prerequisites/itemId/ID`, which names all definitions of the text; empty for none.
@@ -60,44 +60,44 @@ class DefinitionText:
     path: str
     text: str
     item: str
-    cards: tuple[Card, ...]
+    headers: tuple[DefinitionHeader, ...]
     content: Content = Content.DEFINITIONS
     is_entangled: bool = False
     fault: str = ""
     _read: dict[int, Definition] = field(default_factory=dict, repr=False)
 
     def definition(self, number: int) -> Definition:
-        """The definition of the card with that number; the same object whenever it is asked for."""
+        """The definition of the header with that number; the same object whenever it is asked for."""
         known = self._read.get(number)
         if known is not None:
             return known
-        found = None if self.is_entangled else _read_part(self.text, self.cards[number].span)
+        found = None if self.is_entangled else _read_part(self.text, self.headers[number].span)
         if found is None:
             for other, definition in enumerate(_definitions(parse(self.text), self.content)):
                 self._read.setdefault(other, definition)
-            # A card without a definition comes from a cache that somebody has written into.
-            found = Definition(Mapping(self.cards[number].span, ()), Origin.CATALOGUE)
+            # A header without a definition comes from a cache that somebody has written into.
+            found = Definition(Mapping(self.headers[number].span, ()), Origin.CATALOG)
         return self._read.setdefault(number, found)
 
     def definitions(self) -> tuple[Definition, ...]:
         """All definitions."""
-        return tuple(self.definition(number) for number in range(len(self.cards)))
+        return tuple(self.definition(number) for number in range(len(self.headers)))
 
 
 def read_definition_text(
     path: str, text: str, *, item: str = "", summary: str = "", content: Content = Content.DEFINITIONS
 ) -> DefinitionText:
-    """Read a text's cards; `summary` is for definitions that have none of their own. Never raises."""
+    """Read a text's headers; `summary` is for definitions that have none of their own. Never raises."""
     syntax = parse(text)
-    cards = tuple(card_of(definition, summary) for definition in _definitions(syntax, content))
+    headers = tuple(header_of(definition, summary) for definition in _definitions(syntax, content))
     problems = [problem for problem in syntax.problems if problem.kind is not ProblemKind.SEVERAL_DOCUMENTS]
     fault = f"line {text.count(chr(10), 0, problems[0].span.start) + 1}: {problems[0].message}" if problems else ""
-    return DefinitionText(path, text, item, cards, content, bool(problems or syntax.aliases), fault)
+    return DefinitionText(path, text, item, headers, content, bool(problems or syntax.aliases), fault)
 
 
-def card_of(definition: Definition, summary: str = "") -> Card:
-    """The card of a definition; `summary` is for one that has none of its own."""
-    return Card(
+def header_of(definition: Definition, summary: str = "") -> DefinitionHeader:
+    """The header of a definition; `summary` is for one that has none of its own."""
+    return DefinitionHeader(
         definition.name,
         definition.type,
         next(_told(definition), "") or summary,
@@ -134,7 +134,7 @@ def _definitions(syntax: Syntax, content: Content) -> tuple[Definition, ...]:
         nodes: tuple[Node | None, ...] = (node,) if isinstance(node, Sequence) else ()
     else:
         nodes = () if is_job(syntax) else syntax.documents
-    found = (definition for node in nodes for definition in read_definitions(node, Origin.CATALOGUE))
+    found = (definition for node in nodes for definition in read_definitions(node, Origin.CATALOG))
     return tuple(filter(is_definition, found))
 
 
@@ -161,7 +161,7 @@ def _read_part(text: str, span: Span) -> Definition | None:
     syntax = parse(" " * column + text[span.start : behind.end() if behind else span.end])
     if syntax.problems or not isinstance(syntax.root, Mapping):
         return None
-    return Definition(_moved_mapping(syntax.root, span.start - column), Origin.CATALOGUE)
+    return Definition(_moved_mapping(syntax.root, span.start - column), Origin.CATALOG)
 
 
 def _moved(node: Node, by: int) -> Node:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import httpx
 
-    from pai_lsp.catalog.settings import ServerSource
+    from pai_lsp.catalog.setup import ServerSource
 
 
 _MOST_REDIRECTS = 3
@@ -33,7 +33,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 class Limits:
     """How long and how much; times in seconds, sizes in bytes.
 
-    A whole catalogue comes in one answer (30 items are 121 KB), so that ten thousand items fit.
+    A whole catalog comes in one answer (30 items are 121 KB), so that ten thousand items fit.
     """
 
     connect: float = 5.0
@@ -52,7 +52,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FetchFailure:
     """Why nothing came, in words; `is_absent` when the server said that there is nothing."""
 
     note: str
@@ -60,24 +60,24 @@ class Failure:
 
 
 def fetch(
-    url: str, *, accept: str, etag: str = "", token: Token | None = None, limits: Limits | None = None
-) -> Answer | Failure:
+    url: str, *, accept: str, etag: str = "", token: AccessToken | None = None, limits: Limits | None = None
+) -> Answer | FetchFailure:
     """Ask for an address and wait for the answer; not to be called where an event loop runs. Never raises."""
     limits = limits or Limits()
     if not _host(url):
-        return Failure("this is no address that can be asked")
+        return FetchFailure("this is no address that can be asked")
     headers = {"Accept": accept, "User-Agent": f"pai-lsp/{__version__}"}
     if etag:
         headers["If-None-Match"] = etag
     if token is not None:
         headers["Authorization"] = f"Bearer {token.secret}"
     outcome = asyncio.run(_within(url, headers, limits))
-    if isinstance(outcome, Failure) and token is not None:
-        return Failure(token.hidden_in(outcome.note), outcome.is_absent)
+    if isinstance(outcome, FetchFailure) and token is not None:
+        return FetchFailure(token.hidden_in(outcome.note), outcome.is_absent)
     return outcome
 
 
-async def _within(url: str, headers: dict[str, str], limits: Limits) -> Answer | Failure:
+async def _within(url: str, headers: dict[str, str], limits: Limits) -> Answer | FetchFailure:
     import httpx  # noqa: PLC0415 - as the file says
 
     timeout = httpx.Timeout(limits.silence, connect=limits.connect)
@@ -85,38 +85,38 @@ async def _within(url: str, headers: dict[str, str], limits: Limits) -> Answer |
         async with httpx.AsyncClient(headers=headers, timeout=timeout) as client:
             return await asyncio.wait_for(_asked(client, url, limits), limits.total)
     except (asyncio.TimeoutError, httpx.TimeoutException):
-        return Failure("it does not answer in time")
+        return FetchFailure("it does not answer in time")
     except httpx.ProxyError:
-        return Failure("the proxy does not let us through")
+        return FetchFailure("the proxy does not let us through")
     except httpx.ConnectError as error:
-        return Failure(_unconnected(error))
+        return FetchFailure(_unconnected(error))
     except httpx.DecodingError:
-        return Failure("its answer is packed in a way that can not be read")
+        return FetchFailure("its answer is packed in a way that can not be read")
     except (httpx.InvalidURL, UnicodeError):
-        return Failure("this is no address that can be asked")
+        return FetchFailure("this is no address that can be asked")
     except httpx.TransportError:
-        return Failure("the connection broke off")
+        return FetchFailure("the connection broke off")
     except (OSError, ValueError) as error:
         # What the environment names for certificates or as a proxy makes no sense.
-        return Failure(f"it can not be asked: {type(error).__name__} in the settings of the environment")
+        return FetchFailure(f"it can not be asked: {type(error).__name__} in the settings of the environment")
     except Exception as error:  # noqa: BLE001 - whatever a library has not foreseen, the editor goes on
-        return Failure(f"it can not be asked: {type(error).__name__}")
+        return FetchFailure(f"it can not be asked: {type(error).__name__}")
 
 
-async def _asked(client: httpx.AsyncClient, url: str, limits: Limits) -> Answer | Failure:
+async def _asked(client: httpx.AsyncClient, url: str, limits: Limits) -> Answer | FetchFailure:
     for _ in range(_MOST_REDIRECTS + 1):
         async with client.stream("GET", url) as response:
             if response.has_redirect_location:
                 target = urljoin(url, response.headers["location"])
                 if not _is_same_host(url, target):
-                    return Failure(f"it sends us to another host, '{_host(target)}', where we do not go")
+                    return FetchFailure(f"it sends us to another host, '{_host(target)}', where we do not go")
                 url = target
                 continue
             return await _answer(response, limits)
-    return Failure("it sends us round and round")
+    return FetchFailure("it sends us round and round")
 
 
-async def _answer(response: httpx.Response, limits: Limits) -> Answer | Failure:
+async def _answer(response: httpx.Response, limits: Limits) -> Answer | FetchFailure:
     if response.status_code == 304:
         return Answer(is_unchanged=True)
     is_good = response.status_code == 200
@@ -129,24 +129,24 @@ async def _answer(response: httpx.Response, limits: Limits) -> Answer | Failure:
     if not is_good:
         return _refusal(response.status_code, bytes(body))
     if len(body) > most:
-        return Failure(f"its answer is larger than {most:,} bytes")
+        return FetchFailure(f"its answer is larger than {most:,} bytes")
     return Answer(bytes(body), response.headers.get("etag", ""))
 
 
-def _refusal(status: int, body: bytes) -> Failure:
+def _refusal(status: int, body: bytes) -> FetchFailure:
     """What a status means for the user, with the server's own words where they are words."""
     said = " ".join(body.decode("utf-8", "replace").split())
     said = "".join(character for character in said if character.isprintable())[:_MOST_QUOTED]
     quoted = f": '{said}'" if said and "<" not in said else ""
     if status == 401:
-        return Failure(f"it does not accept the access token (401){quoted}")
+        return FetchFailure(f"it does not accept the access token (401){quoted}")
     if status == 403:
-        return Failure(f"it forbids this (403){quoted}")
+        return FetchFailure(f"it forbids this (403){quoted}")
     if status in {404, 410}:
-        return Failure(f"there is nothing at this address ({status}){quoted}", is_absent=True)
+        return FetchFailure(f"there is nothing at this address ({status}){quoted}", is_absent=True)
     if status >= 500:
-        return Failure(f"it has a failure of its own ({status}){quoted}")
-    return Failure(f"it answers with status {status}{quoted}")
+        return FetchFailure(f"it has a failure of its own ({status}){quoted}")
+    return FetchFailure(f"it answers with status {status}{quoted}")
 
 
 def _unconnected(error: BaseException) -> str:
@@ -202,13 +202,13 @@ _TOKEN = re.compile(r"[\x21-\x7e]{1,8192}")
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class AccessToken:
     """A token; it never shows itself."""
 
     secret: str
 
     def __repr__(self) -> str:
-        return "Token(***)"
+        return "AccessToken(***)"
 
     def hidden_in(self, text: str) -> str:
         """A text without the token in it."""
@@ -219,7 +219,7 @@ class NoTokenError(Exception):
     """The token that is configured can not be had; the text says why, and nothing of what was printed."""
 
 
-def access_token(source: ServerSource, environment: Mapping[str, str], folder: str) -> Token | None:
+def access_token(source: ServerSource, environment: Mapping[str, str], folder: str) -> AccessToken | None:
     """The token of a server; None when none is configured. Runs the configured command, in `folder`.
 
     Raises:
@@ -237,7 +237,7 @@ def access_token(source: ServerSource, environment: Mapping[str, str], folder: s
         return None
     if not _TOKEN.fullmatch(text):
         raise NoTokenError(f"what {origin} gives is no token")
-    return Token(text)
+    return AccessToken(text)
 
 
 def _printed(command: tuple[str, ...], folder: str) -> str:

@@ -1,6 +1,6 @@
-"""Keeps on the disk what was read, so that a large catalogue is there at once and the last known one without network.
+"""Keeps on the disk what was read, so that a large catalog is there at once and the last known one without network.
 
-One file a source, in the user's cache folder, readable by the user alone. It holds texts and cards; whoever fills it
+One file a source, in the user's cache folder, readable by the user alone. It holds texts and headers; whoever fills it
 leaves tokens and secrets out. A file that can not be understood counts as none: it is written again some time.
 """
 
@@ -12,17 +12,67 @@ import os
 import re
 import sys
 import time
+from enum import Enum
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.catalog.definition_text import Card, Content, DefinitionText
+from pai_lsp.catalog.definition_text import Content, DefinitionHeader, DefinitionText
 from pai_lsp.source.files import write_at_once
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+# Knowledge that is older, in seconds, is no reason any more to say that something is not there.
+FRESH = 24 * 60 * 60
+
+
+class SourceState(Enum):
+    """How well a source is known; from the best to the worst."""
+
+    READY = "ready"
+    STALE = "stale"
+    UNTRUSTED = "untrusted"
+    UNREACHABLE = "unreachable"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSource:
+    """One source.
+
+    label: what people call it: the folder, or the server's address.
+    state: UNREACHABLE means that nothing is known of it.
+    note: why it is in this state, how old the knowledge is; empty where there is nothing to say.
+    skipped: what of it could not be read, in words.
+    stamps: by path, what tells a text from a later one in the same file.
+    asked: when a server last answered, in seconds since 1970; None for never, and for a folder.
+    """
+
+    label: str
+    texts: tuple[DefinitionText, ...] = ()
+    state: SourceState = SourceState.READY
+    note: str = ""
+    skipped: tuple[str, ...] = ()
+    stamps: Mapping[str, str] = field(default_factory=dict, repr=False)
+    asked: float | None = None
+
+    @property
+    def count(self) -> int:
+        """How many definitions it holds."""
+        return sum(len(text.headers) for text in self.texts)
+
+
+def age(seconds: float) -> str:
+    """How long ago something was, in words."""
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            number = int(seconds // length)
+            return f"{number} {unit}{'s' if number > 1 else ''} ago"
+    return "just now"
+
 
 # Counts the forms of the file; one of another form is not read.
 _FORM = 1
@@ -140,8 +190,9 @@ def _record(text: DefinitionText, stamp: str) -> dict[str, Any]:
         "content": text.content.name,
         "entangled": text.is_entangled,
         "fault": text.fault,
-        "cards": [
-            [card.name, card.type, card.summary, card.variables, card.span.start, card.span.end] for card in text.cards
+        "headers": [
+            [header.name, header.type, header.summary, header.variables, header.span.start, header.span.end]
+            for header in text.headers
         ],
         "text": text.text,
     }
@@ -160,16 +211,16 @@ def _text(record: Any) -> DefinitionText:
         record["path"],
         text,
         str(record["item"]),
-        tuple(_card(record, len(text)) for record in record["cards"]),
+        tuple(_header(record, len(text)) for record in record["headers"]),
         Content[record["content"]],
         is_entangled=bool(record["entangled"]),
         fault=str(record["fault"]),
     )
 
 
-def _card(record: Any, length: int) -> Card:
+def _header(record: Any, length: int) -> DefinitionHeader:
     name, kind, summary, variables, start, end = record
     words = (name, kind, summary, *variables)
     if not all(isinstance(word, str) for word in words) or not 0 <= start <= end <= length:
-        raise TypeError("no card of ours")
-    return Card(name, kind, summary, tuple(variables), Span(start, end))
+        raise TypeError("no header of ours")
+    return DefinitionHeader(name, kind, summary, tuple(variables), Span(start, end))

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Report: TypeAlias = Callable[[str, Span, str], None]
     from collections.abc import Iterator
 
-    from pai_lsp.job.require_graph import Step
+    from pai_lsp.job.require_graph import ExpansionStep
     from pai_lsp.platform.tables import Moment
     from pai_lsp.source.text import Span
 
@@ -74,7 +74,9 @@ class Commands:
     place: Node
 
 
-def read_commands(holder: Mapping, step: Step | None, where: Span | None, report: Report) -> Iterator[Commands]:
+def read_commands(
+    holder: Mapping, step: ExpansionStep | None, where: Span | None, report: Report
+) -> Iterator[Commands]:
     """The commands in a plugin's parameters.
 
     step: fills what the extended protocol fills; None for a plugin of `extras`, in which nothing is filled.
@@ -116,7 +118,7 @@ def ignores_failure(node: Mapping) -> bool:
     return isinstance(policy, Scalar) and policy.text.lower() == "ignore"
 
 
-def _items(node: Node, step: Step | None, where: Span | None, report: Report) -> tuple[CommandItem, ...]:
+def _items(node: Node, step: ExpansionStep | None, where: Span | None, report: Report) -> tuple[CommandItem, ...]:
     """The items of a list of commands; a single text counts as a list of one, and null is not a command."""
     if isinstance(node, Mapping):
         report(CANNOT_BE_EXPANDED, where or node.span, "'commands' must be a list of strings, not a mapping")

@@ -16,10 +16,10 @@ from pai_lsp.source.scalar import server_text
 
 if TYPE_CHECKING:
     from pai_lsp.embedded.template import Tag
-    from pai_lsp.job.require_graph import Step
+    from pai_lsp.job.require_graph import ExpansionStep
 
 
-def step_text(text: str, step: Step) -> str:
+def step_text(text: str, step: ExpansionStep) -> str:
     """A text of a step's definition with everything filled that can be."""
     parts: list[str] = []
     at = 0
@@ -31,7 +31,7 @@ def step_text(text: str, step: Step) -> str:
     return "".join([*parts, _as_text(filled(text[at:], step.values))])
 
 
-def step_value(node: Node, step: Step) -> Any:
+def step_value(node: Node, step: ExpansionStep) -> Any:
     """A node of a step's definition as a plain value, its strings filled; a text that is one variable is its value."""
     if isinstance(node, Mapping):
         return {entry.name: step_value(entry.value, step) for entry in node.effective_entries()}
@@ -42,12 +42,12 @@ def step_value(node: Node, step: Step) -> Any:
     return step_text(node.text, step) if this_tags(step.definition, node.text) else filled(node.text, step.values)
 
 
-def is_filled(scalar: Scalar, step: Step) -> bool:
+def is_filled(scalar: Scalar, step: ExpansionStep) -> bool:
     """Whether filling changes the scalar."""
     return ("{{" in scalar.text or "<%" in scalar.text) and scalar.is_string and step_value(scalar, step) != scalar.text
 
 
-def _this(tag: Tag, step: Step) -> Any:
+def _this(tag: Tag, step: ExpansionStep) -> Any:
     """What a tag finds, with the variables of its definition filled."""
     steps = tuple(with_required(step, lambda one: one.required))
     answer = looked_up(tag, (one.definition for one in steps))

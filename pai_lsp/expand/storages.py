@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pai_lsp.expand.callbacks import Report
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
-    from pai_lsp.job.require_graph import Step
+    from pai_lsp.job.require_graph import ExpansionStep
     from pai_lsp.source.text import Span
 
 
@@ -41,7 +41,7 @@ def is_storage(definition: Definition) -> bool:
     return plugin in STORAGE_PLUGINS or (definition.type == "storage" and plugin is None)
 
 
-def needed_storages(step: Step, where: Span | None, report: Report) -> Iterator[Storage]:
+def needed_storages(step: ExpansionStep, where: Span | None, report: Report) -> Iterator[Storage]:
     """What a definition needs to be mounted; `where` is the place in the job of one in another file."""
     node = step.definition.node.get("requireStorages")
     for item in node.items if isinstance(node, Sequence) else ():
@@ -57,7 +57,7 @@ def needed_storages(step: Step, where: Span | None, report: Report) -> Iterator[
         yield _own_storage(step, where)
 
 
-def _own_storage(step: Step, where: Span | None) -> Storage:
+def _own_storage(step: ExpansionStep, where: Span | None) -> Storage:
     """The storage that a definition is."""
     definition = step.definition
     name = definition.parameter("config") or definition.parameter("name") or definition.node.entry("name")

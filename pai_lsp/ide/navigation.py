@@ -97,7 +97,7 @@ def _bound_prerequisite(job: Job, use: TemplateUse, offset: int) -> Iterator[Tar
 
 
 def _outside(document: Document, offset: int) -> Iterator[Target]:
-    """`marketplace://…` leads into the catalogue's file."""
+    """`marketplace://…` leads into the catalog's file."""
     location = locate(document, offset)
     if location is None or not isinstance(location.node, Scalar) or "://" not in location.node.text:
         return

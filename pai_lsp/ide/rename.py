@@ -6,8 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.ide.navigation import name_at, places_of
-from pai_lsp.job.renaming import meant_prerequisite, rename_prerequisite, renaming_edits
-from pai_lsp.job.symbols import Symbol, SymbolKind
+from pai_lsp.job.symbols import Symbol, SymbolKind, meant_prerequisite, rename_prerequisite, renaming_edits
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass
 

@@ -85,7 +85,7 @@ class OpenDocument:
     language: the client's name for its language.
     is_excluded: whether the configuration leaves this file out; then it has no diagnostics.
     lookup: finds definitions outside of the document.
-    is_in_catalogue: whether it is in a folder of definitions; `is_wanted` whether that folder is configured.
+    is_in_catalog: whether it is in a folder of definitions; `is_wanted` whether that folder is configured.
     hidden_hints: the names of the inlay hints that are switched off.
     folder: its workspace folder, which the paths of other files are shown relative to; empty for none.
     changes: the last changes that led to this version.
@@ -100,7 +100,7 @@ class OpenDocument:
     settings: Settings = field(default_factory=Settings)
     is_excluded: bool = False
     lookup: Lookup = field(default_factory=NoLookup)
-    is_in_catalogue: bool = False
+    is_in_catalog: bool = False
     is_wanted: bool = False
     hidden_hints: frozenset[str] = frozenset()
     folder: str = ""
@@ -113,8 +113,7 @@ class OpenDocument:
             if len(notes) < 2 or notes[0] != notes[1]:
                 return False
         ours, others = (
-            (one.settings, one.is_excluded, one.is_in_catalogue, one.is_wanted, one.hidden_hints)
-            for one in (self, other)
+            (one.settings, one.is_excluded, one.is_in_catalog, one.is_wanted, one.hidden_hints) for one in (self, other)
         )
         return ours == others
 
@@ -124,7 +123,7 @@ class OpenDocument:
         from pai_lsp.document import Document  # noqa: PLC0415 - loaded when the client is connected
 
         document = Document(self.text, self.settings, self.path, self.lookup)
-        if not self.is_in_catalogue or self.language == JOB_LANGUAGE or document.is_job:
+        if not self.is_in_catalog or self.language == JOB_LANGUAGE or document.is_job:
             return document
         return document.as_definitions(is_wanted=self.is_wanted)
 
@@ -138,7 +137,7 @@ class OpenDocument:
         """A job is known by the language the editor gave it, its name or its root; definitions count as jobs."""
         if PurePath(self.path).name == FILE_NAME:
             return Kind.CONFIGURATION
-        is_ours = self.language == JOB_LANGUAGE or self.document.is_job or self.document.is_catalogue
+        is_ours = self.language == JOB_LANGUAGE or self.document.is_job or self.document.is_catalog
         return Kind.JOB if is_ours else Kind.OTHER
 
     @lazy

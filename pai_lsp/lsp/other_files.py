@@ -46,7 +46,7 @@ def _on_disk(path: str) -> str | None:
 
 def _view(document: OpenDocument, address: str, text: str) -> FilePlaces | None:
     """A read-only file with the text that the catalog keeps for an address."""
-    from pai_lsp.catalog.sources import Surroundings  # noqa: PLC0415 - few places are in a marketplace
+    from pai_lsp.catalog.loading import Surroundings  # noqa: PLC0415 - few places are in a marketplace
 
     path = Surroundings().store.view(address, text)
     uri = from_fs_path(path) if path is not None else None

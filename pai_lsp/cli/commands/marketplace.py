@@ -8,14 +8,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.catalog.loading import Surroundings, load_catalog
 from pai_lsp.catalog.lock import definition_hash
-from pai_lsp.catalog.sources import Surroundings, load_catalog
 from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.cli.commands.marketplace_sources import print_sources, report_lock_fault, sources_as_json
 from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
 from pai_lsp.document import Document
-from pai_lsp.job.addresses import looks_like_address
-from pai_lsp.job.lookup import LookupState
+from pai_lsp.job.lookup import LookupState, looks_like_address
 from pai_lsp.job.require_graph import not_looked_up, nothing_at
 from pai_lsp.project.targets import Configurations, path_argument
 from pai_lsp.rules.known_rules import BY_CODE
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from pai_lsp.catalog.catalog import Catalog
-    from pai_lsp.catalog.index import Place
+    from pai_lsp.catalog.catalog import Catalog, CatalogEntry
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.lookup import LookupAnswer
 
@@ -102,8 +100,8 @@ def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
     query = arguments.query.lower()
     places = [
         place
-        for place in catalog.places()
-        if any(query in words.lower() for words in (place.card.name, place.card.type, place.card.summary))
+        for place in catalog.entries()
+        if any(query in words.lower() for words in (place.header.name, place.header.type, place.header.summary))
     ]
     if arguments.format == "json":
         _print_json(
@@ -146,10 +144,10 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
     return failed("marketplace", visible(message + note), FINDINGS)
 
 
-def _print_table(places: Sequence[Place]) -> None:
+def _print_table(places: Sequence[CatalogEntry]) -> None:
     rows = [("NAME", "TYPE", "TO FILL", "SUMMARY")]
     rows += [
-        (place.card.name, place.card.type or "-", ", ".join(place.card.variables) or "-", place.card.summary)
+        (place.header.name, place.header.type or "-", ", ".join(place.header.variables) or "-", place.header.summary)
         for place in places
     ]
     if not places:
@@ -162,16 +160,16 @@ def _print_table(places: Sequence[Place]) -> None:
     sys.stdout.write("\n")
 
 
-def _place_as_json(catalog: Catalog, place: Place) -> dict[str, Any]:
-    card = place.card
+def _place_as_json(catalog: Catalog, place: CatalogEntry) -> dict[str, Any]:
+    header = place.header
     return {
         "reference": place.reference,
-        "name": card.name,
-        "type": card.type,
-        "summary": card.summary,
-        "variables": list(card.variables),
+        "name": header.name,
+        "type": header.type,
+        "summary": header.summary,
+        "variables": list(header.variables),
         "item": place.text.item,
-        "source": catalog.told(place.shelf.label),
+        "source": catalog.displayed(place.source.label),
     }
 
 

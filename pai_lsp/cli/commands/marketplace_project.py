@@ -7,10 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.catalog.index import SourceState
+from pai_lsp.catalog.loading import Surroundings, load_catalog, locked_entries, refreshed_catalog, uses_of
 from pai_lsp.catalog.setup import LOCK_NAME
-from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalog
-from pai_lsp.catalog.used_addresses import locked_entries, uses_of
+from pai_lsp.catalog.store import SourceState
 from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.cli.commands.marketplace_sources import print_sources, report_lock_fault
 from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
@@ -62,7 +61,7 @@ def _refresh(catalog: Catalog, surroundings: Surroundings, configurations: Confi
 
     refreshed = refreshed_catalog(catalog, surroundings, addresses, begin)
     print_sources(refreshed)
-    known = [shelf.state for shelf in refreshed.shelves] + [page.state for page in refreshed.pages.values()]
+    known = [source.state for source in refreshed.sources] + [page.state for page in refreshed.pages.values()]
     return 0 if all(state is SourceState.READY for state in known) else FINDINGS
 
 
@@ -98,7 +97,7 @@ def _lock(catalog: Catalog, configurations: Configurations, paths: Sequence[str]
 def _jobs(configurations: Configurations, catalog: Catalog, paths: Sequence[str]) -> Iterator[Job]:
     """The jobs among the files that have the same marketplace."""
     for target in targets(paths, configurations, given=b"", given_name="", force_exclude=False):
-        if target.candidate.problem is not None or target.is_configuration or target.in_catalogue is not None:
+        if target.candidate.problem is not None or target.is_configuration or target.in_catalog is not None:
             continue
         if configurations.setup_of(str(Path(target.path).parent)) != catalog.setup:
             continue

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 def print_sources(catalog: Catalog) -> None:
     """Print one line for each source: number of definitions, state, and skipped items."""
-    if not catalog.shelves:
+    if not catalog.sources:
         sys.stdout.write("no marketplace is configured, and there is no folder 'marketplace'\n")
-    for shelf in catalog.shelves:
-        noun = "definition" if shelf.count == 1 else "definitions"
-        note = f", {shelf.note}" if shelf.note else ""
-        sys.stdout.write(visible(f"{catalog.told(shelf.label)}: {shelf.count} {noun}{note}") + "\n")
-        for skipped in shelf.skipped:
+    for source in catalog.sources:
+        noun = "definition" if source.count == 1 else "definitions"
+        note = f", {source.note}" if source.note else ""
+        sys.stdout.write(visible(f"{catalog.displayed(source.label)}: {source.count} {noun}{note}") + "\n")
+        for skipped in source.skipped:
             sys.stdout.write(visible(f"  skipped: {skipped}") + "\n")
     for page in catalog.pages.values():
         if page.text is not None:
@@ -36,11 +36,11 @@ def sources_as_json(catalog: Catalog) -> list[dict[str, Any]]:
     """The sources, for programs."""
     return [
         {
-            "source": catalog.told(shelf.label),
-            "state": shelf.state.value,
-            "note": shelf.note,
-            "definitions": shelf.count,
-            "notRead": list(shelf.skipped),
+            "source": catalog.displayed(source.label),
+            "state": source.state.value,
+            "note": source.note,
+            "definitions": source.count,
+            "notRead": list(source.skipped),
         }
-        for shelf in catalog.shelves
+        for source in catalog.sources
     ]

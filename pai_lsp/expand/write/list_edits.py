@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from pai_lsp.expand.storages import Storage
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
-    from pai_lsp.job.require_graph import Step
+    from pai_lsp.job.require_graph import ExpansionStep
     from pai_lsp.source.nodes import Entry
 
 
-def released_references(job: Job, role: EffectiveRole, listed: MappingOf[Step, str]) -> dict[Scalar, str]:
+def released_references(job: Job, role: EffectiveRole, listed: MappingOf[ExpansionStep, str]) -> dict[Scalar, str]:
     """Which name each reference that the role lists has in the released job, by its scalar.
 
     listed: by its step, the name of every prerequisite that the role is to list.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.ide.refactorings.job_sections import free_prerequisite_name
 from pai_lsp.ide.refactorings.refactoring import RefactoringKind, ready, together
 from pai_lsp.job.definition import Origin
-from pai_lsp.job.renaming import rename_prerequisite
+from pai_lsp.job.symbols import rename_prerequisite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ def duplicate_names(document: Document, span: Span) -> Iterator[Refactoring]:
     job = document.job
     here = next((one for one in job.prerequisites if one.name and one.node.span.touches(span.start)), None)
     same = [one for one in job.prerequisites if here is not None and one.name == here.name]
-    if here is None or len(same) < 2 or document.is_catalogue:
+    if here is None or len(same) < 2 or document.is_catalog:
         return
     edits = together(job.syntax, _edits(job, same))
     offered = {fix.edits for one in document.diagnostics for fix in one.fixes if one.span.overlaps(here.name_span)}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def template_variables(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered on a reference in a task role's list to a definition that needs values."""
     job = document.job
-    if document.is_catalogue:
+    if document.is_catalog:
         return
     for role in job.task_roles:
         for reference in role.prerequisites:

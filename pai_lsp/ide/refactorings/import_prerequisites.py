@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def import_prerequisites(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered on a reference: the definition with all that it requires for a role's list, the bare copy anywhere."""
     job = document.job
-    if document.is_catalogue:
+    if document.is_catalog:
         return
     for role in job.task_roles:
         for reference in role.prerequisites:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 def inline_prerequisites(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered on a reference in a task role's list, and on a task role's name for all of them."""
-    if document.is_catalogue:
+    if document.is_catalog:
         return
     for role in document.job.task_roles:
         for number, reference in enumerate(role.prerequisites):

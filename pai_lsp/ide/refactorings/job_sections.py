@@ -9,8 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError
-from pai_lsp.job.section_edits import add_to_section
-from pai_lsp.source.edits import append_item, insert_entry
+from pai_lsp.source.edits import add_to_section, append_item, insert_entry
 from pai_lsp.source.nodes import Mapping, Sequence
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.writing import written_key
@@ -77,7 +76,7 @@ def listed_in_role(job: Job, role: TaskRole, name: str) -> TextEdit:
 def value_added(job: Job, section: str, name: str, written: str) -> TextEdit:
     """Add a value, written as YAML, to `parameters` or `secrets`; a missing section is added."""
     line = f"{written_key(name)}: {written}"
-    edit = add_to_section(job, section, line)
+    edit = add_to_section(job.text, job.root, section, line)
     if edit is None and job.root is not None and job.root.is_flow and job.section(section) is None and job.root.entries:
         edit = insert_entry(job.text, job.root, f"{section}: {{{line}}}")
     if edit is None:

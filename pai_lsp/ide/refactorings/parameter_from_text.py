@@ -40,7 +40,7 @@ _SPOILS_PLUGIN = re.compile(r"['\"\\\t\r\n]")
 def parameter_from_text(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered for a selected part of a command, and for a value at the cursor; not for what looks like a secret."""
     job = document.job
-    piece = None if document.is_catalogue else piece_at(job, span)
+    piece = None if document.is_catalog else piece_at(job, span)
     if piece is None or piece.filler is Filler.AUTH or is_clear_secret(document, piece.span):
         return
     places = same_pieces(job, piece)

@@ -46,7 +46,7 @@ _SPOILS_PLUGIN = re.compile(r"['\"\\\t\r\n]")
 def secret_from_text(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered for a selected part of a command, for values of a registry's `auth`, and for a parameter's value."""
     job = document.job
-    if document.is_catalogue:
+    if document.is_catalog:
         return
     if (entry := _parameter_at(job, span)) is not None and not is_clear_secret(document, entry.value.span):
         yield from _parameter(document, entry)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import fix_of, quote_fix
 from pai_lsp.job.plugin_parameters import runtime_round_trip
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.templates.parameters import first_item_fix, kind_of_value
 from pai_lsp.rules.templates.template_fixes import quote_insertions
 from pai_lsp.source.nodes import Scalar, Sequence, Style
@@ -140,7 +140,7 @@ def value_breaks_plugin_parameter(job: Job) -> Iterator[Finding]:
 
 
 def _inserted_by_runtime(job: Job) -> Iterator[TemplateAnswer]:
-    return (answer for answer in job.answers_with(Outcome.FOUND) if answer.in_plugin)
+    return (answer for answer in job.answers_with(PathOutcome.FOUND) if answer.in_plugin)
 
 
 def _breaks(answer: TemplateAnswer, value: str) -> bool:

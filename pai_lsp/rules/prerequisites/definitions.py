@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.findings.fixes import fix_of
 from pai_lsp.job.definition import Definition, Origin
-from pai_lsp.job.renaming import rename_prerequisite
+from pai_lsp.job.symbols import rename_prerequisite
 from pai_lsp.source.edits import remove_item
 from pai_lsp.source.nodes import Scalar, Sequence
 from pai_lsp.source.spelling import free_name
@@ -177,7 +177,7 @@ def unused_prerequisite(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: [setup]
     """
-    if job.is_catalogue or not job.task_roles:
+    if job.is_catalog or not job.task_roles:
         return
     for definition in job.definitions:
         if definition.name_scalar is None or job.prerequisite_uses.is_used(definition):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, Tag, rule
 from pai_lsp.findings.fixes import change_fix
-from pai_lsp.job.addresses import AddressFault, looks_like_address, read_address
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, is_empty, name_span
+from pai_lsp.job.lookup import AddressFault, looks_like_address, read_address
 from pai_lsp.job.this_lookup import this_answer, this_uses
 from pai_lsp.job.uses import callbacks
 from pai_lsp.platform.tables import PLUGIN_PREFIX, EventForm, events, plugins
@@ -84,7 +84,7 @@ def needs_expansion(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: [storage, mnist]
     """
-    if job.is_catalogue:
+    if job.is_catalog:
         return
     refused = sorted(_refused(job), key=lambda feature: feature.span)
     for feature in (*_ignored(job), *refused[1:]):
@@ -116,7 +116,7 @@ def refused_until_expanded(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: [mnist]
     """
-    if job.is_catalogue:
+    if job.is_catalog:
         return
     refused = sorted(_refused(job), key=lambda feature: feature.span)
     if refused:
@@ -294,7 +294,7 @@ def cannot_be_expressed(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py
     """
-    if job.is_catalogue or not _has_hooks(job):
+    if job.is_catalog or not _has_hooks(job):
         return
     from pai_lsp.expand.write.released_job import inexpressible  # noqa: PLC0415 - most jobs have no such events
 

@@ -115,7 +115,7 @@ def auth_without_secrets(job: Job) -> Iterator[Finding]:
           docker: "******"
     """
     section = job.section("secrets")
-    if job.is_catalogue or (section is not None and (job.secrets or not isinstance(section.value, Mapping))):
+    if job.is_catalog or (section is not None and (job.secrets or not isinstance(section.value, Mapping))):
         return
     for definition in images(job):
         auth = definition.node.entry("auth")

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.job.definition import key_name_span
-from pai_lsp.job.section_edits import add_to_section
 from pai_lsp.job.template_uses import TemplatePlace, place_at
 from pai_lsp.rules.templates.parameters import removable
 from pai_lsp.rules.templates.template_fixes import text_at
 from pai_lsp.source.comments import comments, comments_within
-from pai_lsp.source.edits import cut_entry, keeping_comments, line_span
+from pai_lsp.source.edits import add_to_section, cut_entry, keeping_comments, line_span
 from pai_lsp.source.nodes import Mapping, Scalar, Style
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import Span, TextEdit
@@ -47,7 +46,7 @@ def moved_to_secrets(job: Job, entry: Entry) -> tuple[Fix, ...]:
     name = free_name(
         "docker_password" if "auth" in keys else "_".join(_NAME_WORD.findall(entry.name)).lower(), job.secrets
     )
-    edit = add_to_section(job, "secrets", f"{written_key(name)}: {written}")
+    edit = add_to_section(job.text, job.root, "secrets", f"{written_key(name)}: {written}")
     reference = f"<% $secrets.{name} %>"
     return (Fix(f"Move to the secret '{name}'", (edit, TextEdit(value.span, reference))),) if edit else ()
 
@@ -82,7 +81,7 @@ def _moved_with_comment(job: Job, section: Mapping, entry: Entry, written: str) 
         scalars = [node for node in (entry.key, entry.value) if isinstance(node, Scalar)]
         found = comments_within(job.text, line_span(job.text, entry.key.span), scalars)
         comment_after = "".join(f"  {comment.text}" for comment in found)
-    edit = add_to_section(job, "secrets", f"{written_key(entry.name)}: {written}{comment_after}")
+    edit = add_to_section(job.text, job.root, "secrets", f"{written_key(entry.name)}: {written}{comment_after}")
     gone = removable(job, section, entry, "parameters")
     removal = cut_entry(job.text, *gone) if edit and gone else ()
     return keeping_comments(job.text, (edit, *removal), comments(job.syntax)) if edit and removal else ()
@@ -101,5 +100,5 @@ def _text_fixes(job: Job, span: Span) -> tuple[Fix, ...]:
     ):
         return ()
     name = free_name("token", job.secrets)
-    edit = add_to_section(job, "secrets", f"{name}: {quoted(token)}")
+    edit = add_to_section(job.text, job.root, "secrets", f"{name}: {quoted(token)}")
     return (Fix(f"Move to the secret '{name}'", (edit, TextEdit(span, f"<% $secrets.{name} %>"))),) if edit else ()

@@ -9,7 +9,7 @@ from pai_lsp.embedded.template import tags
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.definition import key_name_span, name_span
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.job.template_uses import TemplatePlace
 from pai_lsp.platform.masking import is_line_start, masked_span
 from pai_lsp.rules.secrets.move_to_secret import fixes_of
@@ -101,7 +101,7 @@ def secret_html_escaped(job: Job) -> Iterator[Finding]:
             commands:
               - login --token <% $secrets.token %>
     """
-    for answer in job.answers_with(Outcome.FOUND):
+    for answer in job.answers_with(PathOutcome.FOUND):
         if answer.in_plugin or answer.root != "$secrets":
             continue
         node = answer.node

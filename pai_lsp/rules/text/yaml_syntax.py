@@ -77,7 +77,7 @@ def several_documents(job: Job) -> Iterator[Finding]:
         ---
         name: train
     """
-    if not job.is_catalogue:
+    if not job.is_catalog:
         for problem in _problems(job, ProblemKind.SEVERAL_DOCUMENTS):
             yield Finding(problem.span, problem.message)
 
