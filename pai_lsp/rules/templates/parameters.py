@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.template_answers import TemplateAnswer
-    from pai_lsp.source.nodes import Entry
+    from pai_lsp.source.nodes import Entry, Node
 
 
 _LONGEST = 40
