@@ -166,7 +166,7 @@ def test_links_are_followed_inside_of_the_folder_only(folder: Path, tmp_path: Pa
     (folder / "inside.yaml").symlink_to(folder / "mnist.yaml")
     found = catalog(folder)
     assert {place.header.name for place in found.entries()} == {"mnist"}
-    assert "'file.yaml' is a link that leads out of the folder" in found.sources[0].skipped
+    assert "'file.yaml' is a link to a file outside the folder" in found.sources[0].skipped
     assert found.find("marketplace://prerequisites/itemId/inside").state is LookupState.FOUND
 
 
@@ -200,7 +200,7 @@ def test_a_pipe_does_not_stop_the_reading(folder: Path) -> None:
     write(folder, "mnist.yaml", MNIST)
     os.mkfifo(folder / "pipe.yaml")
     assert names(folder) == ["mnist"]
-    assert catalog(folder).sources[0].skipped == ("'pipe.yaml' is no regular file",)
+    assert catalog(folder).sources[0].skipped == ("'pipe.yaml' is not a regular file",)
 
 
 def test_names_that_no_address_can_hold(folder: Path) -> None:
@@ -292,7 +292,7 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
     found = load_catalog(setup, Surroundings())
     assert found.state is SourceState.UNREACHABLE
     assert found.find("marketplace://name/x").state is LookupState.UNKNOWN
-    assert found.find("marketplace://name/x").note.endswith("nothing' is no folder")
+    assert found.find("marketplace://name/x").note.endswith("nothing' is not a folder")
 
 
 def test_too_many_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,7 +120,7 @@ def test_a_definition_that_was_changed(project: Path) -> None:
     assert found(catalog(project)) == []
     file.write_text(file.read_text() + "description: new\n")
     assert found(catalog(project)) == [
-        f"'{MNIST}': it is not what '.pai-lsp.lock' holds; see 'pai-lsp marketplace lock'"
+        f"'{MNIST}': it differs from '.pai-lsp.lock'; run 'pai-lsp marketplace lock' to accept the change"
     ]
     lock(project, catalog(project))
     assert found(catalog(project)) == []
@@ -131,7 +131,7 @@ def test_what_is_required_was_changed(project: Path) -> None:
     (project / "marketplace" / "tools.yaml").write_text("name: tools\ntype: data\n")
     read = catalog(project)
     (message,) = found(read)
-    assert message.startswith(f"'{MNIST}' requires 'tools': it is not what")
+    assert message.startswith(f"'{MNIST}' requires 'tools': it differs from")
 
 
 def test_what_a_server_gave_is_in_the_lock(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,9 +186,9 @@ def test_what_can_not_be_asked_stays_locked(project: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", "'.pai-lsp.lock' is no lock file of this version of pai-lsp"),
-        ("[]", "'.pai-lsp.lock' is no lock file of this version of pai-lsp"),
-        ('{"version": 2, "definitions": {}}', "'.pai-lsp.lock' is no lock file of this version of pai-lsp"),
+        ("", "'.pai-lsp.lock' is not a lock file of this version of pai-lsp"),
+        ("[]", "'.pai-lsp.lock' is not a lock file of this version of pai-lsp"),
+        ('{"version": 2, "definitions": {}}', "'.pai-lsp.lock' is not a lock file of this version of pai-lsp"),
         (
             f'{{"version": 1, "definitions": {{"{MNIST}": [{{"name": "mnist"}}]}}}}',
             f"what '.pai-lsp.lock' says of '{MNIST}' was changed by hand",
@@ -212,7 +212,7 @@ def test_a_damaged_lock(project: Path, text: str, fault: str) -> None:
 
 def test_a_lock_that_is_no_text(project: Path) -> None:
     (project / LOCK_NAME).write_bytes(b"\xff\xfe\x00")
-    assert "can not be used: this file is UTF-16" in found(catalog(project), "broken-lock-file")[0]
+    assert "cannot be used: this file is UTF-16" in found(catalog(project), "broken-lock-file")[0]
 
 
 def test_without_a_project_there_is_no_lock() -> None:

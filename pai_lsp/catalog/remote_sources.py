@@ -192,7 +192,7 @@ def read_items(
             texts.append(read)
     others = sum(not isinstance(one, dict) for one in answer)
     if others:
-        skipped.append(f"{others} entries of the answer are not items")
+        skipped.append(f"entries of the answer that are not items: {others}")
     return tuple(texts), tuple(skipped)
 
 
