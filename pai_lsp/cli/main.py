@@ -49,6 +49,7 @@ SUBCOMMANDS = (
     Subcommand("convert", "pai_lsp.cli.commands.convert_v1", "convert a job from protocol version 1 to 2"),
     Subcommand("graph", "pai_lsp.cli.commands.graph", "draw the prerequisite graph: mermaid, dot, svg, png or pdf"),
     Subcommand("marketplace", "pai_lsp.cli.commands.marketplace", "list, show, refresh and lock shared definitions"),
+    Subcommand("shell", "pai_lsp.cli.commands.shell", "check the syntax of bash scripts as bash does"),
     Subcommand("rules", "pai_lsp.cli.commands.rules", "list the rules"),
     Subcommand("explain", "pai_lsp.cli.commands.explain", "explain a rule, with examples"),
     Subcommand("schema", "pai_lsp.cli.commands.schema", "print a JSON schema for other YAML editors"),

@@ -43,7 +43,9 @@ class Grammar:
         "keyword", "operator", "separate", "subshells",
     )  # fmt: skip
 
-    def __init__(self, count: Callable[[], int], fault: Callable[[Span], None], function: str = "") -> None:
+    def __init__(
+        self, count: Callable[[], int], fault: Callable[[Span, Unclosed | None], None], function: str = ""
+    ) -> None:
         self._count = count
         self._fault = fault
         self._frames = [_Frame("", None, "", function, list_start=count(), pipeline_start=count())]
@@ -67,10 +69,11 @@ class Grammar:
     @property
     def may_be_arithmetic(self) -> bool:
         """Whether `((` may begin arithmetic here: a command, or the head of a loop."""
-        return self.expects_command or self._is_loop_head
+        return self.expects_command or self.is_loop_head
 
     @property
-    def _is_loop_head(self) -> bool:
+    def is_loop_head(self) -> bool:
+        """Whether the head of a `for` loop comes here, a name or arithmetic."""
         return self._position is Position.FOR_NAME and self._frames[-1].keyword == "for"
 
     @property
@@ -164,7 +167,7 @@ class Grammar:
 
     def compound(self, span: Span) -> None:
         """Read a whole compound command: `((…))`, or a `[[` whose words the reader took."""
-        if self._is_loop_head:
+        if self.is_loop_head:
             self._position = Position.FOR_HEAD
             return
         if self._position not in {Position.COMMAND, Position.FUNCTION_BODY, Position.WORDS}:
@@ -311,7 +314,8 @@ class Grammar:
 
     def _unexpected(self, span: Span) -> None:
         """Bash would stop here; go on as if a command could begin."""
-        self._fault(span)
+        frame = self._frames[-1]
+        self._fault(span, Unclosed(frame.keyword, frame.span) if frame.span else None)
         self._required, self._prefix = None, ""
         self.function = self._frames[-1].function
         if self._position is not Position.WORDS:

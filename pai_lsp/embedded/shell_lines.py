@@ -10,7 +10,9 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import Span
 
 _BLANK = re.compile(r"(?:[ \t]|\\\n)+")
-_REDIRECTION = re.compile(r"(?:[0-9]+|\{([A-Za-z_][A-Za-z0-9_]*)\})?(<<<|<<-|<<|<>|>>|>\||>&|<&|<|>)|&>>?")
+_REDIRECTION = re.compile(
+    r"(?:[0-9]+|\{([A-Za-z_][A-Za-z0-9_]*)\})?(<<<(?!%)|<<-|<<(?!%)|<>|>>|>\||>&|<&|<(?!%)|>)|&>>?"
+)
 
 
 @dataclass(frozen=True, slots=True)
