@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.embedded.template import MISSING
-from pai_lsp.embedded.variables import filled
+from pai_lsp.embedded.template import MISSING, filled
 from pai_lsp.job.this_lookup import looked_up, this_tags, with_required
 from pai_lsp.source.nodes import Mapping, Node, Scalar, Sequence, plain_value
 from pai_lsp.source.scalar import server_text
 
 if TYPE_CHECKING:
-    from pai_lsp.embedded.template import Tag
+    from pai_lsp.embedded.template import TemplateTag
     from pai_lsp.job.require_graph import Step
 
 
@@ -47,7 +46,7 @@ def is_filled(scalar: Scalar, step: Step) -> bool:
     return ("{{" in scalar.text or "<%" in scalar.text) and scalar.is_string and step_value(scalar, step) != scalar.text
 
 
-def _this(tag: Tag, step: Step) -> Any:
+def _this(tag: TemplateTag, step: Step) -> Any:
     """What a tag finds, with the variables of its definition filled."""
     steps = tuple(with_required(step, lambda one: one.required))
     answer = looked_up(tag, (one.definition for one in steps))

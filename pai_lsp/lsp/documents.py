@@ -14,8 +14,7 @@ from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.lsp.convert import Places, changed_text
 from pai_lsp.project.config import FILE_NAME
-from pai_lsp.source.frozen import dataclass, field
-from pai_lsp.source.lazy import lazy
+from pai_lsp.source.frozen import dataclass, field, lazy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

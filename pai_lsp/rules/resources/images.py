@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import name_span
-from pai_lsp.source.nodes import Scalar, Style
+from pai_lsp.source.nodes import Scalar, ScalarStyle
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def _lower_case_fixes(uri: Scalar) -> tuple[Fix, ...]:
 def _within(scalar: Scalar, start: int, end: int) -> Span:
     """The span of `text[start:end]`; the whole scalar if it is written with escapes."""
     span = name_span(scalar)
-    if scalar.style is Style.PLAIN or (not scalar.is_block and len(span) == len(scalar.text)):
+    if scalar.style is ScalarStyle.PLAIN or (not scalar.is_block and len(span) == len(scalar.text)):
         return Span(span.start + start, span.start + end) if len(span) == len(scalar.text) else span
     return span
 
