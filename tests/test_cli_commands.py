@@ -13,7 +13,7 @@ import pytest
 from pai_lsp import __version__
 from pai_lsp.cli.commands.progress import bar, with_progress
 from pai_lsp.cli.main import SUBCOMMANDS, main
-from pai_lsp.rules.known_rules import KNOWN_RULES
+from pai_lsp.rules import KNOWN_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ import pytest
 from pai_lsp.cli.commands.completion import FREE_VALUES
 from pai_lsp.cli.main import SUBCOMMANDS, main, whole_parser
 from pai_lsp.cli.report import FORMATS
-from pai_lsp.rules.known_rules import KNOWN_RULES
+from pai_lsp.rules import KNOWN_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

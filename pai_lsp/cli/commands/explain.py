@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.cli.main import WRONG_USAGE
 from pai_lsp.cli.report.terminal import Style, Terminal, terminal_for
-from pai_lsp.rules.known_rules import UnknownCodeError, known
+from pai_lsp.rules import UnknownCodeError, known
 
 if TYPE_CHECKING:
     import argparse

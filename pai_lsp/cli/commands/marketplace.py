@@ -18,7 +18,7 @@ from pai_lsp.job.addresses import looks_like_address
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.require_graph import not_looked_up, nothing_at
 from pai_lsp.project.targets import Configurations, path_argument
-from pai_lsp.rules.known_rules import BY_CODE
+from pai_lsp.rules import BY_CODE
 from pai_lsp.source.edits import column
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.text import visible

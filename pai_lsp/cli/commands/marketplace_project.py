@@ -16,7 +16,7 @@ from pai_lsp.cli.commands.marketplace_sources import print_sources, report_lock_
 from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
 from pai_lsp.document import Document
 from pai_lsp.project.targets import Configurations, missing, targets
-from pai_lsp.rules.known_rules import BY_CODE
+from pai_lsp.rules import BY_CODE
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes
 from pai_lsp.source.frozen import replace

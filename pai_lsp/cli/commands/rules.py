@@ -6,7 +6,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from pai_lsp.rules.known_rules import KNOWN_RULES
+from pai_lsp.rules import KNOWN_RULES
 
 if TYPE_CHECKING:
     import argparse

@@ -48,15 +48,15 @@ def stray_tab(job: Job) -> Iterator[Finding]:
     """
     if "\t" not in job.text:
         return
-    done: set[int] = set()
+    done: set[Scalar] = set()
     for span, scalar in _found(job, _TABS):
         text = job.text
         if _may_hold_tab(text, scalar, span.start):
             continue
         is_plain = scalar is not None and scalar.style is ScalarStyle.PLAIN and span.start < scalar.span.end
         if scalar is not None and is_plain and "\t" in scalar.text:
-            if id(scalar) not in done:
-                done.add(id(scalar))
+            if scalar not in done:
+                done.add(scalar)
                 fix = Fix("Quote it", (TextEdit(scalar.span, quoted(scalar.text)),), safe=True)
                 yield Finding(span, "the runtime does not allow a tab in an unquoted string; quote it", (fix,))
             continue

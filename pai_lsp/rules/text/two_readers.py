@@ -1,7 +1,8 @@
 """Rules about YAML that the rest-server's js-yaml and the runtime's PyYAML read differently.
 
 The rest-server stores the text of the job, and the runtime's init container parses that text again, so a job can be
-accepted and then die before its first command. See characters.py for single characters and anchors.py for anchors.
+accepted and then die before its first command. See characters.py for single characters and
+yaml_syntax.py for anchors.
 
 Names are a case of their own: js-yaml reads only `true` and `false` as booleans, PyYAML implements YAML 1.1, which has
 more.
@@ -72,9 +73,9 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
         return
     masked = masked_span(job.text)
     # As a key, `=` is a string, and `<<` merges another mapping.
-    keys = {id(entry.key) for entry in _entries(job.syntax.root) if entry.is_merge or entry.name in {"=", "<<"}}
+    keys = {entry.key for entry in _entries(job.syntax.root) if entry.is_merge or entry.name in {"=", "<<"}}
     for scalar in suspects:
-        if scalar.span.start in masked or id(scalar) in keys:
+        if scalar.span.start in masked or scalar in keys:
             continue
         if scalar.tag is None:
             message = f"the runtime cannot read {_kind(scalar)}, so every task dies; quote it"
@@ -157,12 +158,12 @@ def collection_key(job: Job) -> Iterator[Finding]:
     if job.is_catalogue or not _MAYBE_COLLECTION_KEY.search(job.text):
         return
     masked = masked_span(job.text)
-    seen: set[int] = set()
+    seen: set[Node] = set()
     for entry in _entries(job.syntax.root):
         key = entry.key
-        if isinstance(key, Scalar) or key.span.start in masked or id(key) in seen:
+        if isinstance(key, Scalar) or key.span.start in masked or key in seen:
             continue
-        seen.add(id(key))
+        seen.add(key)
         kind = "list" if isinstance(key, Sequence) else "mapping"
         message = f"the runtime does not allow a {kind} as a key; quote it if it is a string"
         written = job.text[key.span.start : key.span.end]
