@@ -14,7 +14,7 @@ from pai_lsp import __version__
 from pai_lsp.cli.main import main
 from pai_lsp.cli.report.terminal import bar, with_progress
 from pai_lsp.cli.subcommands import SUBCOMMANDS
-from pai_lsp.rules.known_rules import KNOWN_RULES
+from pai_lsp.rules import KNOWN_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,17 +12,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.expand.callbacks import (
+from pai_lsp.expand.filled_definition import (
     BROKEN_LOCK_FILE,
     CANNOT_BE_EXPANDED,
     CommandItem,
     Commands,
+    Storage,
     ignores_failure,
+    is_storage,
     items_at,
+    needed_storages,
     problem,
     read_commands,
 )
-from pai_lsp.expand.storages import Storage, is_storage, needed_storages
 from pai_lsp.findings.diagnostic import Diagnostic, Related
 from pai_lsp.job.addresses import AddressFault, looks_like_address, read_address
 from pai_lsp.job.definition import CMD_PLUGIN, Definition

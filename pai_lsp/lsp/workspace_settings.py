@@ -89,7 +89,7 @@ def _nearest_file(folder: str, top: str) -> Configuration | None:
     if path is None:
         return None
     from pai_lsp.project.config_reader import load_configuration  # noqa: PLC0415 - most folders have none
-    from pai_lsp.rules.known_rules import BY_CODE  # noqa: PLC0415 - loaded when the client is connected
+    from pai_lsp.rules import BY_CODE  # noqa: PLC0415 - loaded when the client is connected
 
     return load_configuration(path, BY_CODE)
 
@@ -112,7 +112,7 @@ def section_configuration(section: Any, folder: str = "") -> Configuration:
     if not isinstance(section, dict):
         return Configuration(folder=folder)
     from pai_lsp.project.config_reader import KEYS, parse_configuration  # noqa: PLC0415 - as above
-    from pai_lsp.rules.known_rules import BY_CODE  # noqa: PLC0415 - most editors have no settings
+    from pai_lsp.rules import BY_CODE  # noqa: PLC0415 - most editors have no settings
 
     ours = {key: section[key] for key in KEYS if section.get(key)}
     return parse_configuration(json.dumps(ours, ensure_ascii=False), BY_CODE, folder=folder)

@@ -15,7 +15,7 @@ from pai_lsp.cli.report.results import Failure, Results
 from pai_lsp.cli.report.terminal import terminal_for, with_progress
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.project.targets import STANDARD_INPUT, Configurations, missing, targets
-from pai_lsp.rules.known_rules import BY_CODE, KNOWN_RULES, UnknownCodeError, codes_in
+from pai_lsp.rules import BY_CODE, KNOWN_RULES, UnknownCodeError, codes_in
 from pai_lsp.source.failures import OWN_FAILURE, PLEASE_REPORT
 from pai_lsp.source.text import visible
 

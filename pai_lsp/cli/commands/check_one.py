@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from pai_lsp.cli.report.results import CheckedFile, Failure, checked_file, with_hidden
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
-from pai_lsp.rules.known_rules import BY_CODE
-from pai_lsp.rules.text.unreadable_files import unreadable_file
+from pai_lsp.rules import BY_CODE
+from pai_lsp.rules.command_rules import unreadable_file
 from pai_lsp.source.failures import kind_and_place, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes, write_text
 from pai_lsp.source.frozen import dataclass, replace

@@ -43,7 +43,7 @@ def _completers() -> dict[str, Callable[..., object]]:
 
 
 def _codes(**_: object) -> list[str]:
-    from pai_lsp.rules.known_rules import KNOWN_RULES  # noqa: PLC0415 - imports every rule, --help needs none
+    from pai_lsp.rules import KNOWN_RULES  # noqa: PLC0415 - imports every rule, --help needs none
 
     return [rule.code for rule in KNOWN_RULES]
 

@@ -11,8 +11,8 @@ from pai_lsp.cli.commands.job_file import failed, job_file, names_input, put, sh
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import check
 from pai_lsp.expand.as_is.released_run import released_run
-from pai_lsp.expand.callbacks import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.effective import effective_job
+from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.script import released_script, scripts, together
 from pai_lsp.expand.write.released_job import expanded
 from pai_lsp.findings.diagnostic import Diagnostic, Severity

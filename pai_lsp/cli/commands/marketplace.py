@@ -20,7 +20,7 @@ from pai_lsp.job.addresses import looks_like_address
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.require_graph import not_looked_up, nothing_at
 from pai_lsp.project.targets import Configurations, missing, targets
-from pai_lsp.rules.known_rules import BY_CODE
+from pai_lsp.rules import BY_CODE
 from pai_lsp.source.edits import column
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.cli import WRONG_USAGE
 from pai_lsp.cli.report.terminal import Style, Terminal, severity_style, terminal_for
 from pai_lsp.platform.job_schema import published_schema
-from pai_lsp.rules.known_rules import KNOWN_RULES, UnknownCodeError, known
+from pai_lsp.rules import KNOWN_RULES, UnknownCodeError, known
 
 if TYPE_CHECKING:
     import argparse

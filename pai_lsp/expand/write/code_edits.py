@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.expand.effective import Prerequisite, effective_job
-from pai_lsp.expand.filling import step_value
-from pai_lsp.expand.write.list_edits import role_list_edits
+from pai_lsp.expand.filled_definition import step_value
 from pai_lsp.expand.write.released_commands import role_values
+from pai_lsp.expand.write.released_edits import role_list_edits
 from pai_lsp.expand.write.released_form import cmd_plugins, free_prerequisite_name
 from pai_lsp.expand.write.role_commands import added_commands
 from pai_lsp.job.definition import Origin
@@ -66,8 +66,8 @@ def inline_edits(job: Job, role_name: str, reference: Reference) -> tuple[TextEd
         return ()
     return (
         *_without_reference(job, role, reference),
-        *items_in_front(job.text, commands, added.front),
-        *items_behind(job.text, commands, added.behind),
+        *items_in_front(job.text, commands, added.before),
+        *items_behind(job.text, commands, added.after),
     )
 
 

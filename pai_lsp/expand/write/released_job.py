@@ -10,13 +10,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.expand.callbacks import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, problem
 from pai_lsp.expand.effective import CmdPluginEntry, effective_job
-from pai_lsp.expand.storages import merged_storages
-from pai_lsp.expand.write.definition_edits import definition_edits, new_definition, plugin_edits
-from pai_lsp.expand.write.list_edits import extras_edits, released_references, role_list_edits
+from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, merged_storages, problem
 from pai_lsp.expand.write.proof import proven
 from pai_lsp.expand.write.released_commands import CanNotExpressError, callback_items, role_values
+from pai_lsp.expand.write.released_edits import (
+    definition_edits,
+    extras_edits,
+    new_definition,
+    plugin_edits,
+    released_references,
+    role_list_edits,
+)
 from pai_lsp.expand.write.released_form import cmd_plugins, is_extended, origin_comment, released_form
 from pai_lsp.expand.write.role_commands import AddedCommands, added_commands, place_of
 from pai_lsp.job.definition import TYPED_FIELDS
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.expand.as_is.released_run import ReleasedRun
     from pai_lsp.expand.effective import EffectiveJob, EffectiveRole
-    from pai_lsp.expand.write.definition_edits import Items
+    from pai_lsp.expand.write.released_edits import Items
     from pai_lsp.expand.write.role_commands import Source
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.job import Job
@@ -168,13 +173,13 @@ class _ReleasedJobWriter:
         self.added[name] = added
         first, last = self._command_lists(role.role)
         if first is None or last is None:
-            if added.front or added.behind:
+            if added.before or added.after:
                 self._problem(role.role.name_span, f"'{name}' has no list of commands")
             return
-        if self._agree(first, "first commands", added.front, role.role):
-            self._edit(items_in_front(self._text, first, added.front))
-        if self._agree(last, "last commands", added.behind, role.role):
-            self._edit(items_behind(self._text, last, added.behind))
+        if self._agree(first, "first commands", added.before, role.role):
+            self._edit(items_in_front(self._text, first, added.before))
+        if self._agree(last, "last commands", added.after, role.role):
+            self._edit(items_behind(self._text, last, added.after))
 
     def _command_lists(self, role: TaskRole) -> tuple[Sequence | None, Sequence | None]:
         """The lists with the first and with the last of the commands that a role runs."""

@@ -1,32 +1,40 @@
-"""Edits that turn a definition of the job into its released form, in place; and new definitions as values."""
+"""Edits that turn the parts of a job into their released form, in place, without changing the lines that stay.
+
+The parts are the job's definitions, the lists of `prerequisites` of its task roles, and the entries of `extras`.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.expand.filling import is_filled, step_value
+from pai_lsp.expand.filled_definition import is_filled, step_value
 from pai_lsp.expand.write.quoting import surviving
 from pai_lsp.expand.write.released_form import is_extended, is_extended_event
 from pai_lsp.job.definition import COMMAND_KEYS, EXTENDED_KEYS, LEGACY_TYPES, STORAGE_PLUGINS
 from pai_lsp.job.plugin_parameters import Damage, damages
 from pai_lsp.platform.tables import PLUGIN_PREFIX, EventForm, event_at, events, moments_with
-from pai_lsp.source.edits import column, insert_entry
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, Style, plain_value, walk
-from pai_lsp.source.text import TextEdit
-from pai_lsp.source.tree_edits import without_entries, without_items
-from pai_lsp.source.writing import flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
+from pai_lsp.source.edits import column, insert_entry, remove_entry
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value, walk
+from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.tree_edits import item_span, items_behind, without_entries, without_items, without_lines
+from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
+    from collections.abc import Mapping as MappingOf
     from typing import TypeAlias
 
-    from pai_lsp.expand.callbacks import Commands
-    from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
+    from pai_lsp.expand.effective import CmdPluginEntry, EffectiveRole, Prerequisite
+    from pai_lsp.expand.filled_definition import Commands, Storage
     from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.job.require_graph import Step
     from pai_lsp.source.nodes import Entry
 
     # The items of a callback in their released form, by its `Commands`.
     Items: TypeAlias = dict[Commands, tuple[str, ...]]
+
 
 # What only people read; a quote in it that stops the runtime may be another one.
 _TEXT_KEYS = frozenset({"description", "contributor", "version"})
@@ -207,7 +215,7 @@ def _items_text(text: str, sequence: Sequence, scalar: Scalar, parts: tuple[str,
     """Items in place of one, after its dash."""
     if sequence.is_flow:
         return ", ".join(map(flow_value, parts))
-    if len(parts) == 1 and scalar.style in {Style.SINGLE, Style.DOUBLE} and "\n" not in parts[0]:
+    if len(parts) == 1 and scalar.style in {ScalarStyle.SINGLE, ScalarStyle.DOUBLE} and "\n" not in parts[0]:
         return flow_value(parts[0])
     return _list_text(text, sequence, parts).removeprefix("- ")
 
@@ -230,3 +238,133 @@ def plugin_edits(text: str, plugin: CmdPluginEntry, items: Items) -> tuple[TextE
     for entry in emptied:
         edits.append(TextEdit(entry.value.span, "[]"))
     return tuple(edits)
+
+
+def released_references(job: Job, role: EffectiveRole, listed: MappingOf[Step, str]) -> dict[Scalar, str]:
+    """Which name each reference that the role lists has in the released job, by its scalar.
+
+    listed: by its step, the name of every prerequisite that the role is to list.
+    """
+    steps = {one.definition.node: one.step for one in role.prerequisites}
+    released: dict[Scalar, str] = {}
+    for reference in role.role.prerequisites:
+        for target in job.require_graph.link(reference).targets:
+            step = steps.get(target.node)
+            # What is not listed itself gives its line to the last of what it requires.
+            while step is not None and step not in listed:
+                step = step.required[-1] if step.required else None
+            if step is not None:
+                released[reference.scalar] = listed[step]
+    return released
+
+
+def role_list_edits(
+    text: str, role: TaskRole, names: tuple[str, ...], released: MappingOf[Scalar, str]
+) -> tuple[TextEdit, ...]:
+    """Edits that make the role list these names in this order, without changing the lines that stay.
+
+    released: see `released_references`.
+    """
+    entry = role.field("prerequisites")
+    if entry is None or role.node is None or not isinstance(entry.value, Sequence):
+        return ()
+    sequence = entry.value
+    if tuple(item.text if isinstance(item, Scalar) else "" for item in sequence.items) == names:
+        return ()
+    if not names:
+        own = role.node.own("prerequisites")
+        if own is entry and len(role.node.entries) > 1:
+            return without_entries(text, role.node, [entry])
+        return (TextEdit(sequence.span, "[]"),)
+    if sequence.is_flow:
+        return (TextEdit(sequence.span, f"[{', '.join(map(flow_scalar, names))}]"),)
+    return _block_edits(text, sequence, names, released)
+
+
+def _block_edits(
+    text: str, sequence: Sequence, names: tuple[str, ...], released: MappingOf[Scalar, str]
+) -> tuple[TextEdit, ...]:
+    pad = " " * column(text, sequence.span.start)
+    edits: list[TextEdit] = []
+    places = {name: number for number, name in enumerate(names)}
+    done = 0
+    for number, item in enumerate(sequence.items):
+        line = _line(text, sequence, number)
+        name = released.get(item, "") if isinstance(item, Scalar) else ""
+        at = places.get(name, -1)
+        if at < done:
+            edits.append(TextEdit(line, ""))
+            continue
+        edits += _inserted(line.start, pad, names[done:at])
+        if isinstance(item, Scalar) and item.text != name:
+            edits.append(TextEdit(item.span, scalar_line(name)))
+        done = at + 1
+    end = _line(text, sequence, len(sequence.items) - 1).end
+    last = _inserted(end, pad, names[done:])
+    if last and end == len(text) and not text.endswith("\n"):
+        last = [TextEdit(edit.span, "\n" + edit.new_text.removesuffix("\n")) for edit in last]
+    return (*edits, *last)
+
+
+def _inserted(at: int, pad: str, names: tuple[str, ...]) -> list[TextEdit]:
+    return [TextEdit(Span(at, at), "".join(f"{pad}- {scalar_line(name)}\n" for name in names))] if names else []
+
+
+def _line(text: str, sequence: Sequence, number: int) -> Span:
+    span = item_span(text, sequence, number)
+    start = span.start - column(text, span.start)
+    end = text.find("\n", span.end)
+    return Span(start, len(text) if end < 0 else end + 1)
+
+
+def extras_edits(
+    job: Job,
+    storages: tuple[Storage, ...],
+    removed: Collection[str],
+    removed_plugins: tuple[Entry, Collection[int]] | None,
+) -> tuple[TextEdit, ...]:
+    """Remove keys and plugin entries from `extras`, and add storages."""
+    section, extras = job.section("extras"), job.extras
+    values = [{"name": one.name, "mountPath": one.mount_path} for one in storages]
+    if extras is None or section is None:
+        return (_at_the_end(job.text, entry_lines("extras", {"storages": values})),) if values else ()
+    text = job.text
+    gone = [entry for name in removed if (entry := extras.own(name))]
+    edits: list[TextEdit] = []
+    if removed_plugins is not None:
+        entry, numbers = removed_plugins
+        if isinstance(entry.value, Sequence) and len(numbers) < len(entry.value.items):
+            edits += without_items(text, entry.value, numbers)
+        else:
+            gone.append(entry)
+    kept = [entry for entry in extras.entries if not any(entry is one for one in gone)]
+    listed = extras.entry("storages")
+    if values and listed is not None:
+        edits += _more_storages(text, listed, values)
+    elif values:
+        lines = [f"storages: {flow_value(values)}"] if extras.is_flow else entry_lines("storages", values)
+        if kept:
+            edits.append(insert_entry(text, extras, "\n".join(lines), kept[-1]))
+        else:
+            pad = " " * column(text, extras.entries[0].key.span.start)
+            first, *rest = lines
+            span = Span(extras.entries[0].key.span.start, extras.entries[-1].span.end)
+            return (*edits, TextEdit(span, "\n".join([first, *indented(rest, pad)])))
+    if not kept and job.root is not None:
+        removals = remove_entry(text, job.root, section) if gone else ()
+        for one in removals:
+            edits += [one] if one.new_text else without_lines(text, one.span)
+        return tuple(edits)
+    return (*edits, *without_entries(text, extras, gone))
+
+
+def _more_storages(text: str, listed: Entry, values: list[dict[str, str]]) -> tuple[TextEdit, ...]:
+    node = listed.value
+    if isinstance(node, Sequence) and node.items:
+        return items_behind(text, node, values)
+    return (TextEdit(node.span, flow_value(values)),)
+
+
+def _at_the_end(text: str, lines: list[str]) -> TextEdit:
+    break_before = "" if text.endswith("\n") or not text else "\n"
+    return TextEdit(Span(len(text), len(text)), break_before + "".join(f"{line}\n" for line in lines))
