@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.embedded.shell_reserved import ENDING, JOINING, NEXT
+from pai_lsp.embedded.shell_grammar import ENDING, JOINING, NEXT
 from pai_lsp.embedded.shell_script import CONTINUATION, HERE_DOCUMENT
 from pai_lsp.source.frozen import dataclass
 

@@ -9,7 +9,7 @@ from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.findings.suppression import ignores
 from pai_lsp.source.content import mapped
-from pai_lsp.source.nodes import Scalar, Style, walk
+from pai_lsp.source.nodes import Scalar, ScalarStyle, walk
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def _no_room(text: str, scalar: Scalar, line: Span) -> str:
     """Why a comment at the end of a line within a scalar would change more than it should; empty when it does not."""
     if scalar.is_block and line.start <= scalar.span.start:
         return ""  # behind the block's indicator YAML allows a comment
-    if scalar.style is not Style.LITERAL:
+    if scalar.style is not ScalarStyle.LITERAL:
         return "a comment here would become a part of the text"
     script = read_script(scalar.text)
     end = mapped(text, scalar).index(line.end)

@@ -6,35 +6,12 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
 
 if TYPE_CHECKING:
     import argparse
-
-_DESCRIPTION = """\
-Check the syntax of bash scripts as bash does, without running anything.
-
-Standard input holds one JSON object a line, {"id": ..., "script": "..."}. For each, a line is printed:
-{"id", "status", "line", "message"} with the status "ok", "warning" (a here-document never ends) or "error", and the
-line that bash names, from 1. Use it in other programs, or to check scripts that a program generates.
-"""
-
-_EPILOG = """\
-exit status:
-  0  bash reads every script      1  at least one has an error      2  wrong usage, or a line that is not such an object
-
-example:
-  echo '{"id": 1, "script": "if true; then echo"}' | pai-lsp shell
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe `pai-lsp shell`."""
-    parser.description = _DESCRIPTION
-    parser.epilog = _EPILOG
-    parser.add_argument("--format", choices=("ndjson",), default="ndjson", help="input and output (default: ndjson)")
 
 
 def run(_arguments: argparse.Namespace) -> int:

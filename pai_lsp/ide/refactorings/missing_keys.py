@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.job.job import Job
     from pai_lsp.rules.structure.structure_fixes import Path
-    from pai_lsp.rules.structure.structure_places import Place
+    from pai_lsp.rules.structure.structure_places import ErrorPlace
     from pai_lsp.source.text import Span, TextEdit
 
 # A key that is added may make others necessary, such as a prerequisite's type.
@@ -44,7 +44,7 @@ def missing_keys(document: Document, span: Span) -> Iterator[Refactoring]:
         yield Refactoring(title, RefactoringKind.QUICK_FIX, partial(_edits, document, ()))
 
 
-def _wanting(found: list[Place], path: Path) -> Path:
+def _wanting(found: list[ErrorPlace], path: Path) -> Path:
     """The innermost mapping on a path below which keys are missing."""
     while path and not any(place.error.path[: len(path)] == path for place in found):
         path = path[:-1]
@@ -87,7 +87,7 @@ def _image(before: Document, after: Document) -> list[TextEdit]:
 
 def _additions(job: Job, path: Path) -> list[TextEdit]:
     """An edit for each missing key at a path or below, those of one mapping in the schema's order."""
-    by_mapping: dict[int, list[Place]] = {}
+    by_mapping: dict[int, list[ErrorPlace]] = {}
     wanted = [place for place in places(job, "missing-key") if place.error.path[: len(path)] == path]
     # What a task role may name must be known first.
     first = [place for place in wanted if place.error.path[:1] == ("prerequisites",)]
@@ -103,6 +103,6 @@ def _additions(job: Job, path: Path) -> list[TextEdit]:
     return edits
 
 
-def _order(job: Job, place: Place) -> int:
+def _order(job: Job, place: ErrorPlace) -> int:
     known = [one.key for one in fields(place.error.path, kind=job.schema_kind)]
     return known.index(place.error.key) if place.error.key in known else len(known)
