@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pai_lsp.cli.main import SUBCOMMANDS, main
+from pai_lsp.cli.main import main
+from pai_lsp.cli.subcommands import SUBCOMMANDS
 
 ROOT = Path(__file__).parent.parent
 BASH = shutil.which("bash")
@@ -144,18 +145,18 @@ def test_words_for_what_the_machine_lacks(
     def fail(_arguments: object) -> int:
         raise error
 
-    monkeypatch.setattr("pai_lsp.cli.commands.rules.run", fail)
+    monkeypatch.setattr("pai_lsp.cli.commands.reference.list_rules", fail)
     assert (main(["rules"]), *capsys.readouterr()) == (3, "", f"pai-lsp: {message}\n")
 
 
 def test_a_fault_of_ours_is_reported_with_its_place_and_nothing_else(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pai_lsp.cli.commands.explain.terminal_for", {"hunter2": 1}.__getitem__)
+    monkeypatch.setattr("pai_lsp.cli.commands.reference.terminal_for", {"hunter2": 1}.__getitem__)
     status = main(["explain", "image-latest-tag"])
     output, errors = capsys.readouterr()
     assert (status, output) == (3, "")
-    assert errors.startswith("pai-lsp: TypeError in pai_lsp.cli.commands.explain, line ")
+    assert errors.startswith("pai-lsp: TypeError in pai_lsp.cli.commands.reference, line ")
     assert errors.endswith("; this is a fault of pai-lsp; please report it, see https://pai-lsp.readthedocs.io/\n")
     assert errors.count("\n") == 1
     assert "hunter2" not in errors
@@ -165,7 +166,7 @@ def test_an_interrupt_is_no_failure(capsys: pytest.CaptureFixture[str], monkeypa
     def interrupted(_arguments: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pai_lsp.cli.commands.rules.run", interrupted)
+    monkeypatch.setattr("pai_lsp.cli.commands.reference.list_rules", interrupted)
     assert (main(["rules"]), *capsys.readouterr()) == (130, "", "")
 
 

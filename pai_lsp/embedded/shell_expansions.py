@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 
-from pai_lsp.embedded.shell_arithmetic import MAX_LENGTH, NAMES_AND_EXPANSIONS, SETTING, arithmetic_end
 from pai_lsp.embedded.shell_script import Assignment, Part, PartKind, Unclosed, VariableUse
 from pai_lsp.source.text import Span
 
@@ -24,6 +23,16 @@ _SPECIAL = re.compile(r"\$[0-9@*#?$!_-]")
 _GUARD = re.compile(r":?[-=+?]")
 _ACTIVE = re.compile(r"[$`\\]|<%")
 _IDENTIFIER_GOES_ON = re.compile(r"<%|\{\{|\$\([A-Z_]+\)")
+
+# How far and deep the end of arithmetic is looked for, so that hostile text stays cheap.
+_LONGEST_ARITHMETIC = 2000
+_MAX_BRACKETS = 10
+
+# A number, a name (the group), or the begin of an expansion.
+_NAMES_AND_EXPANSIONS = re.compile(r"[0-9][0-9A-Za-z_]*(?:#[0-9A-Za-z@_]+)?|([A-Za-z_][A-Za-z0-9_]*)|[$`]|<%")
+# After the name of a variable that is set.
+_SETTING = re.compile(r"(?:\[[^\]]*\])?[ \t]*(?:=(?!=)|[-+*/%&^|]=|<<=|>>=|\+\+|--)")
+_BRACKET = re.compile(r"[()]|\\.|'[^']{0,200}'|\"[^\"\\]{0,200}\"")
 
 
 class ExpansionReader(ABC):
@@ -100,7 +109,7 @@ class ExpansionReader(ABC):
         elif match := _SPECIAL.match(text, at, self._end):
             self._at = match.end()
         elif text.startswith("$[", at):
-            end = text.find("]", at, min(self._end, at + MAX_LENGTH))
+            end = text.find("]", at, min(self._end, at + _LONGEST_ARITHMETIC))
             if end < 0:
                 self._left_open("$[", at)
             self._arithmetic(at + 2, max(end, at + 2))
@@ -239,10 +248,10 @@ class ExpansionReader(ABC):
         """Note the variables in arithmetic, where a name needs no `$`."""
         text, outer = self._text, self._end
         self._at, self._end = start, end
-        while match := NAMES_AND_EXPANSIONS.search(text, self._at, end):
+        while match := _NAMES_AND_EXPANSIONS.search(text, self._at, end):
             if match[1]:
                 self._at = match.end()
-                is_set = SETTING.match(text, match.end(), end) or text.startswith(("++", "--"), match.start() - 2)
+                is_set = _SETTING.match(text, match.end(), end) or text.startswith(("++", "--"), match.start() - 2)
                 if is_set:
                     self._assignments.append(Assignment(match[1], Span(*match.span())))
                 else:
@@ -269,3 +278,17 @@ class ExpansionReader(ABC):
         self._inner -= 1
         self._unchecked -= 1
         self._at, self._end = after, outer
+
+
+def arithmetic_end(text: str, start: int, end: int) -> int:
+    """The offset after the `))` that closes arithmetic begun before `start`; 0 where there is none before `end`."""
+    opened = 2
+    for match in _BRACKET.finditer(text, start, min(end, start + _LONGEST_ARITHMETIC)):
+        if len(match[0]) > 1:
+            continue
+        opened += 1 if match[0] == "(" else -1
+        if opened > _MAX_BRACKETS or (opened == 1 and not text.startswith("))", match.start())):
+            return 0
+        if opened == 0:
+            return match.end()
+    return 0

@@ -27,7 +27,7 @@ from pai_lsp.lsp.convert import workspace_edit
 from pai_lsp.lsp.documents import FileKind
 from pai_lsp.lsp.features import APPLY_EDIT, MARKETPLACE_INSERT, PREVIEW
 from pai_lsp.lsp.session import ARRIVED
-from pai_lsp.rules.known_rules import UnknownCodeError, known
+from pai_lsp.rules import UnknownCodeError, known
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence

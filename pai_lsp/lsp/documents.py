@@ -15,10 +15,9 @@ from pygls.uris import from_fs_path
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.lsp.convert import Places, changed_text
-from pai_lsp.project.config import FILE_NAME
+from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
-from pai_lsp.source.frozen import dataclass, field
-from pai_lsp.source.lazy import lazy
+from pai_lsp.source.frozen import dataclass, field, lazy
 from pai_lsp.source.text import LineIndex
 
 if TYPE_CHECKING:
@@ -152,7 +151,7 @@ class OpenDocument:
             return _without_secrets(self.document)
         if self.kind is FileKind.CONFIGURATION:
             from pai_lsp.project.config_reader import parse_configuration  # noqa: PLC0415 - rarely open
-            from pai_lsp.rules.known_rules import BY_CODE  # noqa: PLC0415 - loaded when the client is connected
+            from pai_lsp.rules import BY_CODE  # noqa: PLC0415 - loaded when the client is connected
 
             return parse_configuration(self.text, BY_CODE).diagnostics
         return ()

@@ -34,7 +34,7 @@ from pai_lsp.lsp.workspace_settings import (
     section_configuration,
     section_in,
 )
-from pai_lsp.project.config import FILE_NAME
+from pai_lsp.project.configuration import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence

@@ -134,11 +134,11 @@ def _closing(document: Document, cursor: Cursor) -> str:
     if cursor.line_behind.strip() or not _OPENING.search(cursor.line_before):
         return ""
     return "".join(
-        problem.mend[1].new_text
+        problem.fix[1].new_text
         for problem in document.syntax.problems
-        if problem.mend
-        and problem.mend[1].new_text in {"]", "}", "'", '"'}
-        and cursor.replace.start - 1 <= problem.mend[1].span.start <= behind
+        if problem.fix
+        and problem.fix[1].new_text in {"]", "}", "'", '"'}
+        and cursor.replace.start - 1 <= problem.fix[1].span.start <= behind
     )
 
 

@@ -21,7 +21,7 @@ from pai_lsp.ide.refactorings.refactoring import (
     value_added,
 )
 from pai_lsp.platform.masking import is_line_start
-from pai_lsp.rules.secrets.move_to_secret import moved_to_secrets
+from pai_lsp.rules.secrets.secret_values import moved_to_secrets
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import free_name

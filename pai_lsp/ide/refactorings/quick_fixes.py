@@ -32,7 +32,7 @@ from pai_lsp.rules.structure.structure_fixes import insert_fixes
 from pai_lsp.rules.structure.structure_places import places
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import replace
-from pai_lsp.source.nodes import Mapping, Scalar, Style, walk
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, walk
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 from pai_lsp.source.writing import flow_value, value_lines
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition, Reference
     from pai_lsp.job.job import Job
     from pai_lsp.rules.structure.structure_fixes import Path
-    from pai_lsp.rules.structure.structure_places import Place
+    from pai_lsp.rules.structure.structure_places import ErrorPlace
 
 
 # A key that is added may make others necessary, such as a prerequisite's type.
@@ -67,7 +67,7 @@ def missing_keys(document: Document, span: Span) -> Iterator[Refactoring]:
         yield Refactoring(title, RefactoringKind.QUICK_FIX, partial(_adding_edits, document, ()))
 
 
-def _wanting(found: list[Place], path: Path) -> Path:
+def _wanting(found: list[ErrorPlace], path: Path) -> Path:
     """The innermost mapping on a path below which keys are missing."""
     while path and not any(place.error.path[: len(path)] == path for place in found):
         path = path[:-1]
@@ -110,7 +110,7 @@ def _missing_image(before: Document, after: Document) -> list[TextEdit]:
 
 def _additions(job: Job, path: Path) -> list[TextEdit]:
     """An edit for each missing key at a path or below, those of one mapping in the schema's order."""
-    by_mapping: dict[int, list[Place]] = {}
+    by_mapping: dict[int, list[ErrorPlace]] = {}
     wanted = [place for place in places(job, "missing-key") if place.error.path[: len(path)] == path]
     # What a task role may name must be known first.
     first = [place for place in wanted if place.error.path[:1] == ("prerequisites",)]
@@ -126,7 +126,7 @@ def _additions(job: Job, path: Path) -> list[TextEdit]:
     return edits
 
 
-def _order(job: Job, place: Place) -> int:
+def _order(job: Job, place: ErrorPlace) -> int:
     known = [one.key for one in fields(place.error.path, kind=job.schema_kind)]
     return known.index(place.error.key) if place.error.key in known else len(known)
 
@@ -239,7 +239,7 @@ def _no_room(text: str, scalar: Scalar, line: Span) -> str:
     """Why a comment at the end of a line within a scalar would change more than it should; empty when it does not."""
     if scalar.is_block and line.start <= scalar.span.start:
         return ""  # behind the block's indicator YAML allows a comment
-    if scalar.style is not Style.LITERAL:
+    if scalar.style is not ScalarStyle.LITERAL:
         return "a comment here would become a part of the text"
     script = read_script(scalar.text)
     end = mapped(text, scalar).index(line.end)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, Tag, rule
+from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.addresses import AddressFault, looks_like_address, read_address
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, is_empty, name_span
@@ -20,7 +20,7 @@ from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Entry
@@ -35,7 +35,7 @@ class _Feature(NamedTuple):
     span: Span
     message: str
     fixes: tuple[Fix, ...] = ()
-    tags: tuple[Tag, ...] = ()
+    tags: tuple[DiagnosticTag, ...] = ()
 
 
 @rule(Severity.WARNING)
@@ -202,7 +202,9 @@ def _events(job: Job) -> Iterator[_Feature]:
             span = name_span(node)
             message = f"a released cluster never runs the callback for '{event.name}'"
             if event.replacement:
-                yield _Feature(span, message, (change_fix(span, event.replacement, safe=True),), (Tag.DEPRECATED,))
+                yield _Feature(
+                    span, message, (change_fix(span, event.replacement, safe=True),), (DiagnosticTag.DEPRECATED,)
+                )
             else:
                 yield _Feature(span, message)
 
@@ -307,22 +309,6 @@ def _has_hooks(job: Job) -> bool:
     names = {event.name for event in events().values() if event.released_form is EventForm.TRAP}
     used = {callback.event_name for one in job.require_graph.definitions for callback in one.callbacks}
     return not names.isdisjoint(used | {callback.event_name for plugin in job.plugins for callback in plugin.callbacks})
-
-
-@rule(Severity.ERROR)
-def cannot_be_expanded(job: Job) -> Iterable[Finding]:
-    """The job cannot be expanded.
-
-    `pai-lsp expand` cannot write an equivalent job for a released cluster: a definition is not known (a marketplace
-    could not be reached), a value is not a string where a string is required, or its form cannot survive the runtime's
-    parsing. Only `pai-lsp expand` reports this; mistakes in the file have findings of their own.
-    Source: docs/protocol.md, "What expand gives".
-    """
-    del job  # the command finds it
-    return ()
-
-
-COMMAND_RULES = (cannot_be_expanded,)
 
 
 RULES = (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
-    from pai_lsp.rules.structure.structure_places import Place
+    from pai_lsp.rules.structure.structure_places import ErrorPlace
 
 # The rest-server's pattern; pai, src/rest-server/src/config/v2/protocol.js.
 _ROLE_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
@@ -184,7 +184,7 @@ def invalid_prerequisite_name(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, _prerequisite_fixes(job, place))
 
 
-def _prerequisite_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
+def _prerequisite_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     node = place.node
     if not isinstance(node, Scalar) or node.is_block or not place.error.expected:
         return ()
@@ -223,7 +223,7 @@ def invalid_name(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, _name_fixes(job, place))
 
 
-def _name_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
+def _name_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     scalar = place.key.key if place.key else place.node
     if not isinstance(scalar, Scalar) or scalar.is_block or not place.error.expected:
         return ()

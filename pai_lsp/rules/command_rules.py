@@ -1,6 +1,6 @@
-"""Problems of a file before it is parsed as a job; the code that reads files reports them.
+"""Rules that no job breaks by itself: commands report them about a file or about their own work.
 
-These two rules never run on a job, so they are not in the package's `RULES`; explanations and reports find them here.
+They never run on a job, so they are not in `RULES`; explanations, settings and reports find them in `KNOWN_RULES`.
 """
 
 from __future__ import annotations
@@ -45,4 +45,17 @@ def invalid_configuration(job: Job) -> Iterable[Finding]:
     return ()
 
 
-RULES = (unreadable_file, invalid_configuration)
+@rule(Severity.ERROR)
+def cannot_be_expanded(job: Job) -> Iterable[Finding]:
+    """The job cannot be expanded.
+
+    `pai-lsp expand` cannot write an equivalent job for a released cluster: a definition is not known (a marketplace
+    could not be reached), a value is not a string where a string is required, or its form cannot survive the runtime's
+    parsing. Only `pai-lsp expand` reports this; mistakes in the file have findings of their own.
+    Source: docs/protocol.md, "What expand gives".
+    """
+    del job  # the command finds it
+    return ()
+
+
+COMMAND_RULES = (unreadable_file, invalid_configuration, cannot_be_expanded)
