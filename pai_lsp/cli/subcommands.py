@@ -71,9 +71,9 @@ def _marketplace(found: argparse.Namespace) -> int:
 
 
 def _shell(found: argparse.Namespace) -> int:
-    from pai_lsp.cli.commands import shell
+    from pai_lsp.cli.commands import check_shell
 
-    return shell.run(found)
+    return check_shell.run(found)
 
 
 def _rules(found: argparse.Namespace) -> int:
