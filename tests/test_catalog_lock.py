@@ -191,15 +191,15 @@ def test_what_can_not_be_asked_stays_locked(project: Path) -> None:
         ('{"version": 2, "definitions": {}}', "'.pai-lsp.lock' is not a lock file of this version of pai-lsp"),
         (
             f'{{"version": 1, "definitions": {{"{MNIST}": [{{"name": "mnist"}}]}}}}',
-            f"what '.pai-lsp.lock' says of '{MNIST}' was changed by hand",
+            f"'{MNIST}' in '.pai-lsp.lock' was edited by hand; run 'pai-lsp marketplace lock'",
         ),
         (
             f'{{"version": 1, "definitions": {{"{MNIST}": [], "marketplace://name/b": 7}}}}',
-            f"what '.pai-lsp.lock' says of '{MNIST}' and 1 more was changed by hand",
+            f"'{MNIST}' and 1 more in '.pai-lsp.lock' was edited by hand; run 'pai-lsp marketplace lock'",
         ),
         (
             json.dumps({"version": 1, "definitions": {MNIST: [FORGED]}}),
-            f"what '.pai-lsp.lock' says of '{MNIST}' was changed by hand",
+            f"'{MNIST}' in '.pai-lsp.lock' was edited by hand; run 'pai-lsp marketplace lock'",
         ),
     ],
 )

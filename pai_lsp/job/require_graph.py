@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from pai_lsp.embedded.variables import filled
+from pai_lsp.embedded.template import filled
 from pai_lsp.job.lookup import AddressFault, AddressKind, LookupAnswer, LookupState, near_addresses, read_address
 from pai_lsp.platform.tables import events, released_events
 from pai_lsp.source.frozen import dataclass, field, replace

@@ -15,7 +15,7 @@ from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.plugins.plugin_entries import PLUGIN_KEYS, misspelt_key
 from pai_lsp.rules.templates.parameters import first_item_fix, kind_of_value
 from pai_lsp.rules.templates.template_fixes import quote_insertions
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, Style
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.text import TextEdit
 
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ def non_string_parameter_in_plugin(job: Job) -> Iterator[Finding]:
 def _quote_fixes(node: Scalar, *, is_secret: bool) -> tuple[Fix, ...]:
     if is_secret:
         return fix_of("Quote the secret", quote_insertions(node), safe=True)
-    return (quote_fix(node, "Quote the value"),) if node.style is Style.PLAIN and node.tag is None else ()
+    return (quote_fix(node, "Quote the value"),) if node.style is ScalarStyle.PLAIN and node.tag is None else ()
 
 
 @rule(Severity.ERROR)

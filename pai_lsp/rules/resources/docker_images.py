@@ -12,7 +12,7 @@ from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import name_span
 from pai_lsp.source.edits import insert_entry
-from pai_lsp.source.nodes import Mapping, Scalar, Style
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _lower_case_fixes(uri: Scalar) -> tuple[Fix, ...]:
 def _within(scalar: Scalar, start: int, end: int) -> Span:
     """The span of `text[start:end]`; the whole scalar if it is written with escapes."""
     span = name_span(scalar)
-    if scalar.style is Style.PLAIN or (not scalar.is_block and len(span) == len(scalar.text)):
+    if scalar.style is ScalarStyle.PLAIN or (not scalar.is_block and len(span) == len(scalar.text)):
         return Span(span.start + start, span.start + end) if len(span) == len(scalar.text) else span
     return span
 

@@ -19,7 +19,7 @@ from pai_lsp.rules.templates.parameters import removable, unused_entries, used_n
 from pai_lsp.rules.templates.template_fixes import text_at
 from pai_lsp.source.comments import comments, comments_within
 from pai_lsp.source.edits import add_to_section, cut_entry, keeping_comments, line_end, line_span, remove_entry
-from pai_lsp.source.nodes import Mapping, Scalar, Style
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import quoted, written_key
@@ -262,7 +262,7 @@ def moved_to_secrets(job: Job, entry: Entry) -> tuple[Fix, ...]:
     if not isinstance(value, Scalar) or value.is_block or "\n" in job.text[value.span.start : value.span.end]:
         return ()
     written = job.text[value.span.start : value.span.end]
-    if value.style is Style.PLAIN and (not value.is_string or value.tag is not None):
+    if value.style is ScalarStyle.PLAIN and (not value.is_string or value.tag is not None):
         written = quoted(value.text)
     if job.parameters.get(entry.name) is entry:
         return _parameter_fixes(job, entry, written)

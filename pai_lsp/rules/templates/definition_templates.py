@@ -25,7 +25,7 @@ from pai_lsp.source.writing import flow_value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.embedded.template import Tag
+    from pai_lsp.embedded.template import TemplateTag
     from pai_lsp.job.definition import Definition, TemplateVariable
     from pai_lsp.job.job import Job
     from pai_lsp.job.require_graph import RequireLink
@@ -319,7 +319,7 @@ def unresolved_this(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.reference.span, fault.message, related=related)
 
 
-def _fixes(job: Job, tag: Tag, text: MappedText, fault: ThisFault) -> tuple[Fix, ...]:
+def _fixes(job: Job, tag: TemplateTag, text: MappedText, fault: ThisFault) -> tuple[Fix, ...]:
     span = fault.span(tag, text)
     if fault.without_blanks and "\n" not in job.text[span.start : span.end]:
         return (Fix("Remove the space", (TextEdit(span, fault.without_blanks),), safe=True),)

@@ -16,7 +16,7 @@ from pai_lsp.job.symbols import Symbol, SymbolKind, rename_symbol
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.templates.template_fixes import may_hold_brackets, quote_insertions
 from pai_lsp.source.edits import remove_entry
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, Style, plain_value
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value
 from pai_lsp.source.scalar import Binary, Date, server_text
 from pai_lsp.source.text import Span, TextEdit
 
@@ -91,7 +91,7 @@ def _inserted(job: Job) -> Iterator[TemplateAnswer]:
 
 def _changes(answer: TemplateAnswer) -> bool:
     node = answer.node
-    if not isinstance(node, Scalar) or node.style is not Style.PLAIN or node.tag is not None or node.is_string:
+    if not isinstance(node, Scalar) or node.style is not ScalarStyle.PLAIN or node.tag is not None or node.is_string:
         return False
     if answer.root == "$secrets" and answer.roles and isinstance(node.value, (bool, Date)):
         return node.text not in {"True", "False"}  # the only forms that Python writes

@@ -29,7 +29,7 @@ from pai_lsp.source.text import Span, TextEdit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.embedded.template import Tag
+    from pai_lsp.embedded.template import TemplateTag
     from pai_lsp.job.job import Job
     from pai_lsp.job.template_uses import TemplateUse
     from pai_lsp.job.variable_places import ScriptPlace
@@ -235,7 +235,7 @@ def _prototype_message(name: str) -> str:
     return f"the rest-server refuses the job with status 500 if a string is only '{name}'"
 
 
-def _faults(text: MappedText, found: tuple[Tag, ...], fault: TemplateFault | None) -> Iterator[SyntaxFault]:
+def _faults(text: MappedText, found: tuple[TemplateTag, ...], fault: TemplateFault | None) -> Iterator[SyntaxFault]:
     for tag in found:
         inner = text.text.find(OPENING, tag.span.start + len(OPENING), tag.span.end)
         if inner >= 0 and tag.kind is TagKind.NAME:

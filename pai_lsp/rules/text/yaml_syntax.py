@@ -40,7 +40,7 @@ def yaml_syntax(job: Job) -> Iterator[Finding]:
         type: job
     """
     for problem in _problems(job, ProblemKind.SYNTAX):
-        fixes = (Fix(problem.mend[0], (problem.mend[1],)),) if problem.mend else ()
+        fixes = (Fix(problem.fix[0], (problem.fix[1],)),) if problem.fix else ()
         yield Finding(problem.span, problem.message, fixes)
 
 

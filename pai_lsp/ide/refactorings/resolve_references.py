@@ -1,4 +1,8 @@
-"""Moves the commands of a task role's prerequisites, of one or of all, into the role's own commands."""
+"""Replaces references to prerequisites by what they refer to.
+
+The commands of a role's prerequisites move into its own (inline), definitions from outside are copied into the job
+(import), or the whole job becomes the one that every released cluster runs (expand).
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,20 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pai_lsp.expand.effective import effective_job
-from pai_lsp.expand.write.code_edits import inline_edits
+from pai_lsp.expand.write.code_edits import import_edits, inline_edits, into_job_edits
 from pai_lsp.expand.write.released_form import cmd_plugins
-from pai_lsp.ide.line_edits import line_edits
-from pai_lsp.ide.refactorings.job_sections import is_shared
-from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError, Refactoring, RefactoringKind, attempted, together
+from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.ide.refactorings.refactoring import (
+    CanNotRefactorError,
+    Refactoring,
+    RefactoringKind,
+    attempted,
+    is_shared,
+    line_edits,
+    refuse_another_run,
+    refuse_unknown,
+    together,
+)
 from pai_lsp.job.definition import COMMAND_KEYS
 from pai_lsp.job.require_graph import expansion
 from pai_lsp.platform.tables import EventForm, Moment, moments_with
@@ -22,7 +35,7 @@ from pai_lsp.source.text import Span, apply_edits
 from pai_lsp.source.tree_edits import without_items
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pai_lsp.document import Document
     from pai_lsp.expand.effective import EffectiveRole, Prerequisite
@@ -38,12 +51,12 @@ def inline_prerequisites(document: Document, span: Span) -> Iterator[Refactoring
         return
     for role in document.job.task_roles:
         for number, reference in enumerate(role.prerequisites):
-            if _is_at(reference.scalar.span, span) and _runs(document.job, reference):
+            if _covers(reference.scalar.span, span) and _runs(document.job, reference):
                 title = f"Inline '{reference.name}' into the commands of '{role.name}'"
                 make = partial(_inlined, document, role.name, [number])
                 check = partial(_refuse, document.job, role, [reference])
                 yield attempted(title, RefactoringKind.INLINE, make, check)
-        if _is_at(role.name_span, span):
+        if _covers(role.name_span, span):
             numbers = [number for number, one in enumerate(role.prerequisites) if _runs(document.job, one)]
             title = f"Inline all prerequisites into the commands of '{role.name}'"
             if numbers:
@@ -52,7 +65,7 @@ def inline_prerequisites(document: Document, span: Span) -> Iterator[Refactoring
                 yield attempted(title, RefactoringKind.INLINE, make, check)
 
 
-def _is_at(place: Span, span: Span) -> bool:
+def _covers(place: Span, span: Span) -> bool:
     return place.touches(span.start) and place.touches(span.end)
 
 
@@ -148,3 +161,82 @@ def _without_unused(before: Document, after: Document) -> Document:
     if not removed or len(removed) == len(section.value.items):
         return after
     return replace(after, text=apply_edits(after.text, without_items(after.text, section.value, removed)))
+
+
+def import_prerequisites(document: Document, span: Span) -> Iterator[Refactoring]:
+    """Offered on a reference: the definition with all that it requires for a role's list, the bare copy anywhere."""
+    job = document.job
+    if document.is_catalog:
+        return
+    for role in job.task_roles:
+        for reference in role.prerequisites:
+            if _covers(reference.scalar.span, span) and _leads_out(document, reference):
+                title = f"Import '{_short(reference)}' and what it requires into the job"
+                find = partial(_imported, document, role.name, reference)
+                yield attempted(title, RefactoringKind.INLINE, partial(_proven, document, find), find)
+    references = [reference for role in job.task_roles for reference in role.prerequisites]
+    references += [one.reference for definition in job.definitions for one in definition.requirements]
+    for reference in references:
+        if (
+            reference.is_address
+            and _covers(reference.scalar.span, span)
+            and len(job.resolve(reference.name).definitions) == 1
+        ):
+            title = f"Copy '{_short(reference)}' into the job"
+            find = partial(_copied, document, reference)
+            yield attempted(title, RefactoringKind.INLINE, partial(_proven, document, find), find)
+
+
+def _leads_out(document: Document, reference: Reference) -> bool:
+    """Whether a reference leads to another file, or to a definition that requires others: it can be imported."""
+    targets = document.job.resolve(reference.name).definitions
+    own = {id(definition.node) for definition in document.job.prerequisites}
+    return any(id(target.node) not in own or target.requirements for target in targets)
+
+
+def _short(reference: Reference) -> str:
+    return reference.name.rsplit("/", 1)[-1] or reference.name
+
+
+def _imported(document: Document, role_name: str, reference: Reference) -> tuple[TextEdit, ...]:
+    refuse_unknown(document.job)
+    return _there(document, into_job_edits(document.job, role_name, reference))
+
+
+def _copied(document: Document, reference: Reference) -> tuple[TextEdit, ...]:
+    refuse_unknown(document.job)
+    return _there(document, import_edits(document.job, reference))
+
+
+def _there(document: Document, edits: tuple[TextEdit, ...]) -> tuple[TextEdit, ...]:
+    if not edits:
+        raise CanNotRefactorError("other prerequisites need the same one; a copy would run beside it")
+    return together(document.syntax, edits)
+
+
+def _proven(document: Document, find: Callable[[], tuple[TextEdit, ...]]) -> tuple[TextEdit, ...]:
+    edits = find()
+    refuse_another_run(document.job, apply_edits(document.text, edits))
+    return edits
+
+
+_NEEDED = frozenset({"needs-expansion", "refused-until-expanded"})
+
+
+def expand_job(document: Document, span: Span) -> Iterator[Refactoring]:
+    """Offered on the job's own keys, and at a finding that asks for expansion."""
+    root = document.job.root
+    needed = [one.span for one in document.diagnostics if one.code in _NEEDED]
+    if root is None or not needed:
+        return
+    is_at_key = any(entry.key.span.touches(span.start) for entry in root.entries)
+    if is_at_key or any(one.overlaps(span) for one in needed):
+        title, make = "Expand the job for submission", partial(_expanded_edits, document)
+        yield attempted(title, RefactoringKind.REWRITE, make, partial(refuse_unknown, document.job))
+
+
+def _expanded_edits(document: Document) -> tuple[TextEdit, ...]:
+    found = expanded(document.job)
+    if found.text is None:
+        raise CanNotRefactorError(found.problems[0].message)
+    return line_edits(document.text, found.text)

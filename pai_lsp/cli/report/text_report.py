@@ -1,20 +1,92 @@
-"""Draws the lines of a text that a span is in, with marks under exactly the characters of the span."""
+"""Reports for people: findings with the lines that they are in, and diffs."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from pai_lsp.cli.report.terminal import LaidOut, Style, Terminal, lay_out
-from pai_lsp.source.text import cell_width
+from pai_lsp.cli.report.results import placed
+from pai_lsp.cli.report.terminal import LaidOut, Style, Terminal, lay_out, severity_style
+from pai_lsp.source.text import cell_width, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.cli.report.results import Placed, PlacedRelated, Results
     from pai_lsp.source.text import LineIndex, Span
 
+_MOST_FIXES = 3
 _MOST_LINES = 4
 _CUT = "…"
+# The line ends of a text, as source/text.py has them: difflib's own splitting knows more of them than editors do.
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_DIFF_STYLES = {"+": Style.ADDED, "-": Style.REMOVED, "@": Style.INFORMATION}
 
 
-def code_frame(
+def findings(results: Results, terminal: Terminal) -> str:
+    """Each finding with a code frame, its related places and its fixes, and an empty line."""
+    lines: list[str] = []
+    for item in placed(results):
+        lines += [*_finding(item, terminal), ""]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def unified_difference(path: str, before: str, after: str) -> str:
+    """The diff that turns `before` into `after`; empty when they are equal."""
+    import difflib  # noqa: PLC0415 - only for diffs
+
+    lines = difflib.unified_diff(_LINE.findall(before), _LINE.findall(after), path, path)
+    return "".join(line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n" for line in lines)
+
+
+def styled_difference(difference: str, terminal: Terminal) -> str:
+    """The diff with colors, where the terminal has them."""
+    if not terminal.colour:
+        return difference
+    lines = [line if line.endswith("\n") else f"{line}\n" for line in difference.split("\n") if line]
+    return "".join(
+        terminal.styled(line[:-1], _DIFF_STYLES[line[0]]) + "\n" if line[0] in _DIFF_STYLES else line for line in lines
+    )
+
+
+def _finding(item: Placed, terminal: Terminal) -> Iterator[str]:
+    diagnostic = item.diagnostic
+    style = severity_style(diagnostic.severity)
+    code = terminal.linked(diagnostic.code, diagnostic.url)
+    label = terminal.styled(f"{diagnostic.severity.label}[{code}]", style)
+    yield f"{label}: {terminal.styled(visible(diagnostic.message), Style.STRONG)}"
+    width = max(
+        _number_width(item.lines, diagnostic.span),
+        *(_number_width(related.lines, related.span) for related in item.related if related.lines is not None),
+        2,
+    )
+    yield _arrow(item.path, item.start.line, item.start.column, width, terminal)
+    if item.lines.text:
+        yield from _code_frame(item.lines, diagnostic.span, "^", style, terminal, number_width=width)
+    for related in item.related:
+        yield from _related(related, width, terminal)
+    for fix in item.fixes[:_MOST_FIXES]:
+        sign = terminal.styled("=", Style.FRAME)
+        word = "fix" if fix.safe else "suggestion"
+        yield f"{' ' * width} {sign} {terminal.styled(word, Style.STRONG)}: {visible(fix.title)}"
+
+
+def _related(related: PlacedRelated, width: int, terminal: Terminal) -> Iterator[str]:
+    blank = " " * width
+    sign, word = terminal.styled("=", Style.FRAME), terminal.styled("note", Style.STRONG)
+    yield f"{blank} {sign} {word}: {visible(related.message)}"
+    if related.lines is None or related.start is None:
+        yield f"{blank}{terminal.styled('-->', Style.FRAME)} {visible(related.path)}"
+        return
+    yield _arrow(related.path, related.start.line, related.start.column, width, terminal)
+    yield from _code_frame(related.lines, related.span, "-", Style.FRAME, terminal, number_width=width)
+
+
+def _arrow(path: str, line: int, column: int, width: int, terminal: Terminal) -> str:
+    return f"{' ' * width}{terminal.styled('-->', Style.FRAME)} {visible(path)}:{line}:{column}"
+
+
+def _code_frame(
     lines: LineIndex, span: Span, mark: str, style: Style, terminal: Terminal, *, number_width: int
 ) -> list[str]:
     """The lines of a frame: a number in `number_width` cells, a bar, the text, and below it `mark` under the span.
@@ -46,7 +118,7 @@ def code_frame(
     return frame
 
 
-def number_width(lines: LineIndex, span: Span) -> int:
+def _number_width(lines: LineIndex, span: Span) -> int:
     """How many digits the highest line number in the frame of the span has."""
     return len(str(_last_line(lines, span) + 1))
 

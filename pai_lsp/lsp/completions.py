@@ -1,7 +1,4 @@
-"""Completion and rename.
-
-Suggestions have the form that the client supports: with or without snippets, with one edit or two.
-"""
+"""Completion: suggestions in the form that the client supports, with or without snippets, with one edit or two."""
 
 from __future__ import annotations
 
@@ -9,12 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
-from pygls.exceptions import JsonRpcException
 
 from pai_lsp.ide.completion.complete import complete, is_all
-from pai_lsp.ide.completion.suggestion import Kind, Suggestion, escaped
-from pai_lsp.ide.rename import RenameRefused, prepare, rename
-from pai_lsp.lsp.convert import markup, workspace_edit
+from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped
+from pai_lsp.lsp.convert import markup
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.text import Span
@@ -32,7 +27,7 @@ def completion(document: OpenDocument, params: lsp.CompletionParams) -> lsp.Comp
     answer, Enter would accept an outdated item. So a client where complete words do no harm filters by itself.
     """
     offset = document.places.offset(params.position)
-    offer = Offer(document, offset, _asked_place(document, params.position))
+    offer = CompletionItems(document, offset, _asked_place(document, params.position))
     is_asked = params.context is None or params.context.trigger_kind is lsp.CompletionTriggerKind.Invoked
     found = complete(document.document, offset, is_asked=is_asked)
     is_incomplete = not (document.client.completion.smart_enter and is_all(found))
@@ -52,25 +47,6 @@ def resolved_completion(document: OpenDocument, item: lsp.CompletionItem) -> lsp
     return item
 
 
-def prepared_rename(document: OpenDocument, params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | None:
-    """The name that can be renamed at a place."""
-    found = prepare(document.document, document.places.offset(params.position))
-    return lsp.PrepareRenamePlaceholder(document.places.range(found.span), found.name) if found else None
-
-
-def renamed(document: OpenDocument, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
-    """The edits of a rename; the user sees the reason if it is refused.
-
-    Raises:
-        JsonRpcException: for a name that would break the job.
-    """
-    try:
-        edits = rename(document.document, document.places.offset(params.position), params.new_name)
-    except RenameRefused as refused:
-        raise JsonRpcException(str(refused), lsp.LSPErrorCodes.RequestFailed) from None
-    return workspace_edit(edits, document.uri, document.version, document.places, document.client)
-
-
 def _asked_place(document: OpenDocument, position: lsp.Position) -> dict[str, object] | None:
     """The data that a client keeps which fetches documentation later."""
     if not document.client.completion.later_documentation:
@@ -87,23 +63,23 @@ def _place_asked(kept: object) -> lsp.Position | None:
     return lsp.Position(line, character)
 
 
-_KINDS: Mapping[Kind, lsp.CompletionItemKind] = {
-    Kind.KEY: lsp.CompletionItemKind.Property,
-    Kind.VALUE: lsp.CompletionItemKind.Value,
-    Kind.REFERENCE: lsp.CompletionItemKind.Reference,
-    Kind.ROLE: lsp.CompletionItemKind.Class,
-    Kind.PLUGIN: lsp.CompletionItemKind.Module,
-    Kind.EVENT: lsp.CompletionItemKind.Event,
-    Kind.SNIPPET: lsp.CompletionItemKind.Snippet,
-    Kind.VARIABLE: lsp.CompletionItemKind.Variable,
-    Kind.PARAMETER: lsp.CompletionItemKind.Field,
+_KINDS: Mapping[SuggestionKind, lsp.CompletionItemKind] = {
+    SuggestionKind.KEY: lsp.CompletionItemKind.Property,
+    SuggestionKind.VALUE: lsp.CompletionItemKind.Value,
+    SuggestionKind.REFERENCE: lsp.CompletionItemKind.Reference,
+    SuggestionKind.ROLE: lsp.CompletionItemKind.Class,
+    SuggestionKind.PLUGIN: lsp.CompletionItemKind.Module,
+    SuggestionKind.EVENT: lsp.CompletionItemKind.Event,
+    SuggestionKind.SNIPPET: lsp.CompletionItemKind.Snippet,
+    SuggestionKind.VARIABLE: lsp.CompletionItemKind.Variable,
+    SuggestionKind.PARAMETER: lsp.CompletionItemKind.Field,
 }
 # Only a single word may be inserted in front of the rest of another word; keys and snippets replace it.
-_WORDS = frozenset({Kind.VALUE, Kind.REFERENCE, Kind.ROLE, Kind.PLUGIN, Kind.EVENT, Kind.VARIABLE, Kind.PARAMETER})
+_WORDS = frozenset(SuggestionKind) - {SuggestionKind.KEY, SuggestionKind.SNIPPET}
 
 
 @dataclass(frozen=True, eq=False)
-class Offer:
+class CompletionItems:
     """Makes the items for one place: the document, and the offset of the cursor in it.
 
     kept: the data that the client sends back to get more about an item.
