@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.rules import RULES
-from pai_lsp.rules.prerequisites import extension
 from pai_lsp.rules.text import unreadable_files as file_rules
 from pai_lsp.source.spelling import did_you_mean
 
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.findings.diagnostic import Rule
 
-KNOWN_RULES: tuple[Rule, ...] = (*RULES, *extension.COMMAND_RULES, *file_rules.RULES)
+KNOWN_RULES: tuple[Rule, ...] = (*RULES, *file_rules.RULES)
 BY_CODE: dict[str, Rule] = {rule.code: rule for rule in KNOWN_RULES}
 
 
