@@ -16,8 +16,7 @@ from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.rules import BY_CODE, RULES
 from pai_lsp.source.failures import kind_and_place
-from pai_lsp.source.frozen import dataclass, replace
-from pai_lsp.source.lazy import lazy
+from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import LineIndex, overlapping

@@ -13,8 +13,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.embedded.template import MISSING
-from pai_lsp.embedded.variables import filled
+from pai_lsp.embedded.template import MISSING, filled
 from pai_lsp.findings.diagnostic import Diagnostic, Related, Severity
 from pai_lsp.job.definition import SIMPLE_KEYS, STORAGE_PLUGINS, name_span
 from pai_lsp.job.require_graph import (
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import TypeAlias
 
-    from pai_lsp.embedded.template import Tag
+    from pai_lsp.embedded.template import TemplateTag
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.require_graph import Step
@@ -168,7 +167,7 @@ def is_filled(scalar: Scalar, step: Step) -> bool:
     return ("{{" in scalar.text or "<%" in scalar.text) and scalar.is_string and step_value(scalar, step) != scalar.text
 
 
-def _this(tag: Tag, step: Step) -> Any:
+def _this(tag: TemplateTag, step: Step) -> Any:
     """What a tag finds, with the variables of its definition filled."""
     steps = tuple(with_required(step, lambda one: one.required))
     answer = looked_up(tag, (one.definition for one in steps))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.ide.navigation import name_at
+from pai_lsp.ide.names import name_at
 from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.job.symbols import SymbolKind
 from pai_lsp.source.frozen import dataclass

@@ -15,7 +15,7 @@ from pai_lsp.ide.documentation import (
 )
 from pai_lsp.ide.known_values import resources_sentence, template_value, variable_value
 from pai_lsp.ide.location import Location, locate
-from pai_lsp.ide.navigation import name_at, places_of
+from pai_lsp.ide.names import name_at, places_of
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.renaming import meant_prerequisite
 from pai_lsp.job.symbols import Occurrence, SymbolKind

@@ -11,7 +11,7 @@ from typing import Any
 
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, Moment
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, Style, plain_value
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequence, plain_value
 from pai_lsp.source.text import Span
 
 CMD_PLUGIN = f"{PLUGIN_PREFIX}cmd"
@@ -47,7 +47,7 @@ PROTOCOL_KEYS = frozenset(
 
 def name_span(scalar: Scalar) -> Span:
     """The characters of a name without its quotes, the second of which may be missing in a half-typed file."""
-    if scalar.style not in {Style.SINGLE, Style.DOUBLE} or not len(scalar.span):
+    if scalar.style not in {ScalarStyle.SINGLE, ScalarStyle.DOUBLE} or not len(scalar.span):
         return scalar.span
     is_closed = len(scalar.span) >= len(scalar.text) + 2
     return Span(scalar.span.start + 1, scalar.span.end - is_closed)

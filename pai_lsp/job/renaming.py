@@ -16,7 +16,7 @@ from pai_lsp.job.symbols import Symbol, SymbolKind, mentioning_scalars, occurren
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Style
+from pai_lsp.source.nodes import ScalarStyle
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import flow_scalar
 
@@ -39,7 +39,7 @@ class RoleRenaming:
 
 def renaming_edits(job: Job, places: Iterable[Occurrence], new_name: str) -> tuple[TextEdit, ...]:
     """The edits that write another name at some places, each in the spelling and the quotes that it needs there."""
-    plain = {scalar.span for scalar in job.syntax.scalars if scalar.style is Style.PLAIN}
+    plain = {scalar.span for scalar in job.syntax.scalars if scalar.style is ScalarStyle.PLAIN}
     edits: list[TextEdit] = []
     for place in places:
         text = converted_role_name(new_name) if place.is_converted else new_name

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
-from pai_lsp.embedded.variables import filled
+from pai_lsp.embedded.template import filled
 from pai_lsp.job.addresses import AddressFault, AddressKind, near_addresses, read_address
 from pai_lsp.job.lookup import LookupAnswer, LookupState
 from pai_lsp.platform.tables import events, released_events

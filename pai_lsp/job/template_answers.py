@@ -22,7 +22,7 @@ from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from pai_lsp.embedded.template import Step, Tag
+    from pai_lsp.embedded.template import PathStep, TemplateTag
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.tree import JobTree
@@ -63,7 +63,7 @@ class Found:
     definition: Definition | None = None
 
 
-def followed(tag: Tag, top: Mapping | None, definition: Definition | None, *, in_plugin: bool) -> Found:
+def followed(tag: TemplateTag, top: Mapping | None, definition: Definition | None, *, in_plugin: bool) -> Found:
     """Where a tag's path leads from what its root stands for; `top` is None where the job has no such section."""
     steps = tag.runtime_steps if in_plugin else tag.server_steps
     if top is None:
@@ -71,7 +71,7 @@ def followed(tag: Tag, top: Mapping | None, definition: Definition | None, *, in
     return (_followed_by_runtime if in_plugin else _followed_by_server)(steps, top, definition)
 
 
-def _followed_by_server(steps: tuple[Step, ...], node: Node, definition: Definition | None) -> Found:
+def _followed_by_server(steps: tuple[PathStep, ...], node: Node, definition: Definition | None) -> Found:
     """Follow names as JavaScript does: keys, indexes of lists and strings, and their `length`."""
     here: Node = node
     for number, step in enumerate(steps[1:], 1):
@@ -103,7 +103,7 @@ def _is_last_of_text(node: Node, name: str) -> bool:
     return isinstance(node, Scalar) and _INDEX.fullmatch(name) is not None and int(name) < len(node.text)
 
 
-def _followed_by_runtime(steps: tuple[Step, ...], node: Node, definition: Definition | None) -> Found:
+def _followed_by_runtime(steps: tuple[PathStep, ...], node: Node, definition: Definition | None) -> Found:
     """Follow names as Python does: keys of mappings by their very type, indexes in brackets."""
     is_secret = steps[0].name == "$secrets"
     here: Node = node
@@ -170,7 +170,7 @@ class TemplateAnswer:
     field_value: Definition | None = None
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[PathStep, ...]:
         """The path, as who fills the place splits it."""
         return self.use.tag.runtime_steps if self.in_plugin else self.use.tag.server_steps
 
@@ -257,7 +257,7 @@ class _Finder:
         for end, who in by_end.items():
             yield _answer(use, root, tuple(who), end)
 
-    def _found(self, tag: Tag, root: str, role: TaskRole, *, in_plugin: bool) -> Found | None:
+    def _found(self, tag: TemplateTag, root: str, role: TaskRole, *, in_plugin: bool) -> Found | None:
         field = ROLE_FIELDS.get(root)
         if root not in ROOTS:
             return self._kept((tag.content, in_plugin, 0), lambda: Found(Outcome.UNKNOWN_ROOT, 0))

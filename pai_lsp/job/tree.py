@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.embedded.template import Tag, TemplateFault, tags
+from pai_lsp.embedded.template import TemplateFault, TemplateTag, tags
 from pai_lsp.job.definition import Definition, Origin, Reference, read_definitions
 from pai_lsp.job.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.job.parts import Deployment, PluginEntry, TaskRole
@@ -262,9 +262,9 @@ class JobTree:
         }
 
     @cached_property
-    def command_templates(self) -> dict[str, tuple[MappedText, tuple[Tag, ...], TemplateFault | None]]:
+    def command_templates(self) -> dict[str, tuple[MappedText, tuple[TemplateTag, ...], TemplateFault | None]]:
         """By role: its text, its tags and the fault that would stop the rest-server; only roles that have a `<%`."""
-        found: dict[str, tuple[MappedText, tuple[Tag, ...], TemplateFault | None]] = {}
+        found: dict[str, tuple[MappedText, tuple[TemplateTag, ...], TemplateFault | None]] = {}
         for role in self.task_roles:
             if any("<%" in scalar.text for scalar in self.command_parts(role)):
                 text = self.command_text(role)

@@ -18,8 +18,9 @@ from lsprotocol import types as lsp
 
 from pai_lsp.catalog.setup import LOCK_NAME, CatalogSetup, catalog_setup
 from pai_lsp.job.lookup import Lookup, NoLookup
-from pai_lsp.lsp.documents import Kind
-from pai_lsp.lsp.progress_reports import in_thread, progress
+from pai_lsp.lsp.documents import FileKind
+from pai_lsp.lsp.progress_reports import progress
+from pai_lsp.lsp.worker_threads import in_thread
 from pai_lsp.lsp.workspace_settings import watch
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass
@@ -335,7 +336,7 @@ class ProjectMarketplace:
         ours = [one for one in documents if one.lookup is self.catalog and not one.is_excluded]
 
         def needed(catalog: Catalog) -> Iterable[str]:
-            uses = uses_of((one.document.job for one in ours if one.kind is Kind.JOB), catalog)
+            uses = uses_of((one.document.job for one in ours if one.kind is FileKind.JOB), catalog)
             return [one for one in (*uses.found, *uses.missing) if one.startswith(("http://", "https://"))]
 
         return needed

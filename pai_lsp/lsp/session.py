@@ -15,12 +15,13 @@ from lsprotocol import types as lsp
 from pygls.uris import from_fs_path
 
 from pai_lsp.job.lookup import NoLookup
-from pai_lsp.lsp.checks import Lane, Publisher
+from pai_lsp.lsp.checks import Publisher
 from pai_lsp.lsp.client import Client
 from pai_lsp.lsp.convert import path_of
 from pai_lsp.lsp.documents import OpenDocument, Versions
 from pai_lsp.lsp.marketplaces import Marketplaces
 from pai_lsp.lsp.trust import Trust, refuses, trust_in
+from pai_lsp.lsp.worker_threads import Lane
 from pai_lsp.lsp.workspace import JobFiles, Workspace
 from pai_lsp.lsp.workspace_settings import (
     WorkspaceSettings,
@@ -33,7 +34,7 @@ from pai_lsp.lsp.workspace_settings import (
     section_configuration,
     section_in,
 )
-from pai_lsp.project.config import FILE_NAME
+from pai_lsp.project.configuration import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence

@@ -20,8 +20,7 @@ import json
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pai_lsp.platform.small_schema import small_schema_failures
-from pai_lsp.platform.structure_errors import StructureError, explained, is_whole
+from pai_lsp.platform.structure_errors import StructureError, explained, is_whole, small_schema_failures
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, table
 from pai_lsp.source.frozen import dataclass
 

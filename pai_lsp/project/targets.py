@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from functools import partial
@@ -10,8 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.job.lookup import LazyLookup, Lookup, NoLookup
-from pai_lsp.project.config import FILE_NAME, find_configuration, is_of_another_user, load_configuration, project_folder
-from pai_lsp.project.configuration import Configuration
+from pai_lsp.project.configuration import (
+    FILE_NAME,
+    Configuration,
+    find_configuration,
+    is_of_another_user,
+    project_folder,
+)
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.files import Candidate, candidates
 from pai_lsp.source.frozen import dataclass, field, replace
@@ -88,6 +92,8 @@ class Configurations:
             step = "copy it to a file of your own, or have its owner changed"
             sys.stderr.write(f"pai-lsp: '{visible(file)}' is not read, because it belongs to another user; {step}\n")
             return Configuration()
+        from pai_lsp.project.config_reader import load_configuration  # noqa: PLC0415 - most runs find no configuration
+
         return load_configuration(_as_written(file), self._codes)
 
     def lookup_of(self, folder: str) -> Lookup:
@@ -147,17 +153,6 @@ class Configurations:
         for found in self._of_file.values():
             if found.diagnostics and Path(found.path or "").absolute() not in named:
                 yield found
-
-
-def path_argument(text: str) -> str:
-    """A path from the command line. An empty one would mean the current folder, and is a mistake: `--fix "$UNSET"`.
-
-    Raises:
-        argparse.ArgumentTypeError: if it is empty.
-    """
-    if not text:
-        raise argparse.ArgumentTypeError("the path is empty; is a variable of the shell not set?")
-    return text
 
 
 def missing(paths: Sequence[str]) -> str | None:

@@ -15,8 +15,8 @@ from pai_lsp.cli.report.terminal import terminal_for
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
 from pai_lsp.project.targets import STANDARD_INPUT, Configurations
-from pai_lsp.rules.known_rules import BY_CODE, KNOWN_RULES
-from pai_lsp.rules.text.unreadable_files import unreadable_file
+from pai_lsp.rules import BY_CODE, KNOWN_RULES
+from pai_lsp.rules.command_rules import unreadable_file
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.source.text import visible

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.ide.completion import snippets
 from pai_lsp.ide.completion.completion_keys import complete_keys
-from pai_lsp.ide.completion.suggestion import Kind, Suggestion, escaped, scalar_suggestion, snippet_suggestion
+from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped, scalar_suggestion, snippet_suggestion
 from pai_lsp.ide.cursor import Spot
 from pai_lsp.ide.documentation import (
     definition_documentation,
@@ -81,7 +81,7 @@ def _names(cursor: Cursor) -> Iterator[Suggestion]:
     elif path == ("defaults", "deployment"):
         for deployment in cursor.job.deployments:
             if deployment.name:
-                yield scalar_suggestion(cursor, deployment.name, Kind.REFERENCE, detail="deployment")
+                yield scalar_suggestion(cursor, deployment.name, SuggestionKind.REFERENCE, detail="deployment")
     elif key == "plugin":
         yield from _plugins(cursor)
     elif key == "event":
@@ -89,7 +89,7 @@ def _names(cursor: Cursor) -> Iterator[Suggestion]:
             order = _EVENT_STATUS_ORDER[event.status]
             documentation = event_documentation(event)
             yield scalar_suggestion(
-                cursor, event.name, Kind.EVENT, detail=event.when, documentation=documentation, order=order
+                cursor, event.name, SuggestionKind.EVENT, detail=event.when, documentation=documentation, order=order
             )
     elif key == "name" and "require" in path:
         yield from _item_names(cursor, ())
@@ -107,7 +107,7 @@ def _plugins(cursor: Cursor) -> Iterator[Suggestion]:
         if in_extras and not _has_sibling(cursor, "parameters"):
             yield from snippets.plugin_with_parameters(cursor, plugin.name, documentation)
         yield scalar_suggestion(
-            cursor, name, Kind.PLUGIN, detail=plugin.title, documentation=documentation, order=number
+            cursor, name, SuggestionKind.PLUGIN, detail=plugin.title, documentation=documentation, order=number
         )
 
 
@@ -123,7 +123,9 @@ def _choices(cursor: Cursor) -> Iterator[Suggestion]:
     for number, value in enumerate(described.values if described else ()):
         detail = "default" if described and described.default in {value, f'"{value}"'} else ""
         edit = TextEdit(cursor.replace, cursor.missing + value)
-        yield Suggestion(value, Kind.VALUE, edit, None, detail, described.description if described else "", number)
+        yield Suggestion(
+            value, SuggestionKind.VALUE, edit, None, detail, described.description if described else "", number
+        )
 
 
 def _item_names(cursor: Cursor, written: Iterable[str]) -> Iterator[Suggestion]:
@@ -138,7 +140,7 @@ def _item_names(cursor: Cursor, written: Iterable[str]) -> Iterator[Suggestion]:
         yield from _prerequisites(cursor, written, _own_name(cursor))
     elif here == "taskroles" and path[:2] == _EXTRAS_PLUGINS:
         for role in cursor.job.task_roles:
-            yield scalar_suggestion(cursor, converted_role_name(role.name), Kind.ROLE, detail="task role")
+            yield scalar_suggestion(cursor, converted_role_name(role.name), SuggestionKind.ROLE, detail="task role")
 
 
 def _own_name(cursor: Cursor) -> str | None:
@@ -184,10 +186,10 @@ def _offered(cursor: Cursor, offer: Offer, order: int) -> Suggestion:
             detail=detail,
             documentation=documentation,
             order=order,
-            kind=Kind.REFERENCE,
+            kind=SuggestionKind.REFERENCE,
         )
     return scalar_suggestion(
-        cursor, offer.reference, Kind.REFERENCE, detail=detail, documentation=documentation, order=order
+        cursor, offer.reference, SuggestionKind.REFERENCE, detail=detail, documentation=documentation, order=order
     )
 
 
@@ -195,7 +197,7 @@ def _definition(cursor: Cursor, definition: Definition, order: int) -> Suggestio
     detail = definition.type or "prerequisite"
     documentation = definition_documentation(definition)
     return scalar_suggestion(
-        cursor, definition.name, Kind.REFERENCE, detail=detail, documentation=documentation, order=order
+        cursor, definition.name, SuggestionKind.REFERENCE, detail=detail, documentation=documentation, order=order
     )
 
 

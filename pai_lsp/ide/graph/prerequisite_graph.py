@@ -86,9 +86,9 @@ def prerequisite_graph(job: Job, folder: str = "") -> PrerequisiteGraph:
 
     folder: paths below it are told from there on.
     """
-    reader = _Reader(job, folder)
-    reader.read()
-    closed = reader.cyclic_edges()
+    builder = _GraphBuilder(job, folder)
+    builder.read()
+    closed = builder.cyclic_edges()
     in_cycle = {source for source, _ in closed}
     hidden = job.hidden
     return PrerequisiteGraph(
@@ -101,13 +101,13 @@ def prerequisite_graph(job: Job, folder: str = "") -> PrerequisiteGraph:
                 hidden.without(place),
                 is_in_cycle=number in in_cycle,
             )
-            for number, (kind, name, detail, place) in enumerate(reader.nodes)
+            for number, (kind, name, detail, place) in enumerate(builder.nodes)
         ),
-        tuple(replace(edge, is_in_cycle=(edge.source, edge.target) in closed) for edge in reader.edges),
+        tuple(replace(edge, is_in_cycle=(edge.source, edge.target) in closed) for edge in builder.edges),
     )
 
 
-class _Reader:
+class _GraphBuilder:
     """Numbers the nodes as they are met."""
 
     __slots__ = ("_folder", "_graph", "_job", "_numbers", "edges", "nodes")

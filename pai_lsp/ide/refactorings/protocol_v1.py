@@ -14,8 +14,7 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.ide.line_edits import line_edits
-from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, refused
+from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, line_edits, refused
 from pai_lsp.job.job import Job
 from pai_lsp.job.renaming import rename_role
 from pai_lsp.platform.job_schema import former_keys

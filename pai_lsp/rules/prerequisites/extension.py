@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, Tag, rule
+from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.addresses import AddressFault, looks_like_address, read_address
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, is_empty, name_span
@@ -36,7 +36,7 @@ class _Feature(NamedTuple):
     span: Span
     message: str
     fixes: tuple[Fix, ...] = ()
-    tags: tuple[Tag, ...] = ()
+    tags: tuple[DiagnosticTag, ...] = ()
 
 
 @rule(Severity.WARNING)
@@ -203,7 +203,9 @@ def _events(job: Job) -> Iterator[_Feature]:
             span = name_span(node)
             message = f"a released cluster never runs the callback for '{event.name}'"
             if event.replacement:
-                yield _Feature(span, message, (change_fix(span, event.replacement, safe=True),), (Tag.DEPRECATED,))
+                yield _Feature(
+                    span, message, (change_fix(span, event.replacement, safe=True),), (DiagnosticTag.DEPRECATED,)
+                )
             else:
                 yield _Feature(span, message)
 

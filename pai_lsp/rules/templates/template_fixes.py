@@ -12,7 +12,7 @@ from pai_lsp.job.section_edits import add_to_section
 from pai_lsp.job.template_answers import followed
 from pai_lsp.job.template_uses import TemplatePlace
 from pai_lsp.source.edits import insert_entry
-from pai_lsp.source.nodes import Mapping, Scalar, Style
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
@@ -81,7 +81,7 @@ def _field_edit(text: str, role: Mapping, line: str) -> TextEdit:
 
 def quote_insertions(scalar: Node | None) -> tuple[TextEdit, ...]:
     """Quote a plain scalar by two insertions, so that a secret's value is not part of the edit."""
-    if not isinstance(scalar, Scalar) or scalar.style is not Style.PLAIN or "'" in scalar.text or not scalar.text:
+    if not isinstance(scalar, Scalar) or scalar.style is not ScalarStyle.PLAIN or "'" in scalar.text or not scalar.text:
         return ()
     span = scalar.span
     return (TextEdit(Span(span.start, span.start), "'"), TextEdit(Span(span.end, span.end), "'"))
@@ -113,7 +113,7 @@ def may_hold_brackets(job: Job, offset: int) -> bool:
             node = next((one.value for one in node.entries if offset in one.span), None)
         else:
             node = next((one for one in node.items if offset in one.span), None)
-    return node is not None and not (is_flow and node.style is Style.PLAIN)
+    return node is not None and not (is_flow and node.style is ScalarStyle.PLAIN)
 
 
 def inlined(job: Job, use: TemplateUse, scalar: Scalar | None) -> tuple[Fix, ...]:
@@ -127,7 +127,7 @@ def inlined(job: Job, use: TemplateUse, scalar: Scalar | None) -> tuple[Fix, ...
         return ()
     value = server_text(node.value)
     is_harmless = _HARMLESS.fullmatch(value) is not None
-    if scalar.style is not Style.PLAIN:
+    if scalar.style is not ScalarStyle.PLAIN:
         return (Fix(f"Write '{value}'", (TextEdit(use.span, value),)),) if is_harmless else ()
     if "\n" in job.text[scalar.span.start : scalar.span.end]:
         return ()
