@@ -271,7 +271,7 @@ def test_only_what_is_not_there_is_an_error(reference: str) -> None:
     asleep = Shelf({}, unknown=reference)
     assert errors(text, asleep) == []
     assert ("information", "marketplace-not-asked", reference) in findings(text, asleep)
-    assert refused(text, asleep) == [("cannot-be-expanded", reference)]
+    assert refused(text, asleep) == [("marketplace-not-asked", reference)]
 
 
 def test_an_unknown_name_is_an_error() -> None:

@@ -28,6 +28,9 @@ template_variables: [{name: dataPath}]
     "second": 'name: second\nrequire: ["marketplace://name/first"]\n',
     "disk": "name: disk\nrequireStorages: [{name: nfs, mountPath: /a}]\n",
     "lost": "name: lost\nuri: <% this.nothing %>\nserver: {host: '{{ port }}'}\n",
+    "event": "name: event\nplugin: cmd\ncallbacks: [{event: taskEnd, commands: [ls]}]\n",
+    "number": "name: number\nplugin: cmd\ncallbacks: [{event: taskStarts, commands: [[ls]]}]\n",
+    "parameter": "name: parameter\nplugin: cmd\ncallbacks: [{event: taskFails, commands: [<% $parameters.no %>]}]\n",
     "offline": "name: offline\nmountPath: /mnt/offline\nrequire: [https://example.com/other.yaml]\n",
 }
 
@@ -165,3 +168,18 @@ def test_what_nothing_fills_in_a_definition_of_the_catalog() -> None:
     assert second.code == "unresolved-this"
     assert second.message == "neither 'lost' nor what it requires has a parameter 'nothing'"
     assert {related.path for one in (first, second) for related in one.related} == {"marketplace/lost.yaml"}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("event", "'taskEnd' is not an event; did you mean 'taskSucceeds'?"),
+        ("number", "a command must be a string, not a list"),
+        ("parameter", "'$parameters.no' finds nothing"),
+    ],
+)
+def test_a_mistake_in_another_file_is_reported_where_the_job_uses_the_definition(name: str, message: str) -> None:
+    (finding,) = found(f'"marketplace://name/{name}"')
+    assert (finding.code, finding.message) == ("cannot-be-expanded", message)
+    assert len(finding.span) == len(f"marketplace://name/{name}")
+    assert [(one.path, one.message) for one in finding.related] == [(f"marketplace/{name}.yaml", "defined here")]

@@ -10,11 +10,13 @@ the rules.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pai_lsp.expand.filled_definition import (
     BROKEN_LOCK_FILE,
     CANNOT_BE_EXPANDED,
+    NOT_LOOKED_UP,
     CommandItem,
     Commands,
     Storage,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Mapping as MappingOf
 
+    from pai_lsp.expand.filled_definition import Report
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import PluginEntry, TaskRole
     from pai_lsp.job.require_graph import Expansion, ExpansionStep, RequireLink, UnfilledVariable
@@ -76,6 +79,11 @@ class Prerequisite:
     def definition(self) -> Definition:
         """The definition it is made of."""
         return self.step.definition
+
+    @property
+    def related(self) -> tuple[Related, ...]:
+        """Where it is defined, for problems reported at a reference in the job; nothing for the job's own."""
+        return () if self.is_own else (Related(self.definition.name_span, "defined here", self.step.path),)
 
     @property
     def ignores_failure(self) -> bool:
@@ -133,7 +141,11 @@ class EffectiveJob:
 
 
 def effective_job(job: Job) -> EffectiveJob:
-    """Follow the references of every task role. A job with syntax problems has only these."""
+    """What the job means; one with syntax problems has only these. A job is read once."""
+    return job.once(_read_effective_job)
+
+
+def _read_effective_job(job: Job) -> EffectiveJob:
     if job.syntax.problems:
         return EffectiveJob(
             (),
@@ -190,17 +202,20 @@ class _EffectiveJobReader:
         definition = step.definition
         is_own = not self._job.require_graph.is_outside(definition)
         where = None if is_own else entry.reference.span
+        report = self._problem
+        if where:
+            report = partial(self._report_outside, Related(definition.name_span, "defined here", step.path))
         plugin = None if is_storage(definition) else definition.extended_plugin
-        storages = tuple(needed_storages(step, where, self._problem))
-        self._unfilled(step, where)
+        storages = tuple(needed_storages(step, where, report))
+        self._unfilled(step, where, report)
         commands: tuple[Commands, ...] = ()
         if plugin == "cmd" and definition.type != "dockerimage":
             params = definition.node.get("plugin_params")
             holder = params if isinstance(params, Mapping) else definition.node
-            commands = tuple(read_commands(holder, step, where, self._problem))
+            commands = tuple(read_commands(holder, step, where, report))
         return Prerequisite(step, plugin, commands, storages, entry, is_own)
 
-    def _unfilled(self, step: ExpansionStep, where: Span | None) -> None:
+    def _unfilled(self, step: ExpansionStep, where: Span | None, report: Report) -> None:
         definition = step.definition
         declared = [one.name for one in definition.template_variables]
         for scalar, variable in undeclared_variables(definition):
@@ -210,10 +225,10 @@ class _EffectiveJobReader:
                 else where
             )
             message = undeclared_variable(variable.name, declared, definition.name if where else "")
-            self._problem("undeclared-template-variable", span, message)
+            report("undeclared-template-variable", span, message)
         for scalar, tag, fault in this_faults(self._job.require_graph, definition):
             span = where or fault.span(tag, mapped(self._job.text, scalar))
-            self._problem("unresolved-this", span, fault.message)
+            report("unresolved-this", span, fault.message)
 
     def _report(self, code: str, link: RequireLink, entries: dict[RequireLink, RequireLink], message: str) -> None:
         """Report on a reference; for one in another file, on the reference in the job that leads there."""
@@ -225,6 +240,9 @@ class _EffectiveJobReader:
         else:
             related = Related(link.reference.span, "required here", link.path)
             self._problem(code, entry.reference.span, message, related)
+
+    def _report_outside(self, definition: Related, code: str, span: Span, message: str) -> None:
+        self._problem(code, span, message, definition)
 
     def _problem(self, code: str, span: Span, message: str, *related: Related) -> None:
         self._problems.setdefault((code, span), problem(code, span, message, *related))
@@ -278,7 +296,7 @@ def _unresolved(job: Job, link: RequireLink, entry: RequireLink | None) -> tuple
     if is_address and isinstance(read_address(name), AddressFault):
         return "malformed-reference", link, nothing_at(name, ())
     if link.answer.state is LookupState.UNKNOWN:
-        return CANNOT_BE_EXPANDED, link, not_looked_up(name, link.answer.note)
+        return NOT_LOOKED_UP, link, not_looked_up(name, link.answer.note)
     required = "unknown-required-prerequisite" if link.requirement else "unknown-prerequisite"
     code = "unknown-marketplace-item" if is_address else required
     if entry is not None:

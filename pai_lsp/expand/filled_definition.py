@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 CANNOT_BE_EXPANDED = "cannot-be-expanded"
 # Everything is known, but a released cluster has no form for it.
 CANNOT_BE_EXPRESSED = "cannot-be-expressed"
-# It is unknown which definitions are meant.
+# It is unknown what a reference means.
+NOT_LOOKED_UP = "marketplace-not-asked"
 BROKEN_LOCK_FILE = "broken-lock-file"
 
 

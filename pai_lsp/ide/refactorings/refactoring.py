@@ -11,7 +11,6 @@ import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from pai_lsp.expand.as_is.released_run import released_run
 from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.write.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
@@ -156,9 +155,9 @@ def what_runs(job: Job) -> dict[str, list[str]]:
         CanNotRefactorError: if the job cannot be expanded, or would not start.
     """
     found = expanded(job)
-    if found.text is None:
+    if found.text is None or found.run is None:
         raise CanNotRefactorError(found.problems[0].message)
-    run = released_run(Job(parse(found.text), job.site_plugins, job.lookup))
+    run = found.run
     return {name: list(_lines((*role.pre, role.command, *role.post))) for name, role in run.roles.items()} | {
         stop.message: [] for stop in run.stops
     }
