@@ -50,7 +50,7 @@ class Document:
     settings: Settings = Settings()
     path: str | None = None
     lookup: Lookup = NoLookup()
-    is_catalogue: bool = False
+    is_catalog: bool = False
 
     @lazy
     def lines(self) -> LineIndex:
@@ -65,7 +65,7 @@ class Document:
     @lazy
     def job(self) -> Job:
         """The job that the tree describes."""
-        return Job(self.syntax, self.settings.plugins, self.lookup, self.is_catalogue)
+        return Job(self.syntax, self.settings.plugins, self.lookup, self.is_catalog)
 
     @lazy
     def is_job(self) -> bool:
@@ -93,7 +93,7 @@ class Document:
 
         if not reads_as_definitions(self.syntax, is_wanted=is_wanted):
             return self
-        return replace(self, is_catalogue=True)
+        return replace(self, is_catalog=True)
 
     @lazy
     def occurrences(self) -> tuple[Occurrence, ...]:

@@ -179,7 +179,7 @@ def _find(document: Document, offset: int, mark: str, before: str = "", behind: 
     stop = place.ends[last] if last > index else at + 1
     added = len(before) + 1
     replace = Span(min(start, offset), max(offset, stop - added))
-    job = Job(syntax, document.settings.plugins, document.lookup, document.is_catalogue)
+    job = Job(syntax, document.settings.plugins, document.lookup, document.is_catalog)
     content = place.text.replace(mark, "", 1)
     return Cursor(
         spot,

@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.ide.location import locate
 from pai_lsp.job.lookup import LookupState
-from pai_lsp.job.renaming import meant_prerequisite, rename_prerequisite, renaming_edits
-from pai_lsp.job.symbols import Symbol, SymbolKind, occurrence_at
+from pai_lsp.job.symbols import (
+    Symbol,
+    SymbolKind,
+    meant_prerequisite,
+    occurrence_at,
+    rename_prerequisite,
+    renaming_edits,
+)
 from pai_lsp.job.this_lookup import is_this, this_answer
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass
@@ -103,7 +109,7 @@ def _bound_prerequisite(job: Job, use: TemplateUse, offset: int) -> Iterator[Def
 
 
 def _outside(document: Document, offset: int) -> Iterator[DefinitionPlace]:
-    """`marketplace://…` leads into the catalogue's file."""
+    """`marketplace://…` leads into the catalog's file."""
     location = locate(document, offset)
     if location is None or not isinstance(location.node, Scalar) or "://" not in location.node.text:
         return

@@ -150,7 +150,7 @@ class Session:
             known = Versions(before.version, before.text, before.changes)
             versions = known.changed(identifier.version, changes, self.client.unit)
             self._put(self._document(before.uri, before.language, versions))
-            if before.is_in_catalogue:
+            if before.is_in_catalog:
                 self.marketplaces.definitions_edited(before.path)
 
     def workspace(self, documents: Mapping[str, OpenDocument]) -> Workspace:
@@ -230,7 +230,7 @@ class Session:
             effective.settings,
             effective.is_excluded,
             marketplace.lookup if marketplace else NoLookup(),
-            is_in_catalogue=directory is not None,
+            is_in_catalog=directory is not None,
             is_wanted=marketplace is not None and directory != marketplace.setup.found,
             hidden_hints=effective.hidden_hints,
             folder=self.folder_of(path),

@@ -51,7 +51,7 @@ def _written_names(cursor: Cursor) -> set[str]:
 
 def _fields(cursor: Cursor) -> list[Field]:
     kind_of, plugin = _context(cursor)
-    kind: SchemaKind = "definition" if cursor.document.is_catalogue else "job"
+    kind: SchemaKind = "definition" if cursor.document.is_catalog else "job"
     found = fields(cursor.path, prerequisite_type=kind_of, plugin=plugin, kind=kind)
     if kind_of == "dockerimage":
         found = [field for field in found if not field.is_extension]

@@ -179,7 +179,7 @@ def _wanted(job: Job, field: str, otherwise: str) -> str:
 
 def _required(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
     """A definition of the catalog with template variables, and their names; without one, an example."""
-    offers = cursor.job.lookup.offers("", _MOST_SEARCHED)
+    offers = cursor.job.lookup.suggestions("", _MOST_SEARCHED)
     found = next((offer for offer in offers if offer.variables), None)
     return (found.reference, found.variables) if found else ("marketplace://name/mnist", ("dataPath",))
 

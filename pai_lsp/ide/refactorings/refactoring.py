@@ -15,9 +15,8 @@ from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.write.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.job.job import Job
-from pai_lsp.job.section_edits import add_to_section
 from pai_lsp.source.comments import comments
-from pai_lsp.source.edits import append_item, insert_entry, keeping_comments, line_end
+from pai_lsp.source.edits import add_to_section, append_item, insert_entry, keeping_comments, line_end
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Mapping, Sequence
 from pai_lsp.source.spelling import free_name
@@ -223,7 +222,7 @@ def listed_in_role(job: Job, role: TaskRole, name: str) -> TextEdit:
 def value_added(job: Job, section: str, name: str, written: str) -> TextEdit:
     """Add a value, written as YAML, to `parameters` or `secrets`; a missing section is added."""
     line = f"{written_key(name)}: {written}"
-    edit = add_to_section(job, section, line)
+    edit = add_to_section(job.text, job.root, section, line)
     if edit is None and job.root is not None and job.root.is_flow and job.section(section) is None and job.root.entries:
         edit = insert_entry(job.text, job.root, f"{section}: {{{line}}}")
     if edit is None:
