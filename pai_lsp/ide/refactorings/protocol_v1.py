@@ -23,6 +23,7 @@ from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.syntax import parse
@@ -62,11 +63,11 @@ _FOLDERS = (
     ("dataDir", "data", "<% $data.uri[0] %>", "PAI_DATA_DIR"),
     ("outputDir", "output", "<% $output.uri %>", "PAI_OUTPUT_DIR"),
 )
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
-_NOT_IN_LABEL = re.compile(r"[^a-zA-Z0-9_]")
+_VARIABLE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_NOT_IN_NAME = lazy_pattern(r"[^a-zA-Z0-9_-]+")
+_NOT_IN_LABEL = lazy_pattern(r"[^a-zA-Z0-9_]")
 # Strings of JSON and comments of YAML, which stay, and comments of JSON.
-_JSON_COMMENT = re.compile(r"\"(?:\\.|[^\"\\])*\"|#[^\n]*|//|/\*([\s\S]*?)\*/")
+_JSON_COMMENT = lazy_pattern(r"\"(?:\\.|[^\"\\])*\"|#[^\n]*|//|/\*([\s\S]*?)\*/")
 
 
 @dataclass(frozen=True, slots=True)
