@@ -70,6 +70,12 @@ def _marketplace(found: argparse.Namespace) -> int:
     return marketplace.run(found)
 
 
+def _shell(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import check_shell
+
+    return check_shell.run(found)
+
+
 def _rules(found: argparse.Namespace) -> int:
     from pai_lsp.cli.commands import reference
 
@@ -106,6 +112,7 @@ SUBCOMMANDS = (
     Subcommand("convert", "convert a job from protocol version 1 to 2", arguments.convert, _convert),
     Subcommand("graph", "draw the prerequisite graph: mermaid, dot, svg, png or pdf", arguments.graph, _graph),
     Subcommand("marketplace", "list, show, refresh and lock shared definitions", arguments.marketplace, _marketplace),
+    Subcommand("shell", "check the syntax of bash scripts as bash does", arguments.shell, _shell),
     Subcommand("rules", "list the rules", arguments.rules, _rules),
     Subcommand("explain", "explain a rule, with examples", arguments.explain, _explain),
     Subcommand("schema", "print a JSON schema for other YAML editors", arguments.schema, _schema),

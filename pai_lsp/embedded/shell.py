@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _OPERATOR = re.compile(r"&&|\|\||;;&|;;|;&|\|&|[;&|)\n]")
 _CONDITIONAL_OPERATOR = re.compile(r"&&|\|\||[<>](?![(%])|[();&|]")
+# What separates the three expressions of `for ((a; b; c))`, outside quotes.
+_LOOP_EXPRESSIONS = re.compile(r"(?:[^;'\"\\$]|\\.|'[^']*'|\"[^\"]*\"|\$\([^)]*\)|\$\{[^}]*\}|\$)*;")
 _NO_BRACKETS = re.compile(r"\([ \t]*\)")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
@@ -92,6 +94,7 @@ class _ScriptReader(LineReader):
             self._has_pipeline,
             tuple(reversed(self._unclosed)),
             self._fault,
+            self._fault_inside,
             tuple(self._open_redirections),
         )
 
@@ -159,6 +162,8 @@ class _ScriptReader(LineReader):
             self._arithmetic(at + 2, end - 2)
             self._inner -= 1
             self._at = end
+            if grammar.is_loop_head and len(_LOOP_EXPRESSIONS.findall(text, at, end)) != 2:
+                self._found_fault(Span(at, end))
             self._part(PartKind.EXPANSION, at)
             grammar.compound(Span(at, end))
             return _UnfinishedCommand()

@@ -39,8 +39,8 @@ class ExpansionReader(ABC):
     """Reads expansions in a text, and keeps what it finds; the classes below read what may stand in them."""
 
     __slots__ = (
-        "_assignments", "_at", "_conditional", "_depth", "_end", "_fault", "_inner", "_last_template_end", "_parts",
-        "_text", "_unchecked", "_unclosed", "_uses",
+        "_assignments", "_at", "_conditional", "_depth", "_end", "_fault", "_fault_inside", "_inner",
+        "_last_template_end", "_parts", "_text", "_unchecked", "_unclosed", "_uses",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
@@ -57,6 +57,7 @@ class ExpansionReader(ABC):
         self._parts: list[Part] = []
         self._unclosed: list[Unclosed] = []
         self._fault: Span | None = None
+        self._fault_inside: Unclosed | None = None
 
     @abstractmethod
     def _commands(self, closing: str) -> bool:
@@ -66,9 +67,9 @@ class ExpansionReader(ABC):
     def _quoted(self, texts: list[str]) -> bool:
         """Read one quoted part, and put its text behind the others; whether there was no expansion in it."""
 
-    def _found_fault(self, span: Span) -> None:
+    def _found_fault(self, span: Span, inside: Unclosed | None = None) -> None:
         if self._fault is None and not self._unchecked:
-            self._fault = span
+            self._fault, self._fault_inside = span, inside
 
     def _left_open(self, opener: str, start: int) -> None:
         if not self._unchecked:

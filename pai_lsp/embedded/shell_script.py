@@ -137,7 +137,8 @@ class Script:
     functions: the names of the functions that it defines.
     has_pipeline: there is a `|` between two of its commands.
     unclosed: what it leaves open, the outermost first; meaningful as long as there is no `fault`.
-    fault: the first word or operator at which bash stops with a syntax error.
+    fault: the first word or operator at which bash stops with a syntax error; empty at the end of the text.
+    fault_inside: the innermost command that is open at the fault.
     open_redirections: the operators, such as `>`, that no file name follows, so that bash refuses the script.
     """
 
@@ -153,6 +154,7 @@ class Script:
     has_pipeline: bool = False
     unclosed: tuple[Unclosed, ...] = ()
     fault: Span | None = None
+    fault_inside: Unclosed | None = None
     open_redirections: tuple[Span, ...] = ()
 
     @property

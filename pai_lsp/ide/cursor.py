@@ -282,7 +282,7 @@ def _find(document: Document, offset: int, mark: str, before: str = "", behind: 
     text = document.text
     marked = f"{text[:offset]}{before}{mark}{behind}{text[offset:]}"
     syntax = parse(marked)
-    job = Job(syntax, document.settings.plugins, document.lookup, document.is_catalogue)
+    job = Job(syntax, document.settings.plugins, document.lookup, document.is_catalog)
     location = next(_marked(job, syntax.root, mark), None)
     if location is None or not isinstance(location.node, Scalar):
         return None

@@ -1,4 +1,4 @@
-"""Who needs whom: task roles and prerequisites, through the roles' lists and `require`, in the catalogue as well."""
+"""Who needs whom: task roles and prerequisites, through the roles' lists and `require`, in the catalog as well."""
 
 from __future__ import annotations
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.ide.cursor import Cursor
 from pai_lsp.job.lookup import LookupState
-from pai_lsp.job.renaming import meant_prerequisite, rename_prerequisite, renaming_edits
-from pai_lsp.job.symbols import Symbol, SymbolKind
+from pai_lsp.job.symbols import Symbol, SymbolKind, meant_prerequisite, rename_prerequisite, renaming_edits
 from pai_lsp.job.this_lookup import is_this, this_answer
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass
@@ -103,7 +102,7 @@ def _bound_prerequisite(job: Job, use: TemplateUse, offset: int) -> Iterator[Def
 
 
 def _outside(cursor: Cursor) -> Iterator[DefinitionPlace]:
-    """`marketplace://…` leads into the catalogue's file."""
+    """`marketplace://…` leads into the catalog's file."""
     location = cursor.location
     if location is None or not isinstance(location.node, Scalar) or "://" not in location.node.text:
         return

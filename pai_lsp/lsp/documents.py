@@ -63,7 +63,7 @@ class OpenDocument:
     language: the client's name for its language.
     is_excluded: whether the configuration leaves this file out; then it has no diagnostics.
     lookup: finds definitions outside of the document.
-    is_in_catalogue: whether it is in a folder of definitions; `is_wanted` whether that folder is configured.
+    is_in_catalog: whether it is in a folder of definitions; `is_wanted` whether that folder is configured.
     hidden_hints: the names of the inlay hints that are switched off.
     folder: its workspace folder, which the paths of other files are shown relative to; empty for none.
     changes: the last changes that led to this version, oldest first.
@@ -78,7 +78,7 @@ class OpenDocument:
     settings: Settings = field(default_factory=Settings)
     is_excluded: bool = False
     lookup: Lookup = field(default_factory=NoLookup)
-    is_in_catalogue: bool = False
+    is_in_catalog: bool = False
     is_wanted: bool = False
     hidden_hints: frozenset[str] = frozenset()
     folder: str = ""
@@ -106,8 +106,7 @@ class OpenDocument:
             if len(notes) < 2 or notes[0] != notes[1]:
                 return False
         ours, others = (
-            (one.settings, one.is_excluded, one.is_in_catalogue, one.is_wanted, one.hidden_hints)
-            for one in (self, other)
+            (one.settings, one.is_excluded, one.is_in_catalog, one.is_wanted, one.hidden_hints) for one in (self, other)
         )
         return ours == others
 
@@ -117,7 +116,7 @@ class OpenDocument:
         from pai_lsp.document import Document  # noqa: PLC0415 - loaded when the client is connected
 
         document = Document(self.text, self.settings, self.path, self.lookup)
-        if not self.is_in_catalogue or self.language == JOB_LANGUAGE or document.is_job:
+        if not self.is_in_catalog or self.language == JOB_LANGUAGE or document.is_job:
             return document
         return document.as_definitions(is_wanted=self.is_wanted)
 
@@ -131,7 +130,7 @@ class OpenDocument:
         """A job is known by the language the editor gave it, its name or its root; definitions count as jobs."""
         if PurePath(self.path).name == FILE_NAME:
             return FileKind.CONFIGURATION
-        is_ours = self.language == JOB_LANGUAGE or self.document.is_job or self.document.is_catalogue
+        is_ours = self.language == JOB_LANGUAGE or self.document.is_job or self.document.is_catalog
         return FileKind.JOB if is_ours else FileKind.OTHER
 
     @lazy
@@ -183,7 +182,7 @@ def _on_disk(path: str) -> str | None:
 
 def _view(document: OpenDocument, address: str, text: str) -> FilePlaces | None:
     """A read-only file with the text that the catalog keeps for an address."""
-    from pai_lsp.catalog.sources import Surroundings  # noqa: PLC0415 - few places are in a marketplace
+    from pai_lsp.catalog.loading import Surroundings  # noqa: PLC0415 - few places are in a marketplace
 
     path = Surroundings().store.view(address, text)
     uri = from_fs_path(path) if path is not None else None

@@ -151,7 +151,7 @@ class Session:
         before = self.documents.get(identifier.uri)
         if before is not None:
             self._put(self._configured(before.changed(identifier.version, changes)))
-            if before.is_in_catalogue:
+            if before.is_in_catalog:
                 self.marketplaces.definitions_edited(before.path)
 
     def workspace(self, documents: Mapping[str, OpenDocument]) -> Workspace:
@@ -224,7 +224,7 @@ class Session:
             settings=effective.settings,
             is_excluded=effective.is_excluded,
             lookup=marketplace.lookup if marketplace else NoLookup(),
-            is_in_catalogue=directory is not None,
+            is_in_catalog=directory is not None,
             is_wanted=marketplace is not None and directory != marketplace.setup.found,
             hidden_hints=effective.hidden_hints,
             folder=folder,

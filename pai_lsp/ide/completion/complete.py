@@ -1,6 +1,6 @@
 """Completion: what can be typed at the point, the most useful first.
 
-The place decides (see cursor.py); what is offered comes from the schema, from the job itself, and from the catalogue.
+The place decides (see cursor.py); what is offered comes from the schema, from the job itself, and from the catalog.
 Nothing is offered in files that are no OpenPAI jobs.
 """
 
@@ -20,7 +20,7 @@ from pai_lsp.ide.completion.completion_values import (
 )
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped
 from pai_lsp.ide.cursor import Cursor, InsertionPoint, Spot
-from pai_lsp.job.addresses import MARKETPLACE
+from pai_lsp.job.lookup import MARKETPLACE
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.text import TextEdit
 

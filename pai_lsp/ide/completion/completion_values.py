@@ -14,8 +14,8 @@ from pai_lsp.ide.documentation import (
     offer_documentation,
     plugin_documentation,
 )
-from pai_lsp.job.addresses import MARKETPLACE
 from pai_lsp.job.definition import TYPED_FIELDS
+from pai_lsp.job.lookup import MARKETPLACE
 from pai_lsp.platform.job_schema import Kind as SchemaKind
 from pai_lsp.platform.job_schema import field
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, converted_role_name, events, plugins
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from pai_lsp.ide.cursor import InsertionPoint
     from pai_lsp.job.definition import Definition
-    from pai_lsp.job.lookup import Offer
+    from pai_lsp.job.lookup import SuggestedDefinition
 
-# So many of a large catalogue are offered at once; an editor asks again when more is typed.
+# So many of a large catalog are offered at once; an editor asks again when more is typed.
 MOST_OFFERED = 50
 
 _EXTRAS_PLUGINS = ("extras", RUNTIME_PLUGIN)
@@ -66,7 +66,7 @@ def complete_items(point: InsertionPoint) -> list[Suggestion]:
 
 
 def _schema_kind(point: InsertionPoint) -> SchemaKind:
-    return "definition" if point.document.is_catalogue else "job"
+    return "definition" if point.document.is_catalog else "job"
 
 
 def _names(point: InsertionPoint) -> Iterator[Suggestion]:
@@ -97,7 +97,7 @@ def _names(point: InsertionPoint) -> Iterator[Suggestion]:
 
 def _plugins(point: InsertionPoint) -> Iterator[Suggestion]:
     in_extras = point.path[:2] == _EXTRAS_PLUGINS
-    if point.path[:1] not in {("prerequisites",), ("extras",)} and not point.document.is_catalogue:
+    if point.path[:1] not in {("prerequisites",), ("extras",)} and not point.document.is_catalog:
         return
     for number, plugin in enumerate(plugins().values()):
         if plugin.deprecated:
@@ -161,18 +161,18 @@ def _prerequisites(point: InsertionPoint, written: Iterable[str], own: str | Non
         yield _offered(point, offer, 2000 + number)
 
 
-def _offers(point: InsertionPoint) -> tuple[Offer, ...]:
-    """What the catalogue has: all of a small one, for the editor to choose; of a large one what fits what is typed."""
+def _offers(point: InsertionPoint) -> tuple[SuggestedDefinition, ...]:
+    """What the catalog has: all of a small one, for the editor to choose; of a large one what fits what is typed."""
     typed, lookup = point.prefix, point.job.lookup
     if not typed.startswith(MARKETPLACE):
-        every = lookup.offers("", MOST_OFFERED + 1)
+        every = lookup.suggestions("", MOST_OFFERED + 1)
         if len(every) <= MOST_OFFERED:
             return every
-    return lookup.offers(typed, MOST_OFFERED)
+    return lookup.suggestions(typed, MOST_OFFERED)
 
 
-def _offered(point: InsertionPoint, offer: Offer, order: int) -> Suggestion:
-    """A definition of the catalogue; in a `require`, with the variables that are to be filled."""
+def _offered(point: InsertionPoint, offer: SuggestedDefinition, order: int) -> Suggestion:
+    """A definition of the catalog; in a `require`, with the variables that are to be filled."""
     documentation = offer_documentation(offer)
     detail = f"{offer.type or 'prerequisite'}, marketplace"
     is_new_item = point.spot is Spot.ITEM and point.path[-2:-1] == ("require",)

@@ -179,7 +179,7 @@ def _wanted(job: Job, field: str, otherwise: str) -> str:
 
 def _required(point: InsertionPoint) -> tuple[str, tuple[str, ...]]:
     """A definition of the catalog with template variables, and their names; without one, an example."""
-    offers = point.job.lookup.offers("", _MOST_SEARCHED)
+    offers = point.job.lookup.suggestions("", _MOST_SEARCHED)
     found = next((offer for offer in offers if offer.variables), None)
     return (found.reference, found.variables) if found else ("marketplace://name/mnist", ("dataPath",))
 

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 def extract_prerequisite(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered for whole commands; they then run as a `taskStarts` callback of a new prerequisite of the role."""
-    selection = None if document.is_catalogue else selected_commands(document, span)
+    selection = None if document.is_catalog else selected_commands(document, span)
     if selection is None:
         return
     name = free_prerequisite_name(document.job, "setup")

@@ -48,7 +48,7 @@ _SPOILS_PLUGIN = re.compile(r"['\"\\\t\r\n]")
 def parameter_from_text(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered for a selected part of a command, and for a value at the cursor; not for what looks like a secret."""
     job = document.job
-    piece = None if document.is_catalogue else piece_at(job, span)
+    piece = None if document.is_catalog else piece_at(job, span)
     if piece is None or piece.filler is Filler.AUTH or is_clear_secret(document, piece.span):
         return
     places = same_pieces(job, piece)
@@ -103,7 +103,7 @@ _AS_HTML = "the runtime would write a secret with any of &<>\"' as HTML here"
 def secret_from_text(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered for a selected part of a command, for values of a registry's `auth`, and for a parameter's value."""
     job = document.job
-    if document.is_catalogue:
+    if document.is_catalog:
         return
     if (entry := _parameter_at(job, span)) is not None and not is_clear_secret(document, entry.value.span):
         yield from _parameter(document, entry)

@@ -26,7 +26,7 @@ from pai_lsp.ide.refactorings.refactoring import (
     together,
 )
 from pai_lsp.job.definition import Origin
-from pai_lsp.job.renaming import rename_prerequisite
+from pai_lsp.job.symbols import rename_prerequisite
 from pai_lsp.platform.job_schema import fields
 from pai_lsp.rules.structure.structure_fixes import insert_fixes
 from pai_lsp.rules.structure.structure_places import places
@@ -136,7 +136,7 @@ def duplicate_names(document: Document, span: Span) -> Iterator[Refactoring]:
     job = document.job
     here = next((one for one in job.prerequisites if one.name and one.node.span.touches(span.start)), None)
     same = [one for one in job.prerequisites if here is not None and one.name == here.name]
-    if here is None or len(same) < 2 or document.is_catalogue:
+    if here is None or len(same) < 2 or document.is_catalog:
         return
     edits = together(job.syntax, _renaming_edits(job, same))
     offered = {fix.edits for one in document.diagnostics for fix in one.fixes if one.span.overlaps(here.name_span)}
@@ -173,7 +173,7 @@ def _kept(job: Job, same: list[Definition]) -> Definition:
 def template_variables(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered on a reference in a task role's list to a definition that needs values."""
     job = document.job
-    if document.is_catalogue:
+    if document.is_catalog:
         return
     for role in job.task_roles:
         for reference in role.prerequisites:

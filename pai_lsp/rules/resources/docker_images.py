@@ -58,7 +58,7 @@ def image_uri_unsupported(job: Job) -> Iterator[Finding]:
     """
     for definition in checked_images(job):
         uri = text_of(definition, "uri")
-        if uri is None or (job.is_catalogue and ("{{" in uri.text or "<%" in uri.text)):
+        if uri is None or (job.is_catalog and ("{{" in uri.text or "<%" in uri.text)):
             continue
         if not uri.text:
             place = uri.span if len(uri.span) else definition.name_span
@@ -159,7 +159,7 @@ def images(job: Job) -> tuple[Definition, ...]:
 
 def checked_images(job: Job) -> tuple[Definition, ...]:
     """The images that are surely looked up: those of task roles, and all in a catalog file."""
-    return images(job) if job.is_catalogue else job.chosen_images
+    return images(job) if job.is_catalog else job.chosen_images
 
 
 def text_of(definition: Definition, key: str) -> Scalar | None:
@@ -281,7 +281,7 @@ def auth_without_secrets(job: Job) -> Iterator[Finding]:
           docker: "******"
     """
     section = job.section("secrets")
-    if job.is_catalogue or (section is not None and (job.secrets or not isinstance(section.value, Mapping))):
+    if job.is_catalog or (section is not None and (job.secrets or not isinstance(section.value, Mapping))):
         return
     for definition in images(job):
         auth = definition.node.entry("auth")

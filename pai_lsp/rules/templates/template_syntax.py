@@ -15,7 +15,7 @@ from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES
 from pai_lsp.embedded.template import CLOSING, OPENING, ROOTS, TagKind, TemplateFault, tags
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import change_fix
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.job.template_uses import COMMAND_PLACES, TemplatePlace, place_at
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import callback_scripts, role_scripts
@@ -115,7 +115,7 @@ def template_tag_dropped(job: Job) -> Iterator[Finding]:
         yield Finding(use.span, "the rest-server removes this template; it only fills '<% name %>'", fixes)
     if job.secrets:
         for answer in job.template_answers:
-            if answer.outcome is Outcome.UNKNOWN_ROOT and not answer.in_plugin and not meant_root(job, answer):
+            if answer.outcome is PathOutcome.UNKNOWN_ROOT and not answer.in_plugin and not meant_root(job, answer):
                 message = (
                     f"'{answer.root}' is not a template root; in a job with secrets, the runtime removes this template"
                 )

@@ -157,7 +157,7 @@ def _plain_indentation(text: str, scalar: Scalar) -> int:
 
 def _found(job: Job, pattern: re.Pattern[str]) -> Iterator[tuple[Span, Scalar | None]]:
     """The matches of a pattern in what the runtime reads, each with the last scalar that begins before it."""
-    if job.is_catalogue:
+    if job.is_catalog:
         return
     text, scalars = job.text, job.syntax.scalars
     unread = [line_span(text, problem.span) for problem in job.syntax.problems if problem.kind in _UNREAD]

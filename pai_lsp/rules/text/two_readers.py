@@ -62,7 +62,7 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
           operator: "="
           deadline: "2024-02-30"
     """
-    if job.is_catalogue:
+    if job.is_catalog:
         return
     suspects = [
         scalar
@@ -125,7 +125,7 @@ def unquoted_question_mark(job: Job) -> Iterator[Finding]:
             type: data
             uri: ["https://example.com/cifar10?raw=true"]
     """
-    if "?" not in job.text or job.is_catalogue:
+    if "?" not in job.text or job.is_catalog:
         return
     suspects = [scalar for scalar in job.syntax.scalars if "?" in scalar.text and scalar.style is ScalarStyle.PLAIN]
     if not suspects:
@@ -155,7 +155,7 @@ def collection_key(job: Job) -> Iterator[Finding]:
         parameters:
           "[a, b]": 1
     """
-    if job.is_catalogue or not _MAYBE_COLLECTION_KEY.search(job.text):
+    if job.is_catalog or not _MAYBE_COLLECTION_KEY.search(job.text):
         return
     masked = masked_span(job.text)
     seen: set[Node] = set()
@@ -211,7 +211,7 @@ def runtime_reads_otherwise(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: ["on"]
     """
-    if job.is_catalogue:
+    if job.is_catalog:
         return
     yield from _names_read_otherwise(job)
     yield from _parameters_read_otherwise(job)
