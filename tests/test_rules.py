@@ -1,4 +1,4 @@
-"""Every rule: listed, documented, its examples true, its fixture exact, its fixes mending."""
+"""Every rule: listed, documented, its examples true, its fixture exact, its fixes effective."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FIXTURES = Path(__file__).parent / "rules"
 FIXES = Path(__file__).parent / "fixes"
 CODES = [rule.code for rule in RULES]
-# Rules whose finding needs a file that no example can be.
+# Rules whose finding needs a file that is too large or too special for an example.
 WITHOUT_EXAMPLE = {
     "too-large-to-read",
     "job-too-large",
@@ -30,7 +30,7 @@ WITHOUT_EXAMPLE = {
     "locked-definition-changed",
     "broken-lock-file",
 }
-# Rules about characters that a docstring, which loses its tabs, can not show.
+# Rules about characters that a docstring, which loses its tabs, cannot show.
 WITHOUT_DOCUMENTED_EXAMPLE = WITHOUT_EXAMPLE | {"stray-tab", "unicode-line-end"}
 
 _EXAMPLE = re.compile(r"(?:^(?: {4}.*)?\n)+", re.MULTILINE)
@@ -122,7 +122,7 @@ def test_messages_and_fixes(path: Path) -> None:
 
 
 def with_comments(text: str) -> str:
-    """The text with a comment behind every line that ends outside a scalar and has none yet."""
+    """The text with a comment after every line that ends outside a scalar and has none yet."""
     syntax = Document(text).syntax
     lines: list[str] = []
     end = 0
@@ -142,14 +142,14 @@ def test_no_fix_loses_a_comment(path: Path) -> None:
     text = with_comments(bare)
     document = Document(text, is_catalogue=is_catalogue(text))
     if document.syntax.problems:
-        return  # where one reader stops, the other knows no comments
+        return  # comments are not known after a syntax error
     before = written_comments(text)
     for diagnostic in document.diagnostics:
         for fix in diagnostic.fixes if diagnostic.code not in {"unused-ignore", "unicode-line-end"} else ():
             assert not before - written_comments(apply_edits(text, fix.edits)), f"'{fix.title}'"
 
 
-def test_no_fix_takes_away_what_an_alias_repeats() -> None:
+def test_no_fix_removes_what_an_alias_repeats() -> None:
     parameters = "parameters:\n  lr: &rate 0.1\n  used: *rate\n"
     text = f"{parameters}taskRoles:\n  worker:\n    commands: [echo <% $parameters.used %>]\n"
     for written, titles in ((text, []), (text.replace("*rate", "0.1"), ["Remove 'lr'"])):

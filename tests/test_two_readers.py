@@ -1,4 +1,4 @@
-"""What the runtime's reader makes of a text: the rules agree with PyYAML itself, which the runtime uses."""
+"""The rules about the two readers agree with PyYAML, which the runtime uses."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ taskRoles:
 
 
 def errors(text: str) -> list[str]:
-    """What is said about the two readers, and about the text as YAML."""
+    """The findings about the two readers, and the syntax problems."""
     document = Document(text)
     found = [d.code for d in document.diagnostics if d.code in CODES]
     return found + [problem.kind.value for problem in document.syntax.problems]
@@ -127,7 +127,7 @@ def test_a_text_is_reported_where_the_runtime_fails(text: str) -> None:
 )
 def test_a_line_end_is_reported_where_the_runtime_fails(before: str, character: str, after: str) -> None:
     text = before + character + after
-    # What the mask leaves of secrets that JavaScript sees a line end in is told by another rule.
+    # Another rule reports secrets that are only masked up to a line end of JavaScript.
     if before.startswith("secrets") and character != "\x85":
         assert errors(text) == []
     else:
