@@ -47,8 +47,8 @@ def examples(rule: Rule) -> tuple[list[str], list[str]]:
     return ([block for block in parts[0] if block.strip()], [block for block in parts[1] if block.strip()])
 
 
-def is_catalogue(text: str) -> bool:
-    return text.startswith("# a catalogue file")
+def is_catalog(text: str) -> bool:
+    return text.startswith("# a catalog file")
 
 
 def fixtures() -> list[Path]:
@@ -68,14 +68,14 @@ def test_bad_examples_are_found(rule: Rule) -> None:
     for example in examples(rule)[0]:
         text, marks = read_marks(example, rule.code)
         assert marks, f"no mark in\n{example}"
-        found = [d for d in Document(text, is_catalogue=is_catalogue(text)).diagnostics if d.code == rule.code]
+        found = [d for d in Document(text, is_catalog=is_catalog(text)).diagnostics if d.code == rule.code]
         assert as_marks(text, found, with_messages=marks) == marks, text
 
 
 @pytest.mark.parametrize("rule", RULES, ids=CODES)
 def test_good_examples_are_silent(rule: Rule) -> None:
     for text in examples(rule)[1]:
-        found = [d for d in Document(text, is_catalogue=is_catalogue(text)).diagnostics if d.code == rule.code]
+        found = [d for d in Document(text, is_catalog=is_catalog(text)).diagnostics if d.code == rule.code]
         assert found == [], text
 
 
@@ -92,7 +92,7 @@ def test_every_rule_has_a_fixture() -> None:
 @cache
 def fixture(path: Path) -> tuple[Document, list[Mark]]:
     text, marks = read_marks(path.read_bytes().decode().split("=====\n")[0])
-    return Document(text, is_catalogue=is_catalogue(text)), marks
+    return Document(text, is_catalog=is_catalog(text)), marks
 
 
 @pytest.mark.parametrize("path", fixtures(), ids=lambda path: path.stem)
@@ -155,7 +155,7 @@ def with_comments(document: Document) -> str:
 @pytest.mark.parametrize("path", fixtures(), ids=lambda path: path.stem)
 def test_no_fix_loses_a_comment(path: Path) -> None:
     text = with_comments(fixture(path)[0])
-    document = Document(text, is_catalogue=is_catalogue(text))
+    document = Document(text, is_catalog=is_catalog(text))
     if document.syntax.problems:
         return  # comments are not known after a syntax error
     before = written_comments(text)

@@ -14,7 +14,7 @@ from pai_lsp.job.definition import COMMAND_KEYS, EXTENDED_KEYS, LEGACY_TYPES, ST
 from pai_lsp.job.plugin_parameters import Damage, damages
 from pai_lsp.platform.tables import PLUGIN_PREFIX, EventForm, event_at, events, moments_with
 from pai_lsp.source.edits import column, insert_entry, remove_entry
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, Style, plain_value, walk
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value, walk
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.tree_edits import item_span, items_behind, without_entries, without_items, without_lines
 from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
-    from pai_lsp.job.require_graph import Step
+    from pai_lsp.job.require_graph import ExpansionStep
     from pai_lsp.source.nodes import Entry
 
     # The items of a callback in their released form, by its `Commands`.
@@ -215,7 +215,7 @@ def _items_text(text: str, sequence: Sequence, scalar: Scalar, parts: tuple[str,
     """Items in place of one, after its dash."""
     if sequence.is_flow:
         return ", ".join(map(flow_value, parts))
-    if len(parts) == 1 and scalar.style in {Style.SINGLE, Style.DOUBLE} and "\n" not in parts[0]:
+    if len(parts) == 1 and scalar.style in {ScalarStyle.SINGLE, ScalarStyle.DOUBLE} and "\n" not in parts[0]:
         return flow_value(parts[0])
     return _list_text(text, sequence, parts).removeprefix("- ")
 
@@ -240,7 +240,7 @@ def plugin_edits(text: str, plugin: CmdPluginEntry, items: Items) -> tuple[TextE
     return tuple(edits)
 
 
-def released_references(job: Job, role: EffectiveRole, listed: MappingOf[Step, str]) -> dict[Scalar, str]:
+def released_references(job: Job, role: EffectiveRole, listed: MappingOf[ExpansionStep, str]) -> dict[Scalar, str]:
     """Which name each reference that the role lists has in the released job, by its scalar.
 
     listed: by its step, the name of every prerequisite that the role is to list.

@@ -27,8 +27,7 @@ from pai_lsp.source.text import Span
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.embedded.shell_effects import Word
-    from pai_lsp.embedded.shell_script import SimpleCommand
+    from pai_lsp.embedded.shell_script import SimpleCommand, Word
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
 

@@ -11,11 +11,11 @@ from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of, quote_fix, wrap_in_list_fix
 from pai_lsp.job.definition import PROTOCOL_KEYS, Definition, name_span
 from pai_lsp.job.plugin_parameters import runtime_round_trip
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.plugins.plugin_entries import PLUGIN_KEYS, misspelt_key
 from pai_lsp.rules.templates.parameters import first_item_fix, kind_of_value
 from pai_lsp.rules.templates.template_fixes import quote_insertions
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, Style
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.text import TextEdit
 
 if TYPE_CHECKING:
@@ -278,7 +278,7 @@ def non_string_parameter_in_plugin(job: Job) -> Iterator[Finding]:
 def _quote_fixes(node: Scalar, *, is_secret: bool) -> tuple[Fix, ...]:
     if is_secret:
         return fix_of("Quote the secret", quote_insertions(node), safe=True)
-    return (quote_fix(node, "Quote the value"),) if node.style is Style.PLAIN and node.tag is None else ()
+    return (quote_fix(node, "Quote the value"),) if node.style is ScalarStyle.PLAIN and node.tag is None else ()
 
 
 @rule(Severity.ERROR)
@@ -333,7 +333,7 @@ def value_breaks_plugin_parameter(job: Job) -> Iterator[Finding]:
 
 
 def _inserted_by_runtime(job: Job) -> Iterator[TemplateAnswer]:
-    return (answer for answer in job.answers_with(Outcome.FOUND) if answer.in_plugin)
+    return (answer for answer in job.answers_with(PathOutcome.FOUND) if answer.in_plugin)
 
 
 def _breaks(answer: TemplateAnswer, value: str) -> bool:

@@ -30,7 +30,7 @@ from pai_lsp.job.require_graph import (
 from pai_lsp.job.uses import callback_items, callbacks, command_entries, item_place
 from pai_lsp.platform.tables import event_at, events, released_events
 from pai_lsp.source.edits import append_item, insert_entry, line_span, remove_entry, remove_item
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, Style
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import quoted
 
@@ -208,7 +208,7 @@ def _not_text(job: Job, commands: Sequence, item: Node) -> Iterator[Finding]:
         return
     kind = _KINDS.get(type(value).__name__, "a date")
     message = f"a command must be a string; the runtime reads '{item.text}' as {kind}"
-    yield Finding(item.span, message, (quote_fix(item),) if item.style is Style.PLAIN else ())
+    yield Finding(item.span, message, (quote_fix(item),) if item.style is ScalarStyle.PLAIN else ())
 
 
 _KINDS = {"int": "a number", "float": "a number", "bool": "true or false", "NoneType": "null", "bytes": "binary"}

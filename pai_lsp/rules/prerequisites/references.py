@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import fix_of, near_name_fixes
-from pai_lsp.job.addresses import looks_like_address
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, Reference, name_span
-from pai_lsp.job.renaming import rename_prerequisite
+from pai_lsp.job.lookup import looks_like_address
 from pai_lsp.job.require_graph import no_prerequisite
+from pai_lsp.job.symbols import rename_prerequisite
 from pai_lsp.platform.job_schema import field
 from pai_lsp.platform.tables import PLUGIN_PREFIX, plugins
 from pai_lsp.source.edits import remove_item
@@ -372,7 +372,7 @@ def unused_prerequisite(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: [setup]
     """
-    if job.is_catalogue or not job.task_roles:
+    if job.is_catalog or not job.task_roles:
         return
     for definition in job.definitions:
         if definition.name_scalar is None or job.prerequisite_uses.is_used(definition):

@@ -12,7 +12,7 @@ from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import name_span
 from pai_lsp.source.edits import insert_entry
-from pai_lsp.source.nodes import Mapping, Scalar, Style
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def image_uri_unsupported(job: Job) -> Iterator[Finding]:
     """
     for definition in checked_images(job):
         uri = text_of(definition, "uri")
-        if uri is None or (job.is_catalogue and ("{{" in uri.text or "<%" in uri.text)):
+        if uri is None or (job.is_catalog and ("{{" in uri.text or "<%" in uri.text)):
             continue
         if not uri.text:
             place = uri.span if len(uri.span) else definition.name_span
@@ -147,7 +147,7 @@ def _lower_case_fixes(uri: Scalar) -> tuple[Fix, ...]:
 def _within(scalar: Scalar, start: int, end: int) -> Span:
     """The span of `text[start:end]`; the whole scalar if it is written with escapes."""
     span = name_span(scalar)
-    if scalar.style is Style.PLAIN or (not scalar.is_block and len(span) == len(scalar.text)):
+    if scalar.style is ScalarStyle.PLAIN or (not scalar.is_block and len(span) == len(scalar.text)):
         return Span(span.start + start, span.start + end) if len(span) == len(scalar.text) else span
     return span
 
@@ -159,7 +159,7 @@ def images(job: Job) -> tuple[Definition, ...]:
 
 def checked_images(job: Job) -> tuple[Definition, ...]:
     """The images that are surely looked up: those of task roles, and all in a catalog file."""
-    return images(job) if job.is_catalogue else job.chosen_images
+    return images(job) if job.is_catalog else job.chosen_images
 
 
 def text_of(definition: Definition, key: str) -> Scalar | None:
@@ -281,7 +281,7 @@ def auth_without_secrets(job: Job) -> Iterator[Finding]:
           docker: "******"
     """
     section = job.section("secrets")
-    if job.is_catalogue or (section is not None and (job.secrets or not isinstance(section.value, Mapping))):
+    if job.is_catalog or (section is not None and (job.secrets or not isinstance(section.value, Mapping))):
         return
     for definition in images(job):
         auth = definition.node.entry("auth")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.definition import name_span
-from pai_lsp.job.renaming import rename_prerequisite, rename_role
+from pai_lsp.job.symbols import rename_prerequisite, rename_role
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.structure.structure_places import places
 from pai_lsp.source.nodes import Mapping, Scalar

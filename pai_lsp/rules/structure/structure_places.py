@@ -144,7 +144,7 @@ def _is_near_unread_text(job: Job, place: ErrorPlace) -> bool:
         return False
     if place.key is not None and place.node is not None:
         # Where a line was left out, what follows may hang in the wrong mapping.
-        left_out = [problem for problem in problems if problem.mend is None]
+        left_out = [problem for problem in problems if problem.fix is None]
         return _any_near(job, left_out, place.node.span) or _any_near(job, problems, place.span)
     if place.node is None:
         return _any_near(job, problems, place.span)

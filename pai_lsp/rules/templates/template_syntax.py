@@ -15,7 +15,7 @@ from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES
 from pai_lsp.embedded.template import CLOSING, OPENING, ROOTS, TagKind, TemplateFault, tags
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import change_fix
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.job.template_uses import COMMAND_PLACES, TemplatePlace, place_at
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import callback_scripts, role_scripts
@@ -29,7 +29,7 @@ from pai_lsp.source.text import Span, TextEdit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.embedded.template import Tag
+    from pai_lsp.embedded.template import TemplateTag
     from pai_lsp.job.job import Job
     from pai_lsp.job.template_uses import TemplateUse
     from pai_lsp.job.variable_places import ScriptPlace
@@ -115,7 +115,7 @@ def template_tag_dropped(job: Job) -> Iterator[Finding]:
         yield Finding(use.span, "the rest-server removes this template; it only fills '<% name %>'", fixes)
     if job.secrets:
         for answer in job.template_answers:
-            if answer.outcome is Outcome.UNKNOWN_ROOT and not answer.in_plugin and not meant_root(job, answer):
+            if answer.outcome is PathOutcome.UNKNOWN_ROOT and not answer.in_plugin and not meant_root(job, answer):
                 message = (
                     f"'{answer.root}' is not a template root; in a job with secrets, the runtime removes this template"
                 )
@@ -235,7 +235,7 @@ def _prototype_message(name: str) -> str:
     return f"the rest-server refuses the job with status 500 if a string is only '{name}'"
 
 
-def _faults(text: MappedText, found: tuple[Tag, ...], fault: TemplateFault | None) -> Iterator[SyntaxFault]:
+def _faults(text: MappedText, found: tuple[TemplateTag, ...], fault: TemplateFault | None) -> Iterator[SyntaxFault]:
     for tag in found:
         inner = text.text.find(OPENING, tag.span.start + len(OPENING), tag.span.end)
         if inner >= 0 and tag.kind is TagKind.NAME:
