@@ -36,7 +36,8 @@ _log = logging.getLogger(__name__)
 @cache
 def _converter() -> Converter:
     """One for all servers of a process: it generates code for each type of message on first use."""
-    return default_converter()
+    made: Converter = default_converter()  # type: ignore[no-untyped-call]  # pygls leaves it untyped
+    return made
 
 
 class Server(LanguageServer):
