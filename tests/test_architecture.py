@@ -22,6 +22,7 @@ LAYERS = (
     "findings",
     "catalog",
     "expand",
+    "cluster",
     "rules",
     "document",
     "safe_fixes",

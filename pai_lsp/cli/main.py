@@ -46,6 +46,7 @@ SUBCOMMANDS = (
         "pai_lsp.cli.commands.expand",
         "expand a job into one that any released cluster accepts",
     ),
+    Subcommand("fit", "pai_lsp.cli.commands.fit_jobs", "check whether jobs fit a cluster"),
     Subcommand("convert", "pai_lsp.cli.commands.convert_v1", "convert a job from protocol version 1 to 2"),
     Subcommand("graph", "pai_lsp.cli.commands.graph", "draw the prerequisite graph: mermaid, dot, svg, png or pdf"),
     Subcommand("marketplace", "pai_lsp.cli.commands.marketplace", "list, show, refresh and lock shared definitions"),
