@@ -12,7 +12,7 @@ from mkdocs.structure.files import File, Files
 
 from pai_lsp.platform.job_schema import published_schema
 from pai_lsp.platform.tables import table
-from pai_lsp.rules.known_rules import KNOWN_RULES
+from pai_lsp.rules import KNOWN_RULES
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp import __version__
-from pai_lsp.cli.main import SUBCOMMANDS, parser_of
+from pai_lsp.cli.subcommands import SUBCOMMANDS, parser_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -39,7 +39,7 @@ YAML_READERS = {
     "source.tags",
     "source.building",
     "source.recovery",
-    "source.sections",
+    "source.repairs",
     "job.plugin_parameters",
 }
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pai_lsp import __version__
-from pai_lsp.cli.commands.progress import bar, with_progress
-from pai_lsp.cli.main import SUBCOMMANDS, main
-from pai_lsp.rules.known_rules import KNOWN_RULES
+from pai_lsp.cli.main import main
+from pai_lsp.cli.report.terminal import bar, with_progress
+from pai_lsp.cli.subcommands import SUBCOMMANDS
+from pai_lsp.rules import KNOWN_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -146,7 +147,7 @@ def test_an_address_that_is_none(capsys: pytest.CaptureFixture[str], address: st
 
 def test_progress_shows_only_on_long_runs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("pai_lsp.cli.commands.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("pai_lsp.cli.report.terminal.time.monotonic", lambda: now[0])
 
     def slowly(seconds: float) -> Iterator[int]:
         for number in range(4):
@@ -173,5 +174,5 @@ def test_an_interrupted_run_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pai_lsp.cli.commands.rules.run", interrupted)
+    monkeypatch.setattr("pai_lsp.cli.commands.reference.list_rules", interrupted)
     assert main(["rules"]) == 130

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from pai_lsp.cli.main import main
-from pai_lsp.cli.report.difference import styled_difference, unified_difference
 from pai_lsp.cli.report.terminal import Terminal
+from pai_lsp.cli.report.text_report import styled_difference, unified_difference
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Diagnostic, Fix, Severity
 from pai_lsp.safe_fixes import MOST_ROUNDS, mend

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
-from pai_lsp.catalog.settings import DirectorySource, Marketplace, ServerSource
+from pai_lsp.catalog.setup import DirectorySource, Marketplace, ServerSource
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.platform.tables import table
-from pai_lsp.project.config import FILE_NAME, find_configuration, is_of_another_user, load_configuration, project_folder
-from pai_lsp.project.config_reader import SEVERITIES, parse_configuration
+from pai_lsp.project.config_reader import SEVERITIES, load_configuration, parse_configuration
+from pai_lsp.project.configuration import FILE_NAME, find_configuration, is_of_another_user, project_folder
 from pai_lsp.project.exclusion import exclusion_of, fits
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse

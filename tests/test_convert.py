@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types as lsp
 
-from pai_lsp.findings.diagnostic import Diagnostic, Related, Severity, Tag
+from pai_lsp.findings.diagnostic import Diagnostic, DiagnosticTag, Related, Severity
 from pai_lsp.lsp.client import Client
 from pai_lsp.lsp.convert import Places, changed_text, lsp_diagnostic, path_of, workspace_edit
 from pai_lsp.source.text import ColumnUnit, LineIndex, Span, TextEdit
@@ -131,7 +131,7 @@ FINDING = Diagnostic(
     Span(2, 4),
     "there is nothing to ignore",
     related=(Related(Span(0, 1), "here"), Related(Span(0, 1), "there", "other.yaml"), Related(Span(0, 1), "?", "none")),
-    tags=(Tag.UNNECESSARY,),
+    tags=(DiagnosticTag.UNNECESSARY,),
 )
 
 

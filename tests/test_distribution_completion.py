@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pai_lsp.cli.commands.completion import FREE_VALUES
-from pai_lsp.cli.main import SUBCOMMANDS, main, whole_parser
+from pai_lsp.cli.main import main
 from pai_lsp.cli.report import FORMATS
-from pai_lsp.rules.known_rules import KNOWN_RULES
+from pai_lsp.cli.subcommands import SUBCOMMANDS, whole_parser
+from pai_lsp.rules import KNOWN_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ from documentation_blocks import DOCUMENTATION, marked_blocks
 
 from pai_lsp.lsp.documents import JOB_LANGUAGE
 from pai_lsp.lsp.marketplaces import HOW_TO_TRUST
-from pai_lsp.project.config import FILE_NAME
+from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.source.files import JOB_ENDINGS
 
 BLOCKS = marked_blocks("editors.md")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pai_lsp.cli.main import SUBCOMMANDS, parser_of
+from pai_lsp.cli.subcommands import SUBCOMMANDS, parser_of
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "pai-lsp.1"

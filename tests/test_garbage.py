@@ -14,7 +14,7 @@ from pai_lsp.ide.hover import hover
 from pai_lsp.ide.inlay_hints import inlay_hints
 from pai_lsp.ide.lenses import lenses
 from pai_lsp.ide.links import links
-from pai_lsp.ide.navigation import definitions, references
+from pai_lsp.ide.names import definitions, references
 from pai_lsp.ide.outline import outline
 from pai_lsp.ide.semantic_tokens import semantic_tokens
 from pai_lsp.source.text import Span

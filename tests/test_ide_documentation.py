@@ -18,9 +18,8 @@ from pai_lsp.ide.hover import hover
 from pai_lsp.ide.inlay_hints import HintKind, inlay_hints
 from pai_lsp.ide.lenses import lenses
 from pai_lsp.ide.links import links
-from pai_lsp.ide.navigation import references
+from pai_lsp.ide.names import RenameRefused, references, rename
 from pai_lsp.ide.outline import OutlineItem, outline
-from pai_lsp.ide.rename import RenameRefused, rename
 from pai_lsp.ide.semantic_tokens import semantic_tokens
 from pai_lsp.lsp.features import DOCUMENT_FEATURES, WORKSPACE_FEATURES
 from pai_lsp.source.text import Span, apply_edits

@@ -8,7 +8,7 @@ import pytest
 from budgets import budget, stride
 
 from pai_lsp.document import Document
-from pai_lsp.ide.navigation import name_at, places_of
+from pai_lsp.ide.names import name_at, places_of
 from pai_lsp.job.symbols import SymbolKind, occurrence_at
 
 TESTS = Path(__file__).parent

@@ -6,7 +6,7 @@ import pytest
 
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
-from pai_lsp.ide.ignore_comment import ignore_comment
+from pai_lsp.ide.refactorings.quick_fixes import ignore_comment
 from pai_lsp.source.text import Span, apply_edits
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threading import Barrier, Event, Thread
 
-from pai_lsp.source.lazy import lazy
+from pai_lsp.source.frozen import lazy
 
 TIMEOUT = 20
 

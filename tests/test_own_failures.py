@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pai_lsp.cli.main import SUBCOMMANDS, main
+from pai_lsp.cli.main import main
+from pai_lsp.cli.subcommands import SUBCOMMANDS
 
 ROOT = Path(__file__).parent.parent
 BASH = shutil.which("bash")
@@ -26,6 +27,7 @@ CALLS = {
     "convert": "convert old.json",
     "graph": "graph marketplace-job.pai.yaml",
     "marketplace": "marketplace list",
+    "shell": "shell < scripts.ndjson",
     "rules": "rules",
     "explain": "explain image-latest-tag",
     "schema": "schema",
@@ -43,6 +45,7 @@ def folder(tmp_path: Path) -> Path:
     (copy / "old.json").write_text(
         '{"jobName": "a", "image": "ubuntu:20.04", "taskRoles": [{"name": "worker", "command": "echo"}]}'
     )
+    (copy / "scripts.ndjson").write_text('{"id": 1, "script": "ls"}\n')
     return copy
 
 
@@ -144,18 +147,18 @@ def test_words_for_what_the_machine_lacks(
     def fail(_arguments: object) -> int:
         raise error
 
-    monkeypatch.setattr("pai_lsp.cli.commands.rules.run", fail)
+    monkeypatch.setattr("pai_lsp.cli.commands.reference.list_rules", fail)
     assert (main(["rules"]), *capsys.readouterr()) == (3, "", f"pai-lsp: {message}\n")
 
 
 def test_a_fault_of_ours_is_reported_with_its_place_and_nothing_else(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pai_lsp.cli.commands.explain.terminal_for", {"hunter2": 1}.__getitem__)
+    monkeypatch.setattr("pai_lsp.cli.commands.reference.terminal_for", {"hunter2": 1}.__getitem__)
     status = main(["explain", "image-latest-tag"])
     output, errors = capsys.readouterr()
     assert (status, output) == (3, "")
-    assert errors.startswith("pai-lsp: TypeError in pai_lsp.cli.commands.explain, line ")
+    assert errors.startswith("pai-lsp: TypeError in pai_lsp.cli.commands.reference, line ")
     assert errors.endswith("; this is a fault of pai-lsp; please report it, see https://pai-lsp.readthedocs.io/\n")
     assert errors.count("\n") == 1
     assert "hunter2" not in errors
@@ -165,7 +168,7 @@ def test_an_interrupt_is_no_failure(capsys: pytest.CaptureFixture[str], monkeypa
     def interrupted(_arguments: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pai_lsp.cli.commands.rules.run", interrupted)
+    monkeypatch.setattr("pai_lsp.cli.commands.reference.list_rules", interrupted)
     assert (main(["rules"]), *capsys.readouterr()) == (130, "", "")
 
 

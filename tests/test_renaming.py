@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from random_edits import edited, job_texts
 
 from pai_lsp.document import Document
+from pai_lsp.ide.names import RenameRefused, rename
 from pai_lsp.ide.refactorings import refactorings
-from pai_lsp.ide.rename import RenameRefused, rename
-from pai_lsp.job.renaming import rename_prerequisite, rename_role
-from pai_lsp.job.symbols import SymbolKind, occurrence_at
+from pai_lsp.job.symbols import SymbolKind, occurrence_at, rename_prerequisite, rename_role
 from pai_lsp.source.text import apply_edits
 
 TEXTS = job_texts()

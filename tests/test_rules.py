@@ -43,8 +43,8 @@ def examples(rule: Rule) -> tuple[list[str], list[str]]:
     return ([block for block in parts[0] if block.strip()], [block for block in parts[1] if block.strip()])
 
 
-def is_catalogue(text: str) -> bool:
-    return text.startswith("# a catalogue file")
+def is_catalog(text: str) -> bool:
+    return text.startswith("# a catalog file")
 
 
 @cache
@@ -69,14 +69,14 @@ def test_bad_examples_are_found(rule: Rule) -> None:
     for example in examples(rule)[0]:
         text, marks = read_marks(example, rule.code)
         assert marks, f"no mark in\n{example}"
-        found = [d for d in Document(text, is_catalogue=is_catalogue(text)).diagnostics if d.code == rule.code]
+        found = [d for d in Document(text, is_catalog=is_catalog(text)).diagnostics if d.code == rule.code]
         assert as_marks(text, found, with_messages=marks) == marks, text
 
 
 @pytest.mark.parametrize("rule", RULES, ids=CODES)
 def test_good_examples_are_silent(rule: Rule) -> None:
     for text in examples(rule)[1]:
-        found = [d for d in Document(text, is_catalogue=is_catalogue(text)).diagnostics if d.code == rule.code]
+        found = [d for d in Document(text, is_catalog=is_catalog(text)).diagnostics if d.code == rule.code]
         assert found == [], text
 
 
@@ -93,7 +93,7 @@ def test_every_rule_has_a_fixture(rule: Rule) -> None:
 @pytest.mark.parametrize("path", fixtures(), ids=lambda path: path.stem)
 def test_findings_are_the_marks(path: Path) -> None:
     text, marks = read_marks(path.read_bytes().decode())
-    found = Document(text, is_catalogue=is_catalogue(text)).diagnostics
+    found = Document(text, is_catalog=is_catalog(text)).diagnostics
     assert as_marks(text, found, with_messages=marks) == marks
 
 
@@ -103,7 +103,7 @@ MESSAGE = re.compile(r"^[^A-Z\s].*[^.\s]$|^(?:U\+|YAML|'|HiveD|OpenPAI|PAI_)", r
 @pytest.mark.parametrize("path", fixtures(), ids=lambda path: path.stem)
 def test_messages_and_fixes(path: Path) -> None:
     text, _ = read_marks(path.read_bytes().decode())
-    document = Document(text, is_catalogue=is_catalogue(text))
+    document = Document(text, is_catalog=is_catalog(text))
     for diagnostic in document.diagnostics:
         assert diagnostic.code in BY_CODE
         assert MESSAGE.match(diagnostic.message), diagnostic.message
@@ -113,7 +113,7 @@ def test_messages_and_fixes(path: Path) -> None:
         for related in diagnostic.related:
             assert 0 <= related.span.start <= related.span.end
         for fix in diagnostic.fixes:
-            after = Document(apply_edits(text, fix.edits), is_catalogue=document.is_catalogue)
+            after = Document(apply_edits(text, fix.edits), is_catalog=document.is_catalog)
             assert after.text != text, f"'{fix.title}' changes nothing"
             before_count = sum(d.code == diagnostic.code for d in document.diagnostics)
             after_count = sum(d.code == diagnostic.code for d in after.diagnostics)
@@ -140,7 +140,7 @@ def with_comments(text: str) -> str:
 def test_no_fix_loses_a_comment(path: Path) -> None:
     bare, _ = read_marks(path.read_bytes().decode())
     text = with_comments(bare)
-    document = Document(text, is_catalogue=is_catalogue(text))
+    document = Document(text, is_catalog=is_catalog(text))
     if document.syntax.problems:
         return  # where one reader stops, the other knows no comments
     before = written_comments(text)
@@ -169,7 +169,7 @@ def test_fix_gives_exactly(path: Path) -> None:
 def test_no_rule_builds_a_fix_whose_edits_overlap() -> None:
     for path in [*fixtures(), *sorted(FIXES.glob("*.yaml"))]:
         text, _ = read_marks(path.read_bytes().decode().split("=====\n")[0])
-        job = Document(text, is_catalogue=is_catalogue(text)).job
+        job = Document(text, is_catalog=is_catalog(text)).job
         fixes = [fix for rule in RULES for finding in rule.check(job) for fix in finding.fixes]
         assert [fix for fix in fixes if overlapping(fix.edits) is not None] == []
 

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from pai_lsp.platform.job_schema import Field, Kind, field, fields, published_schema, structural, structure_errors
-from pai_lsp.platform.small_schema import KEYWORDS
+from pai_lsp.platform.structure_errors import KEYWORDS
 from pai_lsp.platform.tables import events, plugins, table
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse

@@ -13,7 +13,7 @@ from random_edits import job_texts, random_edit
 
 from pai_lsp.source.building import build
 from pai_lsp.source.nodes import Mapping, Scalar, Tree
-from pai_lsp.source.sections import build_in_sections
+from pai_lsp.source.recovery import build_in_sections
 from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from lsprotocol import types as lsp
 from server_client import CAPABILITIES, URI, Client, codes, connected, place
 
 from pai_lsp.findings.diagnostic import DOCUMENTATION
-from pai_lsp.ide.line_edits import line_edits
+from pai_lsp.ide.refactorings.refactoring import line_edits
 from pai_lsp.lsp.convert import changed_text
 from pai_lsp.source.text import ColumnUnit, apply_edits
 

@@ -10,10 +10,10 @@ import pytest
 from lsprotocol import types as lsp
 from server_client import TIMEOUT, URI, Client, codes, connected, place
 
-from pai_lsp.lsp import answers, asking, checks
+from pai_lsp.lsp import answers, checks, protocol, worker_threads
 from pai_lsp.lsp.commands import about_document
 from pai_lsp.lsp.features import DocumentFeature, WorkspaceFeature
-from pai_lsp.lsp.log import QuietFormatter
+from pai_lsp.lsp.language_server import QuietFormatter
 
 if TYPE_CHECKING:
     from pai_lsp.lsp.documents import OpenDocument
@@ -58,7 +58,7 @@ QUICK, SLOW, BROKEN, EMPTY, UNWRITABLE = range(5)
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> Work:
     work = Work()
-    monkeypatch.setattr(asking, "DOCUMENT_FEATURES", (DocumentFeature(METHOD),))
+    monkeypatch.setattr(protocol, "DOCUMENT_FEATURES", (DocumentFeature(METHOD),))
     monkeypatch.setattr(answers, "DOCUMENT_ANSWERS", {METHOD: work})
     return work
 
@@ -88,7 +88,7 @@ async def test_a_request_cancelled_in_the_same_write_is_not_run(work: Work) -> N
 
 
 async def test_a_request_cancelled_while_it_waits_is_not_run(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "PATIENCE", TIMEOUT)
+    monkeypatch.setattr(worker_threads, "PATIENCE", TIMEOUT)
     async with connected() as client:
         client.open(JOB)
         slow, waiting = about(client, SLOW), about(client, QUICK)
@@ -128,10 +128,10 @@ async def test_a_slow_request_holds_up_nobody(work: Work) -> None:
 
 
 async def test_more_slow_requests_than_threads_are_all_answered(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checks, "PATIENCE", 0.001)
+    monkeypatch.setattr(worker_threads, "PATIENCE", 0.001)
     async with connected() as client:
         client.open(JOB)
-        questions = [about(client, SLOW) for _ in range(checks.MOST_THREADS + 3)]
+        questions = [about(client, SLOW) for _ in range(worker_threads.MOST_THREADS + 3)]
         client.send(*questions)
         await begun(work)
         work.may_end.set()
@@ -190,8 +190,8 @@ async def test_a_question_about_the_workspace(monkeypatch: pytest.MonkeyPatch) -
             for uri in workspace.documents
         ]
 
-    monkeypatch.setattr(asking, "DOCUMENT_FEATURES", ())
-    monkeypatch.setattr(asking, "WORKSPACE_FEATURES", (WorkspaceFeature(method),))
+    monkeypatch.setattr(protocol, "DOCUMENT_FEATURES", ())
+    monkeypatch.setattr(protocol, "WORKSPACE_FEATURES", (WorkspaceFeature(method),))
     monkeypatch.setattr(answers, "WORKSPACE_ANSWERS", {method: answer})
     async with connected() as client:
         client.open(JOB)
@@ -206,7 +206,7 @@ async def test_a_question_about_something_that_names_its_document(monkeypatch: p
     def resolve(document: OpenDocument, params: lsp.CompletionItem) -> lsp.CompletionItem:
         return lsp.CompletionItem(params.label, detail=document.text)
 
-    monkeypatch.setattr(asking, "DOCUMENT_FEATURES", (feature,))
+    monkeypatch.setattr(protocol, "DOCUMENT_FEATURES", (feature,))
     monkeypatch.setattr(answers, "DOCUMENT_ANSWERS", {method: resolve})
     async with connected() as client:
         client.open(JOB)
@@ -273,7 +273,7 @@ async def test_a_slow_check_holds_up_no_request(work: Work, monkeypatch: pytest.
         return ordinary(document)
 
     monkeypatch.setattr(checks, "diagnostics_of", slow)
-    monkeypatch.setattr(checks, "PATIENCE", 0.001)
+    monkeypatch.setattr(worker_threads, "PATIENCE", 0.001)
     async with connected(capabilities={}) as client:
         client.open(JOB)
         await begun(work)

@@ -29,9 +29,9 @@ taskRoles:
 """
 
 
-def found(text: str, *, is_catalogue: bool = False) -> list[tuple[str, str]]:
+def found(text: str, *, is_catalog: bool = False) -> list[tuple[str, str]]:
     """The structure findings as their code and the words that they stand on."""
-    document = Document(text, is_catalogue=is_catalogue)
+    document = Document(text, is_catalog=is_catalog)
     return [(d.code, text[d.span.start : d.span.end]) for d in document.diagnostics if d.code in CODES]
 
 
@@ -44,7 +44,7 @@ def test_a_good_job_is_silent() -> None:
 @pytest.mark.parametrize("text", ["", "\n\n", "# nothing yet\n", "---\n", "~\n"])
 def test_an_empty_file_is_no_job(text: str) -> None:
     assert [code for code, _ in found(text)] == ["not-a-job"]
-    assert found(text, is_catalogue=True) == []
+    assert found(text, is_catalog=True) == []
 
 
 def test_what_can_not_be_read_is_not_called_empty() -> None:
@@ -88,7 +88,7 @@ def test_a_mistake_elsewhere_does_not_silence_the_rest() -> None:
 
 def test_what_hangs_in_the_wrong_place_after_a_line_that_was_left_out_is_not_accused() -> None:
     text = JOB.replace("taskRoles:\n  worker:\n", "  taskRoles:\n  worker:\n")
-    assert any(problem.mend is None for problem in Document(text).syntax.problems)
+    assert any(problem.fix is None for problem in Document(text).syntax.problems)
     assert [code for code, _ in found(text) if code == "unknown-key"] == []
 
 
@@ -140,7 +140,7 @@ def test_line_ends_are_kept() -> None:
 
 def test_definitions_are_checked_in_every_document() -> None:
     text = "name: a\ntype: script\n---\n- name: b\n  type: scripts\n- type: data\n"
-    assert found(text, is_catalogue=True) == [("invalid-enum", "scripts"), ("missing-key", "type")]
+    assert found(text, is_catalog=True) == [("invalid-enum", "scripts"), ("missing-key", "type")]
 
 
 @pytest.mark.parametrize(

@@ -217,8 +217,8 @@ def test_one_fault_does_not_hide_the_rest(line: str, message: str, at: str, role
 def test_the_mend_that_is_offered_mends(line: str) -> None:
     text = JOB.format(line)
     problem = parse(text).problems[0]
-    assert problem.mend is not None
-    assert parse(apply_edits(text, [problem.mend[1]])).problems == ()
+    assert problem.fix is not None
+    assert parse(apply_edits(text, [problem.fix[1]])).problems == ()
 
 
 def test_hostile_texts_are_refused_at_once() -> None:

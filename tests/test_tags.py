@@ -171,7 +171,7 @@ def test_an_empty_collection_ends_the_task_as_value_and_as_key(tag: str) -> None
 )
 def test_a_tag_is_removed_where_it_is_surely_the_fault(before: str, after: str | None) -> None:
     (problem,) = parse(before).problems
-    assert (apply_edits(before, [problem.mend[1]]) if problem.mend else None) == after
+    assert (apply_edits(before, [problem.fix[1]]) if problem.fix else None) == after
 
 
 JOB = """\
@@ -254,16 +254,16 @@ def test_a_comment_that_is_stuck_to_the_sign_of_a_block_is_refused(sign: str) ->
     text = f"a:\n- {sign}#c\n   echo\n"
     (problem,) = parse(text).problems
     assert text[problem.span.start : problem.span.end] == f"{sign}#"
-    assert problem.mend is not None
-    assert parse(apply_edits(text, [problem.mend[1]])).problems == ()
+    assert problem.fix is not None
+    assert parse(apply_edits(text, [problem.fix[1]])).problems == ()
     assert plain_value(parse("a:\n- |\t# c\n  echo\n").root) == {"a": ["echo\n"]}
 
 
 @pytest.mark.parametrize("text", ["[-]", "[a, -]", "{a: -}", "{-}", "[-, a]"])
 def test_a_lone_dash_in_brackets_is_refused(text: str) -> None:
     (problem,) = parse(text).problems
-    assert problem.mend is not None
-    assert parse(apply_edits(text, [problem.mend[1]])).problems == ()
+    assert problem.fix is not None
+    assert parse(apply_edits(text, [problem.fix[1]])).problems == ()
     assert parse("[--, -a, '-', {-: 1}]").problems == ()
 
 

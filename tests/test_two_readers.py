@@ -6,12 +6,13 @@ import pytest
 import yaml
 
 from pai_lsp.document import Document
-from pai_lsp.job.renaming import rename_role
+from pai_lsp.job.symbols import rename_role
 from pai_lsp.platform.masking import masked_span
-from pai_lsp.rules.text import anchors, characters, two_readers
+from pai_lsp.rules.text import characters, two_readers
+from pai_lsp.rules.text.yaml_syntax import redefined_anchor, secrets_anchor
 from pai_lsp.source.text import apply_edits
 
-CODES = {rule.code for rule in (*characters.RULES, *two_readers.RULES, *anchors.RULES)}
+CODES = {rule.code for rule in (*characters.RULES, *two_readers.RULES, redefined_anchor, secrets_anchor)}
 
 JOB = """\
 name: train # a

@@ -15,7 +15,8 @@ from budgets import stride
 from server_client import URI, Client, connected
 
 from pai_lsp.document import Document
-from pai_lsp.ide.completion.complete import TRIGGERS, complete
+from pai_lsp.ide.completion import TRIGGERS
+from pai_lsp.ide.completion.complete import complete
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

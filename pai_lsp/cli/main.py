@@ -1,84 +1,24 @@
-"""The command `pai-lsp`: finds the subcommand, passes its arguments, and turns the result into an exit status.
-
-A subcommand is a module with `add_arguments(parser)` and `run(arguments) -> int`. It is imported only when it is used,
-so that `check` does not wait for the imports of `server`.
-"""
+"""The command `pai-lsp`: finds the subcommand, passes its arguments, and turns the result into an exit status."""
 
 from __future__ import annotations
 
-import argparse
 import errno
-import importlib
 import io
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING
 
-from pai_lsp import __version__
+from pai_lsp.cli import WRONG_USAGE
+from pai_lsp.cli.subcommands import SUBCOMMANDS, parser_of, whole_parser
 from pai_lsp.source.failures import OWN_FAILURE
-from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-FINDINGS = 1
-WRONG_USAGE = 2
+    from collections.abc import Sequence
 
 # What a shell reports for a program that the signals of ^C and of a closed pipe end: 128 and the signal's number.
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
-
-
-@dataclass(frozen=True, slots=True)
-class Subcommand:
-    """A name on the command line, its module, and a short summary."""
-
-    name: str
-    module: str
-    summary: str
-
-
-SUBCOMMANDS = (
-    Subcommand("check", "pai_lsp.cli.commands.check", "check job files and fix what can be fixed safely"),
-    Subcommand(
-        "expand",
-        "pai_lsp.cli.commands.expand",
-        "expand a job into one that any released cluster accepts",
-    ),
-    Subcommand("fit", "pai_lsp.cli.commands.fit_jobs", "check whether jobs fit a cluster"),
-    Subcommand("convert", "pai_lsp.cli.commands.convert_v1", "convert a job from protocol version 1 to 2"),
-    Subcommand("graph", "pai_lsp.cli.commands.graph", "draw the prerequisite graph: mermaid, dot, svg, png or pdf"),
-    Subcommand("marketplace", "pai_lsp.cli.commands.marketplace", "list, show, refresh and lock shared definitions"),
-    Subcommand("rules", "pai_lsp.cli.commands.rules", "list the rules"),
-    Subcommand("explain", "pai_lsp.cli.commands.explain", "explain a rule, with examples"),
-    Subcommand("schema", "pai_lsp.cli.commands.schema", "print a JSON schema for other YAML editors"),
-    Subcommand("server", "pai_lsp.cli.commands.server", "run the language server"),
-    Subcommand("completion", "pai_lsp.cli.commands.completion", "print a shell completion script"),
-)
-
-_EXAMPLES = """\
-examples:
-  pai-lsp check                       check the jobs in this folder and below
-  pai-lsp check job.pai.yaml --fix    fix one job and report the rest
-  pai-lsp explain unknown-prerequisite
-  pai-lsp check --help                show all options of a command
-
-exit status:
-  0  no findings      1  findings      2  wrong usage      3  pai-lsp failed
-
-documentation: https://pai-lsp.readthedocs.io/
-"""
-
-
-class Command(Protocol):
-    """The interface of a subcommand's module."""
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Describe the subcommand and its arguments."""
-
-    def run(self, arguments: argparse.Namespace) -> int:
-        """Run the subcommand and return the exit status."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -98,24 +38,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
-def parser_of(subcommand: Subcommand) -> argparse.ArgumentParser:
-    """The argument parser of a subcommand."""
-    parser = argparse.ArgumentParser(
-        prog=f"pai-lsp {subcommand.name}",
-        formatter_class=_Help,
-        allow_abbrev=False,
-    )
-    _command(subcommand).add_arguments(parser)
-    return parser
-
-
-class _Help(argparse.RawDescriptionHelpFormatter):
-    """Help of a fixed width: argparse would import shutil to learn the terminal's, on every run."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=26, width=110)
-
-
 def _run(arguments: list[str]) -> int:
     _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
@@ -127,31 +49,9 @@ def _run(arguments: list[str]) -> int:
     try:
         if subcommand is None:
             return _without_subcommand(arguments)
-        return _command(subcommand).run(parser_of(subcommand).parse_args(arguments[1:]))
+        return subcommand.run(parser_of(subcommand).parse_args(arguments[1:]))
     except SystemExit as ended:  # argparse has printed its message
         return ended.code if isinstance(ended.code, int) else WRONG_USAGE
-
-
-def _command(subcommand: Subcommand) -> Command:
-    return cast("Command", importlib.import_module(subcommand.module))
-
-
-def whole_parser(words: Collection[str] = ()) -> argparse.ArgumentParser:
-    """The parser of the whole command line; only the subcommands among `words` have arguments."""
-    parser = argparse.ArgumentParser(
-        prog="pai-lsp",
-        description="Check OpenPAI job files before you submit them.",
-        epilog=_EXAMPLES,
-        formatter_class=_Help,
-        allow_abbrev=False,
-    )
-    parser.add_argument("-V", "--version", action="version", version=f"pai-lsp {__version__}")
-    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
-    for one in SUBCOMMANDS:
-        added = commands.add_parser(one.name, help=one.summary, allow_abbrev=False)
-        if one.name in words:
-            _command(one).add_arguments(added)
-    return parser
 
 
 def _complete() -> int:

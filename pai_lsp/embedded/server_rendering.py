@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.embedded.template import MISSING, OPENING, SPACES, Tag, TagKind, TemplateFault, server_path, tags
+from pai_lsp.embedded.template import MISSING, OPENING, SPACES, TagKind, TemplateFault, TemplateTag, server_path, tags
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.scalar import Date, server_text
 from pai_lsp.source.text import Span
@@ -68,9 +68,9 @@ class _Line:
     has_text: bool = False
 
 
-def _tokens(template: str, found: Sequence[Tag]) -> list[str | Tag]:
+def _tokens(template: str, found: Sequence[TemplateTag]) -> list[str | TemplateTag]:
     """The texts and the names outside of all sections."""
-    tokens: list[str | Tag | None] = []
+    tokens: list[str | TemplateTag | None] = []
     line = _Line()
     open_sections = at = 0
     for tag in found:
@@ -88,7 +88,7 @@ def _tokens(template: str, found: Sequence[Tag]) -> list[str | Tag]:
     return [token for token in tokens if token is not None]
 
 
-def _add_text(template: str, span: Span, tokens: list[str | Tag | None], line: _Line, *, is_kept: bool) -> None:
+def _add_text(template: str, span: Span, tokens: list[str | TemplateTag | None], line: _Line, *, is_kept: bool) -> None:
     """Take text between tags; inside a section it is not kept, and only counts for its line."""
     for match in _RUN.finditer(template, span.start, span.end):
         text = match[0]
@@ -103,7 +103,7 @@ def _add_text(template: str, span: Span, tokens: list[str | Tag | None], line: _
             _end_line(tokens, line)
 
 
-def _end_line(tokens: list[str | Tag | None], line: _Line) -> None:
+def _end_line(tokens: list[str | TemplateTag | None], line: _Line) -> None:
     """Drop the white space of a line, its line end too, that held tags without a value and nothing else."""
     if line.has_tag and not line.has_text:
         for number in line.blanks:

@@ -5,37 +5,40 @@ grammar (quotes, expansions, here-documents, comments, arithmetic, compound comm
 `<% %>` and `{{ }}` count as text that is not known yet: a variable whose name they may continue is left out.
 Source of the grammar: the bash reference manual, "Shell Syntax" and "Shell Expansions".
 
-* `shell_script`: the values that come out; everything that others ask is there
-* `shell_expansions`, `shell_words`, `shell_lines`: the tokens
-* `shell_reserved`, `shell_grammar`, `shell_conditional`: which token may follow which
-* `shell_builtins`, `shell_effects`: what commands do because of their names
+* `shell_script`: the values that come out, and what commands do to the shell; everything that others ask is there
+* `shell_expansions`, `shell_words`: the tokens
+* `shell_grammar`: which token may follow which
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
-from pai_lsp.embedded.shell_arithmetic import arithmetic_end
-from pai_lsp.embedded.shell_builtins import DECLARING, set_by, tested_by
-from pai_lsp.embedded.shell_conditional import Conditional
-from pai_lsp.embedded.shell_grammar import Grammar
-from pai_lsp.embedded.shell_lines import LineReader
-from pai_lsp.embedded.shell_reserved import Role
+from pai_lsp.embedded.shell_expansions import arithmetic_end
+from pai_lsp.embedded.shell_grammar import Conditional, Grammar, Role
 from pai_lsp.embedded.shell_script import HERE_DOCUMENT, Assignment, PartKind, Script, SimpleCommand
+from pai_lsp.embedded.shell_words import LineReader
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
-    from pai_lsp.embedded.shell_effects import Word
+    from collections.abc import Iterator, Sequence
+
+    from pai_lsp.embedded.shell_script import Word
 
 _OPERATOR = re.compile(r"&&|\|\||;;&|;;|;&|\|&|[;&|)\n]")
 _CONDITIONAL_OPERATOR = re.compile(r"&&|\|\||[<>](?![(%])|[();&|]")
+# What separates the three expressions of `for ((a; b; c))`, outside quotes.
+_LOOP_EXPRESSIONS = re.compile(r"(?:[^;'\"\\$]|\\.|'[^']*'|\"[^\"]*\"|\$\([^)]*\)|\$\{[^}]*\}|\$)*;")
 _NO_BRACKETS = re.compile(r"\([ \t]*\)")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
+_READING = frozenset({"read", "mapfile", "readarray", "getopts"})
 # Builtins whose arguments may be arrays, as in an assignment.
-_TAKING_ARRAYS = DECLARING | {"alias", "eval", "let"}
+_TAKING_ARRAYS = _DECLARING | {"alias", "eval", "let"}
 # What may stand between a reserved word and its command: an option, the name of a coprocess.
 _AFTER_PREFIX = {
     "time": re.compile(r"[ \t]+-p(?=[ \t\n;&|)]|$)"),
@@ -46,11 +49,11 @@ _AFTER_PREFIX = {
 @lru_cache(maxsize=1024)
 def read_script(text: str) -> Script:
     """Read a script; never raises, whatever the text. Costs about 20 µs a line, and nothing a second time."""
-    return _Reader(text).read()
+    return _ScriptReader(text).read()
 
 
 @dataclass(slots=True)
-class _Command:
+class _UnfinishedCommand:
     """A simple command that is still being read."""
 
     words: list[Word] = field(default_factory=list)
@@ -62,7 +65,7 @@ class _Command:
     is_begun: bool = False
 
 
-class _Reader(LineReader):
+class _ScriptReader(LineReader):
     """Reads a text from its start to its end."""
 
     __slots__ = ("_background", "_functions", "_has_pipeline", "_made", "_separate", "_tested")
@@ -91,6 +94,7 @@ class _Reader(LineReader):
             self._has_pipeline,
             tuple(reversed(self._unclosed)),
             self._fault,
+            self._fault_inside,
             tuple(self._open_redirections),
         )
 
@@ -109,7 +113,7 @@ class _Reader(LineReader):
         text = self._text
         grammar = Grammar(lambda: len(self._made), self._found_fault)
         outer, self._here_documents = self._here_documents, []
-        command = _Command()
+        command = _UnfinishedCommand()
         is_closed = False
         while self._at < self._end and not is_closed:
             at = self._at
@@ -122,7 +126,7 @@ class _Reader(LineReader):
                 command = self._opening_bracket(command, grammar)
             elif character == ")" and closing and grammar.closes():
                 self._finish(command, grammar)
-                command = _Command()
+                command = _UnfinishedCommand()
                 grammar.close(Span(at, at + 1))
                 self._at += 1
                 is_closed = True
@@ -131,7 +135,7 @@ class _Reader(LineReader):
                 grammar.begin()
             elif match := _OPERATOR.match(text, at, self._end):
                 self._finish(command, grammar)
-                command = _Command()
+                command = _UnfinishedCommand()
                 self._at = match.end()
                 grammar.operator_token(match[0], Span(at, self._at))
                 if character == "\n":
@@ -150,7 +154,7 @@ class _Reader(LineReader):
         self._background += grammar.background
         return is_closed
 
-    def _opening_bracket(self, command: _Command, grammar: Grammar) -> _Command:
+    def _opening_bracket(self, command: _UnfinishedCommand, grammar: Grammar) -> _UnfinishedCommand:
         """Read a `(`: arithmetic, a function's brackets, or a subshell."""
         text, at = self._text, self._at
         if grammar.may_be_arithmetic and text.startswith("((", at) and (end := arithmetic_end(text, at + 2, self._end)):
@@ -158,24 +162,26 @@ class _Reader(LineReader):
             self._arithmetic(at + 2, end - 2)
             self._inner -= 1
             self._at = end
+            if grammar.is_loop_head and len(_LOOP_EXPRESSIONS.findall(text, at, end)) != 2:
+                self._found_fault(Span(at, end))
             self._part(PartKind.EXPANSION, at)
             grammar.compound(Span(at, end))
-            return _Command()
+            return _UnfinishedCommand()
         match = _NO_BRACKETS.match(text, at, self._end)
         if match and grammar.awaits_body:
             self._at = match.end()
-            return _Command()
+            return _UnfinishedCommand()
         if match and grammar.is_in_simple_command and len(command.words) == 1 and not command.is_begun:
             self._at = match.end()
             self._functions.add(command.words[0].text)
             grammar.function_brackets(command.words[0].text, command.words[0].span)
-            return _Command()
+            return _UnfinishedCommand()
         self._finish(command, grammar)
         self._at += 1
         grammar.operator_token("(", Span(at, at + 1))
-        return _Command()
+        return _UnfinishedCommand()
 
-    def _command_word(self, command: _Command, grammar: Grammar) -> _Command:
+    def _command_word(self, command: _UnfinishedCommand, grammar: Grammar) -> _UnfinishedCommand:
         """Read a word, give it the place that the grammar has for it, and give the command that continues."""
         text, at = self._text, self._at
         is_first = grammar.may_assign and not command.words
@@ -201,7 +207,7 @@ class _Reader(LineReader):
                 self._conditional_command(command)
                 self._finish(command, grammar)
                 grammar.compound(word.span)
-                return _Command()
+                return _UnfinishedCommand()
             return command
         if role is Role.VARIABLE and sets is None:
             self._assignments.append(Assignment(word.text, word.span))
@@ -209,15 +215,15 @@ class _Reader(LineReader):
             self._functions.add(word.text)
         elif written in {"time", "coproc"} and (match := _AFTER_PREFIX[written].match(text, self._at, self._end)):
             self._at = match.end()
-        return _Command()
+        return _UnfinishedCommand()
 
-    def _finish(self, command: _Command, grammar: Grammar) -> None:
+    def _finish(self, command: _UnfinishedCommand, grammar: Grammar) -> None:
         """Take down a command that has ended."""
         words = command.words
         if not words:
             return
-        self._assignments += set_by(words, command.sets)
-        self._tested.update(tested_by(words))
+        self._assignments += _set_by(words, command.sets)
+        self._tested.update(_tested_by(words))
         if words[0].text == "shopt" and [word.text for word in words[1:]] == ["-s", "extglob"]:
             self._extended_patterns = True
         is_nested = self._depth > 0
@@ -232,7 +238,7 @@ class _Reader(LineReader):
             )
         )
 
-    def _conditional_command(self, command: _Command) -> None:
+    def _conditional_command(self, command: _UnfinishedCommand) -> None:
         """Read the words of `[[ … ]]` after the first one."""
         text, start = self._text, command.words[0].span.start
         conditional = Conditional(self._found_fault)
@@ -275,3 +281,35 @@ def _covered(ranges: list[tuple[int, int]], count: int) -> list[bool]:
         changes[start] += 1
         changes[end] -= 1
     return [depth > 0 for depth in accumulate(changes[:count])]
+
+
+def _set_by(words: Sequence[Word], assignments: Sequence[Assignment | None]) -> Iterator[Assignment]:
+    """The variables that a command sets.
+
+    `words` are the command and its arguments, at least one; `assignments[i]` is what `words[i]` would set in front of a
+    command, as in `X=1`.
+    """
+    name = words[0].text
+    if name in _DECLARING:
+        is_exported = name == "export" or any(word.text.startswith("-") and "x" in word.text for word in words[1:])
+        for word, assignment in zip(words[1:], assignments[1:], strict=True):
+            if assignment is not None:
+                yield Assignment(assignment.name, assignment.span, is_exported)
+            elif match := _NAME.match(word.text):
+                # `export X`, or `export "X=1"`.
+                yield Assignment(match[0], word.span, is_exported)
+    elif name in _READING:
+        named = [word for word in words[1:] if word.is_literal and _NAME.fullmatch(word.text)]
+        yield from (Assignment(word.text, word.span) for word in named)
+        if name == "read" and not named:
+            yield Assignment("REPLY", words[0].span)
+    elif name == "printf" and len(words) > 2 and words[1].text == "-v" and _NAME.fullmatch(words[2].text):
+        yield Assignment(words[2].text, words[2].span)
+    elif name == "let":
+        yield from (assignment for assignment in assignments[1:] if assignment is not None)
+
+
+def _tested_by(words: Sequence[Word]) -> Iterator[str]:
+    """The variables of which a command asks whether they are set: `[ -v X ]`."""
+    if words[0].text in {"[", "[[", "test"}:
+        yield from (word.text for option, word in pairwise(words) if option.text == "-v")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 
-from pai_lsp.embedded.shell_arithmetic import MAX_LENGTH, NAMES_AND_EXPANSIONS, SETTING, arithmetic_end
 from pai_lsp.embedded.shell_script import Assignment, Part, PartKind, Unclosed, VariableUse
 from pai_lsp.source.text import Span
 
@@ -25,13 +24,23 @@ _GUARD = re.compile(r":?[-=+?]")
 _ACTIVE = re.compile(r"[$`\\]|<%")
 _IDENTIFIER_GOES_ON = re.compile(r"<%|\{\{|\$\([A-Z_]+\)")
 
+# How far and deep the end of arithmetic is looked for, so that hostile text stays cheap.
+_LONGEST_ARITHMETIC = 2000
+_MAX_BRACKETS = 10
+
+# A number, a name (the group), or the begin of an expansion.
+_NAMES_AND_EXPANSIONS = re.compile(r"[0-9][0-9A-Za-z_]*(?:#[0-9A-Za-z@_]+)?|([A-Za-z_][A-Za-z0-9_]*)|[$`]|<%")
+# After the name of a variable that is set.
+_SETTING = re.compile(r"(?:\[[^\]]*\])?[ \t]*(?:=(?!=)|[-+*/%&^|]=|<<=|>>=|\+\+|--)")
+_BRACKET = re.compile(r"[()]|\\.|'[^']{0,200}'|\"[^\"\\]{0,200}\"")
+
 
 class ExpansionReader(ABC):
     """Reads expansions in a text, and keeps what it finds; the classes below read what may stand in them."""
 
     __slots__ = (
-        "_assignments", "_at", "_conditional", "_depth", "_end", "_fault", "_inner", "_last_template_end", "_parts",
-        "_text", "_unchecked", "_unclosed", "_uses",
+        "_assignments", "_at", "_conditional", "_depth", "_end", "_fault", "_fault_inside", "_inner",
+        "_last_template_end", "_parts", "_text", "_unchecked", "_unclosed", "_uses",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
@@ -48,6 +57,7 @@ class ExpansionReader(ABC):
         self._parts: list[Part] = []
         self._unclosed: list[Unclosed] = []
         self._fault: Span | None = None
+        self._fault_inside: Unclosed | None = None
 
     @abstractmethod
     def _commands(self, closing: str) -> bool:
@@ -57,9 +67,9 @@ class ExpansionReader(ABC):
     def _quoted(self, texts: list[str]) -> bool:
         """Read one quoted part, and put its text behind the others; whether there was no expansion in it."""
 
-    def _found_fault(self, span: Span) -> None:
+    def _found_fault(self, span: Span, inside: Unclosed | None = None) -> None:
         if self._fault is None and not self._unchecked:
-            self._fault = span
+            self._fault, self._fault_inside = span, inside
 
     def _left_open(self, opener: str, start: int) -> None:
         if not self._unchecked:
@@ -100,7 +110,7 @@ class ExpansionReader(ABC):
         elif match := _SPECIAL.match(text, at, self._end):
             self._at = match.end()
         elif text.startswith("$[", at):
-            end = text.find("]", at, min(self._end, at + MAX_LENGTH))
+            end = text.find("]", at, min(self._end, at + _LONGEST_ARITHMETIC))
             if end < 0:
                 self._left_open("$[", at)
             self._arithmetic(at + 2, max(end, at + 2))
@@ -239,10 +249,10 @@ class ExpansionReader(ABC):
         """Note the variables in arithmetic, where a name needs no `$`."""
         text, outer = self._text, self._end
         self._at, self._end = start, end
-        while match := NAMES_AND_EXPANSIONS.search(text, self._at, end):
+        while match := _NAMES_AND_EXPANSIONS.search(text, self._at, end):
             if match[1]:
                 self._at = match.end()
-                is_set = SETTING.match(text, match.end(), end) or text.startswith(("++", "--"), match.start() - 2)
+                is_set = _SETTING.match(text, match.end(), end) or text.startswith(("++", "--"), match.start() - 2)
                 if is_set:
                     self._assignments.append(Assignment(match[1], Span(*match.span())))
                 else:
@@ -269,3 +279,17 @@ class ExpansionReader(ABC):
         self._inner -= 1
         self._unchecked -= 1
         self._at, self._end = after, outer
+
+
+def arithmetic_end(text: str, start: int, end: int) -> int:
+    """The offset after the `))` that closes arithmetic begun before `start`; 0 where there is none before `end`."""
+    opened = 2
+    for match in _BRACKET.finditer(text, start, min(end, start + _LONGEST_ARITHMETIC)):
+        if len(match[0]) > 1:
+            continue
+        opened += 1 if match[0] == "(" else -1
+        if opened > _MAX_BRACKETS or (opened == 1 and not text.startswith("))", match.start())):
+            return 0
+        if opened == 0:
+            return match.end()
+    return 0

@@ -7,9 +7,9 @@ Source: the bash reference manual, "Shell Commands" and "Reserved Words"; bash 5
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from pai_lsp.embedded.shell_reserved import ENDING, JOINING, NEXT, OPENING, PREFIXES, SKIPPING, Position, Role
 from pai_lsp.embedded.shell_script import Unclosed
 from pai_lsp.source.frozen import dataclass
 
@@ -17,6 +17,75 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pai_lsp.source.text import Span
+
+
+class Role(Enum):
+    """What a word is in its place."""
+
+    ARGUMENT = auto()  # a word of a simple command, its name included
+    RESERVED = auto()  # a reserved word, or one that belongs to a compound command
+    VARIABLE = auto()  # the name after `for` or `select`
+    FUNCTION = auto()  # the name after `function`
+    CONDITIONAL = auto()  # `[[`
+
+
+class _Expected(Enum):
+    """What comes next."""
+
+    COMMAND = auto()  # a command may begin
+    WORDS = auto()  # in a simple command
+    AFTER = auto()  # after a compound command, where only redirections and operators may stand
+    FUNCTION_NAME = auto()
+    FUNCTION_BODY = auto()
+    FOR_NAME = auto()
+    FOR_IN = auto()
+    FOR_WORDS = auto()
+    FOR_HEAD = auto()  # after `((…))`
+    FOR_DO = auto()
+    CASE_WORD = auto()
+    CASE_IN = auto()
+    PATTERNS = auto()  # a pattern, its opening bracket or `esac`
+    PATTERN = auto()
+    PATTERN_END = auto()
+
+
+# By reserved word: the part of the compound command that it begins, and the position there.
+_OPENING = {
+    "if": ("condition", _Expected.COMMAND),
+    "while": ("condition", _Expected.COMMAND),
+    "until": ("condition", _Expected.COMMAND),
+    "for": ("head", _Expected.FOR_NAME),
+    "select": ("head", _Expected.FOR_NAME),
+    "case": ("head", _Expected.CASE_WORD),
+    "{": ("body", _Expected.COMMAND),
+    "(": ("body", _Expected.COMMAND),
+}
+# By compound command and part: the reserved words that may end the part, and the part that they begin; "" ends it all.
+NEXT = {
+    ("if", "condition"): {"then": "then"},
+    ("if", "then"): {"elif": "condition", "else": "else", "fi": ""},
+    ("if", "else"): {"fi": ""},
+    ("while", "condition"): {"do": "body"},
+    ("while", "body"): {"done": ""},
+    ("until", "condition"): {"do": "body"},
+    ("until", "body"): {"done": ""},
+    ("for", "body"): {"done": ""},
+    ("for", "braces"): {"}": ""},
+    ("select", "body"): {"done": ""},
+    ("select", "braces"): {"}": ""},
+    ("case", "body"): {"esac": ""},
+    ("{", "body"): {"}": ""},
+}
+ENDING = frozenset(word for words in NEXT.values() for word in words)
+_PREFIXES = frozenset({"!", "time", "coproc"})
+JOINING = frozenset({"&&", "||", "|", "|&"})
+# Line ends may stand here without a meaning.
+_SKIPPING = frozenset(
+    {
+        _Expected.FUNCTION_BODY, _Expected.FOR_IN, _Expected.FOR_HEAD, _Expected.FOR_DO, _Expected.CASE_IN,
+        _Expected.PATTERNS,
+    }
+)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -39,15 +108,17 @@ class Grammar:
     """The state after some tokens. `count` gives the number of simple commands so far, by which they are marked."""
 
     __slots__ = (
-        "_count", "_fault", "_frames", "_position", "_prefix", "_required", "background", "function", "has_pipeline",
+        "_count", "_expected", "_fault", "_frames", "_prefix", "_required", "background", "function", "has_pipeline",
         "keyword", "operator", "separate", "subshells",
     )  # fmt: skip
 
-    def __init__(self, count: Callable[[], int], fault: Callable[[Span], None], function: str = "") -> None:
+    def __init__(
+        self, count: Callable[[], int], fault: Callable[[Span, Unclosed | None], None], function: str = ""
+    ) -> None:
         self._count = count
         self._fault = fault
         self._frames = [_Frame("", None, "", function, list_start=count(), pipeline_start=count())]
-        self._position = Position.COMMAND
+        self._expected = _Expected.COMMAND
         self._required: Unclosed | None = None  # what must be followed by a command
         self._prefix = ""  # `!` or `time` directly before
         self.function = function
@@ -62,57 +133,58 @@ class Grammar:
     @property
     def expects_command(self) -> bool:
         """Whether a command may begin here."""
-        return self._position in {Position.COMMAND, Position.FUNCTION_BODY}
+        return self._expected in {_Expected.COMMAND, _Expected.FUNCTION_BODY}
 
     @property
     def may_be_arithmetic(self) -> bool:
         """Whether `((` may begin arithmetic here: a command, or the head of a loop."""
-        return self.expects_command or self._is_loop_head
+        return self.expects_command or self.is_loop_head
 
     @property
-    def _is_loop_head(self) -> bool:
-        return self._position is Position.FOR_NAME and self._frames[-1].keyword == "for"
+    def is_loop_head(self) -> bool:
+        """Whether the head of a `for` loop comes here, a name or arithmetic."""
+        return self._expected is _Expected.FOR_NAME and self._frames[-1].keyword == "for"
 
     @property
     def awaits_body(self) -> bool:
         """Whether the body of a function comes here."""
-        return self._position is Position.FUNCTION_BODY
+        return self._expected is _Expected.FUNCTION_BODY
 
     @property
     def may_assign(self) -> bool:
         """Whether an assignment may stand here, if the command has no name yet."""
-        return self._position in {Position.COMMAND, Position.WORDS}
+        return self._expected in {_Expected.COMMAND, _Expected.WORDS}
 
     @property
     def is_in_simple_command(self) -> bool:
         """Whether the words of a simple command stand here."""
-        return self._position is Position.WORDS
+        return self._expected is _Expected.WORDS
 
     def word(self, written: str, span: Span) -> Role:
         """Read a word; `written` with its quotes, as no quoted word is a reserved one."""
-        position = self._position
-        if position is Position.WORDS or position is Position.FOR_WORDS:
-            return Role.ARGUMENT if position is Position.WORDS else Role.RESERVED
-        if position in {Position.COMMAND, Position.AFTER, Position.FUNCTION_BODY}:
+        expected = self._expected
+        if expected is _Expected.WORDS or expected is _Expected.FOR_WORDS:
+            return Role.ARGUMENT if expected is _Expected.WORDS else Role.RESERVED
+        if expected in {_Expected.COMMAND, _Expected.AFTER, _Expected.FUNCTION_BODY}:
             return self._first_word(written, span)
-        if position is Position.FUNCTION_NAME:
+        if expected is _Expected.FUNCTION_NAME:
             self.function = written
             self._awaits_body(span)
             return Role.FUNCTION
-        if position is Position.FOR_NAME:
-            self._position = Position.FOR_IN
+        if expected is _Expected.FOR_NAME:
+            self._expected = _Expected.FOR_IN
             return Role.VARIABLE
-        if position is Position.CASE_WORD:
-            self._position = Position.CASE_IN
-        elif position is Position.PATTERNS and written == "esac":
+        if expected is _Expected.CASE_WORD:
+            self._expected = _Expected.CASE_IN
+        elif expected is _Expected.PATTERNS and written == "esac":
             self._pop()
-        elif position in {Position.PATTERNS, Position.PATTERN}:
-            self._position = Position.PATTERN_END
-        elif position is Position.CASE_IN and written == "in":
-            self._position = Position.PATTERNS
-        elif position is Position.FOR_IN and written == "in":
-            self._position = Position.FOR_WORDS
-        elif position in {Position.FOR_IN, Position.FOR_HEAD, Position.FOR_DO} and written in {"do", "{"}:
+        elif expected in {_Expected.PATTERNS, _Expected.PATTERN}:
+            self._expected = _Expected.PATTERN_END
+        elif expected is _Expected.CASE_IN and written == "in":
+            self._expected = _Expected.PATTERNS
+        elif expected is _Expected.FOR_IN and written == "in":
+            self._expected = _Expected.FOR_WORDS
+        elif expected in {_Expected.FOR_IN, _Expected.FOR_HEAD, _Expected.FOR_DO} and written in {"do", "{"}:
             self._begin_part("body" if written == "do" else "braces", written)
         else:
             self._unexpected(span)
@@ -121,7 +193,7 @@ class Grammar:
     def _first_word(self, written: str, span: Span) -> Role:
         """Read a word where a command begins or has just ended."""
         frame = self._frames[-1]
-        is_body = self._position is Position.FUNCTION_BODY
+        is_body = self._expected is _Expected.FUNCTION_BODY
         if written in ENDING and not is_body:
             following = NEXT.get((frame.keyword, frame.part), {}).get(written)
             if following is None or self._required or not (frame.is_filled or written == "esac"):
@@ -131,16 +203,16 @@ class Grammar:
             else:
                 self._pop()
             return Role.RESERVED
-        if self._position is Position.AFTER or (is_body and written != "[[" and written not in OPENING):
+        if self._expected is _Expected.AFTER or (is_body and written != "[[" and written not in _OPENING):
             self._unexpected(span)
-        if written in OPENING:
+        if written in _OPENING:
             self._push(written, span)
             return Role.RESERVED
         is_piped = self._required is not None and self._required.opener in {"|", "|&"}
-        if written in PREFIXES and not is_body and not (is_piped and written == "time"):
+        if written in _PREFIXES and not is_body and not (is_piped and written == "time"):
             if is_piped:
                 self._unexpected(span)
-            self._begin_command(Position.COMMAND)
+            self._begin_command(_Expected.COMMAND)
             self.keyword = written
             if written == "coproc":
                 frame.is_pipeline = True
@@ -149,56 +221,56 @@ class Grammar:
                 self._prefix = written
             return Role.RESERVED
         if written == "function" and not is_body:
-            self._begin_command(Position.FUNCTION_NAME)
+            self._begin_command(_Expected.FUNCTION_NAME)
             self._required = Unclosed(written, span)
             return Role.RESERVED
         if written in {"in", "]]"}:
             self._unexpected(span)
-        self._begin_command(Position.WORDS)
+        self._begin_command(_Expected.WORDS)
         return Role.CONDITIONAL if written == "[[" else Role.ARGUMENT
 
     def begin(self) -> None:
         """Read an assignment or a redirection, with which a simple command may begin."""
-        if self._position is Position.COMMAND:
-            self._begin_command(Position.WORDS)
+        if self._expected is _Expected.COMMAND:
+            self._begin_command(_Expected.WORDS)
 
     def compound(self, span: Span) -> None:
         """Read a whole compound command: `((…))`, or a `[[` whose words the reader took."""
-        if self._is_loop_head:
-            self._position = Position.FOR_HEAD
+        if self.is_loop_head:
+            self._expected = _Expected.FOR_HEAD
             return
-        if self._position not in {Position.COMMAND, Position.FUNCTION_BODY, Position.WORDS}:
+        if self._expected not in {_Expected.COMMAND, _Expected.FUNCTION_BODY, _Expected.WORDS}:
             self._unexpected(span)
-        self._begin_command(Position.AFTER)
+        self._begin_command(_Expected.AFTER)
         self.function = self._frames[-1].function
 
     def function_brackets(self, name: str, span: Span) -> None:
         """Read `()` after a name, or after `function` and a name."""
-        if self._position is Position.WORDS:
+        if self._expected is _Expected.WORDS:
             self.function = name
             self._awaits_body(span)
 
     def operator_token(self, operator: str, span: Span) -> None:
         """Read a control operator, a bracket or a line end."""
-        position = self._position
+        expected = self._expected
         if operator == "\n":
             self._line_end(span)
         elif operator == "(":
             self._opening_bracket(span)
         elif operator == ")":
             self._closing_bracket(span)
-        elif position is Position.PATTERN_END and operator == "|":
-            self._position = Position.PATTERN
-        elif operator == ";" and position in {Position.FOR_IN, Position.FOR_WORDS, Position.FOR_HEAD}:
-            self._position = Position.FOR_DO
+        elif expected is _Expected.PATTERN_END and operator == "|":
+            self._expected = _Expected.PATTERN
+        elif operator == ";" and expected in {_Expected.FOR_IN, _Expected.FOR_WORDS, _Expected.FOR_HEAD}:
+            self._expected = _Expected.FOR_DO
         elif operator in {";;", ";&", ";;&"}:
             frame = self._frames[-1]
             if (frame.keyword, frame.part) != ("case", "body") or self._required or not self._is_at_end:
                 self._unexpected(span)
             else:
                 self._end_list()
-                self._position, frame.part = Position.PATTERNS, "patterns"
-        elif position in {Position.WORDS, Position.AFTER} or (self._prefix and operator == ";"):
+                self._expected, frame.part = _Expected.PATTERNS, "patterns"
+        elif expected in {_Expected.WORDS, _Expected.AFTER} or (self._prefix and operator == ";"):
             self._end_command(operator, span)
         else:
             self._unexpected(span)
@@ -206,19 +278,19 @@ class Grammar:
 
     @property
     def _is_at_end(self) -> bool:
-        return self._position in {Position.COMMAND, Position.WORDS, Position.AFTER} and not self._prefix
+        return self._expected in {_Expected.COMMAND, _Expected.WORDS, _Expected.AFTER} and not self._prefix
 
     def _line_end(self, span: Span) -> None:
-        if self._position in {Position.WORDS, Position.AFTER} or self._prefix:
+        if self._expected in {_Expected.WORDS, _Expected.AFTER} or self._prefix:
             self._end_command("\n", span)
-        elif self._position is Position.FOR_WORDS:
-            self._position = Position.FOR_DO
-        elif self._position is not Position.COMMAND and self._position not in SKIPPING:
+        elif self._expected is _Expected.FOR_WORDS:
+            self._expected = _Expected.FOR_DO
+        elif self._expected is not _Expected.COMMAND and self._expected not in _SKIPPING:
             self._unexpected(span)
 
     def _opening_bracket(self, span: Span) -> None:
-        if self._position is Position.PATTERNS:
-            self._position = Position.PATTERN
+        if self._expected is _Expected.PATTERNS:
+            self._expected = _Expected.PATTERN
             return
         if not self.expects_command:
             self._unexpected(span)
@@ -227,7 +299,7 @@ class Grammar:
 
     def _closing_bracket(self, span: Span) -> None:
         frame = self._frames[-1]
-        if self._position is Position.PATTERN_END:
+        if self._expected is _Expected.PATTERN_END:
             self._begin_part("body", "")
         elif frame.keyword == "(" and frame.is_filled and self._is_at_end and not self._required:
             self.subshells -= 1
@@ -254,26 +326,26 @@ class Grammar:
         self._end_list()
         return [*found, self._required] if self._required else found
 
-    def _begin_command(self, position: Position) -> None:
+    def _begin_command(self, expected: _Expected) -> None:
         self._frames[-1].is_filled = True
         self._required = None
         self._prefix = ""
-        self._position = position
+        self._expected = expected
 
     def _begin_part(self, part: str, keyword: str) -> None:
         frame = self._frames[-1]
         self._end_list()
         frame.part, frame.is_filled = part, part == "body" and frame.keyword == "case"
         self._prefix = ""
-        self.keyword, self._position = keyword, Position.COMMAND
+        self.keyword, self._expected = keyword, _Expected.COMMAND
 
     def _awaits_body(self, span: Span) -> None:
-        self._begin_command(Position.FUNCTION_BODY)
+        self._begin_command(_Expected.FUNCTION_BODY)
         self._required = Unclosed("function", span)
 
     def _push(self, keyword: str, span: Span) -> None:
-        self._begin_command(Position.COMMAND)
-        part, self._position = OPENING[keyword]
+        self._begin_command(_Expected.COMMAND)
+        part, self._expected = _OPENING[keyword]
         count = self._count()
         self._frames.append(_Frame(keyword, span, part, self.function, list_start=count, pipeline_start=count))
         self.keyword = keyword
@@ -282,11 +354,11 @@ class Grammar:
         self._end_list()
         self._frames.pop()
         self.function = self._frames[-1].function
-        self._position, self.keyword, self._prefix = Position.AFTER, "", ""
+        self._expected, self.keyword, self._prefix = _Expected.AFTER, "", ""
 
     def _end_command(self, operator: str, span: Span) -> None:
         frame = self._frames[-1]
-        self._position, self._prefix = Position.COMMAND, ""
+        self._expected, self._prefix = _Expected.COMMAND, ""
         if operator in {"|", "|&"}:
             frame.is_pipeline = self.has_pipeline = True
         elif operator in {"&&", "||"}:
@@ -311,8 +383,80 @@ class Grammar:
 
     def _unexpected(self, span: Span) -> None:
         """Bash would stop here; go on as if a command could begin."""
-        self._fault(span)
+        frame = self._frames[-1]
+        self._fault(span, Unclosed(frame.keyword, frame.span) if frame.span else None)
         self._required, self._prefix = None, ""
         self.function = self._frames[-1].function
-        if self._position is not Position.WORDS:
-            self._position = Position.COMMAND
+        if self._expected is not _Expected.WORDS:
+            self._expected = _Expected.COMMAND
+
+
+_UNARY = frozenset(f"-{letter}" for letter in "abcdefghkprstuwxGLNORSvnoz")
+_BINARY = frozenset({"=", "==", "!=", "=~", "-nt", "-ot", "-ef", "-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+
+
+class _ExpectedInTest(Enum):
+    TERM = auto()  # an expression begins
+    ARGUMENT = auto()  # after a unary operator
+    BINARY = auto()  # after a word, which may be all, or the left side of an operator
+    RIGHT = auto()  # after a binary operator
+    END = auto()  # after a whole expression
+
+
+class Conditional:
+    """The grammar of `[[ … ]]`: the state after some tokens."""
+
+    __slots__ = ("_expected", "_fault", "_opened", "_operator")
+
+    def __init__(self, fault: Callable[[Span], None]) -> None:
+        self._fault = fault
+        self._expected = _ExpectedInTest.TERM
+        self._opened = 0
+        self._operator = ""
+
+    @property
+    def expects_regex(self) -> bool:
+        """Whether a regular expression comes, in which brackets and `|` are no operators."""
+        return self._expected is _ExpectedInTest.RIGHT and self._operator == "=~"
+
+    def line_end(self, span: Span) -> None:
+        """Read a line end."""
+        if self._expected in {_ExpectedInTest.ARGUMENT, _ExpectedInTest.BINARY, _ExpectedInTest.RIGHT}:
+            self._fault(span)
+
+    def operator(self, operator: str, span: Span) -> bool:
+        """Read an operator; whether it may be one of a conditional expression at all."""
+        is_after = self._expected in {_ExpectedInTest.BINARY, _ExpectedInTest.END}
+        if operator in {"&&", "||"} and is_after:
+            self._expected = _ExpectedInTest.TERM
+        elif operator == "(" and self._expected is _ExpectedInTest.TERM:
+            self._opened += 1
+        elif operator == ")" and is_after and self._opened:
+            self._opened -= 1
+            self._expected = _ExpectedInTest.END
+        elif operator in {"<", ">"} and self._expected is _ExpectedInTest.BINARY:
+            self._expected, self._operator = _ExpectedInTest.RIGHT, operator
+        else:
+            self._fault(span)
+            return operator not in {";", "&", "|"}
+        return True
+
+    def word(self, written: str, span: Span) -> bool:
+        """Read a word; whether it is the `]]` that ends the expression."""
+        expected = self._expected
+        if written == "]]":
+            if self._opened or expected not in {_ExpectedInTest.BINARY, _ExpectedInTest.END}:
+                self._fault(span)
+            return True
+        if expected is _ExpectedInTest.TERM:
+            if written in _UNARY:
+                self._expected = _ExpectedInTest.ARGUMENT
+            elif written != "!":
+                self._expected = _ExpectedInTest.BINARY
+        elif expected is _ExpectedInTest.BINARY and written in _BINARY:
+            self._expected, self._operator = _ExpectedInTest.RIGHT, written
+        elif expected in {_ExpectedInTest.ARGUMENT, _ExpectedInTest.RIGHT}:
+            self._expected = _ExpectedInTest.END
+        else:
+            self._fault(span)
+        return False

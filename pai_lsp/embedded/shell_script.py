@@ -8,7 +8,6 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pai_lsp.embedded.shell_effects import Word, changes_process, is_endless, run_builtin, taking_exit_trap
 from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -24,6 +23,22 @@ _LEAVING_LOOP = frozenset({"break", "exit", "return", "exec", "kill"})
 _UNSET_OFF = re.compile(r"\+[A-Za-z]*u[A-Za-z]*")
 # What a script may leave open without a syntax error; bash takes the end of the text for the end of these.
 HERE_DOCUMENT, CONTINUATION = "<<", "\\"
+
+# Builtins that end or replace the shell, or leave a trap in it.
+_CHANGING = frozenset({"exit", "logout", "return", "exec", "trap"})
+# How `trap` may name the end of the shell, in capital or small letters.
+_EXIT = frozenset({"EXIT", "0"})
+# Options that change nothing about what a builtin does.
+_NEUTRAL = {"command": {"-p", "--"}, "builtin": {"--"}}
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a command; `text` is the word without its quotes, expansions as they are written."""
+
+    text: str
+    span: Span
+    is_literal: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +137,8 @@ class Script:
     functions: the names of the functions that it defines.
     has_pipeline: there is a `|` between two of its commands.
     unclosed: what it leaves open, the outermost first; meaningful as long as there is no `fault`.
-    fault: the first word or operator at which bash stops with a syntax error.
+    fault: the first word or operator at which bash stops with a syntax error; empty at the end of the text.
+    fault_inside: the innermost command that is open at the fault.
     open_redirections: the operators, such as `>`, that no file name follows, so that bash refuses the script.
     """
 
@@ -138,6 +154,7 @@ class Script:
     has_pipeline: bool = False
     unclosed: tuple[Unclosed, ...] = ()
     fault: Span | None = None
+    fault_inside: Unclosed | None = None
     open_redirections: tuple[Span, ...] = ()
 
     @property
@@ -164,14 +181,14 @@ class Script:
 
     def exit_trap_words(self) -> Iterator[Word]:
         """The words `exec` and `trap` by which an EXIT trap that was set before the script would not run."""
-        found = (taking_exit_trap(command.words) for command in self.own_commands)
+        found = (_exit_trap_word(command.words) for command in self.own_commands)
         return (word for word in found if word is not None)
 
     @cached_property
     def changes_process(self) -> bool:
         """Whether it ends or replaces the shell, or sets a trap, so that commands after it would notice."""
         return any(
-            changes_process(command.words) and not (command.function and command.name == "return")
+            _changes_process(command.words) and not (command.function and command.name == "return")
             for command in self.own_commands
         )
 
@@ -212,7 +229,7 @@ class Script:
         if not self.commands:
             return None
         last = self.commands[-1]
-        if is_endless(last.words) and not last.is_nested and last.operator != "||":
+        if _waits_forever(last.words) and not last.is_nested and last.operator != "||":
             # Anything after it (`&`, `fi`, a redirection) may mean that it does not wait after all.
             return None if self.text[last.words[-1].span.end :].strip(" \t\n;") else last
         if not self.text.rstrip().endswith("done") or any(command.name in _LEAVING_LOOP for command in self.commands):
@@ -221,3 +238,61 @@ class Script:
             (c for c in self.commands if c.keyword == "while" and len(c.words) == 1 and c.name in {"true", ":"}),
             None,
         )
+
+
+def run_builtin(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """The words without `command` and `builtin` in front of them, which run a builtin as if they were not there."""
+    at = 0
+    while words[at].text in _NEUTRAL:
+        after = at + 1
+        while after < len(words) and words[after].text in _NEUTRAL[words[at].text]:
+            after += 1
+        if after == len(words) or words[after].text.startswith("-"):  # `command -v exec` only asks
+            break
+        at = after
+    return words[at:]
+
+
+def _changes_process(words: tuple[Word, ...]) -> bool:
+    """Whether a command ends or replaces the shell, or sets a trap, so that commands after it would notice."""
+    return run_builtin(words)[0].text in _CHANGING
+
+
+def _exit_trap_word(words: tuple[Word, ...]) -> Word | None:
+    """The word `exec` or `trap` of a command after which an earlier EXIT trap does not run any more.
+
+    `exec` with nothing but redirections only redirects.
+    """
+    words = run_builtin(words)
+    name, arguments = words[0].text, [word.text for word in words[1:]]
+    if name == "exec":
+        return words[0] if _programs(arguments) else None
+    if name != "trap" or arguments[:1] in (["-p"], ["-P"], ["-l"], ["-lp"]):
+        return None
+    if arguments[:1] == ["--"]:
+        del arguments[0]
+    # A single argument is a signal that gets its original meaning back.
+    signals = arguments[1:] if len(arguments) > 1 else arguments
+    return words[0] if any(signal.upper() in _EXIT for signal in signals) else None
+
+
+def _programs(arguments: list[str]) -> list[str]:
+    """What stands after the options of `exec`, of which `-a` has a value."""
+    at = 0
+    while at < len(arguments) and len(arguments[at]) > 1 and arguments[at].startswith("-"):
+        option = arguments[at]
+        at += 1
+        if option == "--":
+            break
+        at += option.endswith("a")
+    return arguments[at:]
+
+
+def _waits_forever(words: tuple[Word, ...]) -> bool:
+    """Whether a command waits for ever, as `sleep infinity` does."""
+    texts = [word.text for word in words]
+    if texts[0] == "exec" and len(texts) > 1:
+        del texts[0]
+    if texts[0] == "sleep":
+        return texts[1:] in (["infinity"], ["inf"])
+    return texts[0] == "tail" and "/dev/null" in texts and not {"-f", "-F", "--follow"}.isdisjoint(texts)

@@ -1,19 +1,27 @@
-"""The words of a script, and the quotes in them."""
+"""The words of a script with their quotes, and what is between words: comments, redirections, arrays."""
 
 from __future__ import annotations
 
 import re
 from abc import abstractmethod
 
-from pai_lsp.embedded.shell_effects import Word
 from pai_lsp.embedded.shell_expansions import ExpansionReader
-from pai_lsp.embedded.shell_script import CONTINUATION, Assignment, PartKind
+from pai_lsp.embedded.shell_script import CONTINUATION, HERE_DOCUMENT, Assignment, PartKind, Word
+from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import Span
 
 _PLAIN = re.compile(r"[^ \t\n;&|()<>$`\"'\\]+")
 _PLAIN_IN_QUOTES = re.compile(r"[^\"$`\\<]+")
 _ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\s]{0,100}\])?\+?=")
+_MAX_INDEX = 200
+# A word where an assignment may stand: bash looks for the bracket that closes an index before anything else.
+_INDEX = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\[")
+_IN_INDEX = re.compile(r"[\[\]]|'[^']*'|\"(?:[^\"\\]|\\[\s\S])*\"|\\[\s\S]")
 _EXTENDED_PATTERN = frozenset("?*+@!")
+_BLANK = re.compile(r"(?:[ \t]|\\\n)+")
+_REDIRECTION = re.compile(
+    r"(?:[0-9]+|\{([A-Za-z_][A-Za-z0-9_]*)\})?(<<<(?!%)|<<-|<<(?!%)|<>|>>|>\||>&|<&|<(?!%)|>)|&>>?"
+)
 
 
 class WordReader(ExpansionReader):
@@ -45,6 +53,8 @@ class WordReader(ExpansionReader):
                 self._at += 1
                 self._array()
                 is_literal = False
+        elif may_assign and (match := _INDEX.match(text, start, self._end)) and not self._has_index_end(match.end()):
+            self._left_open("[", match.end() - 1)
         while self._at < self._end:
             at = self._at
             if match := _PLAIN.match(text, at, self._end):
@@ -70,6 +80,16 @@ class WordReader(ExpansionReader):
                 break
             texts.append(text[at : self._at])
         return Word("".join(texts), Span(start, self._at), is_literal), sets
+
+    def _has_index_end(self, start: int) -> bool:
+        """Whether the `[` before `start` is closed after it; it counts as closed where that is too far away to know."""
+        opened = 1
+        end = min(self._end, start + _MAX_INDEX)
+        for match in _IN_INDEX.finditer(self._text, start, end):
+            opened += {"[": 1, "]": -1}.get(match[0], 0)
+            if not opened:
+                return True
+        return end < self._end
 
     def _quoted(self, texts: list[str]) -> bool:
         """Read one quoted part; whether there was no expansion in it."""
@@ -143,3 +163,115 @@ class WordReader(ExpansionReader):
             else:
                 self._at += 1
         self._left_open("(", start)
+
+
+@dataclass(frozen=True, slots=True)
+class _HereDocument:
+    """A here-document that was announced, and begins after the next line end."""
+
+    start: int
+    delimiter: str
+    strips_tabs: bool
+    is_quoted: bool
+
+
+class LineReader(WordReader):
+    """Reads what is no word."""
+
+    __slots__ = ("_comments", "_here_documents", "_line_ends", "_open_redirections")
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._here_documents: list[_HereDocument] = []  # announced, to begin after the next line end
+        self._comments: list[Span] = []
+        self._line_ends: set[int] = set()
+        self._open_redirections: list[Span] = []
+
+    def _blanks(self) -> bool:
+        """Read blanks, and line ends that a backslash takes away; whether there are any."""
+        match = _BLANK.match(self._text, self._at, self._end)
+        if match is None:
+            return False
+        while (at := self._text.find(CONTINUATION, self._at, match.end())) >= 0:
+            self._at = at + 2
+            self._part(PartKind.ESCAPED, at)
+            if self._at == len(self._text):
+                self._left_open(CONTINUATION, at)
+        self._at = match.end()
+        return True
+
+    def _comment(self) -> None:
+        start = self._at
+        end = self._text.find("\n", start, self._end)
+        self._at = self._end if end < 0 else end
+        self._comments.append(Span(start, self._at))
+        self._part(PartKind.COMMENT, start)
+
+    def _redirection(self) -> bool:
+        """Read a redirection, if there is one here."""
+        text, at = self._text, self._at
+        match = _REDIRECTION.match(text, at, self._end)
+        if match is None or (match[2] in {"<", ">"} and text.startswith("(", match.end()) and match[0] == match[2]):
+            return False
+        self._at = match.end()
+        if match[1]:
+            self._assignments.append(Assignment(match[1], Span(*match.span(1))))
+        self._blanks()
+        start = self._at
+        target, _ = self._word()
+        if self._at == start or text[start] == "#":
+            self._found_fault(Span(start, min(start + 1, len(text))))
+            self._open_redirections.append(Span(*match.span()))
+        elif match[2] in {"<<", "<<-"}:
+            written = text[start : self._at]
+            is_quoted = any(mark in written for mark in "\"'\\")
+            self._here_documents.append(_HereDocument(at, target.text, match[2] == "<<-", is_quoted))
+        return True
+
+    def _array(self) -> None:
+        text, start = self._text, self._at
+        while self._at < self._end:
+            at = self._at
+            if self._blanks():
+                pass
+            elif text[at] == "#":
+                self._comment()
+            elif text[at] == ")":
+                self._at += 1
+                return
+            elif text[at] == "\n":
+                self._at += 1
+                self._line_end(at)
+            else:
+                self._word()
+                if self._at == at:
+                    self._at += 1
+                    self._found_fault(Span(at, at + 1))
+        self._left_open("(", start - 1)
+
+    def _line_end(self, at: int) -> None:
+        """Read what comes with a line end: the here-documents that were announced on the line."""
+        if not self._unchecked:
+            self._line_ends.add(at)
+        waiting, self._here_documents = self._here_documents, []
+        for one in waiting:
+            self._here_document(one)
+
+    def _here_document(self, announced: _HereDocument) -> None:
+        text, start = self._text, self._at
+        at, body_end = start, self._end
+        is_closed = False
+        while at < self._end and not is_closed:
+            end = text.find("\n", at, self._end)
+            end = self._end if end < 0 else end
+            line = text[at:end]
+            is_closed = (line.lstrip("\t") if announced.strips_tabs else line) == announced.delimiter
+            body_end = at if is_closed else self._end
+            # The line end after the last line is that of the whole command.
+            at = min(end + 1, self._end)
+        if not is_closed:
+            self._left_open(HERE_DOCUMENT, announced.start)
+        if not announced.is_quoted:
+            self._expansions(start, body_end)
+        self._at = at
+        self._part(PartKind.HERE_DOCUMENT, start)

@@ -12,10 +12,11 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.scalar import server_text
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 OPENING, CLOSING = "<%", "%>"
 # What `\s` and `trim()` take for white space in JavaScript; Python's differ in both directions.
@@ -60,7 +61,7 @@ _KINDS = {kind.value: kind for kind in TagKind if kind.value}
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """One part of a path: a key, or an index as a number; `span` is its text without dot or brackets."""
 
     name: str | int
@@ -68,7 +69,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Tag:
+class TemplateTag:
     """One `<% … %>`; `span` holds the delimiters, `content_span` what stands between them without blanks.
 
     in_section: whether it stands in a section, all of which the rest-server drops.
@@ -81,9 +82,9 @@ class Tag:
     in_section: bool = False
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[PathStep, ...]:
         """The content as a path: `$data.uri[0]` has three steps; empty where it is no path."""
-        steps: list[Step] = []
+        steps: list[PathStep] = []
         at = 0
         while at < len(self.content):
             match = _STEP.match(self.content, at)
@@ -92,12 +93,12 @@ class Tag:
             group = "index" if match["index"] is not None else "name"
             name: str | int = _index(match["index"]) if group == "index" else match["name"]
             start, end = match.span(group)
-            steps.append(Step(name, Span(start, end).shifted(self.content_span.start)))
+            steps.append(PathStep(name, Span(start, end).shifted(self.content_span.start)))
             at = match.end()
         return tuple(steps)
 
     @property
-    def server_steps(self) -> tuple[Step, ...]:
+    def server_steps(self) -> tuple[PathStep, ...]:
         """The content as the rest-server splits it, every name a string: `$data.uri[0]` gives `$data`, `uri`, `0`.
 
         Source: rest-server, middlewares/v2/protocol.js, render; mustache.js 2.3.2, Context.lookup.
@@ -105,36 +106,36 @@ class Tag:
         content, at = self.content, self.content_span.start
         cuts = list(_SERVER_CUT.finditer(content))
         if not cuts or cuts[0].start() == 0:
-            return (Step(content, self.content_span),)
-        steps: list[Step] = []
+            return (PathStep(content, self.content_span),)
+        steps: list[PathStep] = []
         start, prefix = 0, ""
         for number, cut in enumerate(cuts):
             if number == 0:
-                steps.append(Step(content[: cut.start()], Span(at, at + cut.start())))
+                steps.append(PathStep(content[: cut.start()], Span(at, at + cut.start())))
             start, prefix = (cut.start(1), cut[1]) if cut[1] is not None else (cut.end(), "")
             end = cuts[number + 1].start() if number + 1 < len(cuts) else len(content)
             rest = content[cut.end() : end]
             span = Span(start, cut.end(1)) if cut[1] is not None and not rest else Span(start, end)
-            steps.append(Step(prefix + rest, span.shifted(at)))
+            steps.append(PathStep(prefix + rest, span.shifted(at)))
         return tuple(steps)
 
     @property
-    def runtime_steps(self) -> tuple[Step, ...]:
+    def runtime_steps(self) -> tuple[PathStep, ...]:
         """The content as the runtime splits it: names by dots, and numbers in brackets, which are ints.
 
         Source: openpai-runtime, src/init.d/initializer.py, replace_ref.
         """
-        steps: list[Step] = []
+        steps: list[PathStep] = []
         at = self.content_span.start
         for part in self.content.split("."):
             here = 0
             for match in _RUNTIME_INDEX.finditer(part) if steps else ():
                 here = match.end()
                 if match[1]:
-                    steps.append(Step(match[1], Span(*match.span(1)).shifted(at)))
-                steps.append(Step(_index(match[2]), Span(*match.span(2)).shifted(at)))
+                    steps.append(PathStep(match[1], Span(*match.span(1)).shifted(at)))
+                steps.append(PathStep(_index(match[2]), Span(*match.span(2)).shifted(at)))
             if not here:
-                steps.append(Step(part, Span(at, at + len(part))))
+                steps.append(PathStep(part, Span(at, at + len(part))))
             at += len(part) + 1
         return tuple(steps)
 
@@ -158,10 +159,10 @@ class TemplateFault:
     span: Span
 
 
-def tags(text: str) -> tuple[tuple[Tag, ...], TemplateFault | None]:
+def tags(text: str) -> tuple[tuple[TemplateTag, ...], TemplateFault | None]:
     """All tags of a text, exactly as mustache reads it, and the fault that stops it, if any."""
-    found: list[Tag] = []
-    sections: list[Tag] = []
+    found: list[TemplateTag] = []
+    sections: list[TemplateTag] = []
     opening, closing = OPENING, CLOSING
     at = 0
     while (start := text.find(opening, at)) >= 0:
@@ -174,7 +175,7 @@ def tags(text: str) -> tuple[tuple[Tag, ...], TemplateFault | None]:
             return tuple(found), _unclosed(kind, opening, closing, Span(start, at))
         content_end = at + len(text[at:content_end].rstrip(SPACES))
         span = Span(start, end + len(closing))
-        tag = Tag(kind, text[at:content_end], span, Span(at, max(at, content_end)), in_section=bool(sections))
+        tag = TemplateTag(kind, text[at:content_end], span, Span(at, max(at, content_end)), in_section=bool(sections))
         at = span.end
         if kind is TagKind.DELIMITERS:
             words = _SPACES.split(tag.content)
@@ -210,14 +211,16 @@ def _tag_end(text: str, at: int, kind: TagKind, closing: str) -> tuple[int, int]
     return end, end
 
 
-def runtime_tags(text: str) -> tuple[Tag, ...]:
+def runtime_tags(text: str) -> tuple[TemplateTag, ...]:
     """The tags that the runtime fills in a plugin parameter: `<% $… %>`, and nothing else."""
-    found: list[Tag] = []
+    found: list[TemplateTag] = []
     at = 0
     while (match := _RUNTIME_OPENING.search(text, at)) and (end := text.find(CLOSING, match.end())) >= 0:
         at = end + len(CLOSING)
         content = text[match.end() : end].rstrip(" ")
-        found.append(Tag(TagKind.NAME, content, Span(match.start(), at), Span(match.end(), match.end() + len(content))))
+        found.append(
+            TemplateTag(TagKind.NAME, content, Span(match.start(), at), Span(match.end(), match.end() + len(content)))
+        )
     return tuple(found)
 
 
@@ -230,9 +233,9 @@ def _unclosed(kind: TagKind, opening: str, closing: str, span: Span) -> Template
     return TemplateFault(f"'{opening}' without '{closing}'", Span(span.start, span.start + len(opening)))
 
 
-def tags_without_dollar(text: str) -> tuple[Tag, ...]:
+def tags_without_dollar(text: str) -> tuple[TemplateTag, ...]:
     """The tags of a plugin parameter that the runtime leaves alone, because they do not begin with `$`."""
-    found: list[Tag] = []
+    found: list[TemplateTag] = []
     at = 0
     while (end := text.find(CLOSING, at)) >= 0:
         start = text.rfind(OPENING, at, end)
@@ -240,7 +243,7 @@ def tags_without_dollar(text: str) -> tuple[Tag, ...]:
         content = text[start + len(OPENING) : end] if start >= 0 else ""
         if (name := content.strip()) and not name.startswith("$"):
             first = start + len(OPENING) + len(content) - len(content.lstrip())
-            found.append(Tag(TagKind.NAME, name, Span(start, at), Span(first, first + len(name))))
+            found.append(TemplateTag(TagKind.NAME, name, Span(start, at), Span(first, first + len(name))))
     return tuple(found)
 
 
@@ -263,6 +266,37 @@ def variables(text: str) -> Iterator[Variable]:
     for match in _VARIABLE.finditer(text):
         if not _CONTROLLER_VARIABLE.fullmatch(match[1]):
             yield Variable(match[1], Span(*match.span()), Span(*match.span(1)))
+
+
+def filled(value: Any, values: Mapping[str, Any]) -> Any:
+    """A plain value with each `{{ name }}` of `values` replaced in its strings, once: what is put in is not read again.
+
+    A string that is one placeholder and nothing else becomes the value itself, of whatever type; in a longer one the
+    value stands as the rest-server would write it. Other braces stay.
+    """
+    if isinstance(value, str):
+        return filled_text(value, values)
+    if isinstance(value, list):
+        return [filled(item, values) for item in value]
+    if isinstance(value, dict):
+        return {key: filled(item, values) for key, item in value.items()}
+    return value
+
+
+def filled_text(text: str, values: Mapping[str, Any]) -> Any:
+    """`filled` for one string."""
+    if "{{" not in text or not values:
+        return text
+    parts: list[str] = []
+    at = 0
+    for variable in variables(text):
+        if variable.name not in values:
+            continue
+        if len(variable.span) == len(text.strip()):
+            return values[variable.name]
+        parts += (text[at : variable.span.start], server_text(values[variable.name]))
+        at = variable.span.end
+    return "".join((*parts, text[at:]))
 
 
 def server_path(content: str) -> str:

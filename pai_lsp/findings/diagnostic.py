@@ -39,7 +39,7 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
-class Tag(Enum):
+class DiagnosticTag(Enum):
     """How an editor may draw a finding; the values are LSP's."""
 
     UNNECESSARY = 1
@@ -76,7 +76,7 @@ class Finding:
     message: str
     fixes: tuple[Fix, ...] = ()
     related: tuple[Related, ...] = ()
-    tags: tuple[Tag, ...] = ()
+    tags: tuple[DiagnosticTag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Diagnostic:
     message: str
     fixes: tuple[Fix, ...] = ()
     related: tuple[Related, ...] = ()
-    tags: tuple[Tag, ...] = ()
+    tags: tuple[DiagnosticTag, ...] = ()
 
     @property
     def url(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Fix
-from pai_lsp.source.nodes import Mapping, Scalar, Style
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import is_plain_in_flow, quoted
@@ -64,7 +64,12 @@ def quote_fix(scalar: Scalar, title: str = "Quote it", *, safe: bool = True) -> 
 def wrap_in_list_fix(text: str, node: Node) -> Fix | None:
     """Write a value that stands alone as a list of one."""
     written = text[node.span.start : node.span.end]
-    if isinstance(node, Scalar) and node.style is Style.PLAIN and "\n" not in written and is_plain_in_flow(written):
+    if (
+        isinstance(node, Scalar)
+        and node.style is ScalarStyle.PLAIN
+        and "\n" not in written
+        and is_plain_in_flow(written)
+    ):
         return Fix("Wrap in a list", (TextEdit(node.span, f"[{written}]"),), safe=True)
     if isinstance(node, Scalar) and not node.is_block and "\n" not in written:
         return Fix("Wrap in a list", (TextEdit(node.span, f"[{quoted(node.text)}]"),), safe=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.findings.diagnostic import Diagnostic, Finding, Fix, Severity, Tag, rule
+from pai_lsp.findings.diagnostic import Diagnostic, DiagnosticTag, Finding, Fix, Severity, rule
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import LineIndex, Span, TextEdit
@@ -70,7 +70,7 @@ def unused_ignores(
             message = f"no rule is named '{comment.code}'{did_you_mean(comment.code, known)}"
         place = comment.comment if comment.is_only_code else comment.span
         fixes = (Fix("Remove the comment", (TextEdit(place, ""),)),) if comment.is_only_code else ()
-        yield Finding(comment.span, message, fixes, tags=(Tag.UNNECESSARY,))
+        yield Finding(comment.span, message, fixes, tags=(DiagnosticTag.UNNECESSARY,))
 
 
 @rule(Severity.HINT)

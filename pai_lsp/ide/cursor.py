@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.job.job import Job
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, Style
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span
 
@@ -115,7 +115,7 @@ class Cursor:
     @property
     def quote(self) -> str:
         """The quote that the scalar is written in; empty for none."""
-        return self.scalar.style.value if self.scalar.style in {Style.SINGLE, Style.DOUBLE} else ""
+        return self.scalar.style.value if self.scalar.style in {ScalarStyle.SINGLE, ScalarStyle.DOUBLE} else ""
 
 
 def cursor(document: Document, offset: int) -> Cursor | None:
@@ -179,7 +179,7 @@ def _find(document: Document, offset: int, mark: str, before: str = "", behind: 
     stop = place.ends[last] if last > index else at + 1
     added = len(before) + 1
     replace = Span(min(start, offset), max(offset, stop - added))
-    job = Job(syntax, document.settings.plugins, document.lookup, document.is_catalogue)
+    job = Job(syntax, document.settings.plugins, document.lookup, document.is_catalog)
     content = place.text.replace(mark, "", 1)
     return Cursor(
         spot,

@@ -1,10 +1,10 @@
-"""Who needs whom: task roles and prerequisites, through the roles' lists and `require`, in the catalogue as well."""
+"""Who needs whom: task roles and prerequisites, through the roles' lists and `require`, in the catalog as well."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.ide.navigation import name_at
+from pai_lsp.ide.names import name_at
 from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.job.symbols import SymbolKind
 from pai_lsp.source.frozen import dataclass

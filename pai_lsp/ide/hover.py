@@ -15,10 +15,9 @@ from pai_lsp.ide.documentation import (
 )
 from pai_lsp.ide.known_values import resources_sentence, template_value, variable_value
 from pai_lsp.ide.location import Location, locate
-from pai_lsp.ide.navigation import name_at, places_of
+from pai_lsp.ide.names import name_at, places_of
 from pai_lsp.job.lookup import LookupState
-from pai_lsp.job.renaming import meant_prerequisite
-from pai_lsp.job.symbols import Occurrence, SymbolKind
+from pai_lsp.job.symbols import Occurrence, SymbolKind, meant_prerequisite
 from pai_lsp.platform.job_schema import field
 from pai_lsp.platform.tables import PLUGIN_PREFIX, environment_variable, events, exit_codes, plugins
 from pai_lsp.source.content import mapped
@@ -139,7 +138,7 @@ def _described(document: Document, location: Location) -> str:
         location.path,
         prerequisite_type=kind,
         plugin=plugin,
-        kind="definition" if document.is_catalogue else "job",
+        kind="definition" if document.is_catalog else "job",
     )
     return field_documentation(found) if found is not None and isinstance(found.key, str) else ""
 

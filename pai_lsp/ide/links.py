@@ -31,7 +31,7 @@ _DOCKER_HUB = frozenset({None, "docker.io", "index.docker.io", "registry-1.docke
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class WebLink:
     """A place, the address that it leads to, and words for it."""
 
     span: Span
@@ -39,23 +39,23 @@ class Link:
     tooltip: str
 
 
-def links(document: Document) -> list[Link]:
+def links(document: Document) -> list[WebLink]:
     """The links of a document, by place."""
     hidden = document.job.hidden
-    found: dict[Span, Link] = {}
+    found: dict[Span, WebLink] = {}
     for link in (*_images(document), *_addresses(document)):
         if not hidden.holds(link.span) and not hidden.shows(link.address):
             found.setdefault(link.span, link)
     return sorted(found.values(), key=lambda link: link.span)
 
 
-def _images(document: Document) -> Iterator[Link]:
+def _images(document: Document) -> Iterator[WebLink]:
     for definition in document.job.definitions:
         uri = definition.node.get("uri")
         if definition.type == "dockerimage" and isinstance(uri, Scalar):
             page = image_page(uri.text)
             if page:
-                yield Link(name_span(uri), page, "Open the image on Docker Hub")
+                yield WebLink(name_span(uri), page, "Open the image on Docker Hub")
 
 
 def image_page(image: str) -> str:
@@ -67,14 +67,14 @@ def image_page(image: str) -> str:
     return f"https://hub.docker.com/r/{name}" if "/" in name else f"https://hub.docker.com/_/{name}"
 
 
-def _addresses(document: Document) -> Iterator[Link]:
+def _addresses(document: Document) -> Iterator[WebLink]:
     """The addresses in all scalars; `marketplace://` is followed by going to the definition."""
     for scalar in document.syntax.scalars:
         if "://" not in scalar.text and "git@" not in scalar.text:
             continue
         text = mapped(document.text, scalar)
         for start, end, address in _in_text(scalar.text):
-            yield Link(text.span(start, end), address, "Open the address")
+            yield WebLink(text.span(start, end), address, "Open the address")
 
 
 def _in_text(text: str) -> Iterator[tuple[int, int, str]]:

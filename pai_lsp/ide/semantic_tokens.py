@@ -1,8 +1,6 @@
-"""The kinds of words that semantic tokens tell apart; a module of its own, quick to load.
+"""Semantic tokens: names and their uses, templates, and variables in commands, for an editor to color.
 
-What the words of a job are, for colours: names and their uses, templates, variables in commands.
-
-The YAML itself is coloured by the editor's grammar; only what a grammar can not know is told here.
+The YAML itself is colored by the editor's grammar; the tokens add only what a grammar cannot know.
 """
 
 from __future__ import annotations
@@ -54,7 +52,7 @@ class TokenModifier(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class SemanticToken:
     """One word; tokens never overlap."""
 
     span: Span
@@ -73,7 +71,7 @@ _SYMBOLS = {
 }
 
 
-def semantic_tokens(document: Document, span: Span | None = None) -> list[Token]:
+def semantic_tokens(document: Document, span: Span | None = None) -> list[SemanticToken]:
     """The tokens of the document, or those that touch a span, in the order of the text."""
     found = [*_variables(document), *_templates(document), *_braces(document), *_names(document)]
     if span is not None:
@@ -81,32 +79,32 @@ def semantic_tokens(document: Document, span: Span | None = None) -> list[Token]
     return list(_side_by_side(found))
 
 
-def _names(document: Document) -> Iterator[Token]:
+def _names(document: Document) -> Iterator[SemanticToken]:
     for one in document.occurrences:
         kind = _SYMBOLS.get(one.symbol.kind)
         if kind is not None:
             modifiers = (TokenModifier.DECLARATION,) if one.is_definition else ()
             if one.symbol.kind is SymbolKind.SECRET:
                 modifiers = (*modifiers, TokenModifier.SECRET)
-            yield Token(one.span, kind, modifiers)
+            yield SemanticToken(one.span, kind, modifiers)
 
 
-def _templates(document: Document) -> Iterator[Token]:
+def _templates(document: Document) -> Iterator[SemanticToken]:
     """The parts of each `<% %>` that somebody fills; what stays as it is looks like the text around it."""
     for use in document.job.template_uses:
         if use.place is not TemplatePlace.LITERAL and use.tag.kind is TagKind.NAME and not use.tag.in_section:
-            yield Token(Span(use.span.start, use.span.start + 2), TokenType.DELIMITER)
-            yield Token(Span(use.span.end - 2, use.span.end), TokenType.DELIMITER)
+            yield SemanticToken(Span(use.span.start, use.span.start + 2), TokenType.DELIMITER)
+            yield SemanticToken(Span(use.span.end - 2, use.span.end), TokenType.DELIMITER)
             yield from _path(use)
 
 
-def _path(use: TemplateUse) -> Iterator[Token]:
+def _path(use: TemplateUse) -> Iterator[SemanticToken]:
     for number, step in enumerate(use.tag.steps):
         is_root = number == 0 and step.name in {*ROOTS, "this"}
-        yield Token(use.step_span(number), TokenType.ROOT if is_root else TokenType.MEMBER)
+        yield SemanticToken(use.step_span(number), TokenType.ROOT if is_root else TokenType.MEMBER)
 
 
-def _braces(document: Document) -> Iterator[Token]:
+def _braces(document: Document) -> Iterator[SemanticToken]:
     """The `{{` and `}}` of declared template variables; the name between them is told as such."""
     for definition in document.job.definitions:
         declared = {variable.name for variable in definition.template_variables}
@@ -117,18 +115,18 @@ def _braces(document: Document) -> Iterator[Token]:
             for variable in variables(node.text):
                 if variable.name in declared:
                     start, end = variable.span.start, variable.span.end
-                    yield Token(text.span(start, start + 2), TokenType.DELIMITER)
-                    yield Token(text.span(end - 2, end), TokenType.DELIMITER)
+                    yield SemanticToken(text.span(start, start + 2), TokenType.DELIMITER)
+                    yield SemanticToken(text.span(end - 2, end), TokenType.DELIMITER)
 
 
-def _variables(document: Document) -> Iterator[Token]:
+def _variables(document: Document) -> Iterator[SemanticToken]:
     """Every variable that commands read."""
     for scalar in _commands(document.job):
         if "$" in scalar.text:
             text = mapped(document.text, scalar)
             for use in read_script(scalar.text).uses:
                 known = environment_variable(use.name) if use.name.startswith(("PAI_", "FC_")) else None
-                yield Token(text.span(use.span.start, use.span.end), TokenType.VARIABLE, _modifiers(known))
+                yield SemanticToken(text.span(use.span.start, use.span.end), TokenType.VARIABLE, _modifiers(known))
 
 
 def _commands(job: Job) -> Iterator[Scalar]:
@@ -153,7 +151,7 @@ def _modifiers(known: EnvironmentVariable | None) -> tuple[TokenModifier, ...]:
     return (TokenModifier.PLATFORM, TokenModifier.DEPRECATED) if is_old else (TokenModifier.PLATFORM,)
 
 
-def _side_by_side(tokens: Iterable[Token]) -> Iterator[Token]:
+def _side_by_side(tokens: Iterable[SemanticToken]) -> Iterator[SemanticToken]:
     """The tokens cut so that none overlaps: one inside another takes its part of it.
 
     Of two on one place the last counts; one that only half overlaps another is left out.
@@ -162,13 +160,13 @@ def _side_by_side(tokens: Iterable[Token]) -> Iterator[Token]:
         ((token.span.start, -token.span.end, number, token) for number, token in enumerate(tokens) if len(token.span)),
         key=lambda item: item[:3],
     )
-    open_ones: list[Token] = []
+    open_ones: list[SemanticToken] = []
     at = 0
 
-    def part(token: Token, end: int) -> Iterator[Token]:
+    def part(token: SemanticToken, end: int) -> Iterator[SemanticToken]:
         start = max(at, token.span.start)
         if start < end:
-            yield Token(Span(start, end), token.type, token.modifiers)
+            yield SemanticToken(Span(start, end), token.type, token.modifiers)
 
     for start, _, _, token in order:
         while open_ones and open_ones[-1].span.end <= start:

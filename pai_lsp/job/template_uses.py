@@ -8,7 +8,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.embedded.template import OPENING, Tag, runtime_tags, tags, tags_without_dollar
+from pai_lsp.embedded.template import OPENING, TemplateTag, runtime_tags, tags, tags_without_dollar
 from pai_lsp.source.content import MappedText, mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Node, Scalar, walk
@@ -41,7 +41,7 @@ COMMAND_PLACES = frozenset({TemplatePlace.COMMANDS, TemplatePlace.IDLE_DEPLOYMEN
 class TemplateUse:
     """One `<% %>` in the file; spans mean the file. Who it belongs to depends on its place."""
 
-    tag: Tag
+    tag: TemplateTag
     span: Span
     content_span: Span
     place: TemplatePlace
@@ -128,7 +128,7 @@ def _in_plugin_text(job: JobTree, scalar: Scalar, place: TemplatePlace, **owner:
     return [_use(text, tag, place, **owner) for tag in found]
 
 
-def _use(text: MappedText, tag: Tag, place: TemplatePlace, **owner: Any) -> TemplateUse:
+def _use(text: MappedText, tag: TemplateTag, place: TemplatePlace, **owner: Any) -> TemplateUse:
     span = text.span(tag.span.start, tag.span.end)
     content = text.span(tag.content_span.start, tag.content_span.end)
     return TemplateUse(tag, span, content, place, text=text, **owner)

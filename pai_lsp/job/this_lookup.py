@@ -21,8 +21,7 @@ from pai_lsp.source.spelling import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from pai_lsp.embedded.template import Step as PathStep
-    from pai_lsp.embedded.template import Tag
+    from pai_lsp.embedded.template import PathStep, TemplateTag
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.require_graph import RequireGraph
     from pai_lsp.source.content import MappedText
@@ -52,7 +51,7 @@ class ThisFault:
     near: tuple[str, ...] = ()
     without_blanks: str = ""
 
-    def span(self, tag: Tag, text: MappedText) -> Span:
+    def span(self, tag: TemplateTag, text: MappedText) -> Span:
         """The words at fault, in the file of the text."""
         span = tag.content_span if self.step is None else tag.steps[self.step].span
         return text.span(span.start, span.end)
@@ -71,19 +70,19 @@ class ThisAnswer:
     fault: ThisFault | None = None
 
 
-def is_this(tag: Tag) -> bool:
+def is_this(tag: TemplateTag) -> bool:
     """Whether a tag's path begins with `this`."""
     return _ROOT_END.split(tag.content, maxsplit=1)[0].strip() == "this"
 
 
-def this_tags(definition: Definition, text: str) -> tuple[Tag, ...]:
+def this_tags(definition: Definition, text: str) -> tuple[TemplateTag, ...]:
     """The `<% this.… %>` in a text of a definition; an image's definition has none."""
     if OPENING not in text or CLOSING not in text or definition.type == "dockerimage":
         return ()
     return tuple(tag for tag in tags_without_dollar(text) if is_this(tag))
 
 
-def this_uses(definition: Definition) -> Iterator[tuple[Scalar, Tag, ThisFault | None]]:
+def this_uses(definition: Definition) -> Iterator[tuple[Scalar, TemplateTag, ThisFault | None]]:
     """Every `<% this.… %>` in a definition; with a fault where nothing fills it, whatever it finds."""
     for entry in definition.node.effective_entries():
         fault = ThisFault(f"'this' is not filled in '{entry.name}'") if entry.name in UNFILLED_KEYS else None
@@ -93,14 +92,14 @@ def this_uses(definition: Definition) -> Iterator[tuple[Scalar, Tag, ThisFault |
                     yield scalar, tag, fault
 
 
-def this_faults(graph: RequireGraph, definition: Definition) -> Iterator[tuple[Scalar, Tag, ThisFault]]:
+def this_faults(graph: RequireGraph, definition: Definition) -> Iterator[tuple[Scalar, TemplateTag, ThisFault]]:
     """Every `<% this.… %>` of a definition of the graph that finds no value, and the reason."""
     for scalar, tag, unfilled in this_uses(definition):
         if fault := unfilled or this_answer(graph, definition, tag).fault:
             yield scalar, tag, fault
 
 
-def this_answer(graph: RequireGraph, definition: Definition, tag: Tag) -> ThisAnswer:
+def this_answer(graph: RequireGraph, definition: Definition, tag: TemplateTag) -> ThisAnswer:
     """What a tag in a definition of the graph finds."""
     definitions = with_required(definition, lambda one: _required(graph, one))
     is_known = True
@@ -125,7 +124,7 @@ def this_parameters(graph: RequireGraph, definition: Definition) -> dict[str, En
     return found
 
 
-def looked_up(tag: Tag, definitions: Iterable[Definition]) -> ThisAnswer:
+def looked_up(tag: TemplateTag, definitions: Iterable[Definition]) -> ThisAnswer:
     """What a tag finds in the definition that it stands in, the first one, or in those that this one requires."""
     if fault := _form_fault(tag):
         return ThisAnswer(fault=fault)
@@ -166,12 +165,12 @@ def _parameters(definition: Definition) -> Iterator[Entry]:
     return (entry for entry in definition.parameters if entry.name not in COMMAND_KEYS)
 
 
-def _first(tag: Tag) -> int:
+def _first(tag: TemplateTag) -> int:
     """Which step of the path is the parameter's name: `this.NAME` or `this.parameters.NAME`."""
     return 2 if len(tag.steps) > 2 and tag.steps[1].name == "parameters" else 1
 
 
-def _form_fault(tag: Tag) -> ThisFault | None:
+def _form_fault(tag: TemplateTag) -> ThisFault | None:
     """What is wrong with a path wherever it is looked up."""
     steps = tag.steps
     if any(isinstance(step.name, str) and step.name != step.name.strip() for step in steps):

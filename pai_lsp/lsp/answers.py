@@ -2,7 +2,7 @@
 
 Loaded after the client has its answer to `initialize`, so that an editor does not wait for what it has not asked for.
 An answer gets the document as it was when the request arrived and runs outside of the event loop. It is five lines
-long: client units in (`document.places`), one question to the analysis, client units out.
+long: client units in (`document.places`), one question to the analysis, client units out. The tables are at the end.
 """
 
 from __future__ import annotations
@@ -10,11 +10,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 
-from pai_lsp.lsp import commands, editing, name_answers, reading, workspace
+from pai_lsp.ide.folding import folds, selection_ranges
+from pai_lsp.ide.hierarchy import Call, Member, members_at, needed_by, needs
+from pai_lsp.ide.hover import hover
+from pai_lsp.ide.inlay_hints import HintKind, inlay_hints
+from pai_lsp.ide.lenses import LensKind, lenses
+from pai_lsp.ide.links import links
+from pai_lsp.ide.names import RenameRefused, definitions, highlights, prepare, references, rename
+from pai_lsp.ide.semantic_tokens import semantic_tokens
+from pai_lsp.lsp import commands, completions, workspace
 from pai_lsp.lsp.checks import diagnostics_of
 from pai_lsp.lsp.code_actions import code_actions, resolved_action
 from pai_lsp.lsp.commands import apply_edit, explain, open_rule
+from pai_lsp.lsp.convert import (
+    around,
+    fold_range,
+    location,
+    location_link,
+    markup,
+    selection_range,
+    token_numbers,
+    workspace_edit,
+)
+from pai_lsp.lsp.documents import file_at
 from pai_lsp.lsp.features import (
     APPLY_EDIT,
     EXPAND,
@@ -30,11 +50,209 @@ from pai_lsp.lsp.features import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
+    from pai_lsp.ide.lenses import Lens
     from pai_lsp.lsp.commands import Command
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.workspace import Workspace
+    from pai_lsp.source.text import Span
+
+
+def hovered(document: OpenDocument, params: lsp.HoverParams) -> lsp.Hover | None:
+    """The description of the name or key at a place."""
+    found = hover(document.document, document.places.offset(params.position))
+    if found is None:
+        return None
+    contents = markup(found.markdown, is_shown=document.client.reading.markdown_hover)
+    return lsp.Hover(contents, document.places.range(found.span))
+
+
+def definition(
+    document: OpenDocument, params: lsp.DefinitionParams
+) -> list[lsp.Location] | list[lsp.LocationLink] | None:
+    """Where the name at a place is defined, here or in a file of the catalog."""
+    found = definitions(document.document, document.places.offset(params.position))
+    targets = [(target, file) for target in found if (file := file_at(document, target.path))]
+    if document.client.reading.definition_links:
+        origin = document.places
+        return [location_link(target, origin, file.uri, file.places) for target, file in targets] or None
+    return [location(file.uri, target.span, file.places) for target, file in targets] or None
+
+
+def all_references(document: OpenDocument, params: lsp.ReferenceParams) -> list[lsp.Location] | None:
+    """Every place of the name at a place."""
+    offset = document.places.offset(params.position)
+    found = references(document.document, offset, with_definition=params.context.include_declaration)
+    return [location(document.uri, span, document.places) for span in found] or None
+
+
+def highlighted(document: OpenDocument, params: lsp.DocumentHighlightParams) -> list[lsp.DocumentHighlight] | None:
+    """The places of the name at a place: its definition as written, its uses as read."""
+    kinds = {True: lsp.DocumentHighlightKind.Write, False: lsp.DocumentHighlightKind.Read}
+    found = highlights(document.document, document.places.offset(params.position))
+    return [lsp.DocumentHighlight(document.places.range(one.span), kinds[one.is_definition]) for one in found] or None
+
+
+def prepared_rename(document: OpenDocument, params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | None:
+    """The name that can be renamed at a place."""
+    found = prepare(document.document, document.places.offset(params.position))
+    return lsp.PrepareRenamePlaceholder(document.places.range(found.span), found.name) if found else None
+
+
+def renamed(document: OpenDocument, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
+    """The edits of a rename; the user sees the reason if it is refused.
+
+    Raises:
+        JsonRpcException: for a name that would break the job.
+    """
+    try:
+        edits = rename(document.document, document.places.offset(params.position), params.new_name)
+    except RenameRefused as refused:
+        raise JsonRpcException(str(refused), lsp.LSPErrorCodes.RequestFailed) from None
+    return workspace_edit(edits, document.uri, document.version, document.places, document.client)
+
+
+def prepared(document: OpenDocument, params: lsp.CallHierarchyPrepareParams) -> list[lsp.CallHierarchyItem] | None:
+    """The task role or prerequisite at a place."""
+    members = members_at(document.document, document.places.offset(params.position))
+    return [item for member in members if (item := _item(document, member))] or None
+
+
+def incoming(
+    document: OpenDocument, params: lsp.CallHierarchyIncomingCallsParams
+) -> list[lsp.CallHierarchyIncomingCall]:
+    """The members that need a member."""
+    calls = needed_by(document.document, _key(params.item))
+    return [lsp.CallHierarchyIncomingCall(item, ranges) for item, ranges in _calls(document, calls)]
+
+
+def outgoing(
+    document: OpenDocument, params: lsp.CallHierarchyOutgoingCallsParams
+) -> list[lsp.CallHierarchyOutgoingCall]:
+    """The members that a member needs."""
+    calls = needs(document.document, _key(params.item))
+    return [lsp.CallHierarchyOutgoingCall(item, ranges) for item, ranges in _calls(document, calls)]
+
+
+def _calls(document: OpenDocument, calls: list[Call]) -> Iterator[tuple[lsp.CallHierarchyItem, list[lsp.Range]]]:
+    for call in calls:
+        item, ranges = _item(document, call.member), _ranges(document, call.places, call.path)
+        if item is not None and ranges is not None:
+            yield item, ranges
+
+
+def _ranges(document: OpenDocument, spans: tuple[Span, ...], path: str | None) -> list[lsp.Range] | None:
+    file = file_at(document, path)
+    return [file.places.range(span) for span in spans] if file else None
+
+
+def _item(document: OpenDocument, member: Member) -> lsp.CallHierarchyItem | None:
+    """A member as an item; its data names the document that was asked about, wherever the member itself is."""
+    file = file_at(document, member.path)
+    if file is None:
+        return None
+    return lsp.CallHierarchyItem(
+        member.name,
+        lsp.SymbolKind.Class if member.is_role else lsp.SymbolKind.Package,
+        file.uri,
+        file.places.range(around(member.span, member.name_span)),
+        file.places.range(member.name_span),
+        detail=member.detail,
+        data={"uri": document.uri, "key": member.key},
+    )
+
+
+def _key(item: lsp.CallHierarchyItem) -> str:
+    kept = item.data
+    return str(kept.get("key", "")) if isinstance(kept, dict) else ""
+
+
+CLIENT_PREVIEW = "openpai.preview"
+# A client that announces one of these can show a list of places; the second is what VS Code's own is called.
+SHOW_REFERENCES = ("openpai.showReferences", "editor.action.showReferences")
+# The command of a lens that only shows a text.
+_NO_COMMAND = ""
+
+
+def hints(document: OpenDocument, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
+    """The inlay hints of a range, without those that the settings switch off."""
+    wanted = frozenset(kind for kind in HintKind if kind.value not in document.hidden_hints)
+    return [
+        lsp.InlayHint(
+            document.places.position(hint.offset),
+            hint.label,
+            tooltip=hint.tooltip or None,
+            padding_left=hint.kind is not HintKind.RUN_ORDER,
+            padding_right=hint.kind is HintKind.RUN_ORDER,
+        )
+        for hint in inlay_hints(document.document, document.places.span(params.range), wanted)
+    ]
+
+
+def all_tokens(document: OpenDocument, params: lsp.SemanticTokensParams) -> lsp.SemanticTokens:
+    """The semantic tokens of the document."""
+    del params
+    found = semantic_tokens(document.document)
+    return lsp.SemanticTokens(
+        token_numbers(found, document.places, spans_lines=document.client.reading.multi_line_tokens)
+    )
+
+
+def some_tokens(document: OpenDocument, params: lsp.SemanticTokensRangeParams) -> lsp.SemanticTokens:
+    """The semantic tokens of a range."""
+    found = semantic_tokens(document.document, document.places.span(params.range))
+    return lsp.SemanticTokens(
+        token_numbers(found, document.places, spans_lines=document.client.reading.multi_line_tokens)
+    )
+
+
+def code_lenses(document: OpenDocument, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+    """The lenses of the document; where the client lacks the command, a lens only shows its text."""
+    del params
+    commands = ((lens, _command(document, lens)) for lens in lenses(document.document))
+    return [lsp.CodeLens(document.places.range(lens.span), command) for lens, command in commands if command]
+
+
+def _command(document: OpenDocument, lens: Lens) -> lsp.Command | None:
+    """The command of a click; None for a lens that has no use without it."""
+    known = document.client.reading.commands
+    if lens.kind is LensKind.PREVIEW:
+        return (
+            lsp.Command(lens.title, CLIENT_PREVIEW, arguments=[document.uri, lens.role])
+            if CLIENT_PREVIEW in known
+            else None
+        )
+    show = next((name for name in SHOW_REFERENCES if name in known), None)
+    if lens.kind is LensKind.SHOW_REFERENCES and lens.references and show:
+        places = [location(document.uri, span, document.places) for span in lens.references]
+        position = document.places.position(lens.span.start)
+        return lsp.Command(lens.title, show, arguments=[document.uri, position, places])
+    return lsp.Command(lens.title, _NO_COMMAND)
+
+
+def document_links(document: OpenDocument, params: lsp.DocumentLinkParams) -> list[lsp.DocumentLink]:
+    """The links of the document."""
+    del params
+    shows_tooltips = document.client.reading.link_tooltips
+    return [
+        lsp.DocumentLink(document.places.range(link.span), link.address, link.tooltip if shows_tooltips else None)
+        for link in links(document.document)
+    ]
+
+
+def folding_ranges(document: OpenDocument, params: lsp.FoldingRangeParams) -> list[lsp.FoldingRange]:
+    """The folds of the document; no more than the client accepts."""
+    del params
+    client = document.client.reading
+    found = folds(document.document)[: client.fold_limit]
+    return [fold_range(fold, document.places, whole_lines=client.whole_line_folds) for fold in found]
+
+
+def selections(document: OpenDocument, params: lsp.SelectionRangeParams) -> list[lsp.SelectionRange]:
+    """For each position, the growing selections around it."""
+    offsets = [document.places.offset(position) for position in params.positions]
+    return [selection_range(selection_ranges(document.document, offset), document.places) for offset in offsets]
 
 
 def pulled_diagnostics(document: OpenDocument, params: lsp.DocumentDiagnosticParams) -> lsp.DocumentDiagnosticReport:
@@ -48,25 +266,25 @@ DOCUMENT_ANSWERS: Mapping[str, Callable[[OpenDocument, Any], Any]] = {
     lsp.TEXT_DOCUMENT_DIAGNOSTIC: pulled_diagnostics,
     lsp.TEXT_DOCUMENT_CODE_ACTION: code_actions,
     lsp.CODE_ACTION_RESOLVE: resolved_action,
-    lsp.TEXT_DOCUMENT_COMPLETION: editing.completion,
-    lsp.COMPLETION_ITEM_RESOLVE: editing.resolved_completion,
-    lsp.TEXT_DOCUMENT_HOVER: name_answers.hovered,
-    lsp.TEXT_DOCUMENT_DEFINITION: name_answers.definition,
-    lsp.TEXT_DOCUMENT_REFERENCES: name_answers.all_references,
-    lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: name_answers.highlighted,
-    lsp.TEXT_DOCUMENT_PREPARE_RENAME: editing.prepared_rename,
-    lsp.TEXT_DOCUMENT_RENAME: editing.renamed,
+    lsp.TEXT_DOCUMENT_COMPLETION: completions.completion,
+    lsp.COMPLETION_ITEM_RESOLVE: completions.resolved_completion,
+    lsp.TEXT_DOCUMENT_HOVER: hovered,
+    lsp.TEXT_DOCUMENT_DEFINITION: definition,
+    lsp.TEXT_DOCUMENT_REFERENCES: all_references,
+    lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: highlighted,
+    lsp.TEXT_DOCUMENT_PREPARE_RENAME: prepared_rename,
+    lsp.TEXT_DOCUMENT_RENAME: renamed,
     lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: workspace.document_symbols,
-    lsp.TEXT_DOCUMENT_INLAY_HINT: reading.hints,
-    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: reading.all_tokens,
-    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE: reading.some_tokens,
-    lsp.TEXT_DOCUMENT_CODE_LENS: reading.code_lenses,
-    lsp.TEXT_DOCUMENT_DOCUMENT_LINK: reading.document_links,
-    lsp.TEXT_DOCUMENT_FOLDING_RANGE: reading.folding_ranges,
-    lsp.TEXT_DOCUMENT_SELECTION_RANGE: reading.selections,
-    lsp.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY: name_answers.prepared,
-    lsp.CALL_HIERARCHY_INCOMING_CALLS: name_answers.incoming,
-    lsp.CALL_HIERARCHY_OUTGOING_CALLS: name_answers.outgoing,
+    lsp.TEXT_DOCUMENT_INLAY_HINT: hints,
+    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: all_tokens,
+    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE: some_tokens,
+    lsp.TEXT_DOCUMENT_CODE_LENS: code_lenses,
+    lsp.TEXT_DOCUMENT_DOCUMENT_LINK: document_links,
+    lsp.TEXT_DOCUMENT_FOLDING_RANGE: folding_ranges,
+    lsp.TEXT_DOCUMENT_SELECTION_RANGE: selections,
+    lsp.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY: prepared,
+    lsp.CALL_HIERARCHY_INCOMING_CALLS: incoming,
+    lsp.CALL_HIERARCHY_OUTGOING_CALLS: outgoing,
 }
 
 # About the workspace: gets it as it was when the question came in, and the request's parameters.

@@ -1,39 +1,28 @@
-"""Checks the open documents and publishes what is found; `Lane` runs this and every other analysis in a worker thread.
+"""Checks the open documents and publishes what is found.
 
 The newest text is checked, and its diagnostics are published with its version. One check of a document runs at a time:
 when the text changes meanwhile, the result is dropped and the new text is checked next. A client that pulls diagnostics
 gets none published: it would show them twice.
-
-The analysis runs outside of the event loop, so that messages are read and cancellations noticed while it works. The
-interpreter runs one thread at a time, so two analyses at once would only slow each other down: they run one after the
-other, requests before checks. One that takes longer than `PATIENCE` no longer blocks the next, which starts in another
-thread.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import threading
-from collections import deque
 from contextvars import Context
 from functools import partial
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from pai_lsp.lsp.convert import lsp_diagnostic
-from pai_lsp.lsp.documents import Kind
-from pai_lsp.lsp.other_files import file_at
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.lsp.documents import FileKind, file_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from pai_lsp.lsp.connection import Connection
     from pai_lsp.lsp.documents import OpenDocument
+    from pai_lsp.lsp.worker_threads import Lane
 
 
 # A check that takes longer, in seconds, is given up: its text is far larger than a cluster accepts.
@@ -99,7 +88,7 @@ class Publisher:
 
     def _show(self, document: OpenDocument, found: list[lsp.Diagnostic]) -> None:
         uri = document.uri
-        if document.kind is not Kind.OTHER:
+        if document.kind is not FileKind.OTHER:
             self._shown.add(uri)
         elif uri in self._shown:
             self._shown.discard(uri)
@@ -122,110 +111,3 @@ def diagnostics_of(document: OpenDocument) -> list[lsp.Diagnostic]:
     places, client = document.places, document.client
     other_file = partial(file_at, document)
     return [lsp_diagnostic(one, document.uri, places, client, other_file) for one in document.diagnostics]
-
-
-Result = TypeVar("Result")
-
-# How long one analysis blocks the next, in seconds.
-PATIENCE = 0.1
-MOST_THREADS = 8
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Work:
-    """A function to call in a worker thread, and the future that gets its result."""
-
-    function: Callable[[], Any]
-    future: asyncio.Future[Any]
-
-
-class Lane:
-    """The queue of work and the threads that do it; belongs to one event loop and is used only from there.
-
-    The threads are daemons: work that never ends does not keep the program alive.
-    """
-
-    def __init__(self) -> None:
-        self._requests: deque[_Work] = deque()
-        self._checks: deque[_Work] = deque()
-        self._current: _Work | None = None
-        self._idle: list[SimpleQueue[_Work]] = []
-        self._busy = 0
-
-    async def run(self, function: Callable[[], Result], *, is_request: bool) -> Result:
-        """Call a function in a worker thread and return its result; a caller cancelled early enough prevents the call.
-
-        Raises:
-            Exception: what the function raises.
-        """
-        loop = asyncio.get_running_loop()
-        work = _Work(function, loop.create_future())
-        (self._requests if is_request else self._checks).append(work)
-        # Not at once: of the messages that arrived together, requests go before checks.
-        loop.call_soon(self._start_next)
-        result: Result = await work.future
-        return result
-
-    def _start_next(self) -> None:
-        if self._current is not None or self._busy >= MOST_THREADS:
-            return
-        work = self._next_work()
-        if work is None:
-            return
-        self._current = work
-        self._busy += 1
-        (self._idle.pop() if self._idle else self._new_thread()).put(work)
-        asyncio.get_running_loop().call_later(PATIENCE, self._unblock, work)
-
-    def _next_work(self) -> _Work | None:
-        for queue in (self._requests, self._checks):
-            while queue:
-                work = queue.popleft()
-                if not work.future.cancelled():
-                    return work
-        return None
-
-    def _unblock(self, work: _Work) -> None:
-        """Let the next work start if this one is still running."""
-        if self._current is work:
-            self._current = None
-            self._start_next()
-
-    def _finish(self, thread: SimpleQueue[_Work], work: _Work, result: Any, error: Exception | None) -> None:
-        self._idle.append(thread)
-        self._busy -= 1
-        if self._current is work:
-            self._current = None
-        if not work.future.done():
-            if error is None:
-                work.future.set_result(result)
-            else:
-                work.future.set_exception(error)
-        self._start_next()
-
-    def _new_thread(self) -> SimpleQueue[_Work]:
-        """Start a thread; returns the queue that it takes its work from."""
-        loop = asyncio.get_running_loop()
-        waiting: SimpleQueue[_Work] = SimpleQueue()
-
-        def run() -> None:
-            while True:
-                work = waiting.get()
-                result, error = (None, None) if work.future.cancelled() else _outcome(work.function)
-                try:
-                    loop.call_soon_threadsafe(self._finish, waiting, work, result, error)
-                except RuntimeError:  # the loop has ended, and nobody waits for the result
-                    return
-                del work, result, error  # an idle thread keeps no document alive
-
-        threading.Thread(target=run, name="pai-lsp analysis", daemon=True).start()
-        return waiting
-
-
-def _outcome(function: Callable[[], Any]) -> tuple[Any, Exception | None]:
-    try:
-        return function(), None
-    except StopIteration as error:  # a future cannot hold this one
-        return None, RuntimeError("an iterator was empty").with_traceback(error.__traceback__)
-    except Exception as error:  # noqa: BLE001 - it is raised again where the result is awaited
-        return None, error

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcContentModified, JsonRpcException
 
-from pai_lsp.ide.ignore_comment import ignore_comment
-from pai_lsp.ide.line_edits import line_edits
 from pai_lsp.ide.refactorings import RefactoringKind, conversion, made, refactorings
+from pai_lsp.ide.refactorings.quick_fixes import ignore_comment
+from pai_lsp.ide.refactorings.refactoring import line_edits
 from pai_lsp.lsp.convert import lsp_diagnostic, workspace_edit
-from pai_lsp.lsp.documents import Kind
+from pai_lsp.lsp.documents import FileKind
 from pai_lsp.lsp.features import APPLY_EDIT, FIX_ALL, OPEN_RULE, QUICK_FIX
 from pai_lsp.safe_fixes import mend
 from pai_lsp.source.nodes import ProblemKind
@@ -81,7 +81,7 @@ def _fixes(document: OpenDocument, diagnostics: Iterable[Diagnostic]) -> Iterato
 
 def _beside_fixing(document: OpenDocument, diagnostics: Sequence[Diagnostic]) -> Iterator[lsp.CodeAction]:
     """The actions that ignore a finding and explain its rule."""
-    if document.kind is not Kind.JOB:
+    if document.kind is not FileKind.JOB:
         return
     for diagnostic in {one.code: one for one in reversed(diagnostics) if one.code not in _NOT_IGNORED}.values():
         ignoring = ignore_comment(document.document, diagnostic)
@@ -106,7 +106,7 @@ def _beside_fixing(document: OpenDocument, diagnostics: Sequence[Diagnostic]) ->
 
 
 def _fix_all(document: OpenDocument) -> Iterator[lsp.CodeAction]:
-    if document.kind is not Kind.JOB or not any(fix.safe for one in document.diagnostics for fix in one.fixes):
+    if document.kind is not FileKind.JOB or not any(fix.safe for one in document.diagnostics for fix in one.fixes):
         return
     mended = mend(document.document, lambda tried: tried.diagnostics, lambda _: True)
     if mended.fixed:
@@ -182,9 +182,9 @@ def _offered(document: OpenDocument, here: Span, kinds: Collection[RefactoringKi
     """The refactorings of a job; one of protocol version 1 is not recognized as a job, and can be converted."""
     if document.is_excluded:
         return ()
-    if document.kind is Kind.JOB:
+    if document.kind is FileKind.JOB:
         return refactorings(document.document, here, kinds)
-    is_wanted = document.kind is Kind.OTHER and RefactoringKind.REWRITE in kinds
+    is_wanted = document.kind is FileKind.OTHER and RefactoringKind.REWRITE in kinds
     return conversion(document.document, here) if is_wanted else ()
 
 

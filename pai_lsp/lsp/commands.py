@@ -18,17 +18,16 @@ from pai_lsp.expand.write.released_job import expanded
 from pai_lsp.ide.completion.snippet_texts import JOBS
 from pai_lsp.ide.completion.suggestion import plain_text
 from pai_lsp.ide.documentation import rule_page
-from pai_lsp.ide.graph.dot import dot
-from pai_lsp.ide.graph.mermaid import mermaid
+from pai_lsp.ide.graph.graph_languages import dot, mermaid
 from pai_lsp.ide.graph.prerequisite_graph import prerequisite_graph
 from pai_lsp.ide.marketplace_insertion import insertion
 from pai_lsp.ide.preview import preview
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.lsp.convert import workspace_edit
-from pai_lsp.lsp.documents import Kind
+from pai_lsp.lsp.documents import FileKind
 from pai_lsp.lsp.features import APPLY_EDIT, MARKETPLACE_INSERT, PREVIEW
 from pai_lsp.lsp.session import ARRIVED
-from pai_lsp.rules.known_rules import UnknownCodeError, known
+from pai_lsp.rules import UnknownCodeError, known
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -106,7 +105,7 @@ def _previewed(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, st
 
 def _drawn(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, str] | None:
     del arguments
-    if document.kind is not Kind.JOB:
+    if document.kind is not FileKind.JOB:
         return None
     graph = prerequisite_graph(document.document.job, document.folder)
     return {"dot": dot(graph), "mermaid": mermaid(graph)}
@@ -130,7 +129,7 @@ def _expanded(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any
 
 
 def _is_job(document: OpenDocument) -> bool:
-    return document.kind is Kind.JOB and not document.document.is_catalogue
+    return document.kind is FileKind.JOB and not document.document.is_catalog
 
 
 # The commands that a task role runs, as a text; the arguments are the job's URI, and the role's name or null for all.
@@ -150,7 +149,7 @@ async def listed(session: Session, arguments: Sequence[Any]) -> list[dict[str, A
     uri = str(arguments[0]) if arguments else ""
     documents = ARRIVED.get()
     lookups = [documents[uri].lookup] if uri in documents else session.marketplaces.lookups()
-    offers = {offer.reference: offer for lookup in lookups for offer in lookup.offers("", _MOST)}
+    offers = {offer.reference: offer for lookup in lookups for offer in lookup.suggestions("", _MOST)}
     return [
         {
             "reference": offer.reference,

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from pai_lsp.findings.diagnostic import Diagnostic, Related
     from pai_lsp.ide.folding import Fold
-    from pai_lsp.ide.navigation import Target
-    from pai_lsp.ide.semantic_tokens import Token
+    from pai_lsp.ide.names import DefinitionPlace
+    from pai_lsp.ide.semantic_tokens import SemanticToken
     from pai_lsp.lsp.client import Client
 
 
@@ -121,7 +121,7 @@ def location(uri: str, span: Span, places: Places) -> lsp.Location:
     return lsp.Location(uri, places.range(span))
 
 
-def location_link(target: Target, origin: Places, uri: str, places: Places) -> lsp.LocationLink:
+def location_link(target: DefinitionPlace, origin: Places, uri: str, places: Places) -> lsp.LocationLink:
     """A place to go to in the file `uri`, and the word that leads there in the file of `origin`."""
     whole = around(target.whole, target.span)
     return lsp.LocationLink(uri, places.range(whole), places.range(target.span), origin.range(target.origin))
@@ -132,7 +132,7 @@ def around(whole: Span, part: Span) -> Span:
     return Span(min(whole.start, part.start), max(whole.end, part.end))
 
 
-def token_numbers(tokens: Iterable[Token], places: Places, *, spans_lines: bool) -> list[int]:
+def token_numbers(tokens: Iterable[SemanticToken], places: Places, *, spans_lines: bool) -> list[int]:
     """Semantic tokens as LSP's numbers: five for each, its place counted from the one before it.
 
     The types and modifiers are numbered as their enumerations list them. A token of several lines becomes several

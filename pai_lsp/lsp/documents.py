@@ -1,4 +1,4 @@
-"""Open documents, each an immutable snapshot of one version, and the order of their changes.
+"""Open documents, each an immutable snapshot of one version, and the order of their changes; other files at a version.
 
 Helix 25.01 sometimes sends fast changes in the wrong order. The versions show the right order, so that a late change is
 applied where it belongs instead of damaging the text from then on.
@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from pygls.uris import from_fs_path
 
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.lsp.convert import Places, changed_text
-from pai_lsp.project.config import FILE_NAME
-from pai_lsp.source.frozen import dataclass, field
-from pai_lsp.source.lazy import lazy
+from pai_lsp.project.configuration import FILE_NAME
+from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.source.frozen import dataclass, field, lazy
+from pai_lsp.source.text import LineIndex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,7 +72,7 @@ class Versions:
 JOB_LANGUAGE = "openpai-job"
 
 
-class Kind(Enum):
+class FileKind(Enum):
     """The kind of a file; any other YAML has no diagnostics."""
 
     JOB = "job"
@@ -85,7 +88,7 @@ class OpenDocument:
     language: the client's name for its language.
     is_excluded: whether the configuration leaves this file out; then it has no diagnostics.
     lookup: finds definitions outside of the document.
-    is_in_catalogue: whether it is in a folder of definitions; `is_wanted` whether that folder is configured.
+    is_in_catalog: whether it is in a folder of definitions; `is_wanted` whether that folder is configured.
     hidden_hints: the names of the inlay hints that are switched off.
     folder: its workspace folder, which the paths of other files are shown relative to; empty for none.
     changes: the last changes that led to this version.
@@ -100,7 +103,7 @@ class OpenDocument:
     settings: Settings = field(default_factory=Settings)
     is_excluded: bool = False
     lookup: Lookup = field(default_factory=NoLookup)
-    is_in_catalogue: bool = False
+    is_in_catalog: bool = False
     is_wanted: bool = False
     hidden_hints: frozenset[str] = frozenset()
     folder: str = ""
@@ -113,8 +116,7 @@ class OpenDocument:
             if len(notes) < 2 or notes[0] != notes[1]:
                 return False
         ours, others = (
-            (one.settings, one.is_excluded, one.is_in_catalogue, one.is_wanted, one.hidden_hints)
-            for one in (self, other)
+            (one.settings, one.is_excluded, one.is_in_catalog, one.is_wanted, one.hidden_hints) for one in (self, other)
         )
         return ours == others
 
@@ -124,7 +126,7 @@ class OpenDocument:
         from pai_lsp.document import Document  # noqa: PLC0415 - loaded when the client is connected
 
         document = Document(self.text, self.settings, self.path, self.lookup)
-        if not self.is_in_catalogue or self.language == JOB_LANGUAGE or document.is_job:
+        if not self.is_in_catalog or self.language == JOB_LANGUAGE or document.is_job:
             return document
         return document.as_definitions(is_wanted=self.is_wanted)
 
@@ -134,21 +136,21 @@ class OpenDocument:
         return Places(self.document.lines, self.client.unit)
 
     @lazy
-    def kind(self) -> Kind:
+    def kind(self) -> FileKind:
         """A job is known by the language the editor gave it, its name or its root; definitions count as jobs."""
         if PurePath(self.path).name == FILE_NAME:
-            return Kind.CONFIGURATION
-        is_ours = self.language == JOB_LANGUAGE or self.document.is_job or self.document.is_catalogue
-        return Kind.JOB if is_ours else Kind.OTHER
+            return FileKind.CONFIGURATION
+        is_ours = self.language == JOB_LANGUAGE or self.document.is_job or self.document.is_catalog
+        return FileKind.JOB if is_ours else FileKind.OTHER
 
     @lazy
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The diagnostics by place; no message contains the value of a secret."""
-        if self.kind is Kind.JOB and not self.is_excluded:
+        if self.kind is FileKind.JOB and not self.is_excluded:
             return _without_secrets(self.document)
-        if self.kind is Kind.CONFIGURATION:
+        if self.kind is FileKind.CONFIGURATION:
             from pai_lsp.project.config_reader import parse_configuration  # noqa: PLC0415 - rarely open
-            from pai_lsp.rules.known_rules import BY_CODE  # noqa: PLC0415 - loaded when the client is connected
+            from pai_lsp.rules import BY_CODE  # noqa: PLC0415 - loaded when the client is connected
 
             return parse_configuration(self.text, BY_CODE).diagnostics
         return ()
@@ -156,3 +158,42 @@ class OpenDocument:
 
 def _without_secrets(document: Document) -> tuple[Diagnostic, ...]:
     return tuple(one.without_secrets(document.job.hidden) for one in document.diagnostics)
+
+
+class FilePlaces(NamedTuple):
+    """A file's URI, and its places in the client's units."""
+
+    uri: str
+    places: Places
+
+
+def file_at(document: OpenDocument, path: str | None) -> FilePlaces | None:
+    """The file at `path`, or the document's own for None; None if it cannot be read.
+
+    Of a catalog's file it is the text in the document's lookup: an open one may not be saved.
+    """
+    if path is None:
+        return FilePlaces(document.uri, document.places)
+    from pai_lsp.catalog.catalog import Catalog  # noqa: PLC0415 - most places are in the document itself
+
+    text = document.lookup.text(path) if isinstance(document.lookup, Catalog) else None
+    if "://" in path:
+        return _view(document, path, text) if text is not None else None
+    text = _on_disk(path) if text is None else text
+    uri = from_fs_path(path)
+    return FilePlaces(uri, Places(LineIndex(text), document.client.unit)) if uri and text is not None else None
+
+
+def _on_disk(path: str) -> str | None:
+    data = read_bytes(path)
+    source = data if isinstance(data, UnreadableFile) else decoded(path, data)
+    return None if isinstance(source, UnreadableFile) else source.text
+
+
+def _view(document: OpenDocument, address: str, text: str) -> FilePlaces | None:
+    """A read-only file with the text that the catalog keeps for an address."""
+    from pai_lsp.catalog.loading import Surroundings  # noqa: PLC0415 - few places are in a marketplace
+
+    path = Surroundings().store.view(address, text)
+    uri = from_fs_path(path) if path is not None else None
+    return FilePlaces(uri, Places(LineIndex(text), document.client.unit)) if uri else None

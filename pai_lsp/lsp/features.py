@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 
-from pai_lsp.ide.completion.complete import TRIGGERS
+from pai_lsp.ide.completion import TRIGGERS
 from pai_lsp.ide.semantic_tokens import TokenModifier, TokenType
-from pai_lsp.lsp.documents import Kind
+from pai_lsp.lsp.documents import FileKind
 from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ COMMAND_NAMES = (
 # The types and modifiers of semantic tokens, in the order in which convert.py numbers them.
 LEGEND = lsp.SemanticTokensLegend([one.value for one in TokenType], [one.value for one in TokenModifier])
 
-_OURS = frozenset({Kind.JOB, Kind.CONFIGURATION})
+_OURS = frozenset({FileKind.JOB, FileKind.CONFIGURATION})
 
 
 def _nothing(params: Any) -> Any:
@@ -76,7 +76,7 @@ class DocumentFeature:
 
     method: str
     options: Callable[[], Any] | None = None
-    kinds: frozenset[Kind] = frozenset({Kind.JOB})
+    kinds: frozenset[FileKind] = frozenset({FileKind.JOB})
     otherwise: Callable[[Any], Any] = _nothing
 
 
@@ -99,9 +99,9 @@ DOCUMENT_FEATURES: tuple[DocumentFeature, ...] = (
         lsp.TEXT_DOCUMENT_CODE_ACTION,
         lambda: lsp.CodeActionOptions(code_action_kinds=[QUICK_FIX, FIX_ALL, *REFACTORINGS], resolve_provider=True),
         # A job of protocol version 1 is not a job here, but can be converted.
-        kinds=frozenset(Kind),
+        kinds=frozenset(FileKind),
     ),
-    DocumentFeature(lsp.CODE_ACTION_RESOLVE, kinds=frozenset(Kind), otherwise=lambda action: action),
+    DocumentFeature(lsp.CODE_ACTION_RESOLVE, kinds=frozenset(FileKind), otherwise=lambda action: action),
     DocumentFeature(
         lsp.TEXT_DOCUMENT_COMPLETION,
         lambda: lsp.CompletionOptions(trigger_characters=[*TRIGGERS], resolve_provider=True),

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import threading
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -53,38 +52,3 @@ async def progress(server: LanguageServer, *, is_shown: bool) -> AsyncIterator[C
         yield say
     finally:
         server.work_done_progress.end(token, lsp.WorkDoneProgressEnd())
-
-
-Result = TypeVar("Result")
-
-
-async def in_thread(work: Callable[[], Result]) -> Result:
-    """The result of `work`; its thread is a daemon, so that the program can end before it.
-
-    Raises:
-        Exception: what `work` raises.
-    """
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Result] = loop.create_future()
-
-    def end(result: Result | None, error: Exception | None) -> None:
-        if future.done():
-            return
-        if error is None:
-            future.set_result(result)  # type: ignore[arg-type]  # there is one when there is no error
-        else:
-            future.set_exception(error)
-
-    def run() -> None:
-        result, error = None, None
-        try:
-            result = work()
-        except Exception as raised:  # noqa: BLE001 - it is raised again where the result is awaited
-            error = raised
-        try:
-            loop.call_soon_threadsafe(end, result, error)
-        except RuntimeError:  # the loop has ended, and nobody waits
-            return
-
-    threading.Thread(target=run, name="pai-lsp background", daemon=True).start()
-    return await future

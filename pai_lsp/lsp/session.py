@@ -15,12 +15,13 @@ from lsprotocol import types as lsp
 from pygls.uris import from_fs_path
 
 from pai_lsp.job.lookup import NoLookup
-from pai_lsp.lsp.checks import Lane, Publisher
+from pai_lsp.lsp.checks import Publisher
 from pai_lsp.lsp.client import Client
 from pai_lsp.lsp.convert import path_of
 from pai_lsp.lsp.documents import OpenDocument, Versions
 from pai_lsp.lsp.marketplaces import Marketplaces
 from pai_lsp.lsp.trust import Trust, refuses, trust_in
+from pai_lsp.lsp.worker_threads import Lane
 from pai_lsp.lsp.workspace import JobFiles, Workspace
 from pai_lsp.lsp.workspace_settings import (
     WorkspaceSettings,
@@ -33,7 +34,7 @@ from pai_lsp.lsp.workspace_settings import (
     section_configuration,
     section_in,
 )
-from pai_lsp.project.config import FILE_NAME
+from pai_lsp.project.configuration import FILE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
@@ -149,7 +150,7 @@ class Session:
             known = Versions(before.version, before.text, before.changes)
             versions = known.changed(identifier.version, changes, self.client.unit)
             self._put(self._document(before.uri, before.language, versions))
-            if before.is_in_catalogue:
+            if before.is_in_catalog:
                 self.marketplaces.definitions_edited(before.path)
 
     def workspace(self, documents: Mapping[str, OpenDocument]) -> Workspace:
@@ -229,7 +230,7 @@ class Session:
             effective.settings,
             effective.is_excluded,
             marketplace.lookup if marketplace else NoLookup(),
-            is_in_catalogue=directory is not None,
+            is_in_catalog=directory is not None,
             is_wanted=marketplace is not None and directory != marketplace.setup.found,
             hidden_hints=effective.hidden_hints,
             folder=self.folder_of(path),

@@ -13,7 +13,7 @@ from pygls.uris import from_fs_path
 
 from pai_lsp.ide.outline import OutlineItem, OutlineKind, outline
 from pai_lsp.lsp.convert import Places, around, location
-from pai_lsp.lsp.documents import Kind
+from pai_lsp.lsp.documents import FileKind
 from pai_lsp.source.files import JOB_ENDINGS, UnreadableFile, candidates, decoded, might_be_job, read_bytes
 from pai_lsp.source.frozen import dataclass
 
@@ -139,7 +139,7 @@ def document_symbols(
 def workspace_symbols(workspace: Workspace, params: lsp.WorkspaceSymbolParams) -> list[lsp.WorkspaceSymbol]:
     """The names in all jobs, open ones as they are in the editor, that have the query's letters in their order."""
     letters = re.compile(".*".join(map(re.escape, params.query)), re.IGNORECASE | re.DOTALL)
-    documents = [one for one in workspace.documents.values() if one.kind is Kind.JOB]
+    documents = [one for one in workspace.documents.values() if one.kind is FileKind.JOB]
     in_editor = (named_symbols(one.document, one.path, one.uri, one.places) for one in documents)
     open_paths = frozenset(one.path for one in workspace.documents.values())
     on_disk = workspace.job_files.symbols(workspace.folders, workspace.unit, open_paths)

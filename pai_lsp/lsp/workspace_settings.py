@@ -18,8 +18,7 @@ from pygls.exceptions import JsonRpcException
 
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.lsp.convert import path_of
-from pai_lsp.project.config import FILE_NAME, find_configuration, load_configuration, project_folder
-from pai_lsp.project.configuration import Configuration
+from pai_lsp.project.configuration import FILE_NAME, Configuration, find_configuration, project_folder
 from pai_lsp.source.frozen import dataclass, replace
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
     from pygls.lsp.server import LanguageServer
 
-    from pai_lsp.catalog.settings import Marketplace
+    from pai_lsp.catalog.setup import Marketplace
     from pai_lsp.lsp.client import Client
 
 SECTION = "openpai"
@@ -89,7 +88,8 @@ def _nearest_file(folder: str, top: str) -> Configuration | None:
     path = find_configuration(folder, top)
     if path is None:
         return None
-    from pai_lsp.rules.known_rules import BY_CODE  # noqa: PLC0415 - loaded when the client is connected
+    from pai_lsp.project.config_reader import load_configuration  # noqa: PLC0415 - most folders have none
+    from pai_lsp.rules import BY_CODE  # noqa: PLC0415 - loaded when the client is connected
 
     return load_configuration(path, BY_CODE)
 
@@ -112,7 +112,7 @@ def section_configuration(section: Any, folder: str = "") -> Configuration:
     if not isinstance(section, dict):
         return Configuration(folder=folder)
     from pai_lsp.project.config_reader import KEYS, parse_configuration  # noqa: PLC0415 - as above
-    from pai_lsp.rules.known_rules import BY_CODE  # noqa: PLC0415 - most editors have no settings
+    from pai_lsp.rules import BY_CODE  # noqa: PLC0415 - most editors have no settings
 
     ours = {key: section[key] for key in KEYS if section.get(key)}
     return parse_configuration(json.dumps(ours, ensure_ascii=False), BY_CODE, folder=folder)

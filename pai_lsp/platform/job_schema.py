@@ -1,4 +1,4 @@
-"""What a job or a catalogue definition may hold: the documentation of every key, and what is wrong with a file's shape.
+"""What a job or a catalog definition may hold: the documentation of every key, and what is wrong with a file's shape.
 
 Both come from the JSON Schemas in `schemas/`; see shipped_schemas.py for what their annotations mean.
 
@@ -20,8 +20,7 @@ import json
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pai_lsp.platform.small_schema import small_schema_failures
-from pai_lsp.platform.structure_errors import StructureError, explained, is_whole
+from pai_lsp.platform.structure_errors import StructureError, explained, is_whole, small_schema_failures
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, table
 from pai_lsp.source.frozen import dataclass
 

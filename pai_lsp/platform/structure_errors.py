@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from jsonschema.exceptions import ValidationError
 
-    from pai_lsp.platform.small_schema import FailedKeyword
-
 Path: TypeAlias = "tuple[str | int, ...]"
 
 _TYPES = {
@@ -109,7 +107,7 @@ def _wrong_name(path: Path, keyword: str, schema: Mapping[str, Any], name: str) 
         # JavaScript takes it for the mapping's prototype.
         return StructureError(schema["x-code"], path, name, f"{owner} is lost when the server reads the file")
     message = f"{owner} may contain only {schema['x-words']}"
-    return StructureError(schema["x-code"], path, name, message, _mended(name, schema["pattern"]))
+    return StructureError(schema["x-code"], path, name, message, _repaired(name, schema["pattern"]))
 
 
 def _unknown_key(
@@ -153,7 +151,7 @@ def _wrong_value(path: Path, keyword: str, schema: Mapping[str, Any], instance: 
     if instance == "":
         return StructureError(code or "invalid-name", path, None, f"{value} is empty")
     message = f"{value} may contain only {schema['x-words']}, unlike '{_shortened(instance)}'"
-    return StructureError(code or "invalid-name", path, None, message, _mended(instance, schema["pattern"]))
+    return StructureError(code or "invalid-name", path, None, message, _repaired(instance, schema["pattern"]))
 
 
 def _wrong_choice(path: Path, schema: Mapping[str, Any], instance: Any) -> StructureError:
@@ -235,15 +233,58 @@ def _listed(choices: tuple[str, ...]) -> str:
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
-def _mended(name: str, pattern: str) -> tuple[str, ...]:
+def _repaired(name: str, pattern: str) -> tuple[str, ...]:
     """The name with what the pattern refuses replaced, if that gives a good one."""
     for other, filling in ((r"[^a-zA-Z0-9_-]+", "-"), (r"[^a-zA-Z0-9_]+", "_")):
-        mended = re.sub(other, filling, name.strip()).strip(filling)
-        if re.search(pattern, mended):
-            return (mended,)
+        repaired = re.sub(other, filling, name.strip()).strip(filling)
+        if re.search(pattern, repaired):
+            return (repaired,)
     return ()
 
 
 def _shortened(text: object) -> str:
     line = " ".join(str(text).split())
     return line if len(line) <= _LONGEST_VALUE else line[: _LONGEST_VALUE - 1] + "…"
+
+
+# The keywords of schemas/configuration.schema.json, whose failures are found without the time that importing jsonschema
+# takes. What has `x-rule` is left to the code that reports it.
+KEYWORDS = frozenset(
+    {"type", "enum", "minLength", "minItems", "items", "properties", "additionalProperties", "propertyNames", "allOf"}
+)
+_TYPE_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object", list: "array"}
+
+
+@dataclass(frozen=True, slots=True)
+class FailedKeyword:
+    """A keyword that a value fails, with the attributes of jsonschema's ValidationError."""
+
+    validator: str
+    instance: Any
+    schema: dict[str, Any]
+    absolute_path: Path
+    relative_schema_path: tuple[str, ...] = ()
+
+
+def small_schema_failures(value: Any, schema: dict[str, Any], path: Path = ()) -> Iterator[FailedKeyword]:
+    """All failures of a value, and of what is in it, against a schema that has only `KEYWORDS`."""
+    allowed = schema.get("type", ())
+    type_name = "null" if value is None else _TYPE_NAMES.get(type(value), "")
+    if allowed and type_name not in ([allowed] if isinstance(allowed, str) else allowed):
+        yield FailedKeyword("type", value, schema, path)
+        return
+    if "enum" in schema and value not in schema["enum"]:
+        yield FailedKeyword("enum", value, schema, path)
+    length = len(value) if isinstance(value, str | list) else 0
+    for keyword, of in (("minLength", str), ("minItems", list)):
+        if isinstance(value, of) and length < schema.get(keyword, 0):
+            yield FailedKeyword(keyword, value, schema, path)
+    if isinstance(value, dict):
+        properties, others = schema.get("properties", {}), schema.get("additionalProperties", {})
+        if others is False and not properties.keys() >= value.keys():
+            yield FailedKeyword("additionalProperties", value, schema, path)
+        for key, one in value.items():
+            yield from small_schema_failures(one, properties.get(key, others or {}), (*path, key))
+    elif isinstance(value, list):
+        for number, one in enumerate(value):
+            yield from small_schema_failures(one, schema.get("items", {}), (*path, number))

@@ -1,4 +1,4 @@
-"""Reads the text of a `.pai-lsp.yaml`; apart from config.py because most runs find no such file.
+"""Reads a `.pai-lsp.yaml`; apart from configuration.py because most runs find no such file.
 
 schemas/configuration.schema.json says what a configuration may hold. What is wrong is reported at its place, and the
 rest of the configuration applies. Only what a schema cannot say in clear words is checked here.
@@ -7,15 +7,17 @@ rest of the configuration applies. Only what a schema cannot say in clear words 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.catalog.settings import DirectorySource, Marketplace, ServerSource
+from pai_lsp.catalog.setup import DirectorySource, Marketplace, ServerSource
 from pai_lsp.findings.diagnostic import Diagnostic, Related, Settings, Severity
 from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.platform.job_schema import StructureError, published_schema, structure_errors
 from pai_lsp.platform.tables import PLUGIN_PREFIX
 from pai_lsp.project.configuration import Configuration
 from pai_lsp.project.exclusion import exclusion_of
+from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.syntax import parse
@@ -23,7 +25,6 @@ from pai_lsp.source.syntax import parse
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from pai_lsp.source.files import UnreadableFile
     from pai_lsp.source.nodes import Node, SyntaxProblem
 
 CODE = "invalid-configuration"
@@ -31,6 +32,17 @@ KEYS: tuple[str, ...] = tuple(published_schema("configuration")["properties"])
 SEVERITIES: dict[str, Severity | None] = {**{severity.label: severity for severity in Severity}, "off": None}
 # Kinds of errors: a folder that is not there now, which stays in the sources; and a code that no rule has.
 _HOME_FOLDER, _UNKNOWN_RULE = "home-folder", "unknown-rule"
+
+
+def load_configuration(path: str, codes: Collection[str]) -> Configuration:
+    """Read a configuration file; `codes` are the codes of all rules. Never raises."""
+    folder = str(Path(path).absolute().parent)
+    data = read_bytes(path)
+    source = data if isinstance(data, UnreadableFile) else decoded(path, data)
+    if isinstance(source, UnreadableFile):
+        fault = Diagnostic(CODE, Severity.ERROR, source.span, source.message)
+        return Configuration(path, folder, text=source.text, diagnostics=(fault,))
+    return parse_configuration(source.text, codes, path=path, folder=folder)
 
 
 def parse_configuration(
@@ -58,12 +70,6 @@ def parse_configuration(
         text,
         tuple(sorted(found, key=lambda diagnostic: (diagnostic.span, diagnostic.message))),
     )
-
-
-def unreadable_configuration(file: UnreadableFile, *, folder: str = "") -> Configuration:
-    """The default values, and the reason why the file cannot be read."""
-    fault = Diagnostic(CODE, Severity.ERROR, file.span, file.message)
-    return Configuration(file.path, folder, text=file.text, diagnostics=(fault,))
 
 
 def _items(mapping: dict[str, Any], key: str) -> list[Any]:

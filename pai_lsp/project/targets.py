@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from functools import partial
@@ -10,8 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.job.lookup import LazyLookup, Lookup, NoLookup
-from pai_lsp.project.config import FILE_NAME, find_configuration, is_of_another_user, load_configuration, project_folder
-from pai_lsp.project.configuration import Configuration
+from pai_lsp.project.configuration import (
+    FILE_NAME,
+    Configuration,
+    find_configuration,
+    is_of_another_user,
+    project_folder,
+)
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.files import Candidate, candidates
 from pai_lsp.source.frozen import dataclass, field, replace
@@ -24,11 +28,11 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 # The folder of definitions that needs no configuration; catalog/setup.py knows more, and most runs do not need it.
-_CATALOGUE_FOLDER = "marketplace"
+_CATALOG_FOLDER = "marketplace"
 
 
 @dataclass(frozen=True, slots=True)
-class InCatalogue:
+class InCatalog:
     """What it means that a file lies in a folder of definitions: whether somebody configured that folder."""
 
     is_configured: bool
@@ -40,14 +44,14 @@ class Target:
 
     given: its bytes when they came on standard input.
     lookup: finds the definitions outside of it.
-    in_catalogue: None for a file that lies in no folder of definitions.
+    in_catalog: None for a file that lies in no folder of definitions.
     """
 
     candidate: Candidate
     configuration: Configuration
     given: bytes | None = None
     lookup: Lookup = field(default_factory=NoLookup)
-    in_catalogue: InCatalogue | None = None
+    in_catalog: InCatalog | None = None
 
     @property
     def path(self) -> str:
@@ -88,21 +92,23 @@ class Configurations:
             step = "copy it to a file of your own, or have its owner changed"
             sys.stderr.write(f"pai-lsp: '{visible(file)}' is not read, because it belongs to another user; {step}\n")
             return Configuration()
+        from pai_lsp.project.config_reader import load_configuration  # noqa: PLC0415 - most runs find no configuration
+
         return load_configuration(_as_written(file), self._codes)
 
     def lookup_of(self, folder: str) -> Lookup:
         """What finds definitions for the files in a folder; nothing is read before it is asked."""
         return LazyLookup(partial(self._lookup, folder))
 
-    def in_catalogue(self, path: str) -> InCatalogue | None:
+    def in_catalog(self, path: str) -> InCatalog | None:
         """Whether a file lies in a folder of definitions."""
         file = _absolute(path)
         marketplace = self.of_folder(str(Path(path).parent)).marketplace
-        if _CATALOGUE_FOLDER not in Path(file).parent.parts and (marketplace is None or not marketplace.sources):
+        if _CATALOG_FOLDER not in Path(file).parent.parts and (marketplace is None or not marketplace.sources):
             return None
         setup = self.setup_of(str(Path(path).parent))
         directory = setup.directory_of(file)
-        return None if directory is None else InCatalogue(is_configured=directory != setup.found)
+        return None if directory is None else InCatalog(is_configured=directory != setup.found)
 
     def setup_of(self, folder: str) -> CatalogSetup:
         """Where the definitions come from that files in a folder name."""
@@ -119,7 +125,7 @@ class Configurations:
         return self._setups[folder]
 
     def _lookup(self, folder: str) -> Lookup:
-        from pai_lsp.catalog.sources import Surroundings, load_catalog  # noqa: PLC0415 - few jobs name an address
+        from pai_lsp.catalog.loading import Surroundings, load_catalog  # noqa: PLC0415 - few jobs name an address
 
         setup = self.setup_of(folder)
         if setup not in self._lookups:
@@ -147,17 +153,6 @@ class Configurations:
         for found in self._of_file.values():
             if found.diagnostics and Path(found.path or "").absolute() not in named:
                 yield found
-
-
-def path_argument(text: str) -> str:
-    """A path from the command line. An empty one would mean the current folder, and is a mistake: `--fix "$UNSET"`.
-
-    Raises:
-        argparse.ArgumentTypeError: if it is empty.
-    """
-    if not text:
-        raise argparse.ArgumentTypeError("the path is empty; is a variable of the shell not set?")
-    return text
 
 
 def missing(paths: Sequence[str]) -> str | None:
@@ -203,7 +198,7 @@ def _target(candidate: Candidate, configurations: Configurations, given: bytes |
         configurations.of_folder(folder),
         given,
         configurations.lookup_of(folder),
-        configurations.in_catalogue(candidate.path),
+        configurations.in_catalog(candidate.path),
     )
 
 

@@ -1,17 +1,26 @@
 """The rules: one folder is a subject, one module a family, one function a rule.
 
-`RULES` lists every rule, in the order in which findings at one place are shown.
+`RULES` lists the rules that check a job, in the order in which findings at one place are shown. `KNOWN_RULES` lists all
+rules that a user can name.
 """
 
 from __future__ import annotations
 
-from pai_lsp.findings import suppression
-from pai_lsp.rules import commands, names, plugins, prerequisites, resources, secrets, structure, templates, text
+from typing import TYPE_CHECKING
 
-RULES = (
+from pai_lsp.findings import suppression
+from pai_lsp.rules import commands, plugins, prerequisites, resources, secrets, structure, templates, text
+from pai_lsp.rules.command_rules import COMMAND_RULES
+from pai_lsp.source.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pai_lsp.findings.diagnostic import Rule
+
+RULES: tuple[Rule, ...] = (
     *text.RULES,
     *structure.RULES,
-    *names.RULES,
     *prerequisites.RULES,
     *plugins.RULES,
     *templates.RULES,
@@ -21,4 +30,34 @@ RULES = (
     *suppression.RULES,
 )
 
-BY_CODE = {rule.code: rule for rule in RULES}
+KNOWN_RULES: tuple[Rule, ...] = (*RULES, *COMMAND_RULES)
+BY_CODE: dict[str, Rule] = {rule.code: rule for rule in KNOWN_RULES}
+
+
+class UnknownCodeError(ValueError):
+    """A name is not the code of a rule; the message has the name and a suggestion."""
+
+
+def codes_in(lists: Iterable[str]) -> frozenset[str]:
+    """The codes in lists such as `a,b`.
+
+    Raises:
+        UnknownCodeError: for a name that is not the code of a rule.
+    """
+    found: set[str] = set()
+    for name in (name.strip() for one in lists for name in one.split(",")):
+        if name:
+            found.add(known(name).code)
+    return frozenset(found)
+
+
+def known(name: str) -> Rule:
+    """The rule with the code `name`.
+
+    Raises:
+        UnknownCodeError: if no rule has that code.
+    """
+    rule = BY_CODE.get(name)
+    if rule is None:
+        raise UnknownCodeError(f"no rule has the code '{name}'{did_you_mean(name, BY_CODE)}")
+    return rule

@@ -1,4 +1,4 @@
-"""A YAML text to a tree, as libyaml reads it; recovery.py repairs a text that libyaml refuses.
+"""A YAML text to a tree, as libyaml reads it; pai_lsp/source/recovery.py reads a text that libyaml refuses.
 
 No values are constructed, and limits on size, depth and the size after following aliases keep a hostile file cheap.
 Characters that libyaml reads otherwise than js-yaml are replaced before reading and put back into the tree. Recovery
@@ -20,8 +20,8 @@ from pai_lsp.source.nodes import (
     Node,
     ProblemKind,
     Scalar,
+    ScalarStyle,
     Sequence,
-    Style,
     SyntaxProblem,
     Tree,
     plain_value,
@@ -114,7 +114,7 @@ def duplicate_keys(entries: Iterable[Entry]) -> Iterator[SyntaxProblem]:
             yield SyntaxProblem(ProblemKind.DUPLICATE_KEY, entry.key.span, message, first.key.span)
 
 
-class _Open:
+class _OpenCollection:
     """A collection that is still being read: its children so far (keys and values in turn for a mapping).
 
     The node of an alias is written elsewhere; `aliases_end` is where the last alias itself ends.
@@ -148,9 +148,9 @@ class _Builder:
         self._tree = tree
         self._has_stand_ins = not text.isascii() and _TO_BE_PUT_BACK.search(text) is not None
         self._max_open = MAX_DEPTH - depth
-        self._open: list[_Open] = []
+        self._open: list[_OpenCollection] = []
         self._named: dict[str, Anchor | None] = {}
-        self._weights: dict[int, int] = {}
+        self._weights: dict[Node, int] = {}
         self._aliased = 0
         self._too_large = False
 
@@ -188,10 +188,8 @@ class _Builder:
             "a job file holds one document; this '---' begins another",
         )
 
-    def _problem(
-        self, kind: ProblemKind, span: Span, message: str, *, mend: tuple[str, TextEdit] | None = None
-    ) -> None:
-        self._tree.problems.append(SyntaxProblem(kind, span, message, mend=mend))
+    def _problem(self, kind: ProblemKind, span: Span, message: str, *, fix: tuple[str, TextEdit] | None = None) -> None:
+        self._tree.problems.append(SyntaxProblem(kind, span, message, fix=fix))
 
     def _stop(self, kind: ProblemKind, span: Span, message: str) -> None:
         if not self._too_large:
@@ -220,33 +218,33 @@ class _Builder:
         if self._is_first_key():
             is_same = isinstance(node, Scalar) and Scalar(node.span, node.text, node.style).value == node.value
             message = "a tag cannot stand in front of a mapping's first key: the rest-server refuses the file"
-            self._problem(ProblemKind.SYNTAX, with_tag(text, node), message, mend=removal if is_same else None)
+            self._problem(ProblemKind.SYNTAX, with_tag(text, node), message, fix=removal if is_same else None)
         elif refusal := server_refusal(node):
             message = f"'{text[span.start : span.end]}' {refusal}: the rest-server refuses the file"
             is_other_kind = is_of_other_kind(node)
-            self._problem(ProblemKind.SYNTAX, with_tag(text, node), message, mend=removal if is_other_kind else None)
+            self._problem(ProblemKind.SYNTAX, with_tag(text, node), message, fix=removal if is_other_kind else None)
         elif span is not node.span and text[span.end : span.end + 1].strip():
             message = f"a blank must stand behind '{text[span.start : span.end]}': the rest-server refuses the file"
             blank = ("Write a blank", TextEdit(Span(span.end, span.end), " "))
-            self._problem(ProblemKind.SYNTAX, span, message, mend=blank)
+            self._problem(ProblemKind.SYNTAX, span, message, fix=blank)
 
     def _scalar(self, event: Any) -> None:
         start, anchor = self._content_start(event)
         end: int = event.end_mark.index
         style = _STYLES[event.style]
         value: str = event.value
-        if style is Style.LITERAL or style is Style.FOLDED:
+        if style is ScalarStyle.LITERAL or style is ScalarStyle.FOLDED:
             end = _BLANKS.match(self._text, start + len(self._text[start:end].rstrip(" \t\r\n"))).end()
-        elif style is Style.PLAIN and not value:
+        elif style is ScalarStyle.PLAIN and not value:
             end = start = min(start, end)
         if self._has_stand_ins and not value.isascii():
             value = _TO_BE_PUT_BACK.sub(lambda match: _ORIGINALS[match[0]], value)
-        if style is Style.PLAIN:
+        if style is ScalarStyle.PLAIN:
             self._check_lone_dash(value, Span(start, end))
         elif stuck := _STUCK_COMMENT.match(self._text, start):
             message = f"a blank must stand between '{stuck[0]}' and a comment: the rest-server refuses the file"
             blank = ("Write a blank", TextEdit(Span(stuck.end(), stuck.end()), " "))
-            self._problem(ProblemKind.SYNTAX, Span(start, stuck.end() + 1), message, mend=blank)
+            self._problem(ProblemKind.SYNTAX, Span(start, stuck.end() + 1), message, fix=blank)
         scalar = Scalar(Span(start, max(start, end)), value, style, event.tag)
         self._tree.scalars.append(scalar)
         if scalar.tag is not None:
@@ -257,7 +255,7 @@ class _Builder:
         _, anchor = self._content_start(event)
         if anchor is not None:
             self._named[anchor[0]] = None
-        self._open.append(_Open(event, anchor))
+        self._open.append(_OpenCollection(event, anchor))
         if len(self._open) > self._max_open:
             start = event.start_mark.index
             self._stop(ProblemKind.TOO_LARGE, Span(start, start + 1), f"nested deeper than {MAX_DEPTH} levels")
@@ -309,7 +307,7 @@ class _Builder:
         """`[-]`: js-yaml takes a dash in brackets for text only where more text follows."""
         if value == "-" and self._open and self._open[-1].event.flow_style and self._text[span.end] in ",[]{}":
             message = "a '-' that stands alone in brackets must be quoted: the rest-server refuses the file"
-            self._problem(ProblemKind.SYNTAX, span, message, mend=("Quote it", TextEdit(span, "'-'")))
+            self._problem(ProblemKind.SYNTAX, span, message, fix=("Quote it", TextEdit(span, "'-'")))
 
     def _is_unquoted_template(self, span: Span) -> bool:
         """Whether a flow mapping is a `{{ name }}` that its author took for text."""
@@ -360,7 +358,7 @@ class _Builder:
         anchor = self._named.get(name)
         self._tree.aliases.append(Alias(name, span, anchor))
         if anchor is not None:
-            node, weight = anchor.node, self._weights[id(anchor.node)]
+            node, weight = anchor.node, self._weights[anchor.node]
             self._aliased += weight
             if self._aliased > MAX_ALIASED_NODES:
                 message = f"more than {MAX_ALIASED_NODES:,} values once the aliases are followed"
@@ -384,7 +382,7 @@ class _Builder:
             named = Anchor(anchor[0], anchor[1], node)
             self._tree.anchors.append(named)
             self._named[anchor[0]] = named
-            self._weights[id(node)] = weight
+            self._weights[node] = weight
         if not self._open:
             self._tree.documents[-1] = node
             return
@@ -400,7 +398,7 @@ class _Builder:
         parent.children.append(node)
 
 
-_STYLES = {style.value or None: style for style in Style} | {"": Style.PLAIN}
+_STYLES = {style.value or None: style for style in ScalarStyle} | {"": ScalarStyle.PLAIN}
 
 
 # Libyaml ends lines at the first three, and refuses a byte order mark inside the text and a tab where a block begins.
@@ -413,7 +411,7 @@ _STAND_INS = {
     "\t": "\U0010ffff",
 }
 _ORIGINALS = {stand_in: character for character, stand_in in _STAND_INS.items()}
-# Libyaml takes a tab nearly everywhere; recovery.py finds the places where it does not.
+# Libyaml takes a tab nearly everywhere; pai_lsp/source/repairs.py finds the places where it does not.
 TAB_STAND_IN = _STAND_INS["\t"]
 _TO_BE_READ = re.compile("[\x85\u2028\u2029\ufeff\U0010fffb-\U0010ffff]")
 _TO_BE_PUT_BACK = re.compile("[\U0010fffb-\U0010ffff]")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, overload
 
 from pai_lsp.source.building import SURROGATE_ESCAPE, joined_surrogates
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Scalar, Style
+from pai_lsp.source.nodes import Scalar, ScalarStyle
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -64,11 +64,11 @@ def mapped(source: str, scalar: Scalar) -> MappedText:
     Where the way it is written is not understood, every character is placed on the whole scalar.
     """
     span, text = scalar.span, scalar.text
-    if len(span) == len(text) and scalar.style is Style.PLAIN:
+    if len(span) == len(text) and scalar.style is ScalarStyle.PLAIN:
         return MappedText(text, range(span.start, span.end), range(span.start + 1, span.end + 1), span)
     if scalar.is_block:
         pieces = _block(source, scalar)
-    elif scalar.style is Style.PLAIN:
+    elif scalar.style is ScalarStyle.PLAIN:
         pieces = _flow(source, span.start, span.end, "")
     else:
         quote = scalar.style.value
@@ -229,7 +229,7 @@ def _block(source: str, scalar: Scalar) -> list[_Piece]:
     smallest = widths[0] if widths else 0
     # With an indentation indicator the width is relative to a parent that is not known here: try each.
     candidates = range(smallest + 1) if re.search(r"[1-9]", written.split("#")[0]) else (smallest,)
-    fold = scalar.style is Style.FOLDED
+    fold = scalar.style is ScalarStyle.FOLDED
     for indentation in candidates:
         pieces = list(_block_lines(source, lines, indentation, fold=fold))
         if scalar.text.rstrip() == "".join(piece[0] for piece in pieces).rstrip():

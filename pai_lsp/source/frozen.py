@@ -9,20 +9,22 @@ no inheritance, no `__post_init__`, no class variables among the fields.
 from __future__ import annotations
 
 from operator import attrgetter
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from dataclasses import dataclass, field, replace
+    from functools import cached_property as lazy
 
-__all__ = ["dataclass", "field", "replace"]
+__all__ = ["dataclass", "field", "lazy", "replace"]
 
 _MISSING = object()
 _FIELDS = "__dataclass_values__"
 
 
-class _Field:
-    """What `field` says of one field."""
+class _FieldDescription:
+    """A field's default, and whether `repr` shows it."""
 
     __slots__ = ("default", "default_factory", "in_repr")
 
@@ -32,7 +34,7 @@ class _Field:
 
 def _field(*, default: Any = _MISSING, default_factory: Any = None, repr: bool = True) -> Any:  # noqa: A002 - its name
     """A field with a default, with a default that is made anew for each instance, or hidden from `repr`."""
-    return _Field(default, default_factory, in_repr=repr)
+    return _FieldDescription(default, default_factory, in_repr=repr)
 
 
 def _dataclass(
@@ -70,12 +72,12 @@ def _replace(instance: Any, /, **changes: Any) -> Any:
     return type(instance)(**(values | changes))
 
 
-def _described(cls: type[Any], name: str) -> _Field:
+def _described(cls: type[Any], name: str) -> _FieldDescription:
     default = vars(cls).get(name, _MISSING)
-    return default if isinstance(default, _Field) else _Field(default, None, in_repr=True)
+    return default if isinstance(default, _FieldDescription) else _FieldDescription(default, None, in_repr=True)
 
 
-def _init(cls: type[Any], fields: dict[str, _Field], *, has_slots: bool) -> Any:
+def _init(cls: type[Any], fields: dict[str, _FieldDescription], *, has_slots: bool) -> Any:
     """The class's `__init__`, which writes past the guard of a frozen class."""
     names: dict[str, Any] = {"_missing": _MISSING, "_write": object.__setattr__}
     parameters, lines = [], []
@@ -123,5 +125,30 @@ def _refuse(self: Any, name: str, *_value: Any) -> None:
     raise AttributeError(f"'{type(self).__name__}' does not change: '{name}'")
 
 
+class _Lazy:
+    """A property that is computed when first asked for, once per object, even by threads that ask at the same time.
+
+    The value is kept in the object under the same name, where Python finds it first. `functools.cached_property` is not
+    enough: up to Python 3.11 it holds one lock for all objects of a class, so that one slow text would hold up all
+    others; since 3.12 it holds none, so that two threads would build two trees of one text.
+    """
+
+    def __init__(self, compute: Callable[[Any], Any]) -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __set_name__(self, owner: type[Any], name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
+        if instance is None:
+            return self
+        kept = vars(instance)
+        with kept.setdefault(f"_lock_of_{self._name}", RLock()):
+            if self._name not in kept:
+                kept[self._name] = self._compute(instance)
+        return kept[self._name]
+
+
 if not TYPE_CHECKING:
-    dataclass, field, replace = _dataclass, _field, _replace
+    dataclass, field, replace, lazy = _dataclass, _field, _replace, _Lazy

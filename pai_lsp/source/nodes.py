@@ -27,7 +27,7 @@ YAML_TAG = "tag:yaml.org,2002:"
 NO_TYPE = "!"
 
 
-class Style(Enum):
+class ScalarStyle(Enum):
     """How a scalar is written; the values are YAML's indicators."""
 
     PLAIN = ""
@@ -43,7 +43,7 @@ class Scalar:
 
     span: Span
     text: str
-    style: Style = Style.PLAIN
+    style: ScalarStyle = ScalarStyle.PLAIN
     tag: str | None = None
 
     @property
@@ -53,7 +53,7 @@ class Scalar:
         Where it refuses the tag, the text as written.
         """
         if self.tag is None:
-            return server_value(self.text) if self.style is Style.PLAIN else self.text
+            return server_value(self.text) if self.style is ScalarStyle.PLAIN else self.text
         kind = self.tag.removeprefix(YAML_TAG)
         if self.is_empty:
             return "" if kind == "str" else None
@@ -64,7 +64,7 @@ class Scalar:
     def runtime_value(self) -> Any:
         """What the runtime's PyYAML reads; a `ValueError` instance where it fails."""
         tag = self.tag
-        if tag is None and (self.style is not Style.PLAIN or self.text[:1] not in _SPECIAL_STARTS):
+        if tag is None and (self.style is not ScalarStyle.PLAIN or self.text[:1] not in _SPECIAL_STARTS):
             return self.text
         if tag is None or tag == NO_TYPE:
             tag = _RESOLVER.resolve(ScalarNode, self.text, (True, False))
@@ -77,7 +77,7 @@ class Scalar:
     @property
     def is_empty(self) -> bool:
         """Whether nothing is written, which is null and fits tags of collections too."""
-        return self.style is Style.PLAIN and not self.text
+        return self.style is ScalarStyle.PLAIN and not self.text
 
     @property
     def is_string(self) -> bool:
@@ -87,7 +87,7 @@ class Scalar:
     @property
     def is_block(self) -> bool:
         """Whether it is written as a literal or folded block."""
-        return self.style in {Style.LITERAL, Style.FOLDED}
+        return self.style in {ScalarStyle.LITERAL, ScalarStyle.FOLDED}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +114,9 @@ class Entry:
         key = self.key
         if not isinstance(key, Scalar) or key.text not in {"<<", ""}:
             return False
-        return key.tag == f"{YAML_TAG}merge" or (key.tag is None and key.text == "<<" and key.style is Style.PLAIN)
+        return key.tag == f"{YAML_TAG}merge" or (
+            key.tag is None and key.text == "<<" and key.style is ScalarStyle.PLAIN
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -200,7 +202,7 @@ class ProblemKind(Enum):
 class SyntaxProblem:
     """Something that the rest-server's YAML reader refuses, or that we do not read on purpose.
 
-    `other` is another place that matters; `mend` is the edit that an author would make, with its title, where one is
+    `other` is another place that matters; `fix` is the edit that an author would make, with its title, where one is
     sure.
     """
 
@@ -208,7 +210,7 @@ class SyntaxProblem:
     span: Span
     message: str
     other: Span | None = None
-    mend: tuple[str, TextEdit] | None = None
+    fix: tuple[str, TextEdit] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

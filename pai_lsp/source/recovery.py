@@ -1,30 +1,60 @@
-"""Reading a text that is not YAML yet: repair a copy, step by step, until it can be read.
+"""Reading a text that is not YAML yet, so that a fault costs one finding and stays in its section.
 
-Every step repairs one fault where libyaml stopped, reports it in one sentence on the author's own text, and reads
-again. The repaired copy is never shown; places in the tree are moved back to the text as written (`relocated`).
+A step repairs one fault in a copy of the text where libyaml stopped, reports it in one sentence on the author's own
+text, and reads again. The repaired copy is never shown; places in the tree are moved back to the text as written
+(`relocated`).
+
+A section is a key at the left margin with all that belongs to it; a long one is read child by child: its task roles or
+its list items. Why this gives the same tree as reading the whole text: a part begins at a line with a key or a list's
+dash, indented like its siblings. When everything before it has been read and nothing is open, YAML's reader is in the
+same state at that line as at the beginning of a text. Reading shows whether something is open: a part whose quote or
+bracket reaches into the next part cannot be read on its own. Anchors and several documents reach across parts; such
+texts are read whole.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-import yaml
-
-from pai_lsp.source.building import SURROGATE_ESCAPE, TAB_STAND_IN, build, joined_surrogates
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.building import build, duplicate_keys, first_fault
 from pai_lsp.source.nodes import Alias, Anchor, Entry, Mapping, Node, ProblemKind, Scalar, Sequence, SyntaxProblem, Tree
+from pai_lsp.source.repairs import next_repair
 from pai_lsp.source.text import Span, TextEdit
-from pai_lsp.source.writing import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable
     from collections.abc import Sequence as SequenceOf
     from typing import TypeAlias
 
+    import yaml
+
+    from pai_lsp.source.repairs import Repair
+
     Relocation: TypeAlias = Callable[[Span], Span]
+    Collection = TypeVar("Collection", Mapping, Sequence)
 
 
+# Longer texts come near the caps of `build`, which count over the whole text.
+_LONGEST = 500_000
+# A section shorter than this is read as one part.
+_LONG_SECTION = 300
+# No person writes more sections and task roles, or breaks more of them at once.
+_MAX_PARTS = 2_000
+_MAX_BROKEN = 24
+# How many of its siblings a part may reach into by a quote or a bracket.
+_MAX_JOINED = 4
+
+_KEY = r"[A-Za-z_][\w.-]*:(?=[ \t\r\n]|\Z)"
+_DASH = r"-(?=[ \t\r\n]|\Z)"
+_SECTION = re.compile(f"^{_KEY}", re.MULTILINE)
+_HEADER = re.compile(rf"{_KEY}[ \t]*(?:#[^\n]*)?\r?\n")
+_CONTENT = re.compile(r"^( *)(?=[^\s#])", re.MULTILINE)
+_LIST = re.compile(rf"^ *{_DASH}", re.MULTILINE)
+_NOTHING = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*"
+_BEFORE = re.compile(rf"{_NOTHING}(?:---[ \t]*(?:#[^\n]*)?\r?\n)?{_NOTHING}")
+_ACROSS = re.compile(r"^(?:%|<{7}|\.\.\.(?:\s|\Z)|---(?:\s|\Z))", re.MULTILINE)
+_LONE_RETURN = re.compile(r"\r(?!\n)")
 # More faults than a person makes at once; after so many, the rest of the text is left out of the tree.
 MAX_STEPS = 24
 # Reading a long text over and over would be felt while typing.
@@ -33,90 +63,210 @@ _COST_OF_READING = 1_000
 
 _CONFLICT_START = re.compile(r"^<{7}(?: .*)?$", re.MULTILINE)
 _CONFLICT = re.compile(r"^(<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
-_TEMPLATE_VALUE = re.compile(r"(?:^|[:\-,\[] +)(\{\{[^\n]*\}\}[^\n,\]]*)")
-# A double-quoted scalar, one of its escapes, and what stands between two of them in a text such as `json.dumps` writes.
-_DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
-_ESCAPE = re.compile(rf"(?P<surrogates>{SURROGATE_ESCAPE.pattern})|\\.", re.DOTALL)
-_UP_TO_QUOTE = re.compile(r'[\s\w,:\[\]{}.-]*(?=")')
-# The tokens that separate the items of a list in brackets; a tag with brackets of its own is meant as text.
-_FLOW_TOKEN = re.compile(r"""(?P<tag><%[^%]*%>)|"(?:[^"\\]|\\.)*"|'[^']*'|(?P<key>:\s)|[\[\]{},]""")
-_LONGEST_COMMAND = 2_000
-_HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
-_LINE_CONTENT = re.compile(r"[^\S\n]*(?P<content>[^\n]*?)(?P<comment>(?:^|[^\S\n])#[^\n]*)?[^\S\n]*$", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """One fault and the replacements in the repaired copy that remove it: `(start, end, new text)`.
+def build_in_sections(text: str) -> Tree | None:
+    """Read a text section by section and repair those with a fault; None where the text must be read whole."""
+    if len(text) > _LONGEST or _LONE_RETURN.search(text):
+        return None
+    starts = [match.start() for match in _SECTION.finditer(text)]
+    if starts and not _BEFORE.fullmatch(text, 0, starts[0]):
+        starts[0] = 0
+    if not starts or _ACROSS.search(text, starts[0]):
+        return None
+    try:
+        return _SectionReader(text).collection([*starts, len(text)], 0)
+    except _ReadWholeError:
+        return None
 
-    Without a message js-yaml reads the text, and only libyaml needs the replacement.
-    `title` names the fix for the author: `mend` if given, else the one replacement itself.
+
+class _ReadWholeError(Exception):
+    """The text cannot be read section by section."""
+
+
+class _SectionReader:
+    """Reads one text, and counts its parts."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._sound = 0
+        self._broken = 0
+
+    def collection(self, places: SequenceOf[int], depth: int) -> Tree:
+        """The collection whose parts begin at the `places`, the last of which is its end."""
+        parts: list[Tree] = []
+        index = 0
+        while index < len(places) - 1:
+            section = self._long_section(places[index], places[index + 1]) if depth == 0 else None
+            part, index = (section, index + 1) if section else self._part(places, index, depth)
+            parts.append(part)
+        return _joined(parts)
+
+    def _long_section(self, start: int, end: int) -> Tree | None:
+        """A section read child by child; None where it must be read as one part."""
+        header = _HEADER.match(self._text, start, end) if end - start > _LONG_SECTION else None
+        first = _CONTENT.search(self._text, header.end(), end) if header else None
+        if header is None or first is None:
+            return None
+        depth = len(first[1])
+        begin = _DASH if _LIST.match(self._text, first.start()) else _KEY
+        child = re.compile(f"^ {{{depth}}}{begin}", re.MULTILINE)
+        starts = [match.start() for match in child.finditer(self._text, first.start(), end)]
+        if not starts or starts[0] != first.start() or (depth and _is_shallower(self._text, first.start(), end, depth)):
+            return None
+        children = self.collection([*starts, end], 1)
+        opening, _ = self._part([start, starts[0]], 0, 0)
+        return _with_value(opening, children)
+
+    def _part(self, places: SequenceOf[int], index: int, depth: int) -> tuple[Tree, int]:
+        """The tree of the part that begins at `places[index]`, and the index of the next part."""
+        start, end = places[index], places[index + 1]
+        tree, error = self._alone(start, end, depth)
+        if error is None:
+            return tree, index + 1
+        for after in range(index + 2, min(index + 2 + _MAX_JOINED, len(places))):
+            joined, open_still = self._alone(start, places[after], depth)
+            if open_still is None:
+                return joined, after
+        fault = first_fault(self._text[start : places[-1]])
+        is_open_to_the_end = fault is not None and not self._text[start + fault : places[-1]].strip()
+        if fault is None or (is_open_to_the_end and first_fault(self._text) is None):
+            raise _ReadWholeError
+        self._broken += 1
+        if self._broken > _MAX_BROKEN:
+            raise _ReadWholeError
+        repaired = build_repaired(self._text[start:end], tree, error)
+        _demand_collection(repaired)
+        return _shifted(repaired, start), index + 1
+
+    def _alone(self, start: int, end: int, depth: int) -> tuple[Tree, yaml.YAMLError | None]:
+        """A part read on its own, placed in the whole text.
+
+        With an error, what was read up to there, placed in the part.
+        """
+        tree, error = build(self._text[start:end], depth)
+        if error is not None:
+            return tree, error
+        _demand_collection(tree)
+        self._sound += 1
+        if self._sound > _MAX_PARTS:
+            raise _ReadWholeError
+        return _shifted(tree, start), None
+
+
+def _is_shallower(text: str, start: int, end: int, depth: int) -> bool:
+    """Whether one of these lines is indented by less than `depth`."""
+    return re.compile(f"^ {{0,{depth - 1}}}(?=[^\\s#])", re.MULTILINE).search(text, start, end) is not None
+
+
+def _shifted(tree: Tree, by: int) -> Tree:
+    """The same tree with all places moved by a number of characters."""
+    return relocated(tree, lambda span: span.shifted(by)) if by else tree
+
+
+def _demand_collection(tree: Tree) -> None:
+    """Make sure that a part is a block collection that nothing outside of it refers to.
+
+    Raises:
+        _ReadWholeError: if it is not.
     """
-
-    message: str
-    span: Span
-    replacements: tuple[tuple[int, int, str], ...]
-    kind: ProblemKind = ProblemKind.SYNTAX
-    title: str = ""
-    mend: tuple[int, int, str] | None = None
+    root = tree.documents[0] if len(tree.documents) == 1 else None
+    is_block = isinstance(root, (Mapping, Sequence)) and not root.is_flow and root.tag is None
+    if not is_block or tree.anchors or tree.aliases:
+        raise _ReadWholeError
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Fault:
-    """Where and why libyaml stopped, in its own words.
+def _joined(parts: SequenceOf[Tree]) -> Tree:
+    """One collection of everything in the collections of the parts."""
+    roots = [part.documents[0] for part in parts]
+    tree = Tree(
+        scalars=[scalar for part in parts for scalar in part.scalars],
+        problems=[problem for part in parts for problem in part.problems],
+    )
+    root: Node
+    if mappings := _all_of(Mapping, roots):
+        entries = tuple(entry for mapping in mappings for entry in mapping.entries)
+        if not entries:
+            raise _ReadWholeError
+        last = entries[-1]
+        root = Mapping(Span(entries[0].key.span.start, max(last.key.span.end, last.value.span.end)), entries)
+        tree.problems[:] = _problems_of_all(tree.problems, entries)
+    elif sequences := _all_of(Sequence, roots):
+        items = tuple(item for sequence in sequences for item in sequence.items)
+        start = sequences[0].span.start
+        root = Sequence(Span(start, max([start, *(item.span.end for item in items[-2:])])), items)
+    else:
+        raise _ReadWholeError
+    tree.documents.append(root)
+    return tree
 
-    problem: what it found `at` an offset; context: what it was reading, which begins at `context_at`.
-    tree: the part of the text that was read before.
-    """
 
-    text: str
-    problem: str
-    context: str
-    at: int
-    context_at: int
-    tree: Tree
+def _all_of(kind: type[Collection], nodes: SequenceOf[Node | None]) -> tuple[Collection, ...]:
+    """The nodes, if all are of that kind and have children."""
+    found = tuple(node for node in nodes if isinstance(node, kind))
+    return found if len(found) == len(nodes) else ()
 
 
-def build_mended(text: str, broken_off: Tree, error: yaml.YAMLError) -> Tree:
+def _problems_of_all(problems: Iterable[SyntaxProblem], entries: SequenceOf[Entry]) -> list[SyntaxProblem]:
+    """The problems of the parts, with the keys that occur twice in the whole instead of those in a part."""
+    keys = {entry.key.span for entry in entries}
+    kept = [one for one in problems if one.kind is not ProblemKind.DUPLICATE_KEY or one.span not in keys]
+    return kept + list(duplicate_keys(entries))
+
+
+def _with_value(opening: Tree, value: Tree) -> Tree:
+    """A section: its key, which is alone in `opening`, with the collection of `value`."""
+    root, node = opening.documents[0], value.documents[0]
+    if not isinstance(root, Mapping) or len(root.entries) != 1 or node is None:
+        raise _ReadWholeError
+    key = root.entries[0].key
+    entry = Entry(key, node, root.entries[0].name)
+    # The empty value after the key is replaced.
+    scalars = [scalar for scalar in opening.scalars if scalar is not root.entries[0].value]
+    section = Mapping(Span(key.span.start, max(key.span.end, node.span.end)), (entry,))
+    return Tree([section], scalars=scalars + value.scalars, problems=opening.problems + value.problems)
+
+
+def build_repaired(text: str, broken_off: Tree, error: yaml.YAMLError) -> Tree:
     """Read a text that libyaml refuses: all that could be read, and what was wrong, in places of `text`.
 
     `broken_off` is what had been read when libyaml raised the `error`.
     """
     places = list(range(len(text) + 1))
     problems: list[SyntaxProblem] = []
-    mended = text
-    mended, markers = _without_conflict_markers(mended)
+    repaired = text
+    repaired, markers = _without_conflict_markers(repaired)
     problems += markers
     budget = MAX_CHARACTERS_READ
     first_moved: int | None = None
-    tree, fault = (broken_off, error) if mended == text else build(mended)
+    tree, fault = (broken_off, error) if repaired == text else build(repaired)
     faults = 0
     while fault is not None and faults < MAX_STEPS:
-        step = _next_step(mended, fault, tree)
-        mend = _mend(step, places)
-        if step.message:
+        repair = next_repair(repaired, fault, tree)
+        fix = _fix(repair, places)
+        if repair.message:
             faults += 1
-            problems.append(SyntaxProblem(step.kind, _original(step.span, places), step.message, mend=mend))
-        budget -= len(mended) + _COST_OF_READING
+            problems.append(SyntaxProblem(repair.kind, _original(repair.span, places), repair.message, fix=fix))
+        budget -= len(repaired) + _COST_OF_READING
         if budget < 0:
             break
-        for start, end, new_text in sorted(step.replacements, reverse=True):
-            mended = mended[:start] + new_text + mended[end:]
+        for start, end, new_text in sorted(repair.replacements, reverse=True):
+            repaired = repaired[:start] + new_text + repaired[end:]
             if len(new_text) != end - start:
                 places[start:end] = [places[start]] * len(new_text)
                 first_moved = start if first_moved is None else min(first_moved, start)
-        tree, fault = build(mended)
+        tree, fault = build(repaired)
     if first_moved is not None:
         tree = relocated(tree, lambda span: _original(span, places), first_moved)
     tree.problems[:0] = _once_a_line(problems, text)
     return tree
 
 
-def _mend(step: _Step, places: SequenceOf[int]) -> tuple[str, TextEdit] | None:
-    if not step.title:
+def _fix(repair: Repair, places: SequenceOf[int]) -> tuple[str, TextEdit] | None:
+    if not repair.title:
         return None
-    start, end, new_text = step.mend or step.replacements[0]
-    return step.title, TextEdit(_original(Span(start, end), places), new_text)
+    start, end, new_text = repair.edit or repair.replacements[0]
+    return repair.title, TextEdit(_original(Span(start, end), places), new_text)
 
 
 def _original(span: Span, places: SequenceOf[int]) -> Span:
@@ -162,367 +312,18 @@ def _lines(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-def _next_step(text: str, error: yaml.YAMLError, tree: Tree) -> _Step:
-    """The fault that libyaml stopped at, and a repair of it."""
-    if isinstance(error, yaml.reader.ReaderError):
-        at = min(int(error.position), len(text) - 1)
-        at = _character_at_byte(text, error, at)
-        character = text[at]
-        message = f"the control character U+{ord(character):04X} cannot stand in YAML"
-        return _Step(message, Span(at, at + 1), ((at, at + 1, "_"),))
-    fault = _fault(text, error, tree)
-    for attempt in (
-        _what_js_yaml_reads,
-        _unquoted_template,
-        _template_in_brackets,
-        _stray_tab,
-        _open_quote,
-        _half_typed_key,
-        _second_colon,
-        _open_bracket,
-        _reserved_character,
-        _bad_indentation,
-    ):
-        step = attempt(fault)
-        if step is not None:
-            return step
-    return _hide_line(text, fault.at, _plain_words(fault.problem))
-
-
-def _fault(text: str, error: yaml.YAMLError, tree: Tree) -> _Fault:
-    at = _index(getattr(error, "problem_mark", None), text)
-    context_mark = getattr(error, "context_mark", None)
-    return _Fault(
-        text,
-        str(getattr(error, "problem", "") or ""),
-        str(getattr(error, "context", "") or ""),
-        at,
-        _index(context_mark, text) if context_mark else at,
-        tree,
-    )
-
-
-def _index(mark: object, text: str) -> int:
-    return min(int(getattr(mark, "index", len(text))), len(text))
-
-
-def _character_at_byte(text: str, error: yaml.YAMLError, at: int) -> int:
-    """Libyaml counts a forbidden character's place in bytes of UTF-8; find it by what it is."""
-    character = getattr(error, "character", None)
-    if isinstance(character, int) and (found := text.find(chr(character))) >= 0:
-        return found
-    return at
-
-
-def _line(text: str, at: int) -> tuple[int, int]:
-    """The line around an offset, without its line end."""
-    start = text.rfind("\n", 0, at) + 1
-    end = text.find("\n", at)
-    end = len(text) if end < 0 else end
-    return start, max(start, end - 1 if text[end - 1 : end] == "\r" else end)
-
-
-def _content(text: str, at: int) -> Span:
-    """What stands on the line of `at` between its indentation and its comment."""
-    start, end = _line(text, at)
-    match = _LINE_CONTENT.match(text[start:end])
-    if match is None:
-        return Span(start, end)
-    return Span(start + match.start("content"), start + match.end("content"))
-
-
-def _indentation(text: str, at: int) -> int:
-    start, _ = _line(text, at)
-    content = _content(text, at)
-    return content.start - start
-
-
-def _plain_words(problem: str) -> str:
-    """Libyaml's own words, for a fault that no heuristic knows."""
-    words = problem.replace("did not find expected", "expected").replace("did not find", "expected")
-    return words.replace("found undefined", "undefined").rstrip(".") or "not YAML"
-
-
-def _hide_line(text: str, at: int, message: str) -> _Step:
-    """Hide one line in the repaired copy: the line of the fault, or the nearest above that is not hidden yet."""
-    at = min(at, max(len(text) - 1, 0))
-    content = _content(text, at)
-    while not len(content) and content.start > 0:
-        start, _ = _line(text, content.start)
-        if start == 0:
-            break
-        content = _content(text, start - 1)
-    if not len(content):
-        return _Step(message, Span(0, len(text)), ((0, len(text), " " * len(text)),))
-    hidden = re.sub(r"[^\n]", "#", text[content.start : content.end])
-    # A comment needs white space before it; the hidden text begins its line, so there is some.
-    return _Step(message, content, ((content.start, content.end, hidden),))
-
-
-def _what_js_yaml_reads(fault: _Fault) -> _Step | None:
-    """`{ports:}`, a block whose first line begins with a tab, and JSON's pairs of surrogates: libyaml alone refuses."""
-    text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
-    if "quoted scalar" in context and "escape" in problem and (escapes := tuple(_surrogates(text, context_at))):
-        return _Step("", Span(at, at), escapes)
-    if "found unexpected ':'" in problem and text[at : at + 1] == ":":
-        return _Step("", Span(at, at), ((at + 1, at + 1, " "),))
-    if "block scalar" in context and "tab character" in problem and text[at : at + 1] == "\t":
-        start, _ = _line(text, at)
-        # In a folded block a tab also decides how lines are joined, which no stand-in does.
-        if at > start and text[context_at : context_at + 1] == "|":
-            return _Step("", Span(at, at), ((at, at + 1, TAB_STAND_IN),))
-    return None
-
-
-def _surrogates(text: str, at: int) -> Iterator[tuple[int, int, str]]:
-    """The escapes of surrogates in the double-quoted scalar at `at` and in those that follow, as libyaml reads them."""
-    scalar = _DOUBLE_QUOTED.match(text, at)
-    while scalar is not None:
-        for escape in _ESCAPE.finditer(text, *scalar.span()):
-            if escape["surrogates"]:
-                yield *escape.span(), f"\\U{ord(joined_surrogates(escape[0])):08x}"
-        gap = _UP_TO_QUOTE.match(text, scalar.end())
-        scalar = _DOUBLE_QUOTED.match(text, gap.end()) if gap else None
-
-
-def _unquoted_template(fault: _Fault) -> _Step | None:
-    """`key: {{ x }}/more`: read as a mapping with more text after it."""
-    text, at, context_at = fault.text, fault.at, fault.context_at
-    for place in (at, context_at):
-        start, end = _line(text, place)
-        match = _TEMPLATE_VALUE.search(text[start:end])
-        if match:
-            span = Span(start + match.start(1), start + match.start(1) + len(match[1].rstrip()))
-            message = f"'{text[span.start : span.end]}' is read as a mapping; quote it to make it text"
-            stand_in = "_" * len(span)
-            return _Step(message, span, ((span.start, span.end, stand_in),), ProblemKind.UNQUOTED_TEMPLATE)
-    return None
-
-
-def _template_in_brackets(fault: _Fault) -> _Step | None:
-    """`[echo <% $data.uri[0] %>]`: the inner bracket begins a list, which its author took for text."""
-    text, at = fault.text, fault.at
-    start, end = _line(text, at)
-    if end - start > _LONGEST_COMMAND:
-        return None
-    item, is_meant = start, False
-    for token in _FLOW_TOKEN.finditer(text, start, end):
-        is_outside = token.end() - token.start() == 1 or token["key"]
-        if is_outside and is_meant:
-            end = token.start()
-            break
-        if is_outside:
-            item = token.end()
-        elif token["tag"] and token.start() < at < token.end():
-            is_meant = re.search(r"[\[{]", token[0]) is not None
-    if not is_meant or _unclosed_bracket(text, item) == item:
-        return None
-    written = text[item:end].strip()
-    start = text.index(written, item)
-    span = Span(start, start + len(written))
-    message = "in brackets, unquoted text ends where another bracket begins; quote the whole text"
-    inner = (start + match.start() for match in re.finditer("'", written))
-    quotes = tuple((place, place, "'") for place in (start, *inner, span.end))
-    return _Step(message, span, quotes, title="Quote it", mend=(start, span.end, quoted(written)))
-
-
-def _stray_tab(fault: _Fault) -> _Step | None:
-    text, problem, at = fault.text, fault.problem, fault.at
-    if "\\t" not in problem and "tab character" not in problem and text[at : at + 1] != "\t":
-        return None
-    start, end = _line(text, at)
-    gap = re.match(r"\s*", text[start:end])
-    tabs = [start + index for index, character in enumerate(gap[0] if gap else "") if character == "\t"]
-    tabs = tabs or ([at] if text[at : at + 1] == "\t" else [])
-    if not tabs:
-        return None
-    span = Span(tabs[0], tabs[-1] + 1)
-    replacements = tuple((tab, tab + 1, " ") for tab in tabs)
-    spaces = (span.start, span.end, text[span.start : span.end].replace("\t", "  "))
-    message = "YAML is indented with spaces, not with tabs"
-    return _Step(message, span, replacements, title="Use spaces", mend=spaces)
-
-
-def _open_quote(fault: _Fault) -> _Step | None:
-    """A quote that is never closed, or that swallowed the lines up to the next quote."""
-    text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
-    if "quoted scalar" in context and "end of stream" in problem:
-        return _close_quote(text, context_at)
-    if "quoted scalar" in context and ("escape" in problem or "hexdecimal" in problem):
-        backslash = text.rfind("\\", context_at, at + 1)
-        if backslash >= 0:
-            written = text[backslash : backslash + 2]
-            message = f"{_wrong_escape(written, problem)}; in double quotes write '\\{written}', or use single quotes"
-            return _Step(message, Span(backslash, backslash + 2), ((backslash, backslash + 1, "/"),))
-    last = fault.tree.scalars[-1] if fault.tree.scalars else None
-    if (
-        last
-        and last.style.value in {"'", '"'}
-        and "\n" in text[last.span.start : last.span.end]
-        and at >= last.span.end
-    ):
-        inside = text[last.span.start : last.span.end]
-        between = text[last.span.end : at]
-        if "\n" not in between and re.search(r"\n[ \t]*(?:- )?[\w.-]+:(?:\s|$)", inside):
-            return _close_quote(text, last.span.start)
-    return None
-
-
-def _wrong_escape(written: str, problem: str) -> str:
-    """What is wrong with an escape, given its first two characters."""
-    if digits := _HEX_DIGITS.get(written[1:]):
-        is_complete = "Unicode" in problem
-        return f"'{written}' needs {'a code up to 10FFFF' if is_complete else f'{digits} hexadecimal digits after it'}"
-    return f"'{written}' is not an escape"
-
-
-def _close_quote(text: str, start: int) -> _Step:
-    quote = text[start]
-    _, end = _line(text, start)
-    stop = max(start + 1, start + len(text[start:end].rstrip()))
-    message = f"the {quote} is never closed"
-    return _Step(message, Span(start, start + 1), ((stop, stop, quote),), title=f"Close it with {quote}")
-
-
-def _half_typed_key(fault: _Fault) -> _Step | None:
-    """A word alone on its line where a `key:` must stand."""
-    text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
-    if "could not find expected ':'" in problem and "simple key" in context:
-        content = _content(text, context_at)
-        if content.start <= context_at and len(content):
-            return _key_without_colon(text, Span(context_at, content.end))
-    if "mapping values are not allowed" in problem:
-        start, _ = _line(text, at)
-        above = _content(text, start - 1) if start else Span(0, 0)
-        word = text[above.start : above.end]
-        if re.fullmatch(r"(?:- )?[\w.-]+", word) and _indentation(text, above.start) < _indentation(text, at):
-            return _key_without_colon(text, above)
-    return None
-
-
-def _key_without_colon(text: str, span: Span) -> _Step:
-    word = text[span.start : span.end].removeprefix("- ")
-    shown = word if len(word) <= 40 else word[:39] + "…"
-    start = span.end - len(word)
-    replacement = (span.end, span.end, ":")
-    return _Step(f"expected ':' after '{shown}'", Span(start, span.end), (replacement,), title="Add ':'")
-
-
-def _second_colon(fault: _Fault) -> _Step | None:
-    """`key: value: more`, and a line indented deeper than the value above allows."""
-    text, problem, at = fault.text, fault.problem, fault.at
-    if "mapping values are not allowed" not in problem:
-        return None
-    start, _ = _line(text, at)
-    content = _content(text, at)
-    before = text[content.start : at]
-    colon = re.search(r":\s", before)
-    if colon is not None:
-        value = Span(content.start + colon.end(), content.end)
-        mend = (value.start, value.end, quoted(text[value.start : value.end]))
-        message = "a value that holds ': ' must be quoted"
-        return _Step(message, value, ((at, at + 1, "_"),), title="Quote it", mend=mend)
-    above = _content(text, start - 1) if start else content
-    depth = _indentation(text, above.start) if start else 0
-    if before and depth < content.start - start and start:
-        message = f"'{before.strip()}' is indented deeper than the key above it, which has a value already"
-        surplus = content.start - start - depth
-        return _Step(message, Span(content.start, at), ((start, start + surplus, ""),))
-    return None
-
-
-def _open_bracket(fault: _Fault) -> _Step | None:
-    """`[a, b` or `{a: 1` without its end."""
-    text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
-    if "flow" not in context and "flow" not in problem:
-        return None
-    if "flow node" in context:
-        context_at = _unclosed_bracket(text, at)
-    opener = text[context_at : context_at + 1]
-    if opener not in {"[", "{"}:
-        return None
-    closer = "]" if opener == "[" else "}"
-    content = _content(text, context_at)
-    message = f"the '{opener}' is never closed; expected '{closer}'"
-    if at >= content.end or "\n" in text[context_at:at]:
-        stop = content.end
-        replacement = (stop, stop, closer)
-        return _Step(message, Span(context_at, context_at + 1), (replacement,), title=f"Close it with '{closer}'")
-    tail = "".join("#" if character != " " else " " for character in text[at : content.end])
-    message = f"expected ',' or '{closer}' before '{text[at : content.end][:20]}'"
-    return _Step(message, Span(at, content.end), ((at, content.end, f"{closer} {tail}"),))
-
-
-def _unclosed_bracket(text: str, at: int) -> int:
-    """The nearest bracket before `at` that has no partner between; `at` where there is none."""
-    partners = {"]": "[", "}": "{"}
-    waiting: list[str] = []
-    for index in range(at - 1, max(at - 10_000, -1), -1):
-        character = text[index]
-        if character in partners:
-            waiting.append(partners[character])
-        elif character in "[{":
-            if not waiting:
-                return index
-            waiting.pop()
-    return at
-
-
-def _reserved_character(fault: _Fault) -> _Step | None:
-    """A plain value that begins with a character that YAML keeps for itself: @ ` % * & !."""
-    text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
-    place = at if "cannot start any token" in problem else context_at
-    anchor = "while scanning an a" in context or "while scanning a tag" in context or "directive" in context
-    if "cannot start any token" not in problem and not anchor:
-        return None
-    character = text[place : place + 1]
-    if not character or character in " \n\r#":
-        return None
-    content = _content(text, place)
-    message = f"a plain value cannot begin with '{character}'; quote it"
-    span = Span(place, max(content.end, place + 1))
-    mend = (span.start, span.end, quoted(text[span.start : span.end]))
-    return _Step(message, span, ((place, place + 1, "_"),), title="Quote it", mend=mend)
-
-
-def _bad_indentation(fault: _Fault) -> _Step | None:
-    """A line that belongs to no level of the indentation above it, or that breaks a list."""
-    text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
-    content = _content(text, at)
-    if not len(content) or at > content.start or not context.startswith("while parsing a block"):
-        return _hide_rest(text, problem, at) if len(content) and at > content.start else None
-    start, _ = _line(text, at)
-    depth, wanted = content.start - start, _indentation(text, context_at)
-    word = text[content.start : content.end]
-    shown = word if len(word) <= 40 else word[:39] + "…"
-    if "'-' indicator" in problem:
-        return _hide_line(text, at, f"expected '- ' before '{shown}', as in the lines above")
-    if depth != wanted and context_at < start:
-        replacement = (start, content.start, " " * wanted)
-        return _Step(f"'{shown}' is indented by {depth}, the lines it belongs to by {wanted}", content, (replacement,))
-    return _hide_line(text, at, f"'{shown}' does not belong here")
-
-
-def _hide_rest(text: str, problem: str, at: int) -> _Step:
-    """Hide the end of a line: `key: "value" more`."""
-    content = _content(text, at)
-    word = text[at : content.end]
-    if not word.strip():
-        return _hide_line(text, at, _plain_words(problem))
-    return _Step(
-        f"'{word[:40]}' is left over after the value", Span(at, content.end), ((at, content.end, " " * len(word)),)
-    )
-
-
 def relocated(tree: Tree, relocation: Relocation, unmoved: int = 0) -> Tree:
     """A tree with every span replaced; a node that ends at offset `unmoved` or before stays."""
-    moved: dict[int, Node] = {}
+    moved: dict[Node, Node] = {}
     documents = [None if node is None else _moved(node, relocation, unmoved, moved) for node in tree.documents]
     anchors = {
-        id(anchor): Anchor(anchor.name, relocation(anchor.span), _moved(anchor.node, relocation, unmoved, moved))
+        anchor: Anchor(anchor.name, relocation(anchor.span), _moved(anchor.node, relocation, unmoved, moved))
         for anchor in tree.anchors
     }
-    aliases = [Alias(alias.name, relocation(alias.span), anchors.get(id(alias.anchor))) for alias in tree.aliases]
+    aliases = [
+        Alias(alias.name, relocation(alias.span), None if alias.anchor is None else anchors.get(alias.anchor))
+        for alias in tree.aliases
+    ]
     scalars = [_moved(scalar, relocation, unmoved, moved) for scalar in tree.scalars]
     problems = [_relocated_problem(problem, relocation) for problem in tree.problems]
     return Tree(
@@ -535,12 +336,12 @@ def relocated(tree: Tree, relocation: Relocation, unmoved: int = 0) -> Tree:
 
 
 # No function inside the other: one that calls itself is garbage that only Python's collector finds, with all the nodes.
-def _moved(node: Node, relocation: Relocation, unmoved: int, moved: dict[int, Node]) -> Node:
-    """The node with its new places; `moved` holds the nodes that have them already, by the identity of the old ones."""
+def _moved(node: Node, relocation: Relocation, unmoved: int, moved: dict[Node, Node]) -> Node:
+    """The node with its new places; `moved` holds those of nodes met before: an alias shares its node."""
     span = node.span
     if span.end <= unmoved:
         return node
-    done = moved.get(id(node))
+    done = moved.get(node)
     if done is not None:
         return done
     new: Node
@@ -559,13 +360,13 @@ def _moved(node: Node, relocation: Relocation, unmoved: int, moved: dict[int, No
             for entry in node.entries
         ]
         new = Mapping(relocation(span), tuple(entries), node.is_flow, node.tag)
-    moved[id(node)] = new
+    moved[node] = new
     return new
 
 
 def _relocated_problem(problem: SyntaxProblem, relocation: Relocation) -> SyntaxProblem:
     other = relocation(problem.other) if problem.other else None
-    mend = problem.mend
-    if mend is not None:
-        mend = (mend[0], TextEdit(relocation(mend[1].span), mend[1].new_text))
-    return SyntaxProblem(problem.kind, relocation(problem.span), problem.message, other, mend)
+    fix = problem.fix
+    if fix is not None:
+        fix = (fix[0], TextEdit(relocation(fix[1].span), fix[1].new_text))
+    return SyntaxProblem(problem.kind, relocation(problem.span), problem.message, other, fix)

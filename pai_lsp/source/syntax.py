@@ -1,7 +1,7 @@
 """YAML text -> a tree of nodes with the place of every key and value.
 
-Parsing never raises: a fault is a `SyntaxProblem`, and the rest of the file still gives a tree (`sections` and
-`recovery` repair a copy of the text for that). The tree holds what the rest-server's js-yaml reads; where the runtime's
+Parsing never raises: a fault is a `SyntaxProblem`, and the rest of the file still gives a tree (`recovery` repairs a
+copy of the text for that). The tree holds what the rest-server's js-yaml reads; where the runtime's
 PyYAML reads something else, `Scalar.runtime_value` and the rules know it.
 """
 
@@ -42,7 +42,6 @@ def _read(text: str) -> Tree:
     tree, error = build(text)
     if error is None:
         return tree
-    from pai_lsp.source.recovery import build_mended  # noqa: PLC0415 - texts with a fault only
-    from pai_lsp.source.sections import build_in_sections  # noqa: PLC0415 - as above
+    from pai_lsp.source.recovery import build_in_sections, build_repaired  # noqa: PLC0415 - texts with a fault only
 
-    return build_in_sections(text) or build_mended(text, tree, error)
+    return build_in_sections(text) or build_repaired(text, tree, error)

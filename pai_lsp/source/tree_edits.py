@@ -57,16 +57,13 @@ def without_entries(text: str, mapping: Mapping, removed: Collection[Entry]) -> 
     """Take keys out of a mapping that keeps at least one."""
     if not removed:
         return ()
-    gone = {id(entry) for entry in removed}
+    gone = set(removed)
     spans = [(entry, Span(entry.key.span.start, entry_end(text, entry))) for entry in mapping.entries]
     if mapping.is_flow:
-        return tuple(_without([span for _, span in spans], [id(entry) in gone for entry, _ in spans]))
-    first = next((number for number, (entry, _) in enumerate(spans) if id(entry) not in gone), len(spans))
+        return tuple(_without([span for _, span in spans], [entry in gone for entry, _ in spans]))
+    first = next((number for number, (entry, _) in enumerate(spans) if entry not in gone), len(spans))
     edits = [
-        edit
-        for entry, span in spans[first:]
-        if id(entry) in gone
-        for edit in without_lines(text, line_span(text, span))
+        edit for entry, span in spans[first:] if entry in gone for edit in without_lines(text, line_span(text, span))
     ]
     if 0 < first < len(spans):
         # The first key that is kept takes the place of the first one, which may follow a list's dash.

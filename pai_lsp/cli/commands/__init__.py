@@ -1,1 +1,1 @@
-"""The subcommands of `pai-lsp`, one module each: `add_arguments(parser)` and `run(arguments) -> int`."""
+"""The code that runs the subcommands; subcommands.py imports each only when it is used."""

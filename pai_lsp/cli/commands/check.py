@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.check_one import Options, Outcome, check_configuration, check_one
-from pai_lsp.cli.commands.progress import with_progress
-from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.report import FORMATS, render
+from pai_lsp.cli.report import render
 from pai_lsp.cli.report.results import Failure, Results
-from pai_lsp.cli.report.terminal import terminal_for
+from pai_lsp.cli.report.terminal import terminal_for, with_progress
 from pai_lsp.findings.diagnostic import Severity
-from pai_lsp.project.targets import STANDARD_INPUT, Configurations, missing, path_argument, targets
-from pai_lsp.rules.known_rules import BY_CODE, KNOWN_RULES, UnknownCodeError, codes_in
+from pai_lsp.project.targets import STANDARD_INPUT, Configurations, missing, targets
+from pai_lsp.rules import BY_CODE, KNOWN_RULES, UnknownCodeError, codes_in
 from pai_lsp.source.failures import OWN_FAILURE, PLEASE_REPORT
 from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Iterator, Sequence
 
     from pai_lsp.cli.report.terminal import Terminal
@@ -32,75 +31,6 @@ _SEVERITIES = {severity.label: severity for severity in Severity}
 _COMPLETE_FORMATS = frozenset({"json", "sarif"})
 # With fewer files to each process, forking costs more than it saves.
 _FILES_A_PROCESS = 24
-
-_DESCRIPTION = """\
-Check OpenPAI job files and report what the cluster would reject or not run as intended.
-
-In a folder, job files are those named *.pai.yaml or *.pai.yml, and other .yaml and .yml files whose top level has
-protocolVersion 2 and either taskRoles or type: job. Hidden folders, node_modules and everything that 'exclude' in
-.pai-lsp.yaml matches are skipped. A file that is named here is always checked.
-"""
-
-_EPILOG = """\
-severities:
-  error        the cluster rejects the job, or the job cannot do what it says
-  warning      the job runs, but not as intended
-  information  useful to know       } shown only with --severity information or hint;
-  hint         unused or outdated   } json and sarif always include them
-
-exit status:
-  0  no findings at or above --severity     1  findings, or --diff found something to fix
-  2  wrong usage                            3  pai-lsp failed; if on one file, the others were still checked
-
-The environment variables NO_COLOR and FORCE_COLOR are respected.
-Values of secrets are always shown as asterisks, also by --diff.
-
-examples:
-  pai-lsp check                                        this folder and its subfolders
-  pai-lsp check train.yaml --format concise            one line for each finding
-  pai-lsp check jobs/ --ignore unused-prerequisite,image-latest-tag
-  pai-lsp check --diff                                 show what --fix would change
-  pai-lsp check - --stdin-filename train.pai.yaml      for editors
-  pai-lsp check --format sarif > pai-lsp.sarif         for code scanning
-  pai-lsp check --format gitlab > gl-code-quality.json for merge requests
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe `pai-lsp check`."""
-    parser.description = _DESCRIPTION
-    parser.epilog = _EPILOG
-    add = parser.add_argument
-    add(
-        "paths",
-        nargs="*",
-        type=path_argument,
-        metavar="PATH",
-        help="files, folders, or - for standard input (default: this folder)",
-    )
-    add("--format", choices=FORMATS, default="text", help="report format (default: text)")
-    add("--select", action="append", default=[], metavar="CODES", help="check only these rules (comma-separated codes)")
-    add("--ignore", action="append", default=[], metavar="CODES", help="skip these rules (comma-separated codes)")
-    add("--severity", choices=_SEVERITIES, help="lowest severity that is shown and causes status 1 (default: warning)")
-    fixing = parser.add_mutually_exclusive_group()
-    fixing.add_argument("--fix", action="store_true", help="apply safe fixes; with -, print the fixed text")
-    fixing.add_argument("--diff", action="store_true", help="show what --fix would change; write nothing")
-    add(
-        "--stdin-filename",
-        type=path_argument,
-        metavar="NAME",
-        help="file name for standard input in reports, also used to find .pai-lsp.yaml",
-    )
-    add("--force-exclude", action="store_true", help="skip excluded files even if they are named here")
-    add("--only-jobs", action="store_true", help="skip files that are not jobs even if they are named here")
-    add(
-        "--jobs",
-        type=_process_count,
-        metavar="N",
-        help="number of processes (default: one per processor for many files)",
-    )
-    add("--color", choices=("auto", "always", "never"), default="auto", help="use colors (default: auto)")
-    add("--no-progress", action="store_true", help="do not show a progress bar")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -198,7 +128,7 @@ def _print(
     if is_filter:
         _print_given(found, outcomes)
     elif arguments.diff:
-        from pai_lsp.cli.report.difference import styled_difference  # noqa: PLC0415 - rarely asked for
+        from pai_lsp.cli.report.text_report import styled_difference  # noqa: PLC0415 - rarely asked for
 
         terminal = _terminal(sys.stdout, arguments.color)
         sys.stdout.write("".join(styled_difference(outcome.difference, terminal) for outcome in outcomes))
@@ -236,13 +166,6 @@ def _terminal(output: TextIO, choice: str) -> Terminal:
         except OSError:
             width = 0
     return terminal_for(choice, os.environ, is_terminal=is_terminal, width=width)
-
-
-def _process_count(text: str) -> int:
-    """A number of processes, at least one."""
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of processes, such as 4")
-    return int(text)
 
 
 def _refused(message: str) -> int:

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from pai_lsp.cli.report.results import CheckedFile, Failure, checked_file, with_hidden
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
-from pai_lsp.project.config import load_configuration
-from pai_lsp.rules.known_rules import BY_CODE
-from pai_lsp.rules.text.unreadable_files import unreadable_file
+from pai_lsp.rules import BY_CODE
+from pai_lsp.rules.command_rules import unreadable_file
 from pai_lsp.source.failures import kind_and_place, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes, write_text
 from pai_lsp.source.frozen import dataclass, replace
@@ -95,20 +94,22 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
     if target.candidate.problem is not None:
         return _unreadable(UnreadableFile(target.path, target.candidate.problem), target, options)
     if target.is_configuration:
+        from pai_lsp.project.config_reader import load_configuration  # noqa: PLC0415 - rarely named
+
         return Outcome(check_configuration(load_configuration(target.path, BY_CODE), options))
     data = target.given if target.given is not None else read_bytes(target.path)
     if isinstance(data, UnreadableFile):
         return _unreadable(data, target, options)
-    if not target.candidate.is_surely_job and target.in_catalogue is None and not might_be_job(data):
+    if not target.candidate.is_surely_job and target.in_catalog is None and not might_be_job(data):
         return Outcome()
     source = decoded(target.path, data)
     if isinstance(source, UnreadableFile):
         return _unreadable(source, target, options)
     settings = _settings(target.configuration.settings, options)
     document = Document(source.text, settings, target.path, target.lookup)
-    if target.in_catalogue is not None and not document.is_job:
-        document = document.as_definitions(is_wanted=target.in_catalogue.is_configured)
-    if not (target.candidate.is_named or document.is_job or document.is_catalogue):
+    if target.in_catalog is not None and not document.is_job:
+        document = document.as_definitions(is_wanted=target.in_catalog.is_configured)
+    if not (target.candidate.is_named or document.is_job or document.is_catalog):
         return Outcome()
     if options.fixes:
         return _fixed(document, source, target, options, check)
@@ -123,7 +124,7 @@ def _fixed(document: Document, source: SourceFile, target: Target, options: Opti
     file = _reported_document(after, fixed.diagnostics, options)
     difference = ""
     if options.compares and after.text != document.text:
-        from pai_lsp.cli.report.difference import unified_difference  # noqa: PLC0415 - as above
+        from pai_lsp.cli.report.text_report import unified_difference  # noqa: PLC0415 - as above
 
         shown_before, shown_after = (with_hidden(one.text, one.job.hidden.spans) for one in (document, after))
         difference = unified_difference(target.path, shown_before, shown_after)

@@ -1,4 +1,4 @@
-"""`pai-lsp completion`: prints the lines that let a shell complete the command line, and answers that shell.
+"""`pai-lsp completion`: prints a script that lets a shell complete the command line, and answers that shell.
 
 The shell code is argcomplete's: at a TAB it runs `pai-lsp` with `_ARGCOMPLETE` in the environment, and `complete`
 answers from the parsers.
@@ -13,29 +13,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_SHELLS = ("bash", "zsh", "fish")
-
-_DESCRIPTION = """\
-Print a shell script that completes commands, options, their values, files and codes of rules.
-"""
-
-_EPILOG = """\
-to install it:
-  bash   echo 'eval "$(pai-lsp completion bash)"' >> ~/.bashrc
-  zsh    echo 'eval "$(pai-lsp completion zsh)"' >> ~/.zshrc        after 'compinit'
-  fish   pai-lsp completion fish > ~/.config/fish/completions/pai-lsp.fish
-"""
-
 # Values that only the user knows, by their names in the help. A value without choices that is not named here, nor in
 # `_completers`, is a file or folder.
 FREE_VALUES = ("HOST:PORT", "N", "QUERY", "REF", "ROLE")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe `pai-lsp completion`."""
-    parser.description = _DESCRIPTION
-    parser.epilog = _EPILOG
-    parser.add_argument("shell", choices=_SHELLS, help="the shell")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -63,7 +43,7 @@ def _completers() -> dict[str, Callable[..., object]]:
 
 
 def _codes(**_: object) -> list[str]:
-    from pai_lsp.rules.known_rules import KNOWN_RULES  # noqa: PLC0415 - imports every rule, --help needs none
+    from pai_lsp.rules import KNOWN_RULES  # noqa: PLC0415 - imports every rule, --help needs none
 
     return [rule.code for rule in KNOWN_RULES]
 

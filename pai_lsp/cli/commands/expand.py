@@ -6,17 +6,17 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file, names_input, put, show_findings
-from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import check
 from pai_lsp.expand.as_is.released_run import released_run
-from pai_lsp.expand.callbacks import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.effective import effective_job
+from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.script import released_script, scripts, together
 from pai_lsp.expand.write.released_job import expanded
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
-from pai_lsp.project.targets import missing, path_argument
+from pai_lsp.project.targets import missing
 from pai_lsp.source.failures import why
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import ProblemKind
@@ -35,59 +35,6 @@ _VERSION = 1
 # Rules that expansion resolves.
 _ANSWERED = frozenset({"needs-expansion", "refused-until-expanded"})
 
-_DESCRIPTION = """\
-Expand a job into one that any released cluster accepts and runs as intended.
-
-Required prerequisites from the job, from extras.reference_prerequisites and from the marketplace are copied into the
-job. Template variables are replaced, and storages are moved to extras. Commands for taskFails and containerExit become
-an EXIT trap. Commands that the released runtime would change (several lines, quotes, backslashes) are rewritten so that
-they run unchanged. Comments, order and formatting of everything else are kept.
-
-Secrets remain references in every format; only --show-secrets inserts their values. Passwords in clear text are
-asterisks in script and json, unless --show-secrets is given.
-"""
-
-_EPILOG = """\
-formats:
-  yaml    the job to submit
-  script  for reading: what runs before, in and after the commands, and where each part is written
-  json    the scripts and commands of each task role as the released runtime writes them:
-          {"version": 1, "taskRoles": {"ROLE": {"pre": [...], "command": "...", "post": [...]}}}
-
-Findings are printed to standard error. If the job cannot be expanded, there is no output.
-
-exit status:
-  0  success      1  the job cannot be expanded, or --check found a difference      2  wrong usage
-  3  pai-lsp failed, or the output could not be written
-
-examples:
-  pai-lsp expand train.pai.yaml > released.yaml
-  pai-lsp expand train.pai.yaml --format script --task-role worker
-  pai-lsp expand train.pai.yaml --as-is                      what runs if you submit it unexpanded
-  pai-lsp expand train.pai.yaml --as-is --show-secrets       the same with secrets, to compare with a real task
-  pai-lsp expand train.pai.yaml --output released.yaml --check    for pre-commit and CI
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe `pai-lsp expand`."""
-    parser.description = _DESCRIPTION
-    parser.epilog = _EPILOG
-    add = parser.add_argument
-    add("job", type=path_argument, metavar="JOB", help="a job file, or - for standard input")
-    add("--as-is", action="store_true", help="show what a released cluster runs if you submit the unexpanded file")
-    add(
-        "--show-secrets",
-        action="store_true",
-        help="with --as-is in json: insert the secrets of the file as the runtime does, to compare with what a cluster "
-        "ran; the output then contains their values",
-    )
-    add("--inline", action="store_true", help="put the commands of callbacks into the commands of the task roles")
-    add("--format", choices=("yaml", "json", "script"), help="output format (default: yaml; with --as-is: json)")
-    add("--task-role", metavar="ROLE", help="print only this task role; with yaml, inline only this task role")
-    add("--output", type=path_argument, metavar="FILE", help="write to this file")
-    add("--check", action="store_true", help="write nothing; exit with 1 if the file of --output is not up to date")
-
 
 def run(arguments: argparse.Namespace) -> int:
     """Expand the job and print the result."""
@@ -100,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     if isinstance(document, CheckedFile):
         show_findings(document)
         return FINDINGS
-    if document.is_catalogue:
+    if document.is_catalog:
         name = visible(arguments.job)
         return failed("expand", f"{name} contains definitions, not a job; expand a job that uses them", FINDINGS)
     roles = [role.name for role in document.job.task_roles]

@@ -6,13 +6,13 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file
-from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.report.results import CheckedFile
 from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.profile import ProfileError
 from pai_lsp.cluster.profile_file import profile_named
-from pai_lsp.project.targets import missing, path_argument
+from pai_lsp.project.targets import missing
 from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
@@ -21,33 +21,6 @@ if TYPE_CHECKING:
     from pai_lsp.cluster.fit import Fit
     from pai_lsp.cluster.profile import Profile
     from pai_lsp.cluster.refusal import Refusal
-
-_DESCRIPTION = """\
-Say whether jobs fit a cluster: what its server would refuse, how many SKUs each task needs, and what would be accepted
-and never start.
-
-The answer holds for an empty and healthy cluster: "fits" does not mean that there is room now. It comes from the
-cluster's profile alone; the cluster is not asked.
-"""
-
-_EPILOG = """\
-exit status:
-  0  every job fits      1  a job is refused or never starts      2  wrong usage
-
-examples:
-  pai-lsp fit --cluster cluster.json train.pai.yaml
-  pai-lsp fit --cluster lab --format json jobs/*.pai.yaml
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe `pai-lsp fit`."""
-    parser.description = _DESCRIPTION
-    parser.epilog = _EPILOG
-    add = parser.add_argument
-    add("jobs", nargs="+", type=path_argument, metavar="JOB", help="job files, or - for standard input")
-    add("--cluster", required=True, metavar="CLUSTER", help="a cluster's profile: its name, or a file")
-    add("--format", choices=("text", "json"), default="text", help="output format (default: text)")
 
 
 def run(arguments: argparse.Namespace) -> int:

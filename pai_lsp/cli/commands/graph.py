@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli.commands import graphviz
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file, names_input, put, show_findings
-from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import Document, check
-from pai_lsp.ide.graph.dot import dot
-from pai_lsp.ide.graph.mermaid import mermaid
+from pai_lsp.ide.graph.graph_languages import dot, mermaid
 from pai_lsp.ide.graph.prerequisite_graph import prerequisite_graph
-from pai_lsp.project.targets import missing, path_argument
+from pai_lsp.project.targets import missing
 from pai_lsp.source.failures import OWN_FAILURE
 from pai_lsp.source.text import visible
 
@@ -21,51 +22,9 @@ if TYPE_CHECKING:
     import argparse
 
 _WRITERS = {"mermaid": mermaid, "dot": dot}
-# Drawn by Graphviz from the dot format.
-_PICTURES = ("svg", "png", "pdf")
+_LONGEST = 60  # seconds for Graphviz
+_PROGRAM = "dot.exe" if os.name == "nt" else "dot"
 _ENDINGS = {".mmd": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg", ".png": "png", ".pdf": "pdf"}
-
-_DESCRIPTION = """\
-Draw the prerequisite graph: the task roles of a job, their prerequisites, and everything that these require, in the
-file, in extras.reference_prerequisites and in the marketplace.
-
-Cycles are red, undefined names are red and dashed, and definitions from the marketplace show their file or address.
-"""
-
-_EPILOG = """\
-formats:
-  mermaid        for Markdown on GitHub, GitLab and many wikis, in a ```mermaid block
-  dot            for Graphviz
-  svg, png, pdf  pictures, drawn by Graphviz: its program 'dot' must be on PATH
-
-exit status:
-  0  success      1  the file has syntax errors or nothing to draw      2  wrong usage
-  3  pai-lsp failed, the picture could not be drawn, or the output could not be written
-
-examples:
-  pai-lsp graph train.pai.yaml
-  pai-lsp graph train.pai.yaml --output train.svg
-  pai-lsp graph train.pai.yaml --format dot > train.dot
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe `pai-lsp graph`."""
-    parser.description = _DESCRIPTION
-    parser.epilog = _EPILOG
-    add = parser.add_argument
-    add(
-        "job",
-        type=path_argument,
-        metavar="JOB",
-        help="a job file, a definition file of a marketplace, or - for standard input",
-    )
-    add(
-        "--format",
-        choices=(*_WRITERS, *_PICTURES),
-        help="output format (default: from the extension of FILE, or mermaid)",
-    )
-    add("--output", type=path_argument, metavar="FILE", help="write to this file")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -90,8 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not graph.nodes:
         return failed("graph", f"{visible(document.path or '')} has no task roles or prerequisites to draw", FINDINGS)
     try:
-        content = _WRITERS[form](graph) if form in _WRITERS else graphviz.drawn(dot(graph), form)
-    except graphviz.NotDrawnError as error:
+        content = _WRITERS[form](graph) if form in _WRITERS else drawn(dot(graph), form)
+    except NotDrawnError as error:
         return failed("graph", str(error), OWN_FAILURE)
     return put("graph", content, output) or (0 if broken is None else FINDINGS)
 
@@ -102,3 +61,42 @@ def _broken(document: Document) -> CheckedFile | None:
     if not codes:
         return None
     return checked_file(document, (one for one in check(document) if one.code in codes))
+
+
+class NotDrawnError(Exception):
+    """The picture was not drawn; the message is the reason."""
+
+
+def drawn(description: str, form: str) -> bytes:
+    """The picture of a graph in Graphviz' language; `form` is `svg`, `png` or another that Graphviz knows.
+
+    Raises:
+        NotDrawnError: Graphviz is not installed, or has failed.
+    """
+    program = _program()
+    if program is None:
+        message = f"{form} needs Graphviz, but its program 'dot' is not on PATH"
+        raise NotDrawnError(f"{message}; install graphviz, or use --format mermaid")
+    command = [program, f"-T{form}"]
+    try:
+        ended = subprocess.run(  # noqa: S603 - the user's own program, and the graph is its input only
+            command, input=description.encode(), capture_output=True, timeout=_LONGEST, check=False
+        )
+    except OSError as error:
+        raise NotDrawnError(f"{visible(program)}: {(error.strerror or str(error)).lower()}") from None
+    except subprocess.TimeoutExpired:
+        raise NotDrawnError(f"Graphviz did not finish in {_LONGEST} seconds; use --format mermaid") from None
+    if ended.returncode:
+        reason = ended.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+        raise NotDrawnError(
+            f"Graphviz could not draw the graph: {visible(reason) or f'exit status {ended.returncode}'}"
+        )
+    return ended.stdout
+
+
+def _program() -> str | None:
+    """`dot` on PATH. What PATH names by a relative folder, and on Windows the current folder, may be anybody's."""
+    for folder in os.get_exec_path():
+        if Path(folder).is_absolute() and (found := shutil.which(str(Path(folder, _PROGRAM)))):
+            return found
+    return None

@@ -1,4 +1,4 @@
-"""`pai-lsp marketplace`: lists, shows and refreshes definitions, and locks those that the jobs use."""
+"""`pai-lsp marketplace`: lists and shows definitions, fetches them, and locks those that the jobs use."""
 
 from __future__ import annotations
 
@@ -8,110 +8,74 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.catalog.lock import definition_hash
-from pai_lsp.catalog.sources import Surroundings, load_catalog
+from pai_lsp.catalog.loading import Surroundings, load_catalog, locked_entries, refreshed_catalog, uses_of
+from pai_lsp.catalog.lock import definition_hash, lock_text
+from pai_lsp.catalog.setup import LOCK_NAME
+from pai_lsp.catalog.store import SourceState
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed
-from pai_lsp.cli.commands.marketplace_sources import print_sources, report_lock_fault, sources_as_json
-from pai_lsp.cli.main import FINDINGS, WRONG_USAGE
 from pai_lsp.document import Document
-from pai_lsp.job.addresses import looks_like_address
-from pai_lsp.job.lookup import LookupState
+from pai_lsp.job.lookup import LookupState, looks_like_address
 from pai_lsp.job.require_graph import not_looked_up, nothing_at
-from pai_lsp.project.targets import Configurations, path_argument
-from pai_lsp.rules.known_rules import BY_CODE
+from pai_lsp.project.targets import Configurations, missing, targets
+from pai_lsp.rules import BY_CODE
 from pai_lsp.source.edits import column
+from pai_lsp.source.failures import OWN_FAILURE, why
+from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes
+from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from pai_lsp.catalog.catalog import Catalog
-    from pai_lsp.catalog.index import Place
+    from pai_lsp.catalog.catalog import Catalog, CatalogEntry
     from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
     from pai_lsp.job.lookup import LookupAnswer
-
 
 _VERSION = 1
 _STATES = {LookupState.FOUND: "found", LookupState.ABSENT: "absent", LookupState.UNKNOWN: "unknown"}
 _WIDEST = 32
-
-_DESCRIPTION = """\
-List, show, refresh and lock the definitions that jobs refer to by marketplace:// and http(s):// addresses.
-
-Sources are configured under 'marketplace' in .pai-lsp.yaml; a folder 'marketplace' needs no configuration.
-Only 'refresh' uses the network. All other commands, including 'check' and 'expand', use folders and cached results.
-"""
-
-_EPILOG = """\
-exit status:
-  0  success      1  not found, not reachable, or not locked      2  wrong usage
-  3  pai-lsp failed, or the lock file could not be written
-
-examples:
-  pai-lsp marketplace list mnist
-  pai-lsp marketplace show marketplace://name/mnist
-  pai-lsp marketplace refresh
-  pai-lsp marketplace lock --check      in a build: is the lock file up to date?
-"""
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Describe `pai-lsp marketplace`."""
-    parser.description = _DESCRIPTION
-    parser.epilog = _EPILOG
-    parts = parser.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
-
-    def part(name: str, summary: str) -> argparse.ArgumentParser:
-        added = parts.add_parser(name, help=summary, description=summary, allow_abbrev=False)
-        added.add_argument("--folder", type=path_argument, default=os.curdir, help="the project (default: this folder)")
-        return added
-
-    listing = part("list", "list the definitions, or those with a text in their name, type or summary")
-    listing.add_argument("query", nargs="?", default="", metavar="QUERY", help="text to search for (default: list all)")
-    showing = part("show", "show a definition and its source")
-    showing.add_argument("reference", metavar="REF", help="an address or a name")
-    for one in (listing, showing):
-        one.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
-    part("refresh", "fetch definitions from the servers and from the web addresses that jobs use")
-    locking = part("lock", "pin the definitions that the jobs use in .pai-lsp.lock")
-    locking.add_argument(
-        "paths", nargs="*", type=path_argument, metavar="PATH", help="job files or folders (default: the project)"
-    )
-    locking.add_argument(
-        "--check", action="store_true", help="write nothing; exit with 1 if the file is not up to date"
-    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the action."""
     if not Path(arguments.folder).is_dir():
         return failed("marketplace", f"no such folder: {visible(arguments.folder)}", WRONG_USAGE)
-    if arguments.action in {"refresh", "lock"}:
-        from pai_lsp.cli.commands import marketplace_project  # noqa: PLC0415 - reads every job of the project
-
-        return marketplace_project.run(arguments)
-    setup = Configurations(BY_CODE).setup_of(arguments.folder)
-    catalog = load_catalog(setup, Surroundings(base=str(Path.cwd())))
-    report_lock_fault(catalog)
-    return _show(catalog, arguments) if arguments.action == "show" else _list(catalog, arguments)
+    configurations = Configurations(BY_CODE)
+    setup = configurations.setup_of(arguments.folder)
+    surroundings = Surroundings(base=str(Path.cwd()))
+    catalog = load_catalog(setup, surroundings)
+    if arguments.action != "lock" or arguments.check:
+        _report_lock_fault(catalog)
+    if arguments.action == "list":
+        return _list(catalog, arguments)
+    if arguments.action == "show":
+        return _show(catalog, arguments)
+    if arguments.action == "refresh":
+        return _refresh(catalog, surroundings, configurations, arguments.folder)
+    if message := missing(arguments.paths):
+        return failed("marketplace lock", message, WRONG_USAGE)
+    paths = arguments.paths or [os.path.relpath(setup.folder) if setup.folder else arguments.folder]
+    return _lock(catalog, configurations, paths, is_check=arguments.check)
 
 
 def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
     query = arguments.query.lower()
     places = [
         place
-        for place in catalog.places()
-        if any(query in words.lower() for words in (place.card.name, place.card.type, place.card.summary))
+        for place in catalog.entries()
+        if any(query in words.lower() for words in (place.header.name, place.header.type, place.header.summary))
     ]
     if arguments.format == "json":
         _print_json(
-            {"sources": sources_as_json(catalog), "definitions": [_place_as_json(catalog, place) for place in places]}
+            {"sources": _sources_as_json(catalog), "definitions": [_place_as_json(catalog, place) for place in places]}
         )
     else:
         _print_table(places)
-        print_sources(catalog)
+        _print_sources(catalog)
     if query and not places:
         sys.stderr.write(f"no definition in the marketplace contains '{visible(arguments.query)}'\n")
         return FINDINGS
@@ -146,10 +110,120 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
     return failed("marketplace", visible(message + note), FINDINGS)
 
 
-def _print_table(places: Sequence[Place]) -> None:
+def _refresh(catalog: Catalog, surroundings: Surroundings, configurations: Configurations, folder: str) -> int:
+    if not catalog.setup.servers and not catalog.setup.allowed_hosts:
+        sys.stdout.write("no server is configured; folders need no refresh\n")
+        return 0
+    jobs = list(_jobs(configurations, catalog, [folder])) if catalog.setup.allowed_hosts else []
+
+    def addresses(known: Catalog) -> list[str]:
+        uses = uses_of(jobs, known)
+        return [one for one in (*uses.found, *uses.missing) if one.startswith(("http://", "https://"))]
+
+    def begin(what: str) -> None:
+        if sys.stderr.isatty():
+            sys.stderr.write(f"asking {visible(what)} ...\n")
+
+    refreshed = refreshed_catalog(catalog, surroundings, addresses, begin)
+    _print_sources(refreshed)
+    known = [source.state for source in refreshed.sources] + [page.state for page in refreshed.pages.values()]
+    return 0 if all(state is SourceState.READY for state in known) else FINDINGS
+
+
+def _lock(catalog: Catalog, configurations: Configurations, paths: Sequence[str], *, is_check: bool) -> int:
+    file = catalog.setup.lock
+    if not file:
+        return failed("marketplace lock", "no .pai-lsp.yaml and no folder 'marketplace' found", WRONG_USAGE)
+    uses = uses_of(_jobs(configurations, catalog, paths), replace(catalog, lock=None))
+    entries = locked_entries(catalog, uses)
+    for reference, answer in uses.missing.items():
+        note = f": {answer.note}" if answer.note else ""
+        kept = "; its entry is unchanged" if reference in entries else ""
+        sys.stderr.write(visible(f"'{reference}' is not locked, {answer.state.value}{note}{kept}") + "\n")
+    text = lock_text(entries)
+    before = read_bytes(file)
+    is_current = not isinstance(before, UnreadableFile) and before.replace(b"\r\n", b"\n") == text.encode()
+    noun = "definition" if len(entries) == 1 else "definitions"
+    if is_check:
+        says = "is up to date" if is_current else "is not up to date; run 'pai-lsp marketplace lock'"
+        sys.stdout.write(f"{LOCK_NAME} {says}\n")
+    else:
+        try:
+            if not is_current:
+                _write(Path(file), text)
+        except OSError as error:
+            return failed("marketplace lock", f"{visible(file)}: {why(error)}", OWN_FAILURE)
+        sys.stdout.write(f"{LOCK_NAME} contains {len(entries)} {noun}\n")
+    return FINDINGS if uses.missing or (is_check and not is_current) else 0
+
+
+def _jobs(configurations: Configurations, catalog: Catalog, paths: Sequence[str]) -> Iterator[Job]:
+    """The jobs among the files that have the same marketplace."""
+    for target in targets(paths, configurations, given=b"", given_name="", force_exclude=False):
+        if target.candidate.problem is not None or target.is_configuration or target.in_catalog is not None:
+            continue
+        if configurations.setup_of(str(Path(target.path).parent)) != catalog.setup:
+            continue
+        data = read_bytes(target.path)
+        if isinstance(data, UnreadableFile) or not (target.candidate.is_surely_job or might_be_job(data)):
+            continue
+        source = decoded(target.path, data)
+        if isinstance(source, SourceFile):
+            document = Document(source.text, target.configuration.settings, target.path)
+            if document.is_job or target.candidate.is_named:
+                yield document.job
+
+
+def _write(file: Path, text: str) -> None:
+    """Replace the file atomically: a reader sees the old or the new text."""
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        temporary.write_bytes(text.encode())
+        temporary.replace(file)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _print_sources(catalog: Catalog) -> None:
+    """Print one line for each source: number of definitions, state, and skipped items."""
+    if not catalog.sources:
+        sys.stdout.write("no marketplace is configured, and there is no folder 'marketplace'\n")
+    for source in catalog.sources:
+        noun = "definition" if source.count == 1 else "definitions"
+        note = f", {source.note}" if source.note else ""
+        sys.stdout.write(visible(f"{catalog.displayed(source.label)}: {source.count} {noun}{note}") + "\n")
+        for skipped in source.skipped:
+            sys.stdout.write(visible(f"  skipped: {skipped}") + "\n")
+    for page in catalog.pages.values():
+        if page.text is not None:
+            sys.stdout.write(visible(f"{page.text.path}: {page.note}") + "\n")
+
+
+def _report_lock_fault(catalog: Catalog) -> None:
+    """Print on standard error why the lock file is not used, if so."""
+    if catalog.lock is not None and catalog.lock.fault:
+        sys.stderr.write(f"pai-lsp: {visible(catalog.lock.fault)}\n")
+
+
+def _sources_as_json(catalog: Catalog) -> list[dict[str, Any]]:
+    """The sources, for programs."""
+    return [
+        {
+            "source": catalog.displayed(source.label),
+            "state": source.state.value,
+            "note": source.note,
+            "definitions": source.count,
+            "notRead": list(source.skipped),
+        }
+        for source in catalog.sources
+    ]
+
+
+def _print_table(places: Sequence[CatalogEntry]) -> None:
     rows = [("NAME", "TYPE", "TO FILL", "SUMMARY")]
     rows += [
-        (place.card.name, place.card.type or "-", ", ".join(place.card.variables) or "-", place.card.summary)
+        (place.header.name, place.header.type or "-", ", ".join(place.header.variables) or "-", place.header.summary)
         for place in places
     ]
     if not places:
@@ -162,16 +236,16 @@ def _print_table(places: Sequence[Place]) -> None:
     sys.stdout.write("\n")
 
 
-def _place_as_json(catalog: Catalog, place: Place) -> dict[str, Any]:
-    card = place.card
+def _place_as_json(catalog: Catalog, place: CatalogEntry) -> dict[str, Any]:
+    header = place.header
     return {
         "reference": place.reference,
-        "name": card.name,
-        "type": card.type,
-        "summary": card.summary,
-        "variables": list(card.variables),
+        "name": header.name,
+        "type": header.type,
+        "summary": header.summary,
+        "variables": list(header.variables),
         "item": place.text.item,
-        "source": catalog.told(place.shelf.label),
+        "source": catalog.displayed(place.source.label),
     }
 
 

@@ -1,19 +1,28 @@
-"""How a line looks on a terminal: its colors, its links, and how many cells each character takes."""
+"""Terminals: colors, links, how many cells each character takes, and a bar that shows the progress of a long run."""
 
 from __future__ import annotations
 
+import sys
+import time
 from enum import Enum
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import cells_of, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from pai_lsp.findings.diagnostic import Severity
+
+Item = TypeVar("Item")
 
 _TAB_STOP = 4
 _PLAIN_WIDTH = 160
+_BAR_AFTER = 0.5  # seconds
+_BAR_EVERY = 0.1  # seconds
+_BAR_WIDTH = 30  # cells
 
 
 class Style(Enum):
@@ -27,6 +36,11 @@ class Style(Enum):
     FRAME = "34"
     ADDED = "32"
     REMOVED = "31"
+
+
+def severity_style(severity: Severity) -> Style:
+    """The style of a severity's name and of the marks of its findings."""
+    return Style[severity.name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,3 +103,33 @@ def lay_out(line: str) -> LaidOut:
         shown.append(text)
         cells.append(here + cells_of(text))
     return LaidOut("".join(shown), tuple(cells))
+
+
+def with_progress(items: Iterable[Item], total: int, *, shown: bool) -> Iterator[Item]:
+    """The items, and while they come a bar on standard error, which is gone when they end."""
+    if not shown or total == 0:
+        yield from items
+        return
+    next_time = time.monotonic() + _BAR_AFTER
+    drawn = False
+    try:
+        for done, item in enumerate(items, start=1):
+            yield item
+            if time.monotonic() >= next_time:
+                drawn = True
+                next_time = time.monotonic() + _BAR_EVERY
+                _draw(f"[{bar(done, total)}] {done} of {total} files")
+    finally:
+        if drawn:
+            _draw("")
+
+
+def bar(done: int, total: int) -> str:
+    """A bar of 30 cells of which the part that is done is filled."""
+    filled = _BAR_WIDTH * done // total
+    return "#" * filled + "-" * (_BAR_WIDTH - filled)
+
+
+def _draw(text: str) -> None:
+    sys.stderr.write(f"\r\x1b[2K{text}")
+    sys.stderr.flush()

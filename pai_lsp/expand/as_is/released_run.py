@@ -14,8 +14,14 @@ from typing import TYPE_CHECKING, Any
 from pai_lsp.embedded.server_rendering import member, rendered, trim
 from pai_lsp.embedded.template import MISSING, OPENING, TemplateFault
 from pai_lsp.expand.as_is.runtime_plugins import cmd_scripts, names_secret, with_references_filled
-from pai_lsp.expand.as_is.runtime_reading import RuntimeJob, RuntimeRole, RuntimeStopError, runtime_job, runtime_role
-from pai_lsp.expand.as_is.secret_rendering import after_runtime
+from pai_lsp.expand.as_is.runtime_reading import (
+    RuntimeJob,
+    RuntimeRole,
+    RuntimeStopError,
+    after_runtime,
+    runtime_job,
+    runtime_role,
+)
 from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, runtime_round_trip
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, plugins
 from pai_lsp.source.frozen import dataclass

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.expand.effective import Prerequisite, effective_job
-from pai_lsp.expand.filling import step_value
-from pai_lsp.expand.write.list_edits import role_list_edits
+from pai_lsp.expand.filled_definition import step_value
 from pai_lsp.expand.write.released_commands import role_values
+from pai_lsp.expand.write.released_edits import role_list_edits
 from pai_lsp.expand.write.released_form import cmd_plugins, free_prerequisite_name
 from pai_lsp.expand.write.role_commands import added_commands
 from pai_lsp.job.definition import Origin
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.definition import Definition, Reference
     from pai_lsp.job.job import Job
-    from pai_lsp.job.require_graph import Step
+    from pai_lsp.job.require_graph import ExpansionStep
 
 _RUNS = tuple(Moment)
 
@@ -66,8 +66,8 @@ def inline_edits(job: Job, role_name: str, reference: Reference) -> tuple[TextEd
         return ()
     return (
         *_without_reference(job, role, reference),
-        *items_in_front(job.text, commands, added.front),
-        *items_behind(job.text, commands, added.behind),
+        *items_in_front(job.text, commands, added.before),
+        *items_behind(job.text, commands, added.after),
     )
 
 
@@ -87,7 +87,7 @@ def into_job_edits(job: Job, role_name: str, reference: Reference) -> tuple[Text
     taken = {definition.name for definition in job.prerequisites}
     names: list[str] = []
     values: list[dict[str, Any]] = []
-    copied: set[Step] = set()
+    copied: set[ExpansionStep] = set()
     for one in brought_in:
         is_there = one.is_own and one.definition.origin is Origin.JOB and not one.step.values
         if (one in needed_later and not is_there) or (is_there and any(step in copied for step in one.step.required)):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.expand.as_is.released_run import command_source, released_run
-from pai_lsp.expand.callbacks import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.effective import Prerequisite, effective_job
+from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.write.released_form import cmd_plugins
 from pai_lsp.job.job import Job
 from pai_lsp.platform.tables import Moment
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.expand.as_is.released_run import ReleasedRun
     from pai_lsp.expand.effective import EffectiveRole
-    from pai_lsp.expand.write.definition_edits import Items
+    from pai_lsp.expand.write.released_edits import Items
     from pai_lsp.expand.write.released_form import ReleasedForm
     from pai_lsp.expand.write.role_commands import AddedCommands, Source
     from pai_lsp.findings.diagnostic import Diagnostic
@@ -51,7 +51,7 @@ def proven(job: Job, text: str, form: ReleasedForm, items: Items, added: Mapping
     found: list[Diagnostic] = []
     for role in form.effective.roles:
         name = role.role.name
-        command = "\n".join(map(trim, (*added[name].front, command_source(job, role.role), *added[name].behind)))
+        command = "\n".join(map(trim, (*added[name].before, command_source(job, role.role), *added[name].after)))
         is_same = name in roles and trim(command_source(after, roles[name].role)) == trim(command)
         if not is_same or _meant(role, form, items) != _read(roles[name]):
             message = f"'{name}' shares text with another place through an alias or '<<'; write it out there"

@@ -10,13 +10,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.expand.callbacks import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, problem
 from pai_lsp.expand.effective import CmdPluginEntry, effective_job
-from pai_lsp.expand.storages import merged_storages
-from pai_lsp.expand.write.definition_edits import definition_edits, new_definition, plugin_edits
-from pai_lsp.expand.write.list_edits import extras_edits, released_references, role_list_edits
+from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, merged_storages, problem
 from pai_lsp.expand.write.proof import proven
 from pai_lsp.expand.write.released_commands import CanNotExpressError, callback_items, role_values
+from pai_lsp.expand.write.released_edits import (
+    definition_edits,
+    extras_edits,
+    new_definition,
+    plugin_edits,
+    released_references,
+    role_list_edits,
+)
 from pai_lsp.expand.write.released_form import cmd_plugins, is_extended, origin_comment, released_form
 from pai_lsp.expand.write.role_commands import AddedCommands, added_commands, place_of
 from pai_lsp.job.definition import TYPED_FIELDS
@@ -34,7 +39,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.expand.as_is.released_run import ReleasedRun
     from pai_lsp.expand.effective import EffectiveJob, EffectiveRole
-    from pai_lsp.expand.write.definition_edits import Items
+    from pai_lsp.expand.write.released_edits import Items
     from pai_lsp.expand.write.role_commands import Source
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.job import Job
@@ -44,7 +49,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExpandedJob:
-    """The released job's text, and what it runs; None if there is none, for the reasons in the problems."""
+    """The released job's text, and what it runs; without a text, the problems have the reasons.
+
+    run: None if there is no released job; there is one with stops, but no text, if its tasks would not start.
+    """
 
     text: str | None
     problems: tuple[Diagnostic, ...] = ()
@@ -52,10 +60,15 @@ class ExpandedJob:
 
 
 def expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
-    """Expand a job.
+    """Expand a job: read it, write the released job, and read that to prove that it runs the same.
 
     inlined: the task roles whose prerequisites' commands go among the role's own, where `export` and `cd` reach them.
+        Without any, a job is expanded once, whoever asks.
     """
+    return _expanded(job, inlined) if inlined else job.once(_expanded)
+
+
+def _expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
     effective = effective_job(job)
     if effective.problems:
         return ExpandedJob(None, effective.problems)
@@ -65,16 +78,6 @@ def expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
         return ExpandedJob(None, tuple(writer.problems))
     proof = proven(job, text, writer.form, writer.items, writer.added)
     return ExpandedJob(None if proof.problems else text, proof.problems, proof.run)
-
-
-def inexpressible(job: Job) -> tuple[Diagnostic, ...]:
-    """The problems of a job that no released cluster can run as meant; none if the job cannot be expanded anyway."""
-    effective = effective_job(job)
-    if effective.problems:
-        return ()
-    writer = _ReleasedJobWriter(job, effective, ())
-    writer.written()
-    return tuple(problem for problem in writer.problems if problem.code == CANNOT_BE_EXPRESSED)
 
 
 class _ReleasedJobWriter:
@@ -168,13 +171,13 @@ class _ReleasedJobWriter:
         self.added[name] = added
         first, last = self._command_lists(role.role)
         if first is None or last is None:
-            if added.front or added.behind:
+            if added.before or added.after:
                 self._problem(role.role.name_span, f"'{name}' has no list of commands")
             return
-        if self._agree(first, "first commands", added.front, role.role):
-            self._edit(items_in_front(self._text, first, added.front))
-        if self._agree(last, "last commands", added.behind, role.role):
-            self._edit(items_behind(self._text, last, added.behind))
+        if self._agree(first, "first commands", added.before, role.role):
+            self._edit(items_in_front(self._text, first, added.before))
+        if self._agree(last, "last commands", added.after, role.role):
+            self._edit(items_behind(self._text, last, added.after))
 
     def _command_lists(self, role: TaskRole) -> tuple[Sequence | None, Sequence | None]:
         """The lists with the first and with the last of the commands that a role runs."""

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import OPENING
-from pai_lsp.expand.callbacks import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, problem
 from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
+from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, problem
 from pai_lsp.expand.write.released_commands import CanNotExpressError, FindsNothingError, command_text
 from pai_lsp.platform.tables import EventForm, Moment, event_at, moments_with
 from pai_lsp.source.frozen import dataclass
@@ -21,8 +21,8 @@ from pai_lsp.source.frozen import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from pai_lsp.expand.callbacks import CommandItem
     from pai_lsp.expand.effective import EffectiveRole
+    from pai_lsp.expand.filled_definition import CommandItem
     from pai_lsp.expand.write.released_commands import RoleValues
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.job import Job
@@ -36,8 +36,8 @@ Source = Prerequisite | CmdPluginEntry
 class AddedCommands:
     """The texts before a role's commands and after them, one for each item."""
 
-    front: tuple[str, ...] = ()
-    behind: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
 
 
 def added_commands(
@@ -77,12 +77,13 @@ def place_of(source: Source, items: tuple[CommandItem, ...]) -> Span:
 def _text(
     source: Source, items: tuple[CommandItem, ...], values: RoleValues, report: Callable[[Diagnostic], None]
 ) -> str:
+    related = source.related if isinstance(source, Prerequisite) else ()
     try:
         return command_text([item.text for item in items], values)
     except FindsNothingError as error:
-        report(problem(CANNOT_BE_EXPANDED, place_of(source, items), str(error)))
+        report(problem(CANNOT_BE_EXPANDED, place_of(source, items), str(error), *related))
     except CanNotExpressError as error:
-        report(problem(CANNOT_BE_EXPRESSED, place_of(source, items), str(error)))
+        report(problem(CANNOT_BE_EXPRESSED, place_of(source, items), str(error), *related))
     return ""
 
 

@@ -1,9 +1,7 @@
 """Completion: what can be typed at the cursor, the most useful first.
 
-The place decides (see cursor.py); what is offered comes from the schema, from the job itself, and from the catalogue.
+The place decides (see cursor.py); what is offered comes from the schema, from the job itself, and from the catalog.
 Nothing is offered in files that are no OpenPAI jobs.
-
-The characters after which an editor should ask for completions by itself; a module of its own, quick to load.
 """
 
 from __future__ import annotations
@@ -20,9 +18,9 @@ from pai_lsp.ide.completion.completion_values import (
     complete_items,
     complete_scalars,
 )
-from pai_lsp.ide.completion.suggestion import Kind, Suggestion, escaped
+from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped
 from pai_lsp.ide.cursor import Cursor, Spot, cursor
-from pai_lsp.job.addresses import MARKETPLACE
+from pai_lsp.job.lookup import MARKETPLACE
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.text import TextEdit
 
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
 
 
-_IN_TEXT = frozenset({Kind.PARAMETER, Kind.VARIABLE})
+_IN_TEXT = frozenset({SuggestionKind.PARAMETER, SuggestionKind.VARIABLE})
 _OPENING = re.compile(r"[\[{'\"]")
 # What a line may end with whose value, item or key comes on the next one.
 _CONTINUED = (":", ",", "[", "{")
@@ -55,7 +53,7 @@ def complete(document: Document, offset: int, *, is_asked: bool = True) -> list[
         return []
     found = _without_secrets(here, found)
     closing = _closing(document, here)
-    first: dict[tuple[str, Kind], Suggestion] = {}
+    first: dict[tuple[str, SuggestionKind], Suggestion] = {}
     for suggestion in found:
         first.setdefault((suggestion.label, suggestion.kind), suggestion)
     ordered = _shorter_first(sorted(first.values(), key=lambda suggestion: suggestion.order))
@@ -105,7 +103,7 @@ def _is_complete(cursor: Cursor, found: list[Suggestion]) -> bool:
 
 
 def _words(suggestion: Suggestion) -> tuple[str, ...]:
-    return () if suggestion.kind is Kind.KEY else (suggestion.label,)
+    return () if suggestion.kind is SuggestionKind.KEY else (suggestion.label,)
 
 
 def _shorter_first(ordered: list[Suggestion]) -> list[Suggestion]:
@@ -136,21 +134,17 @@ def _closing(document: Document, cursor: Cursor) -> str:
     if cursor.line_behind.strip() or not _OPENING.search(cursor.line_before):
         return ""
     return "".join(
-        problem.mend[1].new_text
+        problem.fix[1].new_text
         for problem in document.syntax.problems
-        if problem.mend
-        and problem.mend[1].new_text in {"]", "}", "'", '"'}
-        and cursor.replace.start - 1 <= problem.mend[1].span.start <= behind
+        if problem.fix
+        and problem.fix[1].new_text in {"]", "}", "'", '"'}
+        and cursor.replace.start - 1 <= problem.fix[1].span.start <= behind
     )
 
 
 def _closed(suggestion: Suggestion, closing: str) -> Suggestion:
-    if not closing or suggestion.kind is Kind.SNIPPET:
+    if not closing or suggestion.kind is SuggestionKind.SNIPPET:
         return suggestion
     edit = TextEdit(suggestion.edit.span, suggestion.edit.new_text + closing)
     snippet = suggestion.snippet + escaped(closing) if suggestion.snippet is not None else None
     return replace(suggestion, edit=edit, snippet=snippet)
-
-
-# After `key:` and `-` a line may end; the blank that follows otherwise asks.
-TRIGGERS = (" ", "$", ".", "%", "{", "[", ",", "/", '"', "'", "_")

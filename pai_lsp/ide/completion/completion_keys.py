@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.ide.completion import snippets
-from pai_lsp.ide.completion.suggestion import Kind, Suggestion, escaped, plain_text, written_scalar
+from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped, plain_text, written_scalar
 from pai_lsp.ide.cursor import Spot
 from pai_lsp.ide.documentation import field_documentation
 from pai_lsp.job.definition import LEGACY_TYPES
@@ -51,7 +51,7 @@ def _written_names(cursor: Cursor) -> set[str]:
 
 def _fields(cursor: Cursor) -> list[Field]:
     kind_of, plugin = _context(cursor)
-    kind: SchemaKind = "definition" if cursor.document.is_catalogue else "job"
+    kind: SchemaKind = "definition" if cursor.document.is_catalog else "job"
     found = fields(cursor.path, prerequisite_type=kind_of, plugin=plugin, kind=kind)
     if kind_of == "dockerimage":
         found = [field for field in found if not field.is_extension]
@@ -76,7 +76,7 @@ def _key(cursor: Cursor, field: Field, order: int) -> Suggestion:
     plain = plain_text(snippet)
     return Suggestion(
         name,
-        Kind.KEY,
+        SuggestionKind.KEY,
         TextEdit(cursor.replace, plain),
         snippet if snippet != plain else None,
         field.type + (" (required)" if field.required else ""),
@@ -90,7 +90,7 @@ def _plain_key(cursor: Cursor, name: str, detail: str, value: str, order: int) -
     snippet = _with_value(cursor, written_scalar(cursor, name), value)
     plain = plain_text(snippet)
     edit = TextEdit(cursor.replace, plain)
-    return Suggestion(name, Kind.KEY, edit, snippet if snippet != plain else None, detail, "", order)
+    return Suggestion(name, SuggestionKind.KEY, edit, snippet if snippet != plain else None, detail, "", order)
 
 
 def _with_value(cursor: Cursor, name: str, value: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.ide.completion.suggestion import Kind, Suggestion
+from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind
 from pai_lsp.ide.documentation import variable_documentation
 from pai_lsp.ide.known_values import short, variable_value
 from pai_lsp.job.definition import ROLE_TYPES, SIMPLE_KEYS
@@ -92,7 +92,7 @@ def _members(cursor: Cursor, typed: str) -> Iterator[Suggestion]:
     for number, (path, value, detail) in enumerate(_roots(cursor)):
         shown = detail or value
         edit = TextEdit(place, blank + path + closing)
-        yield Suggestion(path, Kind.PARAMETER, edit, None, shown, "", number)
+        yield Suggestion(path, SuggestionKind.PARAMETER, edit, None, shown, "", number)
 
 
 def _roots(cursor: Cursor) -> Iterator[tuple[str, str, str]]:
@@ -156,7 +156,7 @@ def _template_variables(cursor: Cursor, owner: Definition, typed: str) -> Iterat
     blank = " " if cursor.content[: cursor.index - len(typed)].endswith("{{") else ""
     for number, variable in enumerate(owner.template_variables):
         edit = TextEdit(place, blank + variable.name + closing)
-        yield Suggestion(variable.name, Kind.VARIABLE, edit, None, "template variable", "", number)
+        yield Suggestion(variable.name, SuggestionKind.VARIABLE, edit, None, "template variable", "", number)
 
 
 def _variables(cursor: Cursor, sigil: str, typed: str) -> Iterator[Suggestion]:
@@ -168,7 +168,9 @@ def _variables(cursor: Cursor, sigil: str, typed: str) -> Iterator[Suggestion]:
         detail = value or variable.description
         documentation = variable_documentation(variable, name, value)
         edit = TextEdit(place, name + closing)
-        yield Suggestion(name, Kind.VARIABLE, edit, None, detail, documentation, number + 100 * _rank(variable))
+        yield Suggestion(
+            name, SuggestionKind.VARIABLE, edit, None, detail, documentation, number + 100 * _rank(variable)
+        )
 
 
 _WORD = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -194,4 +196,6 @@ def _tags(cursor: Cursor, sigil: str, typed: str) -> Iterator[Suggestion]:
     place = Span(cursor.offset - len(typed) - 1, cursor.offset)
     for number, (path, value, detail) in enumerate(_roots(cursor)):
         text = f"<% {path} %>"
-        yield Suggestion(text, Kind.PARAMETER, TextEdit(place, text), None, detail or value, "", 5000 + number)
+        yield Suggestion(
+            text, SuggestionKind.PARAMETER, TextEdit(place, text), None, detail or value, "", 5000 + number
+        )

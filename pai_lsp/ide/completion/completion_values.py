@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.ide.completion import snippets
 from pai_lsp.ide.completion.completion_keys import complete_keys
-from pai_lsp.ide.completion.suggestion import Kind, Suggestion, escaped, scalar_suggestion, snippet_suggestion
+from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped, scalar_suggestion, snippet_suggestion
 from pai_lsp.ide.cursor import Spot
 from pai_lsp.ide.documentation import (
     definition_documentation,
@@ -14,8 +14,8 @@ from pai_lsp.ide.documentation import (
     offer_documentation,
     plugin_documentation,
 )
-from pai_lsp.job.addresses import MARKETPLACE
 from pai_lsp.job.definition import TYPED_FIELDS
+from pai_lsp.job.lookup import MARKETPLACE
 from pai_lsp.platform.job_schema import Kind as SchemaKind
 from pai_lsp.platform.job_schema import field
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, converted_role_name, events, plugins
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
     from pai_lsp.ide.cursor import Cursor
     from pai_lsp.job.definition import Definition
-    from pai_lsp.job.lookup import Offer
+    from pai_lsp.job.lookup import SuggestedDefinition
 
-# So many of a large catalogue are offered at once; an editor asks again when more is typed.
+# So many of a large catalog are offered at once; an editor asks again when more is typed.
 MOST_OFFERED = 50
 
 _EXTRAS_PLUGINS = ("extras", RUNTIME_PLUGIN)
@@ -66,7 +66,7 @@ def complete_items(cursor: Cursor) -> list[Suggestion]:
 
 
 def _schema_kind(cursor: Cursor) -> SchemaKind:
-    return "definition" if cursor.document.is_catalogue else "job"
+    return "definition" if cursor.document.is_catalog else "job"
 
 
 def _names(cursor: Cursor) -> Iterator[Suggestion]:
@@ -81,7 +81,7 @@ def _names(cursor: Cursor) -> Iterator[Suggestion]:
     elif path == ("defaults", "deployment"):
         for deployment in cursor.job.deployments:
             if deployment.name:
-                yield scalar_suggestion(cursor, deployment.name, Kind.REFERENCE, detail="deployment")
+                yield scalar_suggestion(cursor, deployment.name, SuggestionKind.REFERENCE, detail="deployment")
     elif key == "plugin":
         yield from _plugins(cursor)
     elif key == "event":
@@ -89,7 +89,7 @@ def _names(cursor: Cursor) -> Iterator[Suggestion]:
             order = _EVENT_STATUS_ORDER[event.status]
             documentation = event_documentation(event)
             yield scalar_suggestion(
-                cursor, event.name, Kind.EVENT, detail=event.when, documentation=documentation, order=order
+                cursor, event.name, SuggestionKind.EVENT, detail=event.when, documentation=documentation, order=order
             )
     elif key == "name" and "require" in path:
         yield from _item_names(cursor, ())
@@ -97,7 +97,7 @@ def _names(cursor: Cursor) -> Iterator[Suggestion]:
 
 def _plugins(cursor: Cursor) -> Iterator[Suggestion]:
     in_extras = cursor.path[:2] == _EXTRAS_PLUGINS
-    if cursor.path[:1] not in {("prerequisites",), ("extras",)} and not cursor.document.is_catalogue:
+    if cursor.path[:1] not in {("prerequisites",), ("extras",)} and not cursor.document.is_catalog:
         return
     for number, plugin in enumerate(plugins().values()):
         if plugin.deprecated:
@@ -107,7 +107,7 @@ def _plugins(cursor: Cursor) -> Iterator[Suggestion]:
         if in_extras and not _has_sibling(cursor, "parameters"):
             yield from snippets.plugin_with_parameters(cursor, plugin.name, documentation)
         yield scalar_suggestion(
-            cursor, name, Kind.PLUGIN, detail=plugin.title, documentation=documentation, order=number
+            cursor, name, SuggestionKind.PLUGIN, detail=plugin.title, documentation=documentation, order=number
         )
 
 
@@ -123,7 +123,9 @@ def _choices(cursor: Cursor) -> Iterator[Suggestion]:
     for number, value in enumerate(described.values if described else ()):
         detail = "default" if described and described.default in {value, f'"{value}"'} else ""
         edit = TextEdit(cursor.replace, cursor.missing + value)
-        yield Suggestion(value, Kind.VALUE, edit, None, detail, described.description if described else "", number)
+        yield Suggestion(
+            value, SuggestionKind.VALUE, edit, None, detail, described.description if described else "", number
+        )
 
 
 def _item_names(cursor: Cursor, written: Iterable[str]) -> Iterator[Suggestion]:
@@ -138,7 +140,7 @@ def _item_names(cursor: Cursor, written: Iterable[str]) -> Iterator[Suggestion]:
         yield from _prerequisites(cursor, written, _own_name(cursor))
     elif here == "taskroles" and path[:2] == _EXTRAS_PLUGINS:
         for role in cursor.job.task_roles:
-            yield scalar_suggestion(cursor, converted_role_name(role.name), Kind.ROLE, detail="task role")
+            yield scalar_suggestion(cursor, converted_role_name(role.name), SuggestionKind.ROLE, detail="task role")
 
 
 def _own_name(cursor: Cursor) -> str | None:
@@ -159,18 +161,18 @@ def _prerequisites(cursor: Cursor, written: Iterable[str], own: str | None) -> I
         yield _offered(cursor, offer, 2000 + number)
 
 
-def _offers(cursor: Cursor) -> tuple[Offer, ...]:
-    """What the catalogue has: all of a small one, for the editor to choose; of a large one what fits what is typed."""
+def _offers(cursor: Cursor) -> tuple[SuggestedDefinition, ...]:
+    """What the catalog has: all of a small one, for the editor to choose; of a large one what fits what is typed."""
     typed, lookup = cursor.prefix, cursor.job.lookup
     if not typed.startswith(MARKETPLACE):
-        every = lookup.offers("", MOST_OFFERED + 1)
+        every = lookup.suggestions("", MOST_OFFERED + 1)
         if len(every) <= MOST_OFFERED:
             return every
-    return lookup.offers(typed, MOST_OFFERED)
+    return lookup.suggestions(typed, MOST_OFFERED)
 
 
-def _offered(cursor: Cursor, offer: Offer, order: int) -> Suggestion:
-    """A definition of the catalogue; in a `require`, with the variables that are to be filled."""
+def _offered(cursor: Cursor, offer: SuggestedDefinition, order: int) -> Suggestion:
+    """A definition of the catalog; in a `require`, with the variables that are to be filled."""
     documentation = offer_documentation(offer)
     detail = f"{offer.type or 'prerequisite'}, marketplace"
     is_new_item = cursor.spot is Spot.ITEM and cursor.path[-2:-1] == ("require",)
@@ -184,10 +186,10 @@ def _offered(cursor: Cursor, offer: Offer, order: int) -> Suggestion:
             detail=detail,
             documentation=documentation,
             order=order,
-            kind=Kind.REFERENCE,
+            kind=SuggestionKind.REFERENCE,
         )
     return scalar_suggestion(
-        cursor, offer.reference, Kind.REFERENCE, detail=detail, documentation=documentation, order=order
+        cursor, offer.reference, SuggestionKind.REFERENCE, detail=detail, documentation=documentation, order=order
     )
 
 
@@ -195,7 +197,7 @@ def _definition(cursor: Cursor, definition: Definition, order: int) -> Suggestio
     detail = definition.type or "prerequisite"
     documentation = definition_documentation(definition)
     return scalar_suggestion(
-        cursor, definition.name, Kind.REFERENCE, detail=detail, documentation=documentation, order=order
+        cursor, definition.name, SuggestionKind.REFERENCE, detail=detail, documentation=documentation, order=order
     )
 
 

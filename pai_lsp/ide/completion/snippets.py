@@ -10,7 +10,7 @@ from itertools import chain, count
 from typing import TYPE_CHECKING
 
 from pai_lsp.ide.completion import snippet_texts as texts
-from pai_lsp.ide.completion.suggestion import Kind, Suggestion, plain_text, snippet_suggestion
+from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, plain_text, snippet_suggestion
 from pai_lsp.ide.cursor import Spot
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.edits import line_end
@@ -43,7 +43,7 @@ def whole_jobs(cursor: Cursor) -> list[Suggestion]:
     if cursor.document_text.strip() != (cursor.prefix + cursor.suffix).strip():
         return []
     return [
-        snippet_suggestion(cursor, name, snippet, detail=detail, kind=Kind.SNIPPET)
+        snippet_suggestion(cursor, name, snippet, detail=detail, kind=SuggestionKind.SNIPPET)
         for name, detail, snippet in texts.JOBS
     ]
 
@@ -93,7 +93,7 @@ def plugin_with_parameters(cursor: Cursor, plugin: str, documentation: str) -> I
             snippet = cursor.missing + texts.indented(lines, " " * start)
             edit = TextEdit(cursor.replace, plain_text(snippet))
             label = f"{plugin} with parameters"
-            yield Suggestion(label, Kind.SNIPPET, edit, snippet, detail, documentation, _ORDER)
+            yield Suggestion(label, SuggestionKind.SNIPPET, edit, snippet, detail, documentation, _ORDER)
 
 
 def _task_roles(cursor: Cursor) -> list[Suggestion]:
@@ -150,7 +150,7 @@ def _piece(cursor: Cursor, label: str, detail: str, snippet: str, *, without_das
     if cursor.missing == "- " or without_dash:
         # The dash stands in front already, or comes with what is missing.
         snippet = _without_dash(snippet)
-    return snippet_suggestion(cursor, label, snippet, detail=detail, order=_ORDER, kind=Kind.SNIPPET)
+    return snippet_suggestion(cursor, label, snippet, detail=detail, order=_ORDER, kind=SuggestionKind.SNIPPET)
 
 
 def _without_dash(snippet: str) -> str:
@@ -179,7 +179,7 @@ def _wanted(job: Job, field: str, otherwise: str) -> str:
 
 def _required(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
     """A definition of the catalog with template variables, and their names; without one, an example."""
-    offers = cursor.job.lookup.offers("", _MOST_SEARCHED)
+    offers = cursor.job.lookup.suggestions("", _MOST_SEARCHED)
     found = next((offer for offer in offers if offer.variables), None)
     return (found.reference, found.variables) if found else ("marketplace://name/mnist", ("dataPath",))
 

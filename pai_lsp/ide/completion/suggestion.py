@@ -18,7 +18,7 @@ _PLACEHOLDER = re.compile(
 )
 
 
-class Kind(Enum):
+class SuggestionKind(Enum):
     """What sort of thing is offered, for the editor's icon."""
 
     KEY = "key"
@@ -44,7 +44,7 @@ class Suggestion:
     """
 
     label: str
-    kind: Kind
+    kind: SuggestionKind
     edit: TextEdit
     snippet: str | None = None
     detail: str = ""
@@ -78,7 +78,7 @@ def written_scalar(cursor: Cursor, text: str) -> str:
 
 
 def scalar_suggestion(
-    cursor: Cursor, text: str, kind: Kind, *, detail: str = "", documentation: str = "", order: int = 0
+    cursor: Cursor, text: str, kind: SuggestionKind, *, detail: str = "", documentation: str = "", order: int = 0
 ) -> Suggestion:
     """Offer a scalar in place of what is typed, quoted where that is needed and not typed already."""
     written = within_quotes(text, cursor.quote) if cursor.quote else written_scalar(cursor, text)
@@ -87,7 +87,14 @@ def scalar_suggestion(
 
 
 def snippet_suggestion(
-    cursor: Cursor, label: str, snippet: str, *, detail: str = "", documentation: str = "", order: int = 0, kind: Kind
+    cursor: Cursor,
+    label: str,
+    snippet: str,
+    *,
+    detail: str = "",
+    documentation: str = "",
+    order: int = 0,
+    kind: SuggestionKind,
 ) -> Suggestion:
     """Offer a snippet of several lines; its lines behind the first are indented to where its first one begins.
 

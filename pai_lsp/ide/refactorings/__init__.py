@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.ide.refactorings.duplicate_names import duplicate_names
-from pai_lsp.ide.refactorings.expand_job import expand_job
 from pai_lsp.ide.refactorings.extract_prerequisite import extract_prerequisite
-from pai_lsp.ide.refactorings.fill_variables import template_variables
-from pai_lsp.ide.refactorings.import_prerequisites import import_prerequisites
-from pai_lsp.ide.refactorings.inline_prerequisites import inline_prerequisites
+from pai_lsp.ide.refactorings.extract_value import parameter_from_text, secret_from_text
 from pai_lsp.ide.refactorings.legacy_fields import legacy_field
-from pai_lsp.ide.refactorings.missing_keys import missing_keys
-from pai_lsp.ide.refactorings.parameter_from_text import parameter_from_text
 from pai_lsp.ide.refactorings.protocol_v1 import conversion
+from pai_lsp.ide.refactorings.quick_fixes import duplicate_names, missing_keys, template_variables
 from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, made
-from pai_lsp.ide.refactorings.secret_from_text import secret_from_text
+from pai_lsp.ide.refactorings.resolve_references import expand_job, import_prerequisites, inline_prerequisites
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable

@@ -1,36 +1,55 @@
-"""Selected commands of a task role become a prerequisite that runs them before the others."""
+"""Selected commands of a task role become a prerequisite that runs them before the others.
+
+Whole commands are cut out of their list with their comments. A released cluster runs every callback in a process of
+its own: the variables that it exports and its working directory are lost afterwards. Callbacks have `errexit` but
+neither `nounset` nor `pipefail`, and the runtime fills their templates in its own way.
+
+Sources: openpai-runtime, src/runtime.d/runtime_entry.sh and src/plugins/plugin_utils.py, inject_commands.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.ide.refactorings.command_selection import (
-    callback_commands,
-    flow_items,
-    moved_lines,
-    selected_commands,
-    without_commands,
-)
-from pai_lsp.ide.refactorings.job_sections import (
+from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.shell_script import run_builtin
+from pai_lsp.embedded.template import tags
+from pai_lsp.expand.as_is.runtime_plugins import references
+from pai_lsp.expand.write.released_commands import CanNotExpressError, callback_items, role_values
+from pai_lsp.ide.refactorings.refactoring import (
+    CanNotRefactorError,
+    Refactoring,
+    RefactoringKind,
+    attempted,
     definition_added,
     free_prerequisite_name,
     listed_in_role,
     refuse_shared,
+    together,
 )
-from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError, Refactoring, RefactoringKind, attempted, together
 from pai_lsp.job.definition import CMD_PLUGIN
+from pai_lsp.job.plugin_parameters import damages
+from pai_lsp.source.comments import comments
+from pai_lsp.source.edits import column
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Scalar, Sequence
+from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.tree_edits import item_span, without_items
+from pai_lsp.source.writing import flow_scalar, item_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.ide.refactorings.command_selection import CommandSelection
-    from pai_lsp.source.text import Span, TextEdit
+    from pai_lsp.embedded.shell_script import Script
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
 
 
 def extract_prerequisite(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered for whole commands; they then run as a `taskStarts` callback of a new prerequisite of the role."""
-    selection = None if document.is_catalogue else selected_commands(document, span)
+    selection = None if document.is_catalog else selected_commands(document, span)
     if selection is None:
         return
     name = free_prerequisite_name(document.job, "setup")
@@ -55,3 +74,248 @@ def _extracted(document: Document, selection: CommandSelection, name: str) -> tu
         *without_commands(job, selection),
     )
     return together(document.syntax, edits)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CommandSelection:
+    """The commands `first` to `last` (a half-open range of numbers) of a task role's own list.
+
+    span: what is cut out of a block list: whole lines, with the comments that are selected; of a flow list, the items.
+    """
+
+    role: TaskRole
+    sequence: Sequence
+    first: int
+    last: int
+    span: Span
+
+
+def selected_commands(document: Document, span: Span) -> CommandSelection | None:
+    """The commands that a selection includes as a whole; None if it includes none, or only a part of one."""
+    text = document.text
+    chosen = text[span.start : span.end]
+    start = span.start + len(chosen) - len(chosen.lstrip())
+    end = span.start + len(chosen.rstrip())
+    if start >= end:
+        return None
+    for role in document.job.task_roles:
+        entry = role.node.own("commands") if role.node else None
+        sequence = entry.value if entry else None
+        if not isinstance(sequence, Sequence) or not sequence.items or entry is None:
+            continue
+        if not all(isinstance(item, Scalar) and item.is_string for item in sequence.items):
+            continue
+        touched = [
+            number
+            for number, item in enumerate(sequence.items)
+            if item.span.start < end and start < item.span.end and item.span.start >= sequence.span.start
+        ]
+        if not touched or start < entry.key.span.end:
+            continue
+        first, last = touched[0], touched[-1] + 1
+        if sequence.items[first].span.start < start or end < sequence.items[last - 1].span.end:
+            return None
+        behind = text[sequence.items[last - 1].span.end : end]
+        is_comma = sequence.is_flow and behind.strip() in {",", "]"}
+        if not is_comma and any(line.strip() and not line.lstrip().startswith("#") for line in behind.split("\n")):
+            return None
+        return command_selection(document.job, role, sequence, first, last, Span(start, end))
+    return None
+
+
+def command_selection(
+    job: Job, role: TaskRole, sequence: Sequence, first: int, last: int, chosen: Span | None = None
+) -> CommandSelection:
+    """The commands of a range of numbers; with the comments at both ends in `chosen`, else with those above."""
+    text = job.text
+    if sequence.is_flow:
+        return CommandSelection(
+            role, sequence, first, last, Span(sequence.items[first].span.start, sequence.items[last - 1].span.end)
+        )
+    begin = item_span(text, sequence, first).start
+    end = item_span(text, sequence, last - 1).end
+    if chosen is not None:
+        begin, end = min(begin, chosen.start), max(end, chosen.end)
+    begin -= column(text, begin)
+    while chosen is None and begin and text[text.rfind("\n", 0, begin - 1) + 1 : begin].lstrip().startswith("#"):
+        begin = text.rfind("\n", 0, begin - 1) + 1
+    line_end = text.find("\n", end)
+    return CommandSelection(role, sequence, first, last, Span(begin, len(text) if line_end < 0 else line_end + 1))
+
+
+def without_commands(job: Job, selection: CommandSelection) -> tuple[TextEdit, ...]:
+    """Take the commands out of their list, which keeps some."""
+    if selection.sequence.is_flow:
+        return without_items(job.text, selection.sequence, range(selection.first, selection.last))
+    return (TextEdit(selection.span, ""),)
+
+
+def moved_lines(job: Job, selection: CommandSelection, commands: CallbackCommands) -> list[str]:
+    """The items of a callback in block style: as written, with their comments, where a command is one item."""
+    lines = [line for option in commands.options for line in item_lines(option)]
+    text, sequence = job.text, selection.sequence
+    if sequence.is_flow:
+        found = [one for one in comments(job.syntax) if one.span.start in selection.span]
+        lines += (one.text for one in found)
+        for item, items in zip(sequence.items[selection.first : selection.last], commands.items, strict=True):
+            lines += _item(job, item, items, text[item.span.start : item.span.end])
+        return lines
+    pad = column(text, sequence.span.start)
+    at = selection.span.start
+    for number, items in zip(range(selection.first, selection.last), commands.items, strict=True):
+        span = item_span(text, sequence, number)
+        lines += _lines(text[at : span.start - column(text, span.start)], pad)
+        end = text.find("\n", span.end)
+        end = selection.span.end if end < 0 else end
+        item = sequence.items[number]
+        behind = text[span.end : end].strip()
+        written = "\n".join(_lines(text[item.span.start : end], pad))
+        found_lines = _item(job, item, items, written)
+        if behind and found_lines[0] != f"- {written.split(chr(10))[0]}":
+            lines.append(behind)
+        lines += found_lines
+        at = min(end + 1, selection.span.end)
+    return lines + _lines(text[at : selection.span.end], pad)
+
+
+def flow_items(job: Job, selection: CommandSelection, commands: CallbackCommands) -> str:
+    """The items of a callback as written in a flow list."""
+    parts = [flow_scalar(option) for option in commands.options]
+    for item, items in zip(selection.sequence.items[selection.first : selection.last], commands.items, strict=True):
+        written = job.text[item.span.start : item.span.end]
+        is_kept = selection.sequence.is_flow and _is_as_written(item, items) and "\n" not in written
+        parts += [written] if is_kept else [flow_scalar(one) for one in items]
+    return f"[{', '.join(parts)}]"
+
+
+def _item(job: Job, item: object, items: tuple[str, ...], written: str) -> list[str]:
+    del job
+    if _is_as_written(item, items):
+        first, *rest = written.split("\n")
+        return [f"- {first}", *rest]
+    return [line for one in items for line in item_lines(one)]
+
+
+def _is_as_written(item: object, items: tuple[str, ...]) -> bool:
+    return isinstance(item, Scalar) and items == (item.text,) and item.runtime_value == item.text
+
+
+def _lines(text: str, pad: int) -> list[str]:
+    """Lines without the indentation that their list has."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    return [line[min(pad, len(line) - len(line.lstrip(" "))) :] for line in lines]
+
+
+# Builtins whose effect ends with their process.
+_LOST = frozenset(
+    {
+        "cd", "pushd", "popd", "set", "shopt", "ulimit", "umask", "trap", "alias", "unalias", "exec", "exit", "return",
+        "unset", "wait", "jobs", "fg", "bg", "disown", "hash", "enable", "break", "continue",
+    }
+)  # fmt: skip
+# What needs the plugin `ssh` to have started.
+_NEEDS_SSH = frozenset(
+    {"ssh", "scp", "sftp", "rsync", "ssh-keyscan", "mpirun", "mpiexec", "orterun", "horovodrun", "deepspeed", "pdsh"}
+)
+# What pystache writes otherwise when it fills a secret into commands, and the runtime does not in a callback.
+_CHANGED_IN_HTML = re.compile(r"[&<>\"']")
+
+
+@dataclass(frozen=True, slots=True)
+class CallbackCommands:
+    """Commands in the form of a callback's items.
+
+    options: items in front that make the callback stop where commands would stop.
+    items: for each command, in order, the item or items that it becomes.
+    """
+
+    options: tuple[str, ...]
+    items: tuple[tuple[str, ...], ...]
+
+
+def callback_commands(job: Job, role: TaskRole, count: int) -> CallbackCommands:
+    """The first `count` commands in a `taskStarts` callback of the last prerequisite that the role lists.
+
+    Raises:
+        CanNotRefactorError: if they would not do the same there.
+    """
+    moved, left = role.commands[:count], role.commands[count:]
+    if not left:
+        raise CanNotRefactorError("a task role needs a command of its own")
+    _refuse_what_runs_between(job, role, "\n".join(scalar.text for scalar in moved))
+    behind = [scalar for scalar in job.command_parts(role) if scalar not in moved]
+    texts = [scalar.text.strip() for scalar in moved]
+    rest = "\n".join(scalar.text.strip() for scalar in behind)
+    script, script_behind = read_script("\n".join(texts)), read_script(rest)
+    if not (script.is_complete and script_behind.is_complete):
+        raise CanNotRefactorError("these commands begin or end something that other commands go on with")
+    _refuse_lost_effects(script, script_behind)
+    return CallbackCommands(_options(script), _items(job, role, texts))
+
+
+def _options(script: Script) -> tuple[str, ...]:
+    """The shell options that make a callback stop where commands stop; only if that can make a difference."""
+    return ("set -o nounset -o pipefail",) if "$" in script.text or script.has_pipeline else ()
+
+
+def _refuse_what_runs_between(job: Job, role: TaskRole, code: str) -> None:
+    deployment = job.default_deployment
+    if deployment is not None and deployment.commands(role.name, "preCommands"):
+        raise CanNotRefactorError(f"the deployment '{deployment.name}' runs commands in front of these")
+    programs = {command.name.rpartition("/")[2] for command in read_script(code).commands}
+    for plugin in job.plugins:
+        if plugin.task_roles is not None and all(name.text != role.name for name in plugin.task_roles):
+            continue
+        if plugin.plugin in {"cmd", CMD_PLUGIN}:
+            raise CanNotRefactorError("the cmd plugin of extras runs between the prerequisites and the commands")
+        if plugin.plugin == "ssh" and (found := sorted(programs & _NEEDS_SSH)):
+            raise CanNotRefactorError(f"'{found[0]}' needs the ssh plugin, which starts after the prerequisites")
+        if plugin.plugin not in {"ssh", "tensorboard", "git", "teamwise_storage"}:
+            raise CanNotRefactorError(f"the plugin '{plugin.plugin}' starts between the prerequisites and the commands")
+
+
+def _refuse_lost_effects(moved: Script, rest: Script) -> None:
+    for command in moved.commands:
+        name = run_builtin(command.words)[0].text
+        if name in _LOST and not command.is_subshell:
+            raise CanNotRefactorError(f"'{name}' has no effect on the commands after a callback")
+        if command.is_background:
+            raise CanNotRefactorError("a command in the background belongs to the callback alone")
+    if moved.is_open_ended:
+        raise CanNotRefactorError("they may set variables that the commands after them use")
+    if moved.functions:
+        raise CanNotRefactorError("a function is not known outside its callback")
+    used = {use.name for use in rest.uses} | rest.tested_names
+    for assignment in moved.assignments:
+        if assignment.is_exported:
+            raise CanNotRefactorError(f"'{assignment.name}' is exported, which reaches nothing outside its callback")
+        if assignment.name in used or rest.is_open_ended:
+            raise CanNotRefactorError(f"'{assignment.name}' is set here and used by the commands after it")
+
+
+def _items(job: Job, role: TaskRole, texts: list[str]) -> tuple[tuple[str, ...], ...]:
+    """The commands line by line, as long as that is what reaches the plugin."""
+    values = role_values(job)[role.name]
+    has_blank_text = any(part in text for text in texts for part in ("'", '"', "<<", "\\"))
+    items = tuple(tuple(line for line in text.split("\n") if has_blank_text or line.strip()) for text in texts)
+    lines = tuple(line for lines in items for line in lines)
+    for line in lines:
+        if found := damages(line):
+            raise CanNotRefactorError(f"the runtime changes a callback's command that holds {found[0].value}")
+        found_tags, fault = tags(line)
+        if fault or any(tag.kind.value or not tag.content.startswith("$") for tag in found_tags):
+            raise CanNotRefactorError("a '<% %>' in them is filled in commands, but not in a callback")
+        for reference in references(line):
+            secret = values.secrets.get(reference.path.partition(".")[2]) if reference.names_secret else None
+            if isinstance(secret, str) and _CHANGED_IN_HTML.search(secret):
+                message = f"the secret '{reference.path.partition('.')[2]}' is written as HTML in commands alone"
+                raise CanNotRefactorError(message)
+    try:
+        released = callback_items(lines, [values])
+    except CanNotExpressError as error:
+        raise CanNotRefactorError(str(error)) from None
+    if released != lines:
+        raise CanNotRefactorError("a value that is filled in here reaches commands, but no callback")
+    return items

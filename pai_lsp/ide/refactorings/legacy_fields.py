@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import tags
-from pai_lsp.ide.refactorings.command_selection import (
+from pai_lsp.ide.refactorings.extract_prerequisite import (
     CallbackCommands,
     callback_commands,
     command_selection,
@@ -18,8 +18,15 @@ from pai_lsp.ide.refactorings.command_selection import (
     moved_lines,
     without_commands,
 )
-from pai_lsp.ide.refactorings.job_sections import listed_in_role, refuse_shared
-from pai_lsp.ide.refactorings.refactoring import CanNotRefactorError, Refactoring, RefactoringKind, attempted, together
+from pai_lsp.ide.refactorings.refactoring import (
+    CanNotRefactorError,
+    Refactoring,
+    RefactoringKind,
+    attempted,
+    listed_in_role,
+    refuse_shared,
+    together,
+)
 from pai_lsp.job.definition import CMD_PLUGIN, TYPED_FIELDS, Origin
 from pai_lsp.job.plugin_parameters import released_parameters, runtime_round_trip
 from pai_lsp.source.edits import insert_entry
@@ -37,7 +44,7 @@ if TYPE_CHECKING:
 
 def legacy_field(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered at a task role's `data` or `script`, when the role's commands use it."""
-    if document.is_catalogue:
+    if document.is_catalog:
         return
     job = document.job
     for role in job.task_roles:

@@ -14,10 +14,9 @@ import shlex
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.ide.line_edits import line_edits
-from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, refused
+from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, line_edits, refused
 from pai_lsp.job.job import Job
-from pai_lsp.job.renaming import rename_role
+from pai_lsp.job.symbols import rename_role
 from pai_lsp.platform.job_schema import former_keys
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.comments import comments
@@ -88,7 +87,7 @@ class _WithOrigin(str):
 def conversion(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered anywhere in a job with keys of version 1."""
     del span
-    if document.is_catalogue or not _is_v1(_readable(document.syntax).root):
+    if document.is_catalog or not _is_v1(_readable(document.syntax).root):
         return
     if document.path is not None and document.path.endswith(".json"):
         reason = "a job of version 2 is YAML; 'pai-lsp convert' writes it to another file"

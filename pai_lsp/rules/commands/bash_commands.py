@@ -15,7 +15,7 @@ from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts, role_scripts
 from pai_lsp.source.content import mapped
-from pai_lsp.source.nodes import Scalar, Style
+from pai_lsp.source.nodes import Scalar, ScalarStyle
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
 
@@ -61,7 +61,7 @@ def comment_in_folded_scalar(job: Job) -> Iterator[Finding]:
                 tar xf train.tar
     """
     for scalar in _command_scalars(job):
-        if "#" not in scalar.text or scalar.style is Style.LITERAL:
+        if "#" not in scalar.text or scalar.style is ScalarStyle.LITERAL:
             continue
         if "\n" not in job.text[scalar.span.start : scalar.span.end]:
             continue
@@ -74,7 +74,7 @@ def comment_in_folded_scalar(job: Job) -> Iterator[Finding]:
             if is_prose or all(not line or line.startswith("#") for line in swallowed):
                 continue
             edit = TextEdit(Span(scalar.span.start, scalar.span.start + 1), "|")
-            fixes = (Fix("Keep the lines with '|'", (edit,)),) if scalar.style is Style.FOLDED else ()
+            fixes = (Fix("Keep the lines with '|'", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
             message = "YAML joins these lines, so bash reads the lines below as part of this comment"
             yield Finding(Span(span.start, span.start + len(first)), message, fixes)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.findings.diagnostic import Finding, Severity, Tag, rule
+from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Severity, rule
 from pai_lsp.findings.fixes import change_fix, near_name_fixes
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import Mention, callback_scripts, mentions, platform_names, role_scripts
@@ -127,7 +127,9 @@ def deprecated_pai_variable(job: Job) -> Iterator[Finding]:
             continue
         new, is_certain = _successor(mention, variable.replacement)
         fixes = (change_fix(mention.span, new, safe=True),) if is_certain else ()
-        yield Finding(mention.span, f"'{mention.name}' is deprecated; use '{new}'", fixes, tags=(Tag.DEPRECATED,))
+        yield Finding(
+            mention.span, f"'{mention.name}' is deprecated; use '{new}'", fixes, tags=(DiagnosticTag.DEPRECATED,)
+        )
 
 
 @rule(Severity.ERROR)

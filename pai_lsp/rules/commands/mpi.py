@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.mpi_hosts import Launch, launches
-from pai_lsp.rules.resources.completion_policy import instances_place
+from pai_lsp.rules.resources.job_lifecycle import instances_place
 from pai_lsp.source.nodes import Mapping, Scalar
 
 if TYPE_CHECKING:

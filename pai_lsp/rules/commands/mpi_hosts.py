@@ -19,7 +19,7 @@ from pai_lsp.findings.fixes import choice_fixes, number_fix
 from pai_lsp.job.parts import whole_number
 from pai_lsp.job.variable_places import ScriptPlace, role_scripts
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.resources.completion_policy import beyond_instances
+from pai_lsp.rules.resources.job_lifecycle import beyond_instances
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
@@ -27,8 +27,7 @@ from pai_lsp.source.text import Span
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.embedded.shell_effects import Word
-    from pai_lsp.embedded.shell_script import SimpleCommand
+    from pai_lsp.embedded.shell_script import SimpleCommand, Word
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.variable_places import Mention, declared_ports, mentions, role_scripts
-from pai_lsp.rules.resources.completion_policy import beyond_instances
+from pai_lsp.rules.resources.job_lifecycle import beyond_instances
 from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.tree_edits import insert_values

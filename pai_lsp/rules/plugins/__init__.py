@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from pai_lsp.rules.plugins import (
-    plugin_entries,
-    plugin_templates,
-    plugin_text,
-    plugin_values,
-    ssh,
-    storage_rules,
-)
+from pai_lsp.rules.plugins import plugin_entries, plugin_text, plugin_values, ssh, storage_rules
 
 RULES = (
     *plugin_entries.RULES,
@@ -17,5 +10,4 @@ RULES = (
     *ssh.RULES,
     *plugin_text.RULES,
     *storage_rules.RULES,
-    *plugin_templates.RULES,
 )

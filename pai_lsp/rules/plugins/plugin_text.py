@@ -111,11 +111,11 @@ def multiline_plugin_command(job: Job) -> Iterator[Finding]:
             prerequisites: [setup]
     """
     damaged = list(_damaged(job, Damage.LINE_BREAK))
-    lists = {id(item): commands for commands in _command_lists(job) for item in commands.items} if damaged else {}
+    lists = {item: commands for commands in _command_lists(job) for item in commands.items} if damaged else {}
     for scalar in damaged:
         lines = scalar.text.rstrip("\r\n").split("\n")
         message = _joined_message(len(lines))
-        fixes = _line_fixes(job, scalar, lines, lists.get(id(scalar)))
+        fixes = _line_fixes(job, scalar, lines, lists.get(scalar))
         yield Finding(scalar.span, message, fixes)
 
 
@@ -251,7 +251,7 @@ def _damaged(job: Job, damage: Damage) -> Iterator[Scalar]:
     """
     if not _may_be(job, damage):
         return
-    seen: set[int] = set()
+    seen: set[Scalar] = set()
     for entry in _parameters(job, every=damage is Damage.QUOTES):
         if damage is Damage.QUOTES and not _may_hold_both_quotes(job, entry):
             continue
@@ -259,8 +259,8 @@ def _damaged(job: Job, damage: Damage) -> Iterator[Scalar]:
             text = scalar.text
             if _SIGNS[damage] not in text and (damage is not Damage.UNPRINTABLE or text.isprintable()):
                 continue
-            if damage in damages(text) and id(scalar) not in seen and isinstance(scalar.runtime_value, str):
-                seen.add(id(scalar))
+            if damage in damages(text) and scalar not in seen and isinstance(scalar.runtime_value, str):
+                seen.add(scalar)
                 yield scalar
 
 

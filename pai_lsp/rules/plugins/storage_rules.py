@@ -10,7 +10,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, Tag, rule
+from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.definition import name_span
 from pai_lsp.job.require_graph import mounted_already
@@ -166,7 +166,7 @@ def storage_conflict(job: Job) -> Iterator[Finding]:
     for item in job.storages:
         mounts.add(item, "'extras.storages'", None)
     for definition in graph.definitions:
-        if job.is_catalogue:
+        if job.is_catalog:
             mounts = _Mounts()  # only a job knows which definitions it combines
         elif not job.prerequisite_uses.is_used(definition):
             continue
@@ -232,7 +232,7 @@ def teamwise_storage_deprecated(job: Job) -> Iterator[Finding]:
     """
     for use in job.uses_of_plugin("teamwise_storage"):
         message = "'teamwise_storage' is deprecated; use 'extras.storages'"
-        yield Finding(use.name_span, message, _as_storages(job, use.owner), tags=(Tag.DEPRECATED,))
+        yield Finding(use.name_span, message, _as_storages(job, use.owner), tags=(DiagnosticTag.DEPRECATED,))
 
 
 def _as_storages(job: Job, owner: object) -> tuple[Fix, ...]:

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from pai_lsp.rules.prerequisites import (
-    callback_rules,
-    definitions,
-    extension,
-    failure_policies,
-    references,
-    require,
-    typed_references,
-)
+from pai_lsp.rules.prerequisites import callback_rules, extension, references, require, typed_references
 
 RULES = (
     *references.RULES,
     *typed_references.RULES,
-    *definitions.RULES,
     *require.RULES,
     *callback_rules.RULES,
-    *failure_policies.RULES,
     *extension.RULES,
 )

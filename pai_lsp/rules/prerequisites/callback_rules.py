@@ -1,6 +1,6 @@
-"""Rules about the callbacks of the `cmd` plugin, in prerequisites and in the runtime plugins of `extras`.
+"""Rules about the callbacks of the `cmd` plugin, and `failurePolicy`: in prerequisites and in the plugins of `extras`.
 
-Facts: openpai-runtime, src/plugins/cmd/init.py and src/plugins/plugin_utils.py.
+Facts: openpai-runtime, src/plugins/cmd/init.py, src/plugins/plugin_utils.py and src/init.d/initializer.py.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import (
+    change_fix,
     choice_fixes,
     fix_of,
     near_name_fixes,
@@ -29,7 +30,7 @@ from pai_lsp.job.require_graph import (
 from pai_lsp.job.uses import callback_items, callbacks, command_entries, item_place
 from pai_lsp.platform.tables import event_at, events, released_events
 from pai_lsp.source.edits import append_item, insert_entry, line_span, remove_entry, remove_item
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, Style
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import quoted
 
@@ -207,7 +208,7 @@ def _not_text(job: Job, commands: Sequence, item: Node) -> Iterator[Finding]:
         return
     kind = _KINDS.get(type(value).__name__, "a date")
     message = f"a command must be a string; the runtime reads '{item.text}' as {kind}"
-    yield Finding(item.span, message, (quote_fix(item),) if item.style is Style.PLAIN else ())
+    yield Finding(item.span, message, (quote_fix(item),) if item.style is ScalarStyle.PLAIN else ())
 
 
 _KINDS = {"int": "a number", "float": "a number", "bool": "true or false", "NoneType": "null", "bytes": "binary"}
@@ -282,9 +283,96 @@ def _between(job: Job, entry: Entry, commands: Sequence) -> str:
     return "".join(job.text[start:end] for start, end in zip(places[::2], places[1::2], strict=True))
 
 
+_POLICIES = ("fail", "ignore")
+
+
+@rule(Severity.WARNING)
+def invalid_failure_policy(job: Job) -> Iterator[Finding]:
+    """Unknown failure policy.
+
+    The runtime reads every string other than `ignore` as `fail`. With a capital letter, `Ignore` works for commands in
+    the task, but not while the plugin itself is prepared.
+    Source: openpai-runtime, src/plugins/plugin_utils.py, inject_commands; src/init.d/initializer.py, run_script.
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            failurePolicy: ignored
+            #              ^^^^^^^ warning
+
+    Good:
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            failurePolicy: ignore
+    """
+    for entry in _failure_policies(job):
+        scalar = entry.value
+        if not isinstance(scalar, Scalar) or not isinstance(scalar.runtime_value, str) or scalar.text in _POLICIES:
+            continue
+        span = name_span(scalar)
+        lower = scalar.text.strip().lower()
+        if lower in _POLICIES:
+            fix = change_fix(span, lower, safe=True)
+            yield Finding(span or entry.key.span, f"write '{lower}' in lower case", (fix,))
+            continue
+        fixes = near_name_fixes(span, scalar.text, _POLICIES) if scalar.text else ()
+        message = f"'{scalar.text}' is not a failure policy and means 'fail'; expected 'fail' or 'ignore'"
+        yield Finding(span if scalar.text else entry.place, message, fixes)
+
+
+@rule(Severity.ERROR)
+def failure_policy_not_text(job: Job) -> Iterator[Finding]:
+    """Failure policy that is not a string.
+
+    With null, a number or `yes` the plugin fails while the task is prepared, and the job ends before the user's
+    commands.
+    Source: openpai-runtime, src/plugins/plugin_utils.py, inject_commands (`self._failure_policy.lower()`).
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            failurePolicy: no
+            #              ^^ error
+
+    Good:
+
+        prerequisites:
+          - name: setup
+            type: script
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            failurePolicy: fail
+    """
+    for entry in _failure_policies(job):
+        if not isinstance(entry.value, Scalar) or not isinstance(entry.value.runtime_value, str):
+            yield Finding(
+                entry.place,
+                "'failurePolicy' must be 'fail' or 'ignore', or the task dies before it starts",
+                choice_fixes(entry.value.span, _POLICIES),
+            )
+
+
+def _failure_policies(job: Job) -> Iterator[Entry]:
+    """Every `failurePolicy` that a plugin reads."""
+    for definition in job.definitions:
+        entry = definition.node.entry("failurePolicy")
+        if entry and definition.extended_plugin is not None and definition.type != "dockerimage":
+            yield entry
+    for plugin in job.plugins:
+        entry = plugin.node.entry("failurePolicy")
+        if entry:
+            yield entry
+
+
 RULES = (
     invalid_event,
     callback_incomplete,
     callback_command_not_text,
     callbacks_with_pre_post_commands,
+    invalid_failure_policy,
+    failure_policy_not_text,
 )

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from pai_lsp.rules.resources import (
-    completion_policy,
-    gang_allocation,
-    hived,
-    image_accounts,
-    images,
-    notifications,
-    task_resources,
-)
+from pai_lsp.rules.resources import docker_images, hived, job_lifecycle, task_resources
 
 RULES = (
-    *images.RULES,
-    *image_accounts.RULES,
+    *docker_images.RULES,
     *task_resources.RULES,
-    *gang_allocation.RULES,
-    *completion_policy.RULES,
+    *job_lifecycle.RULES,
     *hived.RULES,
-    *notifications.RULES,
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.platform.masking import is_line_start, masked_span
-from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence, Style
+from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import written_key
@@ -175,7 +175,7 @@ def _is_needed(job: Job, name: str) -> bool:
 
 def _unquote_fix(entry: Entry) -> tuple[Fix, ...]:
     key = entry.key
-    if not isinstance(key, Scalar) or key.style is Style.PLAIN or not _ENDS_MASK.match(key.text):
+    if not isinstance(key, Scalar) or key.style is ScalarStyle.PLAIN or not _ENDS_MASK.match(key.text):
         return ()
     if written_key(key.text) != key.text:
         return ()

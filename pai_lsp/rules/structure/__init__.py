@@ -1,10 +1,12 @@
-"""Rules about the shape of a job: missing, unknown and misplaced keys, and values of the wrong type."""
+"""Rules about the shape of a job: missing, unknown and misplaced keys, values of the wrong type, and names."""
 
 from __future__ import annotations
 
-from pai_lsp.rules.structure import job_shape, value_types
+from pai_lsp.rules.structure import invalid_names, job_shape, role_names, value_types
 
 RULES = (
     *job_shape.RULES,
     *value_types.RULES,
+    *invalid_names.RULES,
+    *role_names.RULES,
 )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
-    from pai_lsp.rules.structure.structure_places import Place
+    from pai_lsp.rules.structure.structure_places import ErrorPlace
 
 # Source: body-parser, lib/types/text.js (limit '100kb'); bytes of UTF-8.
 MAX_BYTES = 102_400
@@ -43,7 +43,7 @@ def not_a_job(job: Job) -> Iterator[Finding]:
         protocolVersion: 2
         name: train
     """
-    if job.is_catalogue or isinstance(job.syntax.root, Mapping):
+    if job.is_catalog or isinstance(job.syntax.root, Mapping):
         return
     if any(problem.kind is not ProblemKind.SEVERAL_DOCUMENTS for problem in job.syntax.problems):
         return
@@ -60,7 +60,7 @@ def job_too_large(job: Job) -> Iterator[Finding]:
     The rest-server responds with status 413 to a larger request. Put long scripts and data into an image or a storage.
     Source: rest-server, src/config/express.js (bodyParser.text with its default limit, 100kb).
     """
-    if job.is_catalogue or len(job.text) * 4 <= MAX_BYTES:
+    if job.is_catalog or len(job.text) * 4 <= MAX_BYTES:
         return
     size = len(job.text.encode("utf-8", "surrogatepass"))
     if size > MAX_BYTES:
@@ -92,7 +92,7 @@ def unknown_key(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, fixes)
 
 
-def _removal(job: Job, place: Place) -> tuple[Fix, ...]:
+def _removal(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     if not isinstance(place.node, Mapping) or place.key is None:
         return ()
     return remove_fixes(job, place.node, place.key)
@@ -157,7 +157,7 @@ def v1_job_key(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, fixes)
 
 
-def _renamed(job: Job, place: Place) -> tuple[Fix, ...]:
+def _renamed(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     """Rename the key if its value fits the new name; a command becomes a list, an image does not fit."""
     key = place.key
     if key is None:
@@ -171,7 +171,7 @@ def _renamed(job: Job, place: Place) -> tuple[Fix, ...]:
     return fixes
 
 
-def _as_prerequisite(job: Job, place: Place) -> tuple[Fix, ...]:
+def _as_prerequisite(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     """Convert the job's `image` to a prerequisite, in a job that has no prerequisites yet."""
     mapping, key = place.node, place.key
     if not isinstance(mapping, Mapping) or mapping.is_flow or key is None or key.name != "image":

@@ -32,7 +32,7 @@ from pai_lsp.source.writing import entry_lines, flow_value, scalar_line, value_l
 
 if TYPE_CHECKING:
     from pai_lsp.job.job import Job
-    from pai_lsp.rules.structure.structure_places import Place
+    from pai_lsp.rules.structure.structure_places import ErrorPlace
 
 
 # The order in which people write keys; a new key is inserted after the ones before it in this list.
@@ -44,7 +44,7 @@ _USUAL_ORDER = (
 )  # fmt: skip
 
 
-def rename_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
+def rename_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     """Rename a key to one that is expected here; safe if only one is close."""
     key, error = place.key, place.error
     if key is None or not isinstance(key.key, Scalar):
@@ -59,7 +59,7 @@ def remove_fixes(job: Job, mapping: Mapping, entry: Entry, *, safe: bool = False
     return fix_of(f"Remove '{entry.name}'", remove_entry(job.text, mapping, entry), safe=safe)
 
 
-def move_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
+def move_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     """Move a key into the section it belongs to, such as `shmMB` into `extraContainerOptions`."""
     mapping, entry = place.node, place.key
     if not isinstance(mapping, Mapping) or entry is None or len(entry.value.span) == 0 or place.error.expected:
@@ -88,7 +88,7 @@ def move_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
     return (Fix(title, (*cut_entry(text, mapping, entry), insert_entry(text, home, f"{name}: {line}"))),)
 
 
-def _home(place: Place) -> tuple[str, str]:
+def _home(place: ErrorPlace) -> tuple[str, str]:
     """The sibling section that an unknown key belongs to, and its name there; empty if there is no such section."""
     path, key = place.error.path, place.error.key or ""
     name = _former_keys(place).get(key, "")
@@ -104,7 +104,7 @@ def _home(place: Place) -> tuple[str, str]:
     return "", ""
 
 
-def _former_keys(place: Place) -> dict[str, str]:
+def _former_keys(place: ErrorPlace) -> dict[str, str]:
     """The new names of protocol v1 keys, for the job itself and its task roles."""
     path, (of_job, of_role) = place.error.path, former_keys()
     if path == ():
@@ -112,7 +112,7 @@ def _former_keys(place: Place) -> dict[str, str]:
     return of_role if len(path) == 2 and path[0] == "taskRoles" else {}
 
 
-def insert_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
+def insert_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     """Add a missing key with a first value; safe if only one value is possible."""
     mapping, key = place.node, place.error.key
     if not isinstance(mapping, Mapping) or key is None:
@@ -140,7 +140,7 @@ def _insertion(text: str, mapping: Mapping, key: str, lines: list[str]) -> TextE
     return TextEdit(Span(first, first), "".join(line + pad for line in lines))
 
 
-def empty_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
+def empty_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     """Remove an empty optional part; give a required one a first value."""
     error, entry, owner = place.error, place.entry, place.owner
     if entry is not None and isinstance(owner, Mapping):
@@ -155,7 +155,7 @@ def empty_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
     return ()
 
 
-def _fill_fixes(job: Job, place: Place, entry: Entry, owner: Mapping) -> tuple[Fix, ...]:
+def _fill_fixes(job: Job, place: ErrorPlace, entry: Entry, owner: Mapping) -> tuple[Fix, ...]:
     value = skeleton(job, place.error.path)
     text = job.text
     colon = re.compile(r"['\"]?[ \t]*:").match(text, entry.key.span.end)

@@ -29,7 +29,7 @@ _UNREAD = frozenset({ProblemKind.SYNTAX, ProblemKind.TOO_LARGE})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class ErrorPlace:
     """Where one structure error is.
 
     span: the text to mark. node: the wrong value, or the mapping that lacks or contains a key; None for an empty file.
@@ -45,22 +45,22 @@ class Place:
     key: Entry | None = None
 
 
-def places(job: Job, kind: str) -> Iterator[Place]:
+def places(job: Job, kind: str) -> Iterator[ErrorPlace]:
     """The errors of one kind with their places; each place once, however often it is used."""
-    seen: set[tuple[Span | int, str | None]] = set()
+    seen: set[tuple[Node | Span | None, str | None]] = set()
     known: _Entries = {}
     for error in job.structure_errors:
         place = _place(job, error, known) if error.kind == kind else None
         if place is None:
             continue
-        what = (id(place.node) if kind == "missing-key" else place.span, error.key)
+        what = (place.node if kind == "missing-key" else place.span, error.key)
         if what not in seen:
             seen.add(what)
             if not _is_near_unread_text(job, place):
                 yield place
 
 
-def _place(job: Job, error: StructureError, known: _Entries) -> Place | None:
+def _place(job: Job, error: StructureError, known: _Entries) -> ErrorPlace | None:
     """The place of one error; None if the path does not exist in the text."""
     node = job.content
     owner: Mapping | Sequence | None = None
@@ -77,17 +77,17 @@ def _place(job: Job, error: StructureError, known: _Entries) -> Place | None:
                 return None
             owner, entry, node = node, None, node.items[step]
     if error.key is None:
-        return Place(error, _value_span(job.text, node, entry), node, owner, entry)
+        return ErrorPlace(error, _value_span(job.text, node, entry), node, owner, entry)
     if not isinstance(node, Mapping):
         return None
     if error.kind == "missing-key":
-        return Place(error, _label(node, entry), node, owner, entry)
+        return ErrorPlace(error, _label(node, entry), node, owner, entry)
     found = _written(node, error.key, known)
     if found is None:
         return None
     mapping, key = found
     span = key_name_span(key)
-    return Place(error, span if len(span) else key.span, mapping, owner, entry, key)
+    return ErrorPlace(error, span if len(span) else key.span, mapping, owner, entry, key)
 
 
 def _written(mapping: Mapping, name: str, known: _Entries) -> tuple[Mapping, Entry] | None:
@@ -137,14 +137,14 @@ def _label(mapping: Mapping, entry: Entry | None) -> Span:
     return mapping.entries[0].key.span if mapping.entries else mapping.span
 
 
-def _is_near_unread_text(job: Job, place: Place) -> bool:
+def _is_near_unread_text(job: Job, place: ErrorPlace) -> bool:
     """Whether text that could not be read may be what is missing, or may have spoilt or moved the value."""
     problems = [problem for problem in job.syntax.problems if problem.kind in _UNREAD]
     if not problems:
         return False
     if place.key is not None and place.node is not None:
         # Where a line was left out, what follows may hang in the wrong mapping.
-        left_out = [problem for problem in problems if problem.mend is None]
+        left_out = [problem for problem in problems if problem.fix is None]
         return _any_near(job, left_out, place.node.span) or _any_near(job, problems, place.span)
     if place.node is None:
         return _any_near(job, problems, place.span)

@@ -21,7 +21,7 @@ from pai_lsp.source.writing import quoted
 
 if TYPE_CHECKING:
     from pai_lsp.job.job import Job
-    from pai_lsp.rules.structure.structure_places import Place
+    from pai_lsp.rules.structure.structure_places import ErrorPlace
 
 _TRUE = frozenset({"true", "yes", "on"})
 _FALSE = frozenset({"false", "no", "off"})
@@ -32,7 +32,7 @@ _SIZE = re.compile(r"(\d{1,6}) ?([gGmM])(?:i|i?[bB])?")
 _VERSION_2 = re.compile(r"[vV]?2(?:\.0+)?")
 
 
-def type_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
+def type_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     """Write a value in one of the expected types."""
     node, types = place.node, place.error.types
     if isinstance(node, Scalar) and node.value is None:
@@ -51,14 +51,14 @@ def type_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
     return (fix,) if fix else ()
 
 
-def _null_fixes(job: Job, place: Place, node: Scalar) -> tuple[Fix, ...]:
+def _null_fixes(job: Job, place: ErrorPlace, node: Scalar) -> tuple[Fix, ...]:
     owner = place.owner
     if not isinstance(owner, Sequence):
         return empty_fixes(job, place)
     return fix_of("Remove the empty item", remove_item(job.text, owner, node), safe=True)
 
 
-def _as_string(job: Job, place: Place, node: Node | None) -> Fix | None:
+def _as_string(job: Job, place: ErrorPlace, node: Node | None) -> Fix | None:
     if isinstance(node, Scalar):
         return quote_fix(node) if node.tag is None else None
     if node is None or node.tag is not None:
@@ -95,7 +95,7 @@ def _unwrapped(text: str, entry: Entry, sequence: Sequence) -> Fix | None:
     return Fix("Remove the list around it", (TextEdit(Span(colon + 1, sequence.span.end), f" {written}"),), safe=True)
 
 
-def _as_number(place: Place, node: Node | None) -> Fix | None:
+def _as_number(place: ErrorPlace, node: Node | None) -> Fix | None:
     if not isinstance(node, Scalar):
         return None
     if place.error.expected:
@@ -118,7 +118,7 @@ def _as_boolean(node: Node | None) -> Fix | None:
     return Fix(f"Write {word}", (TextEdit(node.span, word),), safe=True)
 
 
-def _as_list(job: Job, place: Place, node: Node | None) -> Fix | None:
+def _as_list(job: Job, place: ErrorPlace, node: Node | None) -> Fix | None:
     path = place.error.path
     documented = field(path, prerequisite_type=prerequisite_type(job, path), kind=job.schema_kind)
     wanted = "mappings" if isinstance(node, Mapping) else "strings"
@@ -147,7 +147,7 @@ def _block_as_item(text: str, entry: Entry | None, node: Scalar) -> Fix | None:
     return Fix("Wrap in a list", (edit,), safe=True)
 
 
-def choice_fixes(place: Place) -> tuple[Fix, ...]:
+def choice_fixes(place: ErrorPlace) -> tuple[Fix, ...]:
     """Change to one of the allowed values; safe for a single close one, and for the only one if the value is empty."""
     node, choices = place.node, place.error.expected
     if not isinstance(node, Scalar) or node.tag is not None:
@@ -159,7 +159,7 @@ def choice_fixes(place: Place) -> tuple[Fix, ...]:
     return tuple(Fix(f"Change to '{choice}'", (TextEdit(span, start + choice),), is_sure) for choice in near or choices)
 
 
-def ports_as_mapping_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
+def ports_as_mapping_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     """Convert a list of labels, or of `label: count`, to the mapping that `ports` must be."""
     node = place.node
     labels = _labels(node) if isinstance(node, Sequence) else None
@@ -201,7 +201,7 @@ def _flow_part(text: str, item: Node) -> str:
     return written.strip("{} ") if isinstance(item, Mapping) and item.is_flow else written
 
 
-def roles_as_mapping_fixes(job: Job, place: Place) -> tuple[Fix, ...]:
+def roles_as_mapping_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     """Convert a list of task roles, each beginning with its `name`, to a mapping of names."""
     node, entry, text = place.node, place.entry, job.text
     if not isinstance(node, Sequence) or node.is_flow or entry is None:

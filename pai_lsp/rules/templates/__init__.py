@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from pai_lsp.rules.templates import (
-    parameters,
-    template_names,
-    template_roots,
-    template_syntax,
-    this_templates,
-    unfilled_variables,
-)
+from pai_lsp.rules.templates import definition_templates, parameters, template_names, template_roots, template_syntax
 
 RULES = (
-    *unfilled_variables.RULES,
-    *this_templates.RULES,
+    *definition_templates.RULES,
     *template_syntax.RULES,
     *template_roots.RULES,
     *template_names.RULES,

@@ -9,15 +9,14 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, Tag, rule
+from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import fix_of, quote_fix
 from pai_lsp.job.definition import key_name_span
-from pai_lsp.job.renaming import rename_symbol
-from pai_lsp.job.symbols import Symbol, SymbolKind
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.symbols import Symbol, SymbolKind, rename_symbol
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.templates.template_fixes import may_hold_brackets, quote_insertions
 from pai_lsp.source.edits import remove_entry
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, Style, plain_value
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value
 from pai_lsp.source.scalar import Binary, Date, server_text
 from pai_lsp.source.text import Span, TextEdit
 
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.template_answers import TemplateAnswer
-    from pai_lsp.source.nodes import Entry
+    from pai_lsp.source.nodes import Entry, Node
 
 
 _LONGEST = 40
@@ -58,14 +57,14 @@ def parameter_text_changes(job: Job) -> Iterator[Finding]:
             commands:
               - conda install python=<% $parameters.python %>
     """
-    uses: dict[int, list[TemplateAnswer]] = {}
-    unchanged: set[tuple[int, bool]] = set()
+    uses: dict[Node | None, list[TemplateAnswer]] = {}
+    unchanged: set[tuple[Node | None, bool]] = set()
     for answer in _inserted(job):
-        place = (id(answer.node), bool(answer.roles))
+        place = (answer.node, bool(answer.roles))
         if place in unchanged:
             continue
         if _changes(answer):
-            uses.setdefault(id(answer.node), []).append(answer)
+            uses.setdefault(answer.node, []).append(answer)
         else:
             unchanged.add(place)
     for answers in uses.values():
@@ -87,12 +86,12 @@ def parameter_text_changes(job: Job) -> Iterator[Finding]:
 
 def _inserted(job: Job) -> Iterator[TemplateAnswer]:
     """What the rest-server and, for secrets, the runtime insert into commands and `auth`."""
-    return (answer for answer in job.answers_with(Outcome.FOUND) if not answer.in_plugin)
+    return (answer for answer in job.answers_with(PathOutcome.FOUND) if not answer.in_plugin)
 
 
 def _changes(answer: TemplateAnswer) -> bool:
     node = answer.node
-    if not isinstance(node, Scalar) or node.style is not Style.PLAIN or node.tag is not None or node.is_string:
+    if not isinstance(node, Scalar) or node.style is not ScalarStyle.PLAIN or node.tag is not None or node.is_string:
         return False
     if answer.root == "$secrets" and answer.roles and isinstance(node.value, (bool, Date)):
         return node.text not in {"True", "False"}  # the only forms that Python writes
@@ -253,7 +252,10 @@ def unused_entries(job: Job, section: str) -> Iterator[Finding]:
         gone = removable(job, mapping, entry, section)
         fixes = fix_of(f"Remove '{name}'", remove_entry(job.text, *gone)) if gone else ()
         yield Finding(
-            key_name_span(entry), f"no template uses the {section[:-1]} '{name}'", fixes, tags=(Tag.UNNECESSARY,)
+            key_name_span(entry),
+            f"no template uses the {section[:-1]} '{name}'",
+            fixes,
+            tags=(DiagnosticTag.UNNECESSARY,),
         )
 
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from pai_lsp.embedded.template import ROOTS
 from pai_lsp.findings.diagnostic import Fix, Related
 from pai_lsp.job.definition import TYPED_FIELDS
-from pai_lsp.job.section_edits import add_to_section
 from pai_lsp.job.template_answers import followed
 from pai_lsp.job.template_uses import TemplatePlace
-from pai_lsp.source.edits import insert_entry
-from pai_lsp.source.nodes import Mapping, Scalar, Style
+from pai_lsp.source.edits import add_to_section, insert_entry
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
@@ -57,7 +56,7 @@ def add_name_fix(job: Job, section: str, name: str) -> tuple[Fix, ...]:
     """Define a parameter or secret with an empty value."""
     if not _SENSIBLE_NAME.fullmatch(name):
         return ()
-    edit = add_to_section(job, section, f"{written_key(name)}: ''")
+    edit = add_to_section(job.text, job.root, section, f"{written_key(name)}: ''")
     return (Fix(f"Add the {section.removesuffix('s')} '{name}'", (edit,)),) if edit else ()
 
 
@@ -81,7 +80,7 @@ def _field_edit(text: str, role: Mapping, line: str) -> TextEdit:
 
 def quote_insertions(scalar: Node | None) -> tuple[TextEdit, ...]:
     """Quote a plain scalar by two insertions, so that a secret's value is not part of the edit."""
-    if not isinstance(scalar, Scalar) or scalar.style is not Style.PLAIN or "'" in scalar.text or not scalar.text:
+    if not isinstance(scalar, Scalar) or scalar.style is not ScalarStyle.PLAIN or "'" in scalar.text or not scalar.text:
         return ()
     span = scalar.span
     return (TextEdit(Span(span.start, span.start), "'"), TextEdit(Span(span.end, span.end), "'"))
@@ -113,7 +112,7 @@ def may_hold_brackets(job: Job, offset: int) -> bool:
             node = next((one.value for one in node.entries if offset in one.span), None)
         else:
             node = next((one for one in node.items if offset in one.span), None)
-    return node is not None and not (is_flow and node.style is Style.PLAIN)
+    return node is not None and not (is_flow and node.style is ScalarStyle.PLAIN)
 
 
 def inlined(job: Job, use: TemplateUse, scalar: Scalar | None) -> tuple[Fix, ...]:
@@ -127,7 +126,7 @@ def inlined(job: Job, use: TemplateUse, scalar: Scalar | None) -> tuple[Fix, ...
         return ()
     value = server_text(node.value)
     is_harmless = _HARMLESS.fullmatch(value) is not None
-    if scalar.style is not Style.PLAIN:
+    if scalar.style is not ScalarStyle.PLAIN:
         return (Fix(f"Write '{value}'", (TextEdit(use.span, value),)),) if is_harmless else ()
     if "\n" in job.text[scalar.span.start : scalar.span.end]:
         return ()
@@ -147,7 +146,11 @@ def secret_instead(job: Job, answer: TemplateAnswer) -> tuple[Fix, ...]:
         if entry is None or not isinstance(entry.value, Scalar) or entry.value.is_block:
             return ()
         written = job.text[entry.value.span.start : entry.value.span.end]
-        edit = None if "\n" in written else add_to_section(job, "secrets", f"{written_key(name)}: {written}")
+        edit = (
+            None
+            if "\n" in written
+            else add_to_section(job.text, job.root, "secrets", f"{written_key(name)}: {written}")
+        )
         if edit is None:
             return ()
         edits.append(edit)

@@ -15,7 +15,7 @@ from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES
 from pai_lsp.embedded.template import CLOSING, OPENING, ROOTS, TagKind, TemplateFault, tags
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import change_fix
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.job.template_uses import COMMAND_PLACES, TemplatePlace, place_at
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import callback_scripts, role_scripts
@@ -29,7 +29,7 @@ from pai_lsp.source.text import Span, TextEdit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.embedded.template import Tag
+    from pai_lsp.embedded.template import TemplateTag
     from pai_lsp.job.job import Job
     from pai_lsp.job.template_uses import TemplateUse
     from pai_lsp.job.variable_places import ScriptPlace
@@ -115,7 +115,7 @@ def template_tag_dropped(job: Job) -> Iterator[Finding]:
         yield Finding(use.span, "the rest-server removes this template; it only fills '<% name %>'", fixes)
     if job.secrets:
         for answer in job.template_answers:
-            if answer.outcome is Outcome.UNKNOWN_ROOT and not answer.in_plugin and not meant_root(job, answer):
+            if answer.outcome is PathOutcome.UNKNOWN_ROOT and not answer.in_plugin and not meant_root(job, answer):
                 message = (
                     f"'{answer.root}' is not a template root; in a job with secrets, the runtime removes this template"
                 )
@@ -185,7 +185,7 @@ _UNOPENED = re.compile(r"\$(?:parameters|secrets|data|script|output)[\w.\[\]-]*\
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class SyntaxFault:
     """One fault and its place in the file."""
 
     span: Span
@@ -193,13 +193,13 @@ class Fault:
     fixes: tuple[Fix, ...] = ()
 
 
-def faults(job: Job) -> Iterator[Fault]:
+def faults(job: Job) -> Iterator[SyntaxFault]:
     """Every fault in the text that the rest-server fills: each role's commands, and the images' `auth`."""
     for role in job.task_roles:
         parts = job.command_parts(role)
         if len(parts) == 1 and (name := parts[0].text.strip()) in OBJECT_PROTOTYPE_NAMES:
             text = trimmed(mapped(job.text, parts[0]))
-            yield Fault(text.span(0, len(name)), _prototype_message(name))
+            yield SyntaxFault(text.span(0, len(name)), _prototype_message(name))
         if role.name in job.command_templates:
             yield from _faults(*job.command_templates[role.name])
     for definition in job.prerequisites:
@@ -208,14 +208,14 @@ def faults(job: Job) -> Iterator[Fault]:
         for scalar in walk(definition.node.get("auth")):
             if isinstance(scalar, Scalar):
                 if scalar.text in OBJECT_PROTOTYPE_NAMES:
-                    yield Fault(scalar.span, _prototype_message(scalar.text))
+                    yield SyntaxFault(scalar.span, _prototype_message(scalar.text))
                 if OPENING in scalar.text:
                     yield from _faults(mapped(job.text, scalar), *tags(scalar.text))
     for place in (*role_scripts(job), *callback_scripts(job, command_lists(job.uses_of_plugin("cmd"), CLOSING))):
         yield from _left_over(place)
 
 
-def _left_over(place: ScriptPlace) -> Iterator[Fault]:
+def _left_over(place: ScriptPlace) -> Iterator[SyntaxFault]:
     """Closing delimiters without an opening one where bash reads the `>`; in quotes and comments they are harmless."""
     text = place.script.text
     for sign in place.script.open_redirections:
@@ -228,24 +228,24 @@ def _left_over(place: ScriptPlace) -> Iterator[Fault]:
         if len(removed) == end - len(before) and not _UNOPENED.search(before):
             fixes = (Fix(f"Remove '{CLOSING}'", (TextEdit(removed, ""),), safe=before.endswith(CLOSING)),)
         message = f"'{CLOSING}' without '{OPENING}': bash reads '>' as a redirection without a file name"
-        yield Fault(span, message, fixes)
+        yield SyntaxFault(span, message, fixes)
 
 
 def _prototype_message(name: str) -> str:
     return f"the rest-server refuses the job with status 500 if a string is only '{name}'"
 
 
-def _faults(text: MappedText, found: tuple[Tag, ...], fault: TemplateFault | None) -> Iterator[Fault]:
+def _faults(text: MappedText, found: tuple[TemplateTag, ...], fault: TemplateFault | None) -> Iterator[SyntaxFault]:
     for tag in found:
         inner = text.text.find(OPENING, tag.span.start + len(OPENING), tag.span.end)
         if inner >= 0 and tag.kind is TagKind.NAME:
             span = Span(tag.span.start, tag.span.start + len(OPENING))
             message = f"this '{OPENING}' is only closed by the '{CLOSING}' of the next template"
-            yield Fault(text.span(span.start, span.end), message, _close_fix(text, span.start, inner))
+            yield SyntaxFault(text.span(span.start, span.end), message, _close_fix(text, span.start, inner))
     if fault is not None:
         written = text.text[fault.span.start : fault.span.end].rstrip()
         span = text.span(fault.span.start, fault.span.start + len(written))
-        yield Fault(
+        yield SyntaxFault(
             span, f"{fault.message}; the rest-server refuses the job with status 500", _fixes(text, fault, written)
         )
 

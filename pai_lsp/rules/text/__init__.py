@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from pai_lsp.rules.text import anchors, characters, two_readers, yaml_syntax
+from pai_lsp.rules.text import characters, two_readers, yaml_syntax
 
 RULES = (
     *yaml_syntax.RULES,
     *characters.RULES,
     *two_readers.RULES,
-    *anchors.RULES,
 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.platform.masking import masked_span
 from pai_lsp.source.edits import line_span
-from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Style, walk
+from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, walk
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import quoted
 
@@ -48,15 +48,15 @@ def stray_tab(job: Job) -> Iterator[Finding]:
     """
     if "\t" not in job.text:
         return
-    done: set[int] = set()
+    done: set[Scalar] = set()
     for span, scalar in _found(job, _TABS):
         text = job.text
         if _may_hold_tab(text, scalar, span.start):
             continue
-        is_plain = scalar is not None and scalar.style is Style.PLAIN and span.start < scalar.span.end
+        is_plain = scalar is not None and scalar.style is ScalarStyle.PLAIN and span.start < scalar.span.end
         if scalar is not None and is_plain and "\t" in scalar.text:
-            if id(scalar) not in done:
-                done.add(id(scalar))
+            if scalar not in done:
+                done.add(scalar)
                 fix = Fix("Quote it", (TextEdit(scalar.span, quoted(scalar.text)),), safe=True)
                 yield Finding(span, "the runtime does not allow a tab in an unquoted string; quote it", (fix,))
             continue
@@ -67,7 +67,7 @@ def _may_hold_tab(text: str, scalar: Scalar | None, at: int) -> bool:
     """Whether the runtime's parser allows a tab at `at`; `scalar` is the last one that begins before it."""
     if scalar is not None and at < scalar.span.end:
         if not scalar.is_block:
-            return scalar.style is not Style.PLAIN
+            return scalar.style is not ScalarStyle.PLAIN
         header = _HEADER.match(text, scalar.span.start)
         end = header.end() if header else scalar.span.start
         return at >= end or _COMMENT.search(text, scalar.span.start, at) is not None
@@ -122,7 +122,7 @@ def _breaks_line(job: Job, span: Span, scalar: Scalar | None) -> bool:
         return _is_comment(text, scalar, span.start)
     if scalar.is_block:
         return len(rest[1]) < _block_indentation(text, scalar)
-    if scalar.style is not Style.PLAIN:
+    if scalar.style is not ScalarStyle.PLAIN:
         return False
     if any(span.start in node.span for node in walk(job.syntax.root) if _is_flow(node)):
         # In brackets a string may continue on the next line, but a key may not.
@@ -157,7 +157,7 @@ def _plain_indentation(text: str, scalar: Scalar) -> int:
 
 def _found(job: Job, pattern: re.Pattern[str]) -> Iterator[tuple[Span, Scalar | None]]:
     """The matches of a pattern in what the runtime reads, each with the last scalar that begins before it."""
-    if job.is_catalogue:
+    if job.is_catalog:
         return
     text, scalars = job.text, job.syntax.scalars
     unread = [line_span(text, problem.span) for problem in job.syntax.problems if problem.kind in _UNREAD]

@@ -1,7 +1,8 @@
 """Rules about YAML that the rest-server's js-yaml and the runtime's PyYAML read differently.
 
 The rest-server stores the text of the job, and the runtime's init container parses that text again, so a job can be
-accepted and then die before its first command. See characters.py for single characters and anchors.py for anchors.
+accepted and then die before its first command. See characters.py for single characters and
+yaml_syntax.py for anchors.
 
 Names are a case of their own: js-yaml reads only `true` and `false` as booleans, PyYAML implements YAML 1.1, which has
 more.
@@ -16,7 +17,7 @@ from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.template_uses import RUNTIME_PLACES
 from pai_lsp.platform.masking import masked_span
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, Style, walk
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, walk
 from pai_lsp.source.tags import server_refusal, tag_span, with_tag
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import quoted
@@ -61,7 +62,7 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
           operator: "="
           deadline: "2024-02-30"
     """
-    if job.is_catalogue:
+    if job.is_catalog:
         return
     suspects = [
         scalar
@@ -72,9 +73,9 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
         return
     masked = masked_span(job.text)
     # As a key, `=` is a string, and `<<` merges another mapping.
-    keys = {id(entry.key) for entry in _entries(job.syntax.root) if entry.is_merge or entry.name in {"=", "<<"}}
+    keys = {entry.key for entry in _entries(job.syntax.root) if entry.is_merge or entry.name in {"=", "<<"}}
     for scalar in suspects:
-        if scalar.span.start in masked or id(scalar) in keys:
+        if scalar.span.start in masked or scalar in keys:
             continue
         if scalar.tag is None:
             message = f"the runtime cannot read {_kind(scalar)}, so every task dies; quote it"
@@ -89,7 +90,7 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
 def _may_be_unreadable(scalar: Scalar) -> bool:
     if scalar.tag is not None:
         return server_refusal(scalar) is None
-    is_suspect = scalar.style is Style.PLAIN and scalar.text[:1] in _FIRST_CHARACTERS
+    is_suspect = scalar.style is ScalarStyle.PLAIN and scalar.text[:1] in _FIRST_CHARACTERS
     return is_suspect and _MAYBE_UNREADABLE.fullmatch(scalar.text) is not None
 
 
@@ -124,9 +125,9 @@ def unquoted_question_mark(job: Job) -> Iterator[Finding]:
             type: data
             uri: ["https://example.com/cifar10?raw=true"]
     """
-    if "?" not in job.text or job.is_catalogue:
+    if "?" not in job.text or job.is_catalog:
         return
-    suspects = [scalar for scalar in job.syntax.scalars if "?" in scalar.text and scalar.style is Style.PLAIN]
+    suspects = [scalar for scalar in job.syntax.scalars if "?" in scalar.text and scalar.style is ScalarStyle.PLAIN]
     if not suspects:
         return
     masked = masked_span(job.text)
@@ -154,15 +155,15 @@ def collection_key(job: Job) -> Iterator[Finding]:
         parameters:
           "[a, b]": 1
     """
-    if job.is_catalogue or not _MAYBE_COLLECTION_KEY.search(job.text):
+    if job.is_catalog or not _MAYBE_COLLECTION_KEY.search(job.text):
         return
     masked = masked_span(job.text)
-    seen: set[int] = set()
+    seen: set[Node] = set()
     for entry in _entries(job.syntax.root):
         key = entry.key
-        if isinstance(key, Scalar) or key.span.start in masked or id(key) in seen:
+        if isinstance(key, Scalar) or key.span.start in masked or key in seen:
             continue
-        seen.add(id(key))
+        seen.add(key)
         kind = "list" if isinstance(key, Sequence) else "mapping"
         message = f"the runtime does not allow a {kind} as a key; quote it if it is a string"
         written = job.text[key.span.start : key.span.end]
@@ -210,7 +211,7 @@ def runtime_reads_otherwise(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: ["on"]
     """
-    if job.is_catalogue:
+    if job.is_catalog:
         return
     yield from _names_read_otherwise(job)
     yield from _parameters_read_otherwise(job)
@@ -257,7 +258,7 @@ def _runs(job: Job, use: TemplateUse) -> bool:
 def _is_read_otherwise(node: Node) -> bool:
     return (
         isinstance(node, Scalar)
-        and node.style is Style.PLAIN
+        and node.style is ScalarStyle.PLAIN
         and _MAYBE_OTHERWISE.match(node.text) is not None
         and not isinstance(node.runtime_value, (str, ValueError))
     )

@@ -12,9 +12,9 @@ from xml.etree import ElementTree as Tree
 
 import pytest
 
-from pai_lsp.cli.commands import graphviz
+from pai_lsp.cli.commands.graph import drawn as picture
 from pai_lsp.cli.main import main
-from pai_lsp.ide.graph.dot import dot
+from pai_lsp.ide.graph.graph_languages import dot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +58,7 @@ def test_the_picture_has_names_classes_and_tooltips() -> None:
 
 
 def test_no_name_breaks_the_picture() -> None:
-    found = list(elements(graphviz.drawn(dot(graph_of(hostile_job())), "svg")))
+    found = list(elements(picture(dot(graph_of(hostile_job())), "svg")))
     tags = {element.tag.removeprefix(SVG) for element in found}
     assert tags == {"svg", "title", "path", "polygon", "g", "a", "text"}
     attributes = {name for element in found for name in element.attrib}

@@ -1,0 +1,395 @@
+"""The arguments and the help of each subcommand.
+
+They are apart from the code that runs a subcommand, so that --help and completion in a shell import none of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from pai_lsp.cli.report import FORMATS
+from pai_lsp.findings.diagnostic import Severity
+
+_CHECK_DESCRIPTION = """\
+Check OpenPAI job files and report what the cluster would reject or not run as intended.
+
+In a folder, job files are those named *.pai.yaml or *.pai.yml, and other .yaml and .yml files whose top level has
+protocolVersion 2 and either taskRoles or type: job. Hidden folders, node_modules and everything that 'exclude' in
+.pai-lsp.yaml matches are skipped. A file that is named here is always checked.
+"""
+
+_CHECK_EPILOG = """\
+severities:
+  error        the cluster rejects the job, or the job cannot do what it says
+  warning      the job runs, but not as intended
+  information  useful to know       } shown only with --severity information or hint;
+  hint         unused or outdated   } json and sarif always include them
+
+exit status:
+  0  no findings at or above --severity     1  findings, or --diff found something to fix
+  2  wrong usage                            3  pai-lsp failed; if on one file, the others were still checked
+
+The environment variables NO_COLOR and FORCE_COLOR are respected.
+Values of secrets are always shown as asterisks, also by --diff.
+
+examples:
+  pai-lsp check                                        this folder and its subfolders
+  pai-lsp check train.yaml --format concise            one line for each finding
+  pai-lsp check jobs/ --ignore unused-prerequisite,image-latest-tag
+  pai-lsp check --diff                                 show what --fix would change
+  pai-lsp check - --stdin-filename train.pai.yaml      for editors
+  pai-lsp check --format sarif > pai-lsp.sarif         for code scanning
+  pai-lsp check --format gitlab > gl-code-quality.json for merge requests
+"""
+
+
+def check(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp check`."""
+    parser.description = _CHECK_DESCRIPTION
+    parser.epilog = _CHECK_EPILOG
+    add = parser.add_argument
+    add(
+        "paths",
+        nargs="*",
+        type=path,
+        metavar="PATH",
+        help="files, folders, or - for standard input (default: this folder)",
+    )
+    add("--format", choices=FORMATS, default="text", help="report format (default: text)")
+    add("--select", action="append", default=[], metavar="CODES", help="check only these rules (comma-separated codes)")
+    add("--ignore", action="append", default=[], metavar="CODES", help="skip these rules (comma-separated codes)")
+    add(
+        "--severity",
+        choices=[severity.label for severity in Severity],
+        help="lowest severity that is shown and causes status 1 (default: warning)",
+    )
+    fixing = parser.add_mutually_exclusive_group()
+    fixing.add_argument("--fix", action="store_true", help="apply safe fixes; with -, print the fixed text")
+    fixing.add_argument("--diff", action="store_true", help="show what --fix would change; write nothing")
+    add(
+        "--stdin-filename",
+        type=path,
+        metavar="NAME",
+        help="file name for standard input in reports, also used to find .pai-lsp.yaml",
+    )
+    add("--force-exclude", action="store_true", help="skip excluded files even if they are named here")
+    add("--only-jobs", action="store_true", help="skip files that are not jobs even if they are named here")
+    add(
+        "--jobs",
+        type=_process_count,
+        metavar="N",
+        help="number of processes (default: one per processor for many files)",
+    )
+    add("--color", choices=("auto", "always", "never"), default="auto", help="use colors (default: auto)")
+    add("--no-progress", action="store_true", help="do not show a progress bar")
+
+
+_EXPAND_DESCRIPTION = """\
+Expand a job into one that any released cluster accepts and runs as intended.
+
+Required prerequisites from the job, from extras.reference_prerequisites and from the marketplace are copied into the
+job. Template variables are replaced, and storages are moved to extras. Commands for taskFails and containerExit become
+an EXIT trap. Commands that the released runtime would change (several lines, quotes, backslashes) are rewritten so that
+they run unchanged. Comments, order and formatting of everything else are kept.
+
+Secrets remain references in every format; only --show-secrets inserts their values. Passwords in clear text are
+asterisks in script and json, unless --show-secrets is given.
+"""
+
+_EXPAND_EPILOG = """\
+formats:
+  yaml    the job to submit
+  script  for reading: what runs before, in and after the commands, and where each part is written
+  json    the scripts and commands of each task role as the released runtime writes them:
+          {"version": 1, "taskRoles": {"ROLE": {"pre": [...], "command": "...", "post": [...]}}}
+
+Findings are printed to standard error. If the job cannot be expanded, there is no output.
+
+exit status:
+  0  success      1  the job cannot be expanded, or --check found a difference      2  wrong usage
+  3  pai-lsp failed, or the output could not be written
+
+examples:
+  pai-lsp expand train.pai.yaml > released.yaml
+  pai-lsp expand train.pai.yaml --format script --task-role worker
+  pai-lsp expand train.pai.yaml --as-is                      what runs if you submit it unexpanded
+  pai-lsp expand train.pai.yaml --as-is --show-secrets       the same with secrets, to compare with a real task
+  pai-lsp expand train.pai.yaml --output released.yaml --check    for pre-commit and CI
+"""
+
+
+def expand(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp expand`."""
+    parser.description = _EXPAND_DESCRIPTION
+    parser.epilog = _EXPAND_EPILOG
+    add = parser.add_argument
+    add("job", type=path, metavar="JOB", help="a job file, or - for standard input")
+    add("--as-is", action="store_true", help="show what a released cluster runs if you submit the unexpanded file")
+    add(
+        "--show-secrets",
+        action="store_true",
+        help="with --as-is in json: insert the secrets of the file as the runtime does, to compare with what a cluster "
+        "ran; the output then contains their values",
+    )
+    add("--inline", action="store_true", help="put the commands of callbacks into the commands of the task roles")
+    add("--format", choices=("yaml", "json", "script"), help="output format (default: yaml; with --as-is: json)")
+    add("--task-role", metavar="ROLE", help="print only this task role; with yaml, inline only this task role")
+    add("--output", type=path, metavar="FILE", help="write to this file")
+    add("--check", action="store_true", help="write nothing; exit with 1 if the file of --output is not up to date")
+
+
+_CONVERT_DESCRIPTION = """\
+Convert a job of protocol version 1 (JSON, also with // comments, or the same keys in YAML) to version 2.
+
+Comments are kept. Task roles are renamed where the runtime cannot handle their names, also in environment variables in
+commands. Defaults of version 1 are written out where version 2 has a different default. Comments at the top list what
+clusters no longer support.
+"""
+
+_CONVERT_EPILOG = """\
+Findings in the new job are printed to standard error.
+
+exit status:
+  0  success      1  the file is not a protocol v1 job, or cannot be read      2  wrong usage
+  3  pai-lsp failed, or the output could not be written
+
+examples:
+  pai-lsp convert train.json > train.pai.yaml
+  pai-lsp convert train.json --output train.pai.yaml
+"""
+
+
+def convert(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp convert`."""
+    parser.description = _CONVERT_DESCRIPTION
+    parser.epilog = _CONVERT_EPILOG
+    parser.add_argument("job", type=path, metavar="JOB", help="a job file, or - for standard input")
+    parser.add_argument("--output", type=path, metavar="FILE", help="write to this file, which must not exist")
+
+
+_GRAPH_DESCRIPTION = """\
+Draw the prerequisite graph: the task roles of a job, their prerequisites, and everything that these require, in the
+file, in extras.reference_prerequisites and in the marketplace.
+
+Cycles are red, undefined names are red and dashed, and definitions from the marketplace show their file or address.
+"""
+
+_GRAPH_EPILOG = """\
+formats:
+  mermaid        for Markdown on GitHub, GitLab and many wikis, in a ```mermaid block
+  dot            for Graphviz
+  svg, png, pdf  pictures, drawn by Graphviz: its program 'dot' must be on PATH
+
+exit status:
+  0  success      1  the file has syntax errors or nothing to draw      2  wrong usage
+  3  pai-lsp failed, the picture could not be drawn, or the output could not be written
+
+examples:
+  pai-lsp graph train.pai.yaml
+  pai-lsp graph train.pai.yaml --output train.svg
+  pai-lsp graph train.pai.yaml --format dot > train.dot
+"""
+
+
+def graph(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp graph`."""
+    parser.description = _GRAPH_DESCRIPTION
+    parser.epilog = _GRAPH_EPILOG
+    add = parser.add_argument
+    add(
+        "job",
+        type=path,
+        metavar="JOB",
+        help="a job file, a definition file of a marketplace, or - for standard input",
+    )
+    add(
+        "--format",
+        choices=("mermaid", "dot", "svg", "png", "pdf"),
+        help="output format (default: from the extension of FILE, or mermaid)",
+    )
+    add("--output", type=path, metavar="FILE", help="write to this file")
+
+
+_MARKETPLACE_DESCRIPTION = """\
+List, show, refresh and lock the definitions that jobs refer to by marketplace:// and http(s):// addresses.
+
+Sources are configured under 'marketplace' in .pai-lsp.yaml; a folder 'marketplace' needs no configuration.
+Only 'refresh' uses the network. All other commands, including 'check' and 'expand', use folders and cached results.
+"""
+
+_MARKETPLACE_EPILOG = """\
+exit status:
+  0  success      1  not found, not reachable, or not locked      2  wrong usage
+  3  pai-lsp failed, or the lock file could not be written
+
+examples:
+  pai-lsp marketplace list mnist
+  pai-lsp marketplace show marketplace://name/mnist
+  pai-lsp marketplace refresh
+  pai-lsp marketplace lock --check      in a build: is the lock file up to date?
+"""
+
+
+def marketplace(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp marketplace`."""
+    parser.description = _MARKETPLACE_DESCRIPTION
+    parser.epilog = _MARKETPLACE_EPILOG
+    parts = parser.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
+
+    def part(name: str, summary: str) -> argparse.ArgumentParser:
+        added = parts.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        added.add_argument("--folder", type=path, default=os.curdir, help="the project (default: this folder)")
+        return added
+
+    listing = part("list", "list the definitions, or those with a text in their name, type or summary")
+    listing.add_argument("query", nargs="?", default="", metavar="QUERY", help="text to search for (default: list all)")
+    showing = part("show", "show a definition and its source")
+    showing.add_argument("reference", metavar="REF", help="an address or a name")
+    for one in (listing, showing):
+        one.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
+    part("refresh", "fetch definitions from the servers and from the web addresses that jobs use")
+    locking = part("lock", "pin the definitions that the jobs use in .pai-lsp.lock")
+    locking.add_argument(
+        "paths", nargs="*", type=path, metavar="PATH", help="job files or folders (default: the project)"
+    )
+    locking.add_argument(
+        "--check", action="store_true", help="write nothing; exit with 1 if the file is not up to date"
+    )
+
+
+_RULES_DESCRIPTION = """\
+List all rules with code, default severity and summary. `pai-lsp explain CODE` explains one.
+
+Change the severity of a rule, or turn it off, under 'rules' in .pai-lsp.yaml. To ignore one finding, put the comment
+`# pai-lsp: ignore[code] reason` on its line or on the line above.
+"""
+
+
+def rules(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp rules`."""
+    parser.description = _RULES_DESCRIPTION
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
+
+
+def explain(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp explain`."""
+    parser.description = "Explain a rule: what is wrong, what the cluster does, the source for that, and examples."
+    parser.add_argument("code", metavar="CODE", help="the code of a rule, as shown in reports and by pai-lsp rules")
+    choices = ("auto", "always", "never")
+    parser.add_argument("--color", choices=choices, default="auto", help="use colors (default: auto)")
+
+
+_SCHEMA_DESCRIPTION = """\
+Print a JSON schema (draft 2020-12):
+
+  job            a job file
+  definition     a file with prerequisite definitions, as in a marketplace folder
+  configuration  .pai-lsp.yaml
+"""
+
+_SCHEMA_EPILOG = """\
+example, for an editor with yaml-language-server:
+  pai-lsp schema job > openpai-job.schema.json
+  # then, as the first line of a job:
+  # yaml-language-server: $schema=openpai-job.schema.json
+"""
+
+
+def schema(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp schema`."""
+    parser.description = _SCHEMA_DESCRIPTION
+    parser.epilog = _SCHEMA_EPILOG
+    parser.add_argument(
+        "name",
+        nargs="?",
+        choices=("job", "definition", "configuration"),
+        default="job",
+        help="the schema to print (default: job)",
+    )
+
+
+_SHELL_DESCRIPTION = """\
+Check the syntax of bash scripts as bash does, without running anything.
+
+Standard input holds one JSON object a line, {"id": ..., "script": "..."}. For each, a line is printed:
+{"id", "status", "line", "message"} with the status "ok", "warning" (a here-document never ends) or "error", and the
+line that bash names, from 1. Use it in other programs, or to check scripts that a program generates.
+"""
+
+_SHELL_EPILOG = """\
+exit status:
+  0  bash reads every script      1  at least one has an error      2  wrong usage, or a line that is not such an object
+
+example:
+  echo '{"id": 1, "script": "if true; then echo"}' | pai-lsp shell
+"""
+
+
+def shell(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp shell`."""
+    parser.description = _SHELL_DESCRIPTION
+    parser.epilog = _SHELL_EPILOG
+    parser.add_argument("--format", choices=("ndjson",), default="ndjson", help="input and output (default: ndjson)")
+
+
+_SERVER_DESCRIPTION = """\
+Run the language server. It uses the Language Server Protocol over standard input and output. With --tcp it uses TCP,
+for debugging only: everybody who can reach the address can use the server.
+"""
+
+
+def server(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp server`."""
+    parser.description = _SERVER_DESCRIPTION
+    parser.add_argument("--stdio", action="store_true", help="use standard input and output (default)")
+    parser.add_argument("--tcp", type=address, metavar="HOST:PORT", help="listen there, such as on 127.0.0.1:2087")
+
+
+_COMPLETION_DESCRIPTION = """\
+Print a shell script that completes commands, options, their values, files and codes of rules.
+"""
+
+_COMPLETION_EPILOG = """\
+to install it:
+  bash   echo 'eval "$(pai-lsp completion bash)"' >> ~/.bashrc
+  zsh    echo 'eval "$(pai-lsp completion zsh)"' >> ~/.zshrc        after 'compinit'
+  fish   pai-lsp completion fish > ~/.config/fish/completions/pai-lsp.fish
+"""
+
+
+def completion(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp completion`."""
+    parser.description = _COMPLETION_DESCRIPTION
+    parser.epilog = _COMPLETION_EPILOG
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
+
+
+def path(text: str) -> str:
+    """A path. An empty one would mean the current folder, and is a mistake: `--fix "$UNSET"`.
+
+    Raises:
+        argparse.ArgumentTypeError: if it is empty.
+    """
+    if not text:
+        raise argparse.ArgumentTypeError("the path is empty; is a variable of the shell not set?")
+    return text
+
+
+def address(text: str) -> tuple[str, int]:
+    """A host and a port; `[::1]:2087` for an IPv6 address.
+
+    Raises:
+        argparse.ArgumentTypeError: for anything else.
+    """
+    host, _, port = text.rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise argparse.ArgumentTypeError(f"'{text}' is not HOST:PORT with a port up to 65535")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def _process_count(text: str) -> int:
+    """A number of processes, at least one."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of processes, such as 4")
+    return int(text)

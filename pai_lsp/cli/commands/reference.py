@@ -1,0 +1,73 @@
+"""`pai-lsp rules`, `explain` and `schema`: print what pai-lsp knows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from typing import TYPE_CHECKING
+
+from pai_lsp.cli import WRONG_USAGE
+from pai_lsp.cli.report.terminal import Style, Terminal, severity_style, terminal_for
+from pai_lsp.platform.job_schema import published_schema
+from pai_lsp.rules import KNOWN_RULES, UnknownCodeError, known
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pai_lsp.findings.diagnostic import Rule
+
+_CODE = re.compile(r"`([^`\n]+)`")
+
+
+def list_rules(arguments: argparse.Namespace) -> int:
+    """Print the list of rules."""
+    if arguments.format == "json":
+        rows = [
+            {"code": rule.code, "severity": rule.severity.label, "summary": rule.summary, "url": rule.url}
+            for rule in KNOWN_RULES
+        ]
+        sys.stdout.write(json.dumps(rows, indent=1) + "\n")
+        return 0
+    codes = max(len(rule.code) for rule in KNOWN_RULES)
+    severities = max(len(rule.severity.label) for rule in KNOWN_RULES)
+    for rule in KNOWN_RULES:
+        sys.stdout.write(f"{rule.code:<{codes}}  {rule.severity.label:<{severities}}  {rule.summary}\n")
+    return 0
+
+
+def print_schema(arguments: argparse.Namespace) -> int:
+    """Print a JSON schema, for editors that support schemas but no language servers."""
+    sys.stdout.write(json.dumps(published_schema(arguments.name), indent=2, ensure_ascii=False) + "\n")
+    return 0
+
+
+def explain(arguments: argparse.Namespace) -> int:
+    """Print the documentation of one rule."""
+    try:
+        rule = known(arguments.code)
+    except UnknownCodeError as error:
+        sys.stderr.write(f"pai-lsp explain: {error} (pai-lsp rules lists all rules)\n")
+        return WRONG_USAGE
+    terminal = terminal_for(arguments.color, os.environ, is_terminal=sys.stdout.isatty(), width=0)
+    sys.stdout.write(explanation(rule, terminal))
+    return 0
+
+
+def explanation(rule: Rule, terminal: Terminal) -> str:
+    """The code, the documentation with its examples, and the address of the page."""
+    title = terminal.styled(rule.code, Style.STRONG)
+    severity = terminal.styled(rule.severity.label, severity_style(rule.severity))
+    lines = [_line(line, terminal) for line in rule.documentation.splitlines()]
+    return "\n".join([f"{title} ({severity})", "", *lines, "", terminal.linked(rule.url, rule.url), ""])
+
+
+def _line(line: str, terminal: Terminal) -> str:
+    """A line of Markdown, unchanged without colors."""
+    if not terminal.colour:
+        return line
+    if line.startswith("    "):
+        mark = line.strip().startswith("#") and "^" in line
+        return terminal.styled(line, Style.ERROR if mark else Style.FRAME)
+    return _CODE.sub(lambda match: terminal.styled(match[1], Style.STRONG), line)

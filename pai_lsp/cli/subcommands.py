@@ -1,0 +1,170 @@
+"""The subcommands of `pai-lsp`, and the parsers of the command line.
+
+Each subcommand imports its code when it runs, so that `check` does not wait for the imports of `server`.
+"""
+
+# ruff: noqa: PLC0415 - as the docstring says
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from pai_lsp import __version__
+from pai_lsp.cli import arguments
+from pai_lsp.source.frozen import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+_EXAMPLES = """\
+examples:
+  pai-lsp check                       check the jobs in this folder and below
+  pai-lsp check job.pai.yaml --fix    fix one job and report the rest
+  pai-lsp explain unknown-prerequisite
+  pai-lsp check --help                show all options of a command
+
+exit status:
+  0  no findings      1  findings      2  wrong usage      3  pai-lsp failed
+
+documentation: https://pai-lsp.readthedocs.io/
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Subcommand:
+    """A name on the command line, a short summary, its arguments, and its code, which returns the exit status."""
+
+    name: str
+    summary: str
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+def _check(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import check
+
+    return check.run(found)
+
+
+def _expand(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import expand
+
+    return expand.run(found)
+
+
+def _convert(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import convert_v1
+
+    return convert_v1.run(found)
+
+
+def _graph(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import graph
+
+    return graph.run(found)
+
+
+def _marketplace(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import marketplace
+
+    return marketplace.run(found)
+
+
+def _shell(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import check_shell
+
+    return check_shell.run(found)
+
+
+def _rules(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import reference
+
+    return reference.list_rules(found)
+
+
+def _explain(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import reference
+
+    return reference.explain(found)
+
+
+def _schema(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import reference
+
+    return reference.print_schema(found)
+
+
+def _server(found: argparse.Namespace) -> int:
+    from pai_lsp.lsp import language_server
+
+    return language_server.main(found.tcp)
+
+
+def _completion(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import completion
+
+    return completion.run(found)
+
+
+def _fit_arguments(parser: argparse.ArgumentParser) -> None:
+    from pai_lsp.cli import cluster_arguments
+
+    cluster_arguments.fit(parser)
+
+
+def _fit(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import fit_jobs
+
+    return fit_jobs.run(found)
+
+
+SUBCOMMANDS = (
+    Subcommand("check", "check job files and fix what can be fixed safely", arguments.check, _check),
+    Subcommand("expand", "expand a job into one that any released cluster accepts", arguments.expand, _expand),
+    Subcommand("fit", "check whether jobs fit a cluster", _fit_arguments, _fit),
+    Subcommand("convert", "convert a job from protocol version 1 to 2", arguments.convert, _convert),
+    Subcommand("graph", "draw the prerequisite graph: mermaid, dot, svg, png or pdf", arguments.graph, _graph),
+    Subcommand("marketplace", "list, show, refresh and lock shared definitions", arguments.marketplace, _marketplace),
+    Subcommand("shell", "check the syntax of bash scripts as bash does", arguments.shell, _shell),
+    Subcommand("rules", "list the rules", arguments.rules, _rules),
+    Subcommand("explain", "explain a rule, with examples", arguments.explain, _explain),
+    Subcommand("schema", "print a JSON schema for other YAML editors", arguments.schema, _schema),
+    Subcommand("server", "run the language server", arguments.server, _server),
+    Subcommand("completion", "print a shell completion script", arguments.completion, _completion),
+)
+
+
+def parser_of(subcommand: Subcommand) -> argparse.ArgumentParser:
+    """The argument parser of a subcommand."""
+    parser = argparse.ArgumentParser(
+        prog=f"pai-lsp {subcommand.name}",
+        formatter_class=_Help,
+        allow_abbrev=False,
+    )
+    subcommand.add_arguments(parser)
+    return parser
+
+
+def whole_parser(words: Collection[str] = ()) -> argparse.ArgumentParser:
+    """The parser of the whole command line; only the subcommands among `words` have arguments."""
+    parser = argparse.ArgumentParser(
+        prog="pai-lsp",
+        description="Check OpenPAI job files before you submit them.",
+        epilog=_EXAMPLES,
+        formatter_class=_Help,
+        allow_abbrev=False,
+    )
+    parser.add_argument("-V", "--version", action="version", version=f"pai-lsp {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
+    for one in SUBCOMMANDS:
+        added = commands.add_parser(one.name, help=one.summary, allow_abbrev=False)
+        if one.name in words:
+            one.add_arguments(added)
+    return parser
+
+
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Help of a fixed width: argparse would import shutil to learn the terminal's, on every run."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=26, width=110)

@@ -1,0 +1,370 @@
+"""Edits that turn the parts of a job into their released form, in place, without changing the lines that stay.
+
+The parts are the job's definitions, the lists of `prerequisites` of its task roles, and the entries of `extras`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.expand.filled_definition import is_filled, step_value
+from pai_lsp.expand.write.quoting import surviving
+from pai_lsp.expand.write.released_form import is_extended, is_extended_event
+from pai_lsp.job.definition import COMMAND_KEYS, EXTENDED_KEYS, LEGACY_TYPES, STORAGE_PLUGINS
+from pai_lsp.job.plugin_parameters import Damage, damages
+from pai_lsp.platform.tables import PLUGIN_PREFIX, EventForm, event_at, events, moments_with
+from pai_lsp.source.edits import column, insert_entry, remove_entry
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value, walk
+from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.tree_edits import item_span, items_behind, without_entries, without_items, without_lines
+from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+    from collections.abc import Mapping as MappingOf
+    from typing import TypeAlias
+
+    from pai_lsp.expand.effective import CmdPluginEntry, EffectiveRole, Prerequisite
+    from pai_lsp.expand.filled_definition import Commands, Storage
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.job.require_graph import ExpansionStep
+    from pai_lsp.source.nodes import Entry
+
+    # The items of a callback in their released form, by its `Commands`.
+    Items: TypeAlias = dict[Commands, tuple[str, ...]]
+
+
+# What only people read; a quote in it that stops the runtime may be another one.
+_TEXT_KEYS = frozenset({"description", "contributor", "version"})
+
+
+def definition_edits(
+    text: str, definition: Definition, prerequisite: Prerequisite | None, items: Items
+) -> tuple[TextEdit, ...]:
+    """What must change in a definition that stays in the job; nothing in one of the released protocol.
+
+    prerequisite: the definition with the values of its variables; None when no task role needs it.
+    """
+    node = definition.node
+    if node.merged or any(entry.name == "plugin_params" for entry in definition.extended_entries):
+        return _rewritten(text, definition, prerequisite, items)
+    # Empty ones ask for nothing: they go where something else has to be changed.
+    removed = [entry for key in EXTENDED_KEYS if (entry := node.own(key))] if is_extended(definition) else []
+    kept_type = definition.type if definition.type in LEGACY_TYPES else "script"
+    edits: list[TextEdit] = []
+    inserted: list[str] = []
+    if (entry := node.own("type")) is None:
+        inserted.append(f"type: {kept_type}")
+    elif kept_type != definition.type:
+        edits.append(TextEdit(entry.value.span, kept_type))
+    plugin = definition.extended_plugin
+    if definition.type == "dockerimage":
+        removed += [entry for key in ("plugin", "failurePolicy", "callbacks") if (entry := node.own(key))]
+    elif plugin in STORAGE_PLUGINS:
+        removed += [entry for key in ("plugin",) if (entry := node.own(key))]
+    elif plugin is not None and definition.runtime_plugin is None:
+        full_name = f"{PLUGIN_PREFIX}{plugin}" if "." not in plugin else plugin
+        if definition.plugin_scalar:
+            edits.append(TextEdit(definition.plugin_scalar.span, full_name))
+        else:
+            inserted.append(f"plugin: {full_name}")
+    if definition.type != "dockerimage" and plugin == "cmd":
+        commands = prerequisite.commands if prerequisite else ()
+        found, emptied = callback_edits(text, node, commands, items)
+        edits += found
+        removed += emptied
+    if inserted:
+        edits.append(insert_entry(text, node, "\n".join(inserted), _behind_name(node, removed)))
+    edits += without_entries(text, node, removed)
+    edits += _filled_edits(definition, prerequisite, removed)
+    return tuple(edits)
+
+
+def callback_edits(
+    text: str, holder: Mapping, commands: tuple[Commands, ...], items: Items
+) -> tuple[list[TextEdit], list[Entry]]:
+    """Edits of a `cmd` plugin's parameters, and the keys whose values become empty.
+
+    Callbacks of events that no released cluster has are removed: the exit trap of the task role runs them.
+    """
+    edits: list[TextEdit] = []
+    for one in commands:
+        if one.moment in moments_with(EventForm.CALLBACK) and one in items:
+            edits += _command_edits(text, one, items[one])
+    entry = holder.entry("callbacks")
+    if entry is None or not isinstance(entry.value, Sequence):
+        return edits, []
+    removed: set[int] = set()
+    for number, callback in enumerate(entry.value.items):
+        event = callback.get("event") if isinstance(callback, Mapping) else None
+        if not isinstance(event, Scalar) or not is_extended_event(event.text):
+            continue
+        known = events()[event.text]
+        if known.released_form is EventForm.CALLBACK:
+            edits.append(TextEdit(event.span, event_at(known.moment)))
+        else:
+            removed.add(number)
+    if removed and len(removed) == len(entry.value.items):
+        return edits, [entry]
+    return [*edits, *without_items(text, entry.value, removed)], []
+
+
+def new_definition(prerequisite: Prerequisite, name: str, items: Items) -> dict[str, Any]:
+    """The released form of a prerequisite whose definition is not in the job, as a plain value."""
+    definition = prerequisite.definition
+    kind = definition.type if definition.type in LEGACY_TYPES[1:] else "script"
+    plugin = prerequisite.plugin or ""
+    found: dict[str, Any] = {"name": name, "type": kind}
+    if plugin:
+        found["plugin"] = plugin if "." in plugin else f"{PLUGIN_PREFIX}{plugin}"
+    if (policy := definition.node.get("failurePolicy")) is not None:
+        found["failurePolicy"] = step_value(policy, prerequisite.step)
+    for entry in definition.parameters:
+        if entry.name not in COMMAND_KEYS and (plugin != "cmd" or entry.name == "uri"):
+            found[entry.name] = step_value(entry.value, prerequisite.step)
+    if plugin == "cmd":
+        found["callbacks"] = [
+            {"event": event_at(one.moment), "commands": list(items[one])}
+            for one in prerequisite.commands
+            if one.moment in moments_with(EventForm.CALLBACK) and one.items and one in items
+        ]
+    return found
+
+
+def _rewritten(
+    text: str, definition: Definition, prerequisite: Prerequisite | None, items: Items
+) -> tuple[TextEdit, ...]:
+    """The whole definition written anew, for forms that small edits cannot reach."""
+    node = definition.node
+    kept = {entry.name: entry.value for entry in node.effective_entries() if entry.name not in EXTENDED_KEYS}
+    if prerequisite is None:
+        value: dict[str, Any] = {key: plain_value(one) for key, one in kept.items() if key not in COMMAND_KEYS}
+        value["type"] = definition.type if definition.type in LEGACY_TYPES else "script"
+        value.pop("plugin", None)
+    else:
+        value = new_definition(prerequisite, definition.name, items)
+        value |= {
+            key: step_value(one, prerequisite.step)
+            for key, one in kept.items()
+            if key not in value and key not in COMMAND_KEYS
+        }
+        value["type"] = definition.type if definition.type in LEGACY_TYPES else "script"
+    # What its author wrote first stays first.
+    ordered = {key: value[key] for key in (*kept, *value) if key in value}
+    if node.is_flow:
+        return (TextEdit(node.span, flow_value(ordered)),)
+    pad = " " * column(text, node.span.start)
+    first, *rest = value_lines(ordered)
+    return (TextEdit(node.span, "\n".join([first, *indented(rest, pad)])),)
+
+
+def _behind_name(node: Mapping, removed: list[Entry]) -> Entry | None:
+    """The key after which a new one is best written; None for the last."""
+    gone = set(removed)
+    for key in ("type", "name"):
+        entry = node.own(key)
+        if entry is not None and entry not in gone:
+            return entry
+    return None
+
+
+def _filled_edits(
+    definition: Definition, prerequisite: Prerequisite | None, removed: list[Entry]
+) -> Iterator[TextEdit]:
+    """Variables outside of commands, and quotes that would stop the runtime."""
+    if prerequisite is None:
+        return
+    gone = set(removed)
+    for entry in definition.node.entries:
+        if entry in gone or (prerequisite.plugin == "cmd" and entry.name in COMMAND_KEYS):
+            continue
+        for scalar in walk(entry.value):
+            if not isinstance(scalar, Scalar):
+                continue
+            if is_filled(scalar, prerequisite.step):
+                value = step_value(scalar, prerequisite.step)
+                yield TextEdit(scalar.span, scalar_line(value) if scalar.is_block else flow_scalar(value))
+            elif entry.name in _TEXT_KEYS and prerequisite.plugin and Damage.QUOTES in damages(scalar.text):
+                yield TextEdit(scalar.span, flow_scalar(scalar.text.replace('"', "'")))
+
+
+def _command_edits(text: str, commands: Commands, items: tuple[str, ...]) -> Iterator[TextEdit]:
+    """Write the items of one list of commands in their released form; unchanged if they have it already."""
+    place = commands.place
+    if isinstance(place, Scalar):
+        is_missing = not len(place.span) and text[place.span.start - 1 : place.span.start] == ":"
+        yield TextEdit(place.span, f"{' ' if is_missing else ''}{flow_value(list(items))}")
+        return
+    if not isinstance(place, Sequence):
+        return
+    written = commands.items
+    if len(written) == len(place.items):
+        # Item by item, as long as each comes to the same alone as among the others.
+        parts = [surviving([item.text]) for item in written]
+        if all(parts) and tuple(line for part in parts for line in part) == items:
+            for item, part in zip(written, parts, strict=True):
+                if part != (item.scalar.text,) or not isinstance(item.scalar.runtime_value, str):
+                    yield TextEdit(item.scalar.span, _items_text(text, place, item.scalar, part))
+            return
+    yield TextEdit(place.span, _list_text(text, place, items))
+
+
+def _items_text(text: str, sequence: Sequence, scalar: Scalar, parts: tuple[str, ...]) -> str:
+    """Items in place of one, after its dash."""
+    if sequence.is_flow:
+        return ", ".join(map(flow_value, parts))
+    if len(parts) == 1 and scalar.style in {ScalarStyle.SINGLE, ScalarStyle.DOUBLE} and "\n" not in parts[0]:
+        return flow_value(parts[0])
+    return _list_text(text, sequence, parts).removeprefix("- ")
+
+
+def _list_text(text: str, sequence: Sequence, parts: tuple[str, ...]) -> str:
+    """A list in the style and at the place of another, without the indentation of its first line."""
+    if sequence.is_flow:
+        return flow_value(list(parts))
+    pad = " " * column(text, sequence.span.start)
+    lines = [line for part in parts for line in item_lines(part)]
+    return "\n".join([lines[0], *indented(lines[1:], pad)]) if lines else "[]"
+
+
+def plugin_edits(text: str, plugin: CmdPluginEntry, items: Items) -> tuple[TextEdit, ...]:
+    """What must change in an entry of the `cmd` plugin under `extras`."""
+    holder = plugin.entry.parameters
+    if not isinstance(holder, Mapping):
+        return ()
+    edits, emptied = callback_edits(text, holder, plugin.commands, items)
+    for entry in emptied:
+        edits.append(TextEdit(entry.value.span, "[]"))
+    return tuple(edits)
+
+
+def released_references(job: Job, role: EffectiveRole, listed: MappingOf[ExpansionStep, str]) -> dict[Scalar, str]:
+    """Which name each reference that the role lists has in the released job, by its scalar.
+
+    listed: by its step, the name of every prerequisite that the role is to list.
+    """
+    steps = {one.definition.node: one.step for one in role.prerequisites}
+    released: dict[Scalar, str] = {}
+    for reference in role.role.prerequisites:
+        for target in job.require_graph.link(reference).targets:
+            step = steps.get(target.node)
+            # What is not listed itself gives its line to the last of what it requires.
+            while step is not None and step not in listed:
+                step = step.required[-1] if step.required else None
+            if step is not None:
+                released[reference.scalar] = listed[step]
+    return released
+
+
+def role_list_edits(
+    text: str, role: TaskRole, names: tuple[str, ...], released: MappingOf[Scalar, str]
+) -> tuple[TextEdit, ...]:
+    """Edits that make the role list these names in this order, without changing the lines that stay.
+
+    released: see `released_references`.
+    """
+    entry = role.field("prerequisites")
+    if entry is None or role.node is None or not isinstance(entry.value, Sequence):
+        return ()
+    sequence = entry.value
+    if tuple(item.text if isinstance(item, Scalar) else "" for item in sequence.items) == names:
+        return ()
+    if not names:
+        own = role.node.own("prerequisites")
+        if own is entry and len(role.node.entries) > 1:
+            return without_entries(text, role.node, [entry])
+        return (TextEdit(sequence.span, "[]"),)
+    if sequence.is_flow:
+        return (TextEdit(sequence.span, f"[{', '.join(map(flow_scalar, names))}]"),)
+    return _block_edits(text, sequence, names, released)
+
+
+def _block_edits(
+    text: str, sequence: Sequence, names: tuple[str, ...], released: MappingOf[Scalar, str]
+) -> tuple[TextEdit, ...]:
+    pad = " " * column(text, sequence.span.start)
+    edits: list[TextEdit] = []
+    places = {name: number for number, name in enumerate(names)}
+    done = 0
+    for number, item in enumerate(sequence.items):
+        line = _line(text, sequence, number)
+        name = released.get(item, "") if isinstance(item, Scalar) else ""
+        at = places.get(name, -1)
+        if at < done:
+            edits.append(TextEdit(line, ""))
+            continue
+        edits += _inserted(line.start, pad, names[done:at])
+        if isinstance(item, Scalar) and item.text != name:
+            edits.append(TextEdit(item.span, scalar_line(name)))
+        done = at + 1
+    end = _line(text, sequence, len(sequence.items) - 1).end
+    last = _inserted(end, pad, names[done:])
+    if last and end == len(text) and not text.endswith("\n"):
+        last = [TextEdit(edit.span, "\n" + edit.new_text.removesuffix("\n")) for edit in last]
+    return (*edits, *last)
+
+
+def _inserted(at: int, pad: str, names: tuple[str, ...]) -> list[TextEdit]:
+    return [TextEdit(Span(at, at), "".join(f"{pad}- {scalar_line(name)}\n" for name in names))] if names else []
+
+
+def _line(text: str, sequence: Sequence, number: int) -> Span:
+    span = item_span(text, sequence, number)
+    start = span.start - column(text, span.start)
+    end = text.find("\n", span.end)
+    return Span(start, len(text) if end < 0 else end + 1)
+
+
+def extras_edits(
+    job: Job,
+    storages: tuple[Storage, ...],
+    removed: Collection[str],
+    removed_plugins: tuple[Entry, Collection[int]] | None,
+) -> tuple[TextEdit, ...]:
+    """Remove keys and plugin entries from `extras`, and add storages."""
+    section, extras = job.section("extras"), job.extras
+    values = [{"name": one.name, "mountPath": one.mount_path} for one in storages]
+    if extras is None or section is None:
+        return (_at_the_end(job.text, entry_lines("extras", {"storages": values})),) if values else ()
+    text = job.text
+    gone = [entry for name in removed if (entry := extras.own(name))]
+    edits: list[TextEdit] = []
+    if removed_plugins is not None:
+        entry, numbers = removed_plugins
+        if isinstance(entry.value, Sequence) and len(numbers) < len(entry.value.items):
+            edits += without_items(text, entry.value, numbers)
+        else:
+            gone.append(entry)
+    kept = [entry for entry in extras.entries if not any(entry is one for one in gone)]
+    listed = extras.entry("storages")
+    if values and listed is not None:
+        edits += _more_storages(text, listed, values)
+    elif values:
+        lines = [f"storages: {flow_value(values)}"] if extras.is_flow else entry_lines("storages", values)
+        if kept:
+            edits.append(insert_entry(text, extras, "\n".join(lines), kept[-1]))
+        else:
+            pad = " " * column(text, extras.entries[0].key.span.start)
+            first, *rest = lines
+            span = Span(extras.entries[0].key.span.start, extras.entries[-1].span.end)
+            return (*edits, TextEdit(span, "\n".join([first, *indented(rest, pad)])))
+    if not kept and job.root is not None:
+        removals = remove_entry(text, job.root, section) if gone else ()
+        for one in removals:
+            edits += [one] if one.new_text else without_lines(text, one.span)
+        return tuple(edits)
+    return (*edits, *without_entries(text, extras, gone))
+
+
+def _more_storages(text: str, listed: Entry, values: list[dict[str, str]]) -> tuple[TextEdit, ...]:
+    node = listed.value
+    if isinstance(node, Sequence) and node.items:
+        return items_behind(text, node, values)
+    return (TextEdit(node.span, flow_value(values)),)
+
+
+def _at_the_end(text: str, lines: list[str]) -> TextEdit:
+    break_before = "" if text.endswith("\n") or not text else "\n"
+    return TextEdit(Span(len(text), len(text)), break_before + "".join(f"{line}\n" for line in lines))

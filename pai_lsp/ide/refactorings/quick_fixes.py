@@ -1,0 +1,253 @@
+"""Quick fixes that a rule cannot offer itself: for several findings at once, or for any finding.
+
+All keys that a mapping or the whole job lacks; names of their own for prerequisites that share one; values for template
+variables; the comment `# pai-lsp: ignore[code]`, which silences one finding.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.shell_script import PartKind
+from pai_lsp.findings.diagnostic import Fix
+from pai_lsp.findings.suppression import ignores
+from pai_lsp.ide.location import locate
+from pai_lsp.ide.refactorings.refactoring import (
+    CanNotRefactorError,
+    Refactoring,
+    RefactoringKind,
+    attempted,
+    definition_added,
+    free_prerequisite_name,
+    line_edits,
+    ready,
+    together,
+)
+from pai_lsp.job.definition import Origin
+from pai_lsp.job.symbols import rename_prerequisite
+from pai_lsp.platform.job_schema import fields
+from pai_lsp.rules.structure.structure_fixes import insert_fixes
+from pai_lsp.rules.structure.structure_places import places
+from pai_lsp.source.content import mapped
+from pai_lsp.source.frozen import replace
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, walk
+from pai_lsp.source.text import Span, TextEdit, apply_edits
+from pai_lsp.source.writing import flow_value, value_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.document import Document
+    from pai_lsp.findings.diagnostic import Diagnostic
+    from pai_lsp.job.definition import Definition, Reference
+    from pai_lsp.job.job import Job
+    from pai_lsp.rules.structure.structure_fixes import Path
+    from pai_lsp.rules.structure.structure_places import ErrorPlace
+
+
+# A key that is added may make others necessary, such as a prerequisite's type.
+_MOST_ROUNDS = 20
+
+
+def missing_keys(document: Document, span: Span) -> Iterator[Refactoring]:
+    """Offered if several keys are missing; a single one has its quick fix."""
+    found = list(places(document.job, "missing-key"))
+    here = locate(document, span.start)
+    if len(found) < 2 or here is None:
+        return
+    path = _wanting(found, here.path)
+    count = sum(1 for place in found if place.error.path[: len(path)] == path)
+    if path and count > 1:
+        title = f"Add the {count} missing keys of '{_owner_name(document.job, path)}'"
+        yield Refactoring(title, RefactoringKind.QUICK_FIX, partial(_adding_edits, document, path))
+    if count < len(found) or not path:
+        title = f"Add all {len(found)} missing keys of the job"
+        yield Refactoring(title, RefactoringKind.QUICK_FIX, partial(_adding_edits, document, ()))
+
+
+def _wanting(found: list[ErrorPlace], path: Path) -> Path:
+    """The innermost mapping on a path below which keys are missing."""
+    while path and not any(place.error.path[: len(path)] == path for place in found):
+        path = path[:-1]
+    return path
+
+
+def _owner_name(job: Job, path: Path) -> str:
+    if isinstance(path[-1], str):
+        return path[-1]
+    owner = str(path[-2]) if len(path) > 1 else ""
+    items = job.plain.get(owner) if isinstance(job.plain, dict) else None
+    item = items[path[-1]] if isinstance(items, list) and path[-1] < len(items) else None
+    name = item.get("name") if isinstance(item, dict) else None
+    return name if isinstance(name, str) else f"{owner}[{path[-1]}]"
+
+
+def _adding_edits(document: Document, path: Path) -> tuple[TextEdit, ...]:
+    """Edits that add all missing keys at a path and below, and the docker image that a new key may name."""
+    tried = document
+    edits: tuple[TextEdit, ...] = ()
+    for number in range(_MOST_ROUNDS):
+        added = together(tried.syntax, _additions(tried.job, path) or _missing_image(document, tried))
+        if not added:
+            break
+        tried = replace(tried, text=apply_edits(tried.text, added))
+        edits = added if number == 0 else line_edits(document.text, tried.text)
+    if not edits or (tried.syntax.problems and not document.syntax.problems):
+        raise CanNotRefactorError("nothing is known that could stand there")
+    return edits
+
+
+def _missing_image(before: Document, after: Document) -> list[TextEdit]:
+    """The edit that adds the docker image that a new key of a task role names."""
+    code = "unknown-docker-image"
+    if any(one.code == code for one in before.diagnostics):
+        return []
+    found = (one for one in after.diagnostics if one.code == code)
+    return [edit for one in found for fix in one.fixes[-1:] for edit in fix.edits][:1]
+
+
+def _additions(job: Job, path: Path) -> list[TextEdit]:
+    """An edit for each missing key at a path or below, those of one mapping in the schema's order."""
+    by_mapping: dict[int, list[ErrorPlace]] = {}
+    wanted = [place for place in places(job, "missing-key") if place.error.path[: len(path)] == path]
+    # What a task role may name must be known first.
+    first = [place for place in wanted if place.error.path[:1] == ("prerequisites",)]
+    for place in first or wanted:
+        if isinstance(place.node, Mapping):
+            by_mapping.setdefault(id(place.node), []).append(place)
+    edits: list[TextEdit] = []
+    for wanting in by_mapping.values():
+        # Into an empty mapping one key goes at a time: where the next one goes depends on it.
+        is_empty = isinstance(wanting[0].node, Mapping) and not wanting[0].node.entries
+        for place in sorted(wanting, key=lambda one: _order(job, one))[: 1 if is_empty else None]:
+            edits += (edit for fix in insert_fixes(job, place)[:1] for edit in fix.edits)
+    return edits
+
+
+def _order(job: Job, place: ErrorPlace) -> int:
+    known = [one.key for one in fields(place.error.path, kind=job.schema_kind)]
+    return known.index(place.error.key) if place.error.key in known else len(known)
+
+
+def duplicate_names(document: Document, span: Span) -> Iterator[Refactoring]:
+    """Offered on a prerequisite whose name another one has too, where a quick fix does not do the same."""
+    job = document.job
+    here = next((one for one in job.prerequisites if one.name and one.node.span.touches(span.start)), None)
+    same = [one for one in job.prerequisites if here is not None and one.name == here.name]
+    if here is None or len(same) < 2 or document.is_catalog:
+        return
+    edits = together(job.syntax, _renaming_edits(job, same))
+    offered = {fix.edits for one in document.diagnostics for fix in one.fixes if one.span.overlaps(here.name_span)}
+    if edits not in offered:
+        yield ready(f"Give each prerequisite '{here.name}' a name of its own", RefactoringKind.QUICK_FIX, edits)
+
+
+def _renaming_edits(job: Job, same: list[Definition]) -> Iterator[TextEdit]:
+    kept = _kept(job, same)
+    taken: set[str] = set()
+    for definition in same:
+        if definition is kept:
+            continue
+        name = free_prerequisite_name(job, definition.name, taken)
+        taken.add(name)
+        yield from rename_prerequisite(job, definition, name)
+
+
+def _kept(job: Job, same: list[Definition]) -> Definition:
+    """The one that keeps the name: the first of the type that plain references mean, else the first of all."""
+    name = same[0].name
+    listed = [reference.name for role in job.task_roles for reference in role.prerequisites]
+    listed += [
+        link.reference.name
+        for definition in job.definitions
+        if definition.origin is Origin.JOB
+        for link in job.require_graph.links(definition)
+    ]
+    if name not in listed:
+        return same[0]
+    return next(one for one in same if one.type == same[-1].type)
+
+
+def template_variables(document: Document, span: Span) -> Iterator[Refactoring]:
+    """Offered on a reference in a task role's list to a definition that needs values."""
+    job = document.job
+    if document.is_catalog:
+        return
+    for role in job.task_roles:
+        for reference in role.prerequisites:
+            targets = job.resolve(reference.name).definitions
+            wanting = [target for target in targets if target.template_variables]
+            if wanting and reference.scalar.span.touches(span.start) and reference.scalar.span.touches(span.end):
+                title = f"Fill the template variables of '{wanting[0].name}' in a prerequisite of the job"
+                yield attempted(title, RefactoringKind.REWRITE, partial(_filled, document, reference, wanting))
+    fillable = [one for one in document.diagnostics if one.code == "unfilled-template-variable" and one.fixes]
+    here = next((one for one in job.definitions if one.node.span.touches(span.start)), None)
+    inside = [one for one in fillable if here is not None and one.span.start in here.node.span]
+    if here is not None and len(inside) > 1:
+        edits = together(job.syntax, (edit for one in inside for edit in one.fixes[0].edits))
+        title = f"Add all template variables that '{here.name}' must give"
+        yield ready(title, RefactoringKind.QUICK_FIX, edits)
+
+
+def _filled(document: Document, reference: Reference, wanting: list[Definition]) -> tuple[TextEdit, ...]:
+    job = document.job
+    names = dict.fromkeys(variable.name for target in wanting for variable in target.template_variables)
+    name = free_prerequisite_name(job, wanting[0].name)
+    value = {
+        "type": wanting[0].type or "script",
+        "name": name,
+        "require": [{"name": reference.name, "template_variables": dict.fromkeys(names, "")}],
+    }
+    edits = (
+        definition_added(job, "\n".join(value_lines(value)), flow_value(value)),
+        TextEdit(reference.span, name),
+    )
+    return together(job.syntax, edits)
+
+
+def ignore_comment(document: Document, diagnostic: Diagnostic) -> Fix | str:
+    """The fix that adds the comment to the line where the finding begins; or why there can be none.
+
+    In a block of shell the comment becomes one of the shell's, so it must end a whole command line.
+    """
+    title = f"Ignore '{diagnostic.code}' on this line"
+    lines = document.lines
+    number = lines.line_of(diagnostic.span.start)
+    line = lines.line_span(number)
+    written = next((one for one in ignores(document.text, lines) if number in one.lines), None)
+    if written is not None:
+        return Fix(title, (TextEdit(Span(written.span.start, written.span.start), f"{diagnostic.code}, "),))
+    scalar = _scalar_over(document, line.end)
+    if scalar is not None and (problem := _no_room(document.text, scalar, line)):
+        return problem
+    end = line.start + len(document.text[line.start : line.end].rstrip(" \t"))
+    gap = "  " if end > line.start else ""
+    return Fix(title, (TextEdit(Span(end, line.end), f"{gap}# pai-lsp: ignore[{diagnostic.code}]"),))
+
+
+def _scalar_over(document: Document, line_end: int) -> Scalar | None:
+    """The scalar that goes on behind the end of the line."""
+    for node in walk(document.syntax.root):
+        if isinstance(node, Scalar) and node.span.start < line_end < node.span.end:
+            return node
+    return None
+
+
+def _no_room(text: str, scalar: Scalar, line: Span) -> str:
+    """Why a comment at the end of a line within a scalar would change more than it should; empty when it does not."""
+    if scalar.is_block and line.start <= scalar.span.start:
+        return ""  # behind the block's indicator YAML allows a comment
+    if scalar.style is not ScalarStyle.LITERAL:
+        return "a comment here would become a part of the text"
+    script = read_script(scalar.text)
+    end = mapped(text, scalar).index(line.end)
+    if end is None or end in script.line_ends or (end >= len(scalar.text) and script.is_complete):
+        return ""
+    part = next((part for part in script.parts if part.span.start <= end < part.span.end), None)
+    if part is None or part.kind is PartKind.ESCAPED:
+        return "the shell's line goes on behind this one"
+    if part.kind is PartKind.HERE_DOCUMENT:
+        return "a comment here would become a part of a here-document"
+    return "a comment here would become a part of a quoted word"

@@ -1,0 +1,160 @@
+"""Completion: suggestions in the form that the client supports, with or without snippets, with one edit or two."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lsprotocol import types as lsp
+
+from pai_lsp.ide.completion.complete import complete, is_all
+from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped
+from pai_lsp.lsp.convert import markup
+from pai_lsp.source.edits import line_end
+from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pai_lsp.lsp.documents import OpenDocument
+
+
+def completion(document: OpenDocument, params: lsp.CompletionParams) -> lsp.CompletionList:
+    """What can be typed at a place.
+
+    The client asks again when more is typed, because a complete word has no suggestions. While it waits for a slow
+    answer, Enter would accept an outdated item. So a client where complete words do no harm filters by itself.
+    """
+    offset = document.places.offset(params.position)
+    offer = CompletionItems(document, offset, _asked_place(document, params.position))
+    is_asked = params.context is None or params.context.trigger_kind is lsp.CompletionTriggerKind.Invoked
+    found = complete(document.document, offset, is_asked=is_asked)
+    is_incomplete = not (document.client.completion.smart_enter and is_all(found))
+    return lsp.CompletionList(is_incomplete, [offer.item(one) for one in found])
+
+
+def resolved_completion(document: OpenDocument, item: lsp.CompletionItem) -> lsp.CompletionItem:
+    """An item with its documentation: the suggestions at its place are computed again.
+
+    More may have been typed since; the text in front of the place, and so the suggestions, are the same.
+    """
+    position = _place_asked(item.data)
+    found = complete(document.document, document.places.offset(position)) if position else ()
+    documentation = next((one.documentation for one in found if one.label == item.label), "")
+    if documentation:
+        item.documentation = markup(documentation, is_shown=document.client.completion.markdown)
+    return item
+
+
+def _asked_place(document: OpenDocument, position: lsp.Position) -> dict[str, object] | None:
+    """The data that a client keeps which fetches documentation later."""
+    if not document.client.completion.later_documentation:
+        return None
+    return {"uri": document.uri, "line": position.line, "character": position.character}
+
+
+def _place_asked(kept: object) -> lsp.Position | None:
+    if not isinstance(kept, dict):
+        return None
+    line, character = kept.get("line"), kept.get("character")
+    if not (isinstance(line, int) and isinstance(character, int)) or min(line, character) < 0:
+        return None
+    return lsp.Position(line, character)
+
+
+_KINDS: Mapping[SuggestionKind, lsp.CompletionItemKind] = {
+    SuggestionKind.KEY: lsp.CompletionItemKind.Property,
+    SuggestionKind.VALUE: lsp.CompletionItemKind.Value,
+    SuggestionKind.REFERENCE: lsp.CompletionItemKind.Reference,
+    SuggestionKind.ROLE: lsp.CompletionItemKind.Class,
+    SuggestionKind.PLUGIN: lsp.CompletionItemKind.Module,
+    SuggestionKind.EVENT: lsp.CompletionItemKind.Event,
+    SuggestionKind.SNIPPET: lsp.CompletionItemKind.Snippet,
+    SuggestionKind.VARIABLE: lsp.CompletionItemKind.Variable,
+    SuggestionKind.PARAMETER: lsp.CompletionItemKind.Field,
+}
+# Only a single word may be inserted in front of the rest of another word; keys and snippets replace it.
+_WORDS = frozenset(SuggestionKind) - {SuggestionKind.KEY, SuggestionKind.SNIPPET}
+
+
+@dataclass(frozen=True, eq=False)
+class CompletionItems:
+    """Makes the items for one place: the document, and the offset of the cursor in it.
+
+    kept: the data that the client sends back to get more about an item.
+    """
+
+    document: OpenDocument
+    offset: int
+    kept: Mapping[str, object] | None = None
+    _ranges: dict[Span, lsp.Range] = field(default_factory=dict)
+
+    def item(self, suggestion: Suggestion) -> lsp.CompletionItem:
+        """One suggestion."""
+        client = self.document.client.completion
+        kind = _KINDS[suggestion.kind]
+        text, form = self._text(suggestion)
+        documentation = suggestion.documentation if self.kept is None else ""
+        is_marked = suggestion.is_deprecated and lsp.CompletionItemTag.Deprecated in client.tags
+        return lsp.CompletionItem(
+            suggestion.label,
+            kind=kind if kind in client.kinds else lsp.CompletionItemKind.Value,
+            tags=[lsp.CompletionItemTag.Deprecated] if is_marked else None,
+            deprecated=True if suggestion.is_deprecated and client.deprecated and not is_marked else None,
+            detail=suggestion.detail or None,
+            documentation=markup(documentation, is_shown=client.markdown) if documentation else None,
+            sort_text=f"{suggestion.order:05}",
+            filter_text=self._filter_text(suggestion),
+            insert_text_format=form,
+            insert_text_mode=lsp.InsertTextMode.AsIs if client.keeps_indentation else None,
+            text_edit=self._edit(suggestion, text),
+            additional_text_edits=[lsp.TextEdit(self._range(one.span), one.new_text) for one in suggestion.elsewhere]
+            or None,
+            data=dict(self.kept) if self.kept and suggestion.documentation else None,
+        )
+
+    def _text(self, suggestion: Suggestion) -> tuple[str, lsp.InsertTextFormat | None]:
+        """The text to insert, with the line ends of the document."""
+        client = self.document.client.completion
+        text, form = suggestion.edit.new_text, lsp.InsertTextFormat.PlainText
+        is_indented_again = "\n" in text and client.snippets and not client.keeps_indentation
+        if client.snippets and (suggestion.snippet is not None or is_indented_again):
+            text = suggestion.snippet if suggestion.snippet is not None else escaped(text)
+            form = lsp.InsertTextFormat.Snippet
+        if "\n" in text:
+            if is_indented_again:
+                text = text.replace("\n" + self._indentation(suggestion.edit.span.start), "\n")
+            text = text.replace("\n", line_end(self.document.text))
+        return text, form if client.snippets else None
+
+    def _indentation(self, offset: int) -> str:
+        """The indentation of the line of an offset."""
+        lines = self.document.document.lines
+        line = self.document.text[lines.line_start(lines.line_of(offset)) : offset]
+        return line[: len(line) - len(line.lstrip())]
+
+    def _filter_text(self, suggestion: Suggestion) -> str | None:
+        """The text that the client compares with the typed one, where that is not the beginning of the label.
+
+        It ends at a colon: clients compare further, and a typed `worker:` is not the beginning of a snippet.
+        """
+        typed = re.compile(re.escape(self.document.text[suggestion.edit.span.start : self.offset]), re.IGNORECASE)
+        if typed.match(suggestion.label):
+            return None
+        line = suggestion.edit.new_text.strip().partition("\n")[0]
+        found = typed.search(line)
+        return line[found.start() :].partition(":")[0] if found else None
+
+    def _edit(self, suggestion: Suggestion, text: str) -> lsp.TextEdit | lsp.InsertReplaceEdit:
+        span = suggestion.edit.span
+        behind = span.end > self.offset >= span.start
+        if behind and self.document.client.completion.two_edits and suggestion.kind in _WORDS and "\n" not in text:
+            return lsp.InsertReplaceEdit(text, self._range(Span(span.start, self.offset)), self._range(span))
+        return lsp.TextEdit(self._range(span), text)
+
+    def _range(self, span: Span) -> lsp.Range:
+        """Most suggestions for one place replace the same text."""
+        if span not in self._ranges:
+            self._ranges[span] = self.document.places.range(span)
+        return self._ranges[span]

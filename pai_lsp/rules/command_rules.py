@@ -1,0 +1,48 @@
+"""Rules that no job breaks by itself: commands report them about a file or about their own work.
+
+They never run on a job, so they are not in `RULES`; explanations, settings and reports find them in `KNOWN_RULES`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Severity, rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pai_lsp.job.job import Job
+
+
+@rule(Severity.ERROR)
+def unreadable_file(job: Job) -> Iterable[Finding]:
+    """The file or folder cannot be read, or is not UTF-8.
+
+    OpenPAI reads a job as UTF-8: the rest-server decodes the request body as UTF-8 unless the client sends another
+    charset, and no OpenPAI client does. Save the file as UTF-8; a byte order mark is harmless.
+    Source: rest-server, config/express.js (`bodyParser.text`); body-parser, lib/types/text.js.
+    """
+    del job  # there is no job
+    return ()
+
+
+@rule(Severity.ERROR)
+def invalid_configuration(job: Job) -> Iterable[Finding]:
+    """Invalid setting in `.pai-lsp.yaml`; the rest of the file applies.
+
+    The file is a mapping. `pai-lsp schema configuration` prints its JSON schema for editors. An unknown rule is only a
+    warning, so that one file works with several versions of pai-lsp.
+
+        rules:
+          unused-prerequisite: warning    # error, warning, information, hint or off
+        exclude:
+          - generated/                    # patterns as in .gitignore, relative to this file
+        plugins:
+          - our_site_plugin               # additional runtime plugins of this cluster
+    """
+    del job  # there is no job
+    return ()
+
+
+COMMAND_RULES = (unreadable_file, invalid_configuration)

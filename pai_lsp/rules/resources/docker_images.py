@@ -1,0 +1,353 @@
+"""Rules about docker images: their addresses, as the runtime's image checker reads them, and their registry accounts.
+
+Facts: openpai-runtime, src/init.d/image_checker.py; rest-server, models/v2/job/k8s.js (image pull secrets).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.fixes import change_fix
+from pai_lsp.job.definition import name_span
+from pai_lsp.source.edits import insert_entry
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
+from pai_lsp.source.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+
+
+# The patterns of a repository and a tag in image_checker.py, _get_normalized_image_info.
+_REPOSITORY = re.compile(r"[a-z\-_.0-9]+[/a-z\-_.0-9]*")
+_TAG = re.compile(r"[a-z\-_.0-9]+")
+
+
+@rule(Severity.ERROR)
+def image_uri_unsupported(job: Job) -> Iterator[Finding]:
+    """Image address that the runtime refuses.
+
+    Before a task starts, the init container looks up the image. Its grammar is stricter than docker's: a repository and
+    a tag consist of lower-case letters, digits, `-`, `_` and `.`; a registry host before them is allowed, a digest
+    after them is not. For anything else the task ends with exit code 254, "ContainerImageNotExists", even if docker
+    could pull the image. `<% %>` is not filled here, so it is refused as well.
+    Source: openpai-runtime, src/init.d/image_checker.py, _get_normalized_image_info.
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: openpai/standard:V1
+            #                     ^^ error
+        taskRoles:
+          worker:
+            dockerImage: image
+
+    Good:
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: openpai/standard:v1
+        taskRoles:
+          worker:
+            dockerImage: image
+    """
+    for definition in checked_images(job):
+        uri = text_of(definition, "uri")
+        if uri is None or (job.is_catalog and ("{{" in uri.text or "<%" in uri.text)):
+            continue
+        if not uri.text:
+            place = uri.span if len(uri.span) else definition.name_span
+            yield Finding(place, "'uri' is empty; the image checker refuses it and the task dies")
+            continue
+        wrong = _wrong_part(uri.text)
+        if wrong is not None:
+            start, end, message = wrong
+            yield Finding(_within(uri, start, end), message, _lower_case_fixes(uri))
+
+
+@rule(Severity.INFORMATION)
+def image_latest_tag(job: Job) -> Iterator[Finding]:
+    """Image without a tag, or with the tag `latest`.
+
+    The image is pulled again for every task and retry, so two runs of a job, and even two tasks of one run, may use
+    different software.
+    Source: rest-server, models/v2/job/k8s.js (imagePullPolicy: Always).
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: openpai/standard
+            #    ^^^^^^^^^^^^^^^^ information
+
+    Good:
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: openpai/standard:python_3.6-pytorch_1.2.0-gpu
+    """
+    for definition in images(job):
+        uri = text_of(definition, "uri")
+        if uri is None or not uri.text or "<%" in uri.text or "{{" in uri.text or _wrong_part(uri.text):
+            continue
+        repository, colon, tag = without_host(uri.text).partition(":")
+        if not colon:
+            yield Finding(
+                name_span(uri), f"'{repository}' has no tag, which means 'latest' and can change at any time; pin a tag"
+            )
+        elif tag == "latest":
+            end = len(uri.text)
+            yield Finding(_within(uri, end - len(tag), end), "'latest' can change at any time; pin a tag")
+
+
+def _wrong_part(uri: str) -> tuple[int, int, str] | None:
+    """The part of an address that the image checker refuses (half-open, in the address), and why, if any."""
+    rest = without_host(uri)
+    start = len(uri) - len(rest)
+    repository, *tags = rest.split(":")
+    digest = rest.find("@")
+    if digest >= 0:
+        return start + digest, len(uri), "the image checker refuses a digest; use a tag"
+    if not _REPOSITORY.fullmatch(repository):
+        end = start + len(repository)
+        return start, end, _complaint(repository, "repository", _REPOSITORY)
+    if tags and not _TAG.fullmatch(tags[0]):
+        at = start + len(repository) + 1
+        if not tags[0]:
+            return at - 1, at, "a tag is missing after ':'"
+        return at, at + len(tags[0]), _complaint(tags[0], "tag", _TAG)
+    return None
+
+
+def _complaint(part: str, what: str, grammar: re.Pattern[str]) -> str:
+    if grammar.fullmatch(part.lower()):
+        return f"the image checker refuses upper case in the {what} '{part}'"
+    if not part:
+        return f"the image checker refuses an address without a {what}"
+    wrong = next((character for character in part if not _TAG.fullmatch(character.lower()) and character != "/"), "/")
+    shown = wrong if wrong.isprintable() and wrong != " " else ("a space" if wrong.isspace() else f"U+{ord(wrong):04X}")
+    quoted = shown if len(shown) > 1 else f"'{shown}'"
+    return f"the image checker refuses {quoted} in the {what} '{' '.join(part.split())}'"
+
+
+def _lower_case_fixes(uri: Scalar) -> tuple[Fix, ...]:
+    """Change to lower case if only the case is wrong; not a safe fix, because it may be a different image."""
+    start = len(uri.text) - len(without_host(uri.text))
+    lowered = uri.text[:start] + uri.text[start:].lower()
+    if lowered == uri.text or _wrong_part(lowered) or uri.is_block or "\n" in uri.text:
+        return ()
+    return (change_fix(name_span(uri), lowered),)
+
+
+def _within(scalar: Scalar, start: int, end: int) -> Span:
+    """The span of `text[start:end]`; the whole scalar if it is written with escapes."""
+    span = name_span(scalar)
+    if scalar.style is ScalarStyle.PLAIN or (not scalar.is_block and len(span) == len(scalar.text)):
+        return Span(span.start + start, span.start + end) if len(span) == len(scalar.text) else span
+    return span
+
+
+def images(job: Job) -> tuple[Definition, ...]:
+    """The definitions of docker images."""
+    return tuple(definition for definition in job.definitions if definition.type == "dockerimage")
+
+
+def checked_images(job: Job) -> tuple[Definition, ...]:
+    """The images that are surely looked up: those of task roles, and all in a catalog file."""
+    return images(job) if job.is_catalog else job.chosen_images
+
+
+def text_of(definition: Definition, key: str) -> Scalar | None:
+    """The value of one of a definition's keys, if it is a string."""
+    node = definition.node.get(key)
+    return node if isinstance(node, Scalar) and isinstance(node.value, str) else None
+
+
+def image_host(uri: str) -> str:
+    """The registry at the start of an image's address; empty for Docker Hub. Source: _is_default_domain_used."""
+    host, slash, _ = uri.partition("/")
+    return host if slash and ("." in host or ":" in host) else ""
+
+
+def without_host(uri: str) -> str:
+    """The address without its registry."""
+    host = image_host(uri)
+    return uri[len(host) + 1 :] if host else uri
+
+
+def registry_host(registry: str) -> str:
+    """The host that a `registryuri` names, as `https://index.docker.io/v1/` names `index.docker.io`."""
+    return re.sub(r"^https?://", "", registry.strip()).partition("/")[0].lower()
+
+
+_DOCKER_HUB = "https://index.docker.io/v1/"
+_DOCKER_HUB_HOSTS = frozenset({"", "docker.io", "index.docker.io", "registry-1.docker.io", "hub.docker.com"})
+
+
+@rule(Severity.ERROR)
+def auth_without_registryuri(job: Job) -> Iterator[Finding]:
+    """Image account without `registryuri`.
+
+    In a job with secrets, the image checker fails for an account without `registryuri`: the init container dies with an
+    UnboundLocalError, exit code 254.
+    Source: openpai-runtime, src/init.d/image_checker.py, _init_auth_info.
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: example.azurecr.io/train:v1
+            auth:
+            #^^^ error
+              username: reader
+              password: <% $secrets.docker %>
+        secrets:
+          docker: "******"
+        taskRoles:
+          worker:
+            dockerImage: image
+
+    Good:
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: example.azurecr.io/train:v1
+            auth:
+              username: reader
+              password: <% $secrets.docker %>
+              registryuri: example.azurecr.io
+        secrets:
+          docker: "******"
+        taskRoles:
+          worker:
+            dockerImage: image
+    """
+    if not job.secrets:
+        return
+    for definition in checked_images(job):
+        auth = definition.node.entry("auth")
+        if auth is None or not isinstance(auth.value, Mapping) or auth.value.entry("registryuri"):
+            continue
+        username, password = auth.value.get("username"), auth.value.get("password")
+        if not (isinstance(username, Scalar) and username.text and isinstance(password, Scalar) and password.text):
+            continue
+        uri = text_of(definition, "uri")
+        registry = (image_host(uri.text) if uri else "") or _DOCKER_HUB
+        fix = Fix(
+            f"Add 'registryuri: {registry}'",
+            (insert_entry(job.text, auth.value, f"registryuri: {registry}"),),
+            safe=True,
+        )
+        yield Finding(
+            auth.key.span, "'auth' has no 'registryuri', so the image checker fails and the task dies", (fix,)
+        )
+
+
+@rule(Severity.WARNING)
+def auth_without_secrets(job: Job) -> Iterator[Finding]:
+    """Image account in a job without secrets.
+
+    The image checker only uses `auth` if the job has secrets. Otherwise it looks up the image anonymously, does not
+    find a private image, and the task ends with exit code 254. A plain-text password can also be read by everyone who
+    can see the job: put it under `secrets`.
+    Source: openpai-runtime, src/init.d/image_checker.py, __init__; openpai-protocol, schemas/v2 (auth.password).
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: example.azurecr.io/train:v1
+            auth:
+            #^^^ warning
+              username: reader
+              password: example
+              registryuri: example.azurecr.io
+
+    Good:
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: example.azurecr.io/train:v1
+            auth:
+              username: reader
+              password: <% $secrets.docker %>
+              registryuri: example.azurecr.io
+        secrets:
+          docker: "******"
+    """
+    section = job.section("secrets")
+    if job.is_catalog or (section is not None and (job.secrets or not isinstance(section.value, Mapping))):
+        return
+    for definition in images(job):
+        auth = definition.node.entry("auth")
+        if auth is not None and isinstance(auth.value, Mapping) and auth.value.entry("password"):
+            yield Finding(
+                auth.key.span, "the image checker ignores 'auth' in a job without 'secrets'; put the password there"
+            )
+
+
+@rule(Severity.WARNING)
+def registry_mismatch(job: Job) -> Iterator[Finding]:
+    """Image account for a different registry.
+
+    The registry of an image is the host at the start of `uri`; without a host it is Docker Hub, regardless of
+    `registryuri`. The account of another registry is not used for the image (the image checker logs "Using default
+    registry ... ignore auth info").
+    Source: openpai-runtime, src/init.d/image_checker.py, _init_auth_info; openpai, issues 5031 and 4586.
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: example/train:v1
+            auth:
+              username: reader
+              password: <% $secrets.docker %>
+              registryuri: example.azurecr.io
+              #            ^^^^^^^^^^^^^^^^^^ warning
+
+    Good:
+
+        prerequisites:
+          - type: dockerimage
+            name: image
+            uri: example.azurecr.io/example/train:v1
+            auth:
+              username: reader
+              password: <% $secrets.docker %>
+              registryuri: example.azurecr.io
+    """
+    for definition in images(job):
+        auth, uri = definition.node.get("auth"), text_of(definition, "uri")
+        registry = auth.get("registryuri") if isinstance(auth, Mapping) else None
+        if uri is None or not uri.text or not isinstance(registry, Scalar) or not isinstance(registry.value, str):
+            continue
+        if any(mark in registry.text + uri.text for mark in ("<%", "{{", " ")):
+            continue
+        account, image = registry_host(registry.text), image_host(uri.text).lower()
+        if not account or account == image or (account in _DOCKER_HUB_HOSTS and image in _DOCKER_HUB_HOSTS):
+            continue
+        source = f"from '{image}'" if image else "from Docker Hub, because its address has no registry"
+        place = name_span(registry)
+        start = name_span(uri).start
+        is_name = not image and not uri.is_block and "." in account
+        fixes = (Fix(f"Pull the image from '{account}'", (TextEdit(Span(start, start), f"{account}/"),)),)
+        yield Finding(
+            place,
+            f"this account is for '{account}', but the image comes {source}",
+            fixes if is_name else (),
+            (Related(name_span(uri), "the image"),),
+        )
+
+
+RULES = (
+    image_uri_unsupported,
+    image_latest_tag,
+    auth_without_registryuri,
+    auth_without_secrets,
+    registry_mismatch,
+)

@@ -1,0 +1,329 @@
+"""Rules about the course of a job: gang allocation and retries, completion policies, and emails about job states.
+
+Gang allocation starts all tasks of a job together and never retries a single task. A job attempt fails once
+`minFailedInstances` tasks of a role failed, and succeeds once `minSucceededInstances` of a role succeeded; otherwise it
+ends when all tasks are done. Facts: rest-server, models/v2/job/k8s.js; frameworkcontroller,
+pkg/apis/frameworkcontroller/v1/types.go and crd.go.
+
+`beyond_instances` and `instances_place` are shared by other rules that count a task role's tasks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.fixes import fix_of, near_name_fixes, number_fix
+from pai_lsp.job.definition import key_name_span, name_span
+from pai_lsp.job.parts import whole_number
+from pai_lsp.source.edits import remove_entry
+from pai_lsp.source.nodes import Entry, Mapping, Scalar
+from pai_lsp.source.spelling import did_you_mean
+from pai_lsp.source.text import TextEdit
+from pai_lsp.source.tree_edits import insert_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+
+
+# Words that people write for a boolean, in addition to `true` and `false`, the only ones for js-yaml.
+_TRUE, _FALSE = frozenset({"true", "yes", "on", "y", "1"}), frozenset({"false", "no", "off", "n", "0"})
+
+
+@rule(Severity.WARNING)
+def task_retry_ignored(job: Job) -> Iterator[Finding]:
+    """Task retries in a job with gang allocation.
+
+    `taskRetryCount` only has an effect if `extras.gangAllocation` is `false`; otherwise a failed task fails the job,
+    and `jobRetryCount` is the number of retries of the whole job.
+    Source: rest-server, models/v2/job/k8s.js (`gangAllocation === false`); openpai, issues 5004 and 3781.
+
+        taskRoles:
+          worker:
+            taskRetryCount: 3
+            #^^^^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            taskRetryCount: 3
+        extras:
+          gangAllocation: false
+    """
+    if not job.has_gang_allocation:
+        return
+    gang = job.extras_entry("gangAllocation")
+    for role in job.task_roles:
+        entry = role.field("taskRetryCount")
+        count = whole_number(entry.value) if entry else None
+        if entry is None or count is None or count == 0:
+            continue
+        fixes = (Fix("Disable gang allocation", (edit,)),) if (edit := _gang_off(job, gang)) else ()
+        message = (
+            "'taskRetryCount' has no effect without 'extras.gangAllocation: false'; 'jobRetryCount' retries the job"
+        )
+        related = (Related(gang.value.span, "gang allocation is on"),) if gang else ()
+        yield Finding(entry.key.span, message, fixes, related)
+
+
+@rule(Severity.WARNING)
+def gang_allocation_not_boolean(job: Job) -> Iterator[Finding]:
+    """`gangAllocation` is neither `true` nor `false`.
+
+    Only the boolean `false` disables gang allocation: `"false"`, `no` and `0` leave it on. The checks of a cluster with
+    HiveD only accept the boolean `true`.
+    Source: rest-server, models/v2/job/k8s.js (`=== false`), middlewares/v2/hived.js (`=== true`).
+
+        extras:
+          gangAllocation: "false"
+          #               ^^^^^^^ warning
+
+    Good:
+
+        extras:
+          gangAllocation: false
+    """
+    entry = job.extras_entry("gangAllocation")
+    if entry is None or (isinstance(entry.value, Scalar) and isinstance(entry.value.value, bool)):
+        return
+    written = entry.value.text.strip().lower() if isinstance(entry.value, Scalar) else ""
+    meant = "true" if written in _TRUE else "false" if written in _FALSE else None
+    fixes = (Fix(f"Change to {meant}", (TextEdit(entry.value.span, meant),), safe=True),) if meant else ()
+    yield Finding(entry.place, "'gangAllocation' must be true or false; other values leave it on", fixes)
+
+
+def _gang_off(job: Job, gang: Entry | None) -> TextEdit | None:
+    if gang is not None:
+        return (
+            TextEdit(name_span(gang.value), "false")
+            if isinstance(gang.value, Scalar) and gang.value.value is True
+            else None
+        )
+    if job.extras is not None and job.extras.entries:
+        return insert_values(job.text, job.extras, {"gangAllocation": False})
+    if job.root is not None and job.section("extras") is None and not job.root.is_flow:
+        return insert_values(job.text, job.root, {"extras": {"gangAllocation": False}})
+    return None
+
+
+_LIMITS = ("minFailedInstances", "minSucceededInstances")
+_MOST_INSTANCES = 10_000
+
+
+@rule(Severity.WARNING)
+def min_failed_exceeds_instances(job: Job) -> Iterator[Finding]:
+    """`minFailedInstances` greater than the number of instances.
+
+    The role can then never fail the job: even if all of its tasks fail, the job *succeeds*. If this is intended, write
+    -1.
+    Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/types.go, CompletionPolicySpec.
+
+        taskRoles:
+          worker:
+            instances: 2
+            completion:
+              minFailedInstances: 3
+              #                   ^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            instances: 2
+            completion:
+              minFailedInstances: -1
+    """
+    for role, entry, number in _exceeding(job, "minFailedInstances"):
+        message = f"'{role.name}' has {_instances(role)}, so {number} can never fail; write -1 if intended"
+        fix = number_fix(entry.value.span, -1)
+        yield Finding(entry.value.span, message, (fix,), instances_place(role))
+
+
+@rule(Severity.WARNING)
+def min_succeeded_exceeds_instances(job: Job) -> Iterator[Finding]:
+    """`minSucceededInstances` greater than the number of instances.
+
+    The number is never reached, so the role alone never ends the job; the job runs until all of its tasks are done. If
+    this is intended, write -1.
+    Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/types.go, CompletionPolicySpec.
+
+        taskRoles:
+          worker:
+            instances: 2
+            completion:
+              minSucceededInstances: 3
+              #                      ^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            instances: 2
+            completion:
+              minSucceededInstances: 2
+    """
+    for role, entry, number in _exceeding(job, "minSucceededInstances"):
+        message = f"'{role.name}' has {_instances(role)}, so {number} can never succeed; write -1 if intended"
+        fixes = (number_fix(entry.value.span, role.instances), number_fix(entry.value.span, -1))
+        yield Finding(entry.value.span, message, fixes, instances_place(role))
+
+
+@rule(Severity.WARNING)
+def completion_zero_or_null(job: Job) -> Iterator[Finding]:
+    """Completion policy of 0 or null.
+
+    Both mean the default: 1 for `minFailedInstances`, all instances for `minSucceededInstances`. To mean "never", write
+    -1.
+    Source: rest-server, models/v2/job/k8s.js (`completion.minFailedInstances ? ... : 1`).
+
+        taskRoles:
+          worker:
+            instances: 2
+            completion:
+              minFailedInstances: 0
+              #                   ^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            instances: 2
+            completion:
+              minFailedInstances: -1
+    """
+    for role in job.task_roles:
+        for entry in _completion(role):
+            if (
+                not isinstance(entry.value, Scalar)
+                or isinstance(entry.value.value, bool)
+                or entry.value.value not in {0, None}
+            ):
+                continue
+            default = "1" if entry.name == "minFailedInstances" else "all instances"
+            written = "0" if entry.value.value == 0 else "null"
+            node = role.get("completion")
+            removal = remove_entry(job.text, node, entry) if isinstance(node, Mapping) else ()
+            never = TextEdit(entry.value.span, "-1" if len(entry.value.span) else " -1")
+            fixes = (
+                Fix("Change to -1 (never)", (never,)),
+                *fix_of("Remove it (same meaning)", removal),
+            )
+            yield Finding(entry.place, f"{written} means the default, {default}; write -1 for never", fixes)
+
+
+@rule(Severity.ERROR)
+def completion_out_of_range(job: Job) -> Iterator[Finding]:
+    """Completion policy below -1, or more than 10,000 instances.
+
+    The rest-server accepts the job, but Kubernetes refuses the resulting framework: the job ends with exit code -1100,
+    "CreateFrameworkPermanentFailed".
+    Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go.
+
+        taskRoles:
+          worker:
+            completion:
+              minSucceededInstances: -2
+              #                      ^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            completion:
+              minSucceededInstances: -1
+    """
+    for role in job.task_roles:
+        for entry in _completion(role):
+            number = whole_number(entry.value)
+            if number is not None and number < -1:
+                fix = Fix("Change to -1 (never)", (TextEdit(entry.value.span, "-1"),))
+                yield Finding(entry.value.span, f"'{entry.name}' must be at least 1, or -1 for never", (fix,))
+        instances = role.field("instances")
+        number = whole_number(instances.value) if instances else None
+        if instances is not None and number is not None and number > _MOST_INSTANCES:
+            yield Finding(instances.value.span, f"a task role can have at most {_MOST_INSTANCES} instances")
+
+
+def _completion(role: TaskRole) -> tuple[Entry, ...]:
+    """The numbers of the role's completion policy."""
+    node = role.get("completion")
+    return tuple(entry for name in _LIMITS if (entry := node.entry(name))) if isinstance(node, Mapping) else ()
+
+
+def _exceeding(job: Job, name: str) -> Iterator[tuple[TaskRole, Entry, int]]:
+    """The roles whose completion policy `name` is greater than their number of instances."""
+    for role in job.task_roles:
+        for entry in _completion(role) if role.has_known_instances else ():
+            number = whole_number(entry.value)
+            if entry.name == name and number is not None and number > role.instances:
+                yield role, entry, number
+
+
+def _instances(role: TaskRole) -> str:
+    return "1 instance" if role.instances == 1 else f"{role.instances} instances"
+
+
+def beyond_instances(role: TaskRole, index: int) -> tuple[str, tuple[Related, ...]] | None:
+    """The message about a task index, from 0, that a role does not have, and its location; None if it may exist."""
+    if index < role.instances or not role.has_known_instances:
+        return None
+    tasks = "one task, 0" if role.instances == 1 else f"tasks 0 to {role.instances - 1}"
+    return f"'{role.name}' only has {tasks}, so this does not exist", instances_place(role)
+
+
+def instances_place(role: TaskRole) -> tuple[Related, ...]:
+    """The location of the role's `instances`, if any."""
+    written = role.field("instances")
+    return (Related(written.value.span, "the role's instances"),) if written else ()
+
+
+# database-controller, src/common/framework.js, getRequestUpdate.
+_STATES = ("running", "succeeded", "failed", "stopped", "retried")
+
+
+@rule(Severity.WARNING)
+def notification_unknown_key(job: Job) -> Iterator[Finding]:
+    """Unknown notification state.
+
+    The states are `running`, `succeeded`, `failed`, `stopped` and `retried`; any other key is ignored.
+    Source: database-controller, src/common/framework.js.
+
+        extras:
+          jobStatusChangeNotification:
+            success: true
+            #^^^^^^ warning
+
+    Good:
+
+        extras:
+          jobStatusChangeNotification:
+            succeeded: true
+    """
+    section = job.extras_entry("jobStatusChangeNotification")
+    if section is None or not isinstance(section.value, Mapping):
+        return
+    free = [name for name in _STATES if section.value.entry(name) is None]
+    for entry in section.value.effective_entries():
+        if entry.name not in _STATES:
+            span = key_name_span(entry)
+            expected = did_you_mean(entry.name, free) or f"; expected one of {', '.join(_STATES)}"
+            yield Finding(
+                span,
+                f"'{entry.name}' is not a notification state and has no effect{expected}",
+                near_name_fixes(span, entry.name, free),
+            )
+
+
+RULES = (
+    task_retry_ignored,
+    gang_allocation_not_boolean,
+    min_failed_exceeds_instances,
+    min_succeeded_exceeds_instances,
+    completion_zero_or_null,
+    completion_out_of_range,
+    notification_unknown_key,
+)

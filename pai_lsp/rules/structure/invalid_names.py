@@ -1,0 +1,252 @@
+"""Rules about names: their characters, their length, and how the runtime reads them.
+
+pai_lsp/rules/prerequisites/references.py and role_names.py check names that refer to something defined elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.fixes import quote_fix
+from pai_lsp.job.definition import name_span
+from pai_lsp.job.symbols import rename_prerequisite, rename_role
+from pai_lsp.platform.tables import converted_role_name
+from pai_lsp.rules.structure.structure_places import places
+from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.rules.structure.structure_places import ErrorPlace
+
+# The rest-server's pattern; pai, src/rest-server/src/config/v2/protocol.js.
+_ROLE_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+# FrameworkController's limit; frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go.
+_LONGEST_ROLE_NAME = 63
+
+
+@rule(Severity.ERROR)
+def invalid_task_role_name(job: Job) -> Iterator[Finding]:
+    """Task role name that OpenPAI refuses or its runtime cannot find.
+
+    The rest-server allows letters, digits and `_`. But it passes the name on in lower case and without `_`, and the
+    runtime looks up exactly that in the job: the init container of a role named `ps_server` or `Worker` dies with a
+    KeyError. The runtime also does not read `yes`, `on`, `true` and `null` as strings, so it cannot find such a role
+    unless the name is quoted. More than 63 characters are refused when the job is created.
+    Sources: rest-server, config/v2/protocol.js and utils/name.js; openpai-runtime, src/init.d/initializer.py and
+    issue 47; frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go.
+
+        taskRoles:
+          ps_server:
+          #^^^^^^^^ error
+            commands: [python serve.py]
+          on:
+          #^ error
+            commands: [python train.py]
+
+    Good:
+
+        taskRoles:
+          psserver:
+            commands: [python serve.py]
+          "on":
+            commands: [python train.py]
+    """
+    new_names: dict[str, str] | None = None
+    for role in job.task_roles:
+        # A misplaced key, such as `dockerImage` under `taskRoles`, is reported by its type.
+        fault = _fault(job, role) if role.node is not None else None
+        if fault is None:
+            continue
+        if new_names is None:
+            new_names = _new_names(job)
+        message, is_quoting = fault
+        key = role.entry.key
+        span = role.name_span if len(role.name_span) else key.span
+        if is_quoting and isinstance(key, Scalar):
+            yield Finding(span, message, (quote_fix(key),) if key.text == role.name else ())
+        else:
+            yield Finding(span, message, _rename_fixes(job, role.name, new_names.get(role.name)))
+
+
+def _fault(job: Job, role: TaskRole) -> tuple[str, bool] | None:
+    """What is wrong with a role's name, and whether quotes would fix it."""
+    name, key = role.name, role.entry.key
+    if not isinstance(key, Scalar):
+        return None
+    if not _ROLE_NAME.fullmatch(name):
+        message = f"'{_short(name)}' is not a task role name; use lower-case letters and digits, a letter first"
+        return message, False
+    if len(name) > _LONGEST_ROLE_NAME:
+        return f"this task role name has {len(name)} characters; at most {_LONGEST_ROLE_NAME} are allowed", False
+    converted = converted_role_name(name)
+    if converted != name and converted not in job.task_roles_by_name:
+        looks = f"looks for task role '{name}' as '{converted}'" if converted else f"finds no task role '{name}'"
+        return f"the runtime {looks}, and fails; use only lower-case letters and digits", False
+    reading = key.runtime_value
+    if not isinstance(reading, str):
+        message = {True: "true", False: "false", None: "null"}.get(reading, "a non-string")
+        advice = "quote it" if key.text == name else "give it a name"
+        return f"the runtime reads '{key.text}' as {message} and does not find the task role; {advice}", True
+    return None
+
+
+@rule(Severity.ERROR)
+def task_role_name_collision(job: Job) -> Iterator[Finding]:
+    """Two task roles have the same name in lower case and without `_`.
+
+    The cluster uses that form of the name, so the hosts, environment variables and tasks of the two roles collide.
+    Sources: rest-server, utils/name.js; frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go, which requires
+    different names without checking them.
+
+        taskRoles:
+          worker1:
+            commands: [python train.py]
+          worker_1:
+          #^^^^^^^ error
+            commands: [python train.py]
+
+    Good:
+
+        taskRoles:
+          worker1:
+            commands: [python train.py]
+          worker2:
+            commands: [python train.py]
+    """
+    first: dict[str, TaskRole] = {}
+    new_names: dict[str, str] | None = None
+    for role in job.task_roles:
+        converted = converted_role_name(role.name)
+        other = first.setdefault(converted, role)
+        if other is role or not converted or other.name == role.name:
+            continue
+        if new_names is None:
+            new_names = _new_names(job)
+        renamed = other if role.name == converted else role
+        message = f"task roles '{role.name}' and '{other.name}' have the same name in the cluster, '{converted}'"
+        yield Finding(
+            role.name_span,
+            message,
+            _rename_fixes(job, renamed.name, new_names.get(renamed.name)),
+            (Related(other.name_span, f"'{other.name}' also becomes '{converted}'"),),
+        )
+
+
+def _new_names(job: Job) -> dict[str, str]:
+    """A valid, unique name for each role with an invalid name."""
+    used = {role.name for role in job.task_roles}
+    found: dict[str, str] = {}
+    for role in job.task_roles:
+        stem = converted_role_name(role.name).lstrip("0123456789")[:_LONGEST_ROLE_NAME]
+        if not stem or stem == role.name:
+            continue
+        candidates = (stem, *(stem[: _LONGEST_ROLE_NAME - 1] + letter for letter in "bcdefghijklmnopqrstuvwxyz"))
+        if name := next((name for name in candidates if name not in used), None):
+            found[role.name] = name
+            used.add(name)
+    return found
+
+
+def _rename_fixes(job: Job, name: str, new_name: str | None) -> tuple[Fix, ...]:
+    if new_name is None:
+        return ()
+    renaming = rename_role(job, name, new_name)
+    is_same = converted_role_name(name) == new_name
+    return (Fix(f"Rename to '{new_name}'", renaming.edits, safe=renaming.is_complete and is_same),)
+
+
+@rule(Severity.ERROR)
+def invalid_prerequisite_name(job: Job) -> Iterator[Finding]:
+    """Invalid prerequisite name.
+
+    A prerequisite name consists of letters, digits, `_` and `-`, at most 255 characters. The rest-server refuses the
+    job: "should match pattern".
+    Source: rest-server, config/v2/protocol.js.
+
+        prerequisites:
+          - name: cifar 10
+            #     ^^^^^^^^ error
+            type: data
+
+    Good:
+
+        prerequisites:
+          - name: cifar-10
+            type: data
+    """
+    for place in places(job, "invalid-prerequisite-name"):
+        yield Finding(place.span, place.error.message, _prerequisite_fixes(job, place))
+
+
+def _prerequisite_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+    node = place.node
+    if not isinstance(node, Scalar) or node.is_block or not place.error.expected:
+        return ()
+    new_name = place.error.expected[0]
+    definition = next((one for one in job.definitions if one.name_scalar is node), None)
+    if definition is None or new_name in job.definitions_by_name:
+        return ()
+    return (Fix(f"Rename to '{new_name}'", rename_prerequisite(job, definition, new_name), safe=True),)
+
+
+@rule(Severity.ERROR)
+def invalid_name(job: Job) -> Iterator[Finding]:
+    """Invalid name of a deployment, of a task role in it, or of a port.
+
+    A deployment name consists of letters, digits, `_` and `-`; a port label and a task role name of letters, digits and
+    `_`, without a digit first. The rest-server refuses anything else, and loses the label `__proto__`, which JavaScript
+    reserves.
+    Source: rest-server, config/v2/protocol.js.
+
+        taskRoles:
+          worker:
+            resourcePerInstance:
+              ports:
+                tensor-board: 1
+                #^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            resourcePerInstance:
+              ports:
+                tensor_board: 1
+    """
+    for place in places(job, "invalid-name"):
+        yield Finding(place.span, place.error.message, _name_fixes(job, place))
+
+
+def _name_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
+    scalar = place.key.key if place.key else place.node
+    if not isinstance(scalar, Scalar) or scalar.is_block or not place.error.expected:
+        return ()
+    old_name, new_name = scalar.text, place.error.expected[0]
+    if isinstance(place.node, Mapping) and place.node.own(new_name):
+        return ()
+    if old_name in job.task_roles_by_name:  # renamed together with the task role
+        return ()
+    edits = [TextEdit(name_span(scalar), new_name)]
+    default = job.default_deployment_reference
+    if place.key is None and default is not None and default.name == old_name:
+        edits.append(TextEdit(default.span, new_name))
+    mentions = sum(scalar.text.count(old_name) for scalar in job.syntax.scalars)
+    return (Fix(f"Rename to '{new_name}'", tuple(edits), safe=mentions == len(edits)),)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 40 else name[:39] + "…"
+
+
+RULES = (
+    invalid_task_role_name,
+    task_role_name_collision,
+    invalid_prerequisite_name,
+    invalid_name,
+)

@@ -1,0 +1,417 @@
+"""What is wrong where libyaml stopped, in the author's words, and the smallest change after which it reads on.
+
+Each function knows one sort of fault, and gives None for any other; `next_repair` asks them in turn. Offsets are code
+points in the text that libyaml read.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import yaml
+
+from pai_lsp.source.building import SURROGATE_ESCAPE, TAB_STAND_IN, joined_surrogates
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import ProblemKind, Tree
+from pai_lsp.source.text import Span
+from pai_lsp.source.writing import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+_TEMPLATE_VALUE = re.compile(r"(?:^|[:\-,\[] +)(\{\{[^\n]*\}\}[^\n,\]]*)")
+# A double-quoted scalar, one of its escapes, and what stands between two of them in a text such as `json.dumps` writes.
+_DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_ESCAPE = re.compile(rf"(?P<surrogates>{SURROGATE_ESCAPE.pattern})|\\.", re.DOTALL)
+_UP_TO_QUOTE = re.compile(r'[\s\w,:\[\]{}.-]*(?=")')
+# The tokens that separate the items of a list in brackets; a tag with brackets of its own is meant as text.
+_FLOW_TOKEN = re.compile(r"""(?P<tag><%[^%]*%>)|"(?:[^"\\]|\\.)*"|'[^']*'|(?P<key>:\s)|[\[\]{},]""")
+_LONGEST_COMMAND = 2_000
+_HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
+_LINE_CONTENT = re.compile(r"[^\S\n]*(?P<content>[^\n]*?)(?P<comment>(?:^|[^\S\n])#[^\n]*)?[^\S\n]*$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One fault and the replacements in the repaired copy that remove it: `(start, end, new text)`.
+
+    Without a message js-yaml reads the text, and only libyaml needs the replacement.
+    `title` names the fix for the author: `edit` if given, else the one replacement itself.
+    """
+
+    message: str
+    span: Span
+    replacements: tuple[tuple[int, int, str], ...]
+    kind: ProblemKind = ProblemKind.SYNTAX
+    title: str = ""
+    edit: tuple[int, int, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ParserFault:
+    """Where and why libyaml stopped, in its own words.
+
+    problem: what it found `at` an offset; context: what it was reading, which begins at `context_at`.
+    tree: the part of the text that was read before.
+    """
+
+    text: str
+    problem: str
+    context: str
+    at: int
+    context_at: int
+    tree: Tree
+
+
+def next_repair(text: str, error: yaml.YAMLError, tree: Tree) -> Repair:
+    """The fault that libyaml stopped at, and a repair of it."""
+    if isinstance(error, yaml.reader.ReaderError):
+        at = min(int(error.position), len(text) - 1)
+        at = _character_at_byte(text, error, at)
+        character = text[at]
+        message = f"the control character U+{ord(character):04X} cannot stand in YAML"
+        return Repair(message, Span(at, at + 1), ((at, at + 1, "_"),))
+    fault = _fault(text, error, tree)
+    for attempt in (
+        _what_js_yaml_reads,
+        _unquoted_template,
+        _template_in_brackets,
+        _stray_tab,
+        _open_quote,
+        _half_typed_key,
+        _second_colon,
+        _open_bracket,
+        _reserved_character,
+        _bad_indentation,
+    ):
+        repair = attempt(fault)
+        if repair is not None:
+            return repair
+    return _hide_line(text, fault.at, _plain_words(fault.problem))
+
+
+def _fault(text: str, error: yaml.YAMLError, tree: Tree) -> _ParserFault:
+    at = _index(getattr(error, "problem_mark", None), text)
+    context_mark = getattr(error, "context_mark", None)
+    return _ParserFault(
+        text,
+        str(getattr(error, "problem", "") or ""),
+        str(getattr(error, "context", "") or ""),
+        at,
+        _index(context_mark, text) if context_mark else at,
+        tree,
+    )
+
+
+def _index(mark: object, text: str) -> int:
+    return min(int(getattr(mark, "index", len(text))), len(text))
+
+
+def _character_at_byte(text: str, error: yaml.YAMLError, at: int) -> int:
+    """Libyaml counts a forbidden character's place in bytes of UTF-8; find it by what it is."""
+    character = getattr(error, "character", None)
+    if isinstance(character, int) and (found := text.find(chr(character))) >= 0:
+        return found
+    return at
+
+
+def _line(text: str, at: int) -> tuple[int, int]:
+    """The line around an offset, without its line end."""
+    start = text.rfind("\n", 0, at) + 1
+    end = text.find("\n", at)
+    end = len(text) if end < 0 else end
+    return start, max(start, end - 1 if text[end - 1 : end] == "\r" else end)
+
+
+def _content(text: str, at: int) -> Span:
+    """What stands on the line of `at` between its indentation and its comment."""
+    start, end = _line(text, at)
+    match = _LINE_CONTENT.match(text[start:end])
+    if match is None:
+        return Span(start, end)
+    return Span(start + match.start("content"), start + match.end("content"))
+
+
+def _indentation(text: str, at: int) -> int:
+    start, _ = _line(text, at)
+    content = _content(text, at)
+    return content.start - start
+
+
+def _plain_words(problem: str) -> str:
+    """Libyaml's own words, for a fault that no heuristic knows."""
+    words = problem.replace("did not find expected", "expected").replace("did not find", "expected")
+    return words.replace("found undefined", "undefined").rstrip(".") or "not YAML"
+
+
+def _hide_line(text: str, at: int, message: str) -> Repair:
+    """Hide one line in the repaired copy: the line of the fault, or the nearest above that is not hidden yet."""
+    at = min(at, max(len(text) - 1, 0))
+    content = _content(text, at)
+    while not len(content) and content.start > 0:
+        start, _ = _line(text, content.start)
+        if start == 0:
+            break
+        content = _content(text, start - 1)
+    if not len(content):
+        return Repair(message, Span(0, len(text)), ((0, len(text), " " * len(text)),))
+    hidden = re.sub(r"[^\n]", "#", text[content.start : content.end])
+    # A comment needs white space before it; the hidden text begins its line, so there is some.
+    return Repair(message, content, ((content.start, content.end, hidden),))
+
+
+def _what_js_yaml_reads(fault: _ParserFault) -> Repair | None:
+    """`{ports:}`, a block whose first line begins with a tab, and JSON's pairs of surrogates: libyaml alone refuses."""
+    text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
+    if "quoted scalar" in context and "escape" in problem and (escapes := tuple(_surrogates(text, context_at))):
+        return Repair("", Span(at, at), escapes)
+    if "found unexpected ':'" in problem and text[at : at + 1] == ":":
+        return Repair("", Span(at, at), ((at + 1, at + 1, " "),))
+    if "block scalar" in context and "tab character" in problem and text[at : at + 1] == "\t":
+        start, _ = _line(text, at)
+        # In a folded block a tab also decides how lines are joined, which no stand-in does.
+        if at > start and text[context_at : context_at + 1] == "|":
+            return Repair("", Span(at, at), ((at, at + 1, TAB_STAND_IN),))
+    return None
+
+
+def _surrogates(text: str, at: int) -> Iterator[tuple[int, int, str]]:
+    """The escapes of surrogates in the double-quoted scalar at `at` and in those that follow, as libyaml reads them."""
+    scalar = _DOUBLE_QUOTED.match(text, at)
+    while scalar is not None:
+        for escape in _ESCAPE.finditer(text, *scalar.span()):
+            if escape["surrogates"]:
+                yield *escape.span(), f"\\U{ord(joined_surrogates(escape[0])):08x}"
+        gap = _UP_TO_QUOTE.match(text, scalar.end())
+        scalar = _DOUBLE_QUOTED.match(text, gap.end()) if gap else None
+
+
+def _unquoted_template(fault: _ParserFault) -> Repair | None:
+    """`key: {{ x }}/more`: read as a mapping with more text after it."""
+    text, at, context_at = fault.text, fault.at, fault.context_at
+    for place in (at, context_at):
+        start, end = _line(text, place)
+        match = _TEMPLATE_VALUE.search(text[start:end])
+        if match:
+            span = Span(start + match.start(1), start + match.start(1) + len(match[1].rstrip()))
+            message = f"'{text[span.start : span.end]}' is read as a mapping; quote it to make it text"
+            stand_in = "_" * len(span)
+            return Repair(message, span, ((span.start, span.end, stand_in),), ProblemKind.UNQUOTED_TEMPLATE)
+    return None
+
+
+def _template_in_brackets(fault: _ParserFault) -> Repair | None:
+    """`[echo <% $data.uri[0] %>]`: the inner bracket begins a list, which its author took for text."""
+    text, at = fault.text, fault.at
+    start, end = _line(text, at)
+    if end - start > _LONGEST_COMMAND:
+        return None
+    item, is_meant = start, False
+    for token in _FLOW_TOKEN.finditer(text, start, end):
+        is_outside = token.end() - token.start() == 1 or token["key"]
+        if is_outside and is_meant:
+            end = token.start()
+            break
+        if is_outside:
+            item = token.end()
+        elif token["tag"] and token.start() < at < token.end():
+            is_meant = re.search(r"[\[{]", token[0]) is not None
+    if not is_meant or _unclosed_bracket(text, item) == item:
+        return None
+    written = text[item:end].strip()
+    start = text.index(written, item)
+    span = Span(start, start + len(written))
+    message = "in brackets, unquoted text ends where another bracket begins; quote the whole text"
+    inner = (start + match.start() for match in re.finditer("'", written))
+    quotes = tuple((place, place, "'") for place in (start, *inner, span.end))
+    return Repair(message, span, quotes, title="Quote it", edit=(start, span.end, quoted(written)))
+
+
+def _stray_tab(fault: _ParserFault) -> Repair | None:
+    text, problem, at = fault.text, fault.problem, fault.at
+    if "\\t" not in problem and "tab character" not in problem and text[at : at + 1] != "\t":
+        return None
+    start, end = _line(text, at)
+    gap = re.match(r"\s*", text[start:end])
+    tabs = [start + index for index, character in enumerate(gap[0] if gap else "") if character == "\t"]
+    tabs = tabs or ([at] if text[at : at + 1] == "\t" else [])
+    if not tabs:
+        return None
+    span = Span(tabs[0], tabs[-1] + 1)
+    replacements = tuple((tab, tab + 1, " ") for tab in tabs)
+    spaces = (span.start, span.end, text[span.start : span.end].replace("\t", "  "))
+    message = "YAML is indented with spaces, not with tabs"
+    return Repair(message, span, replacements, title="Use spaces", edit=spaces)
+
+
+def _open_quote(fault: _ParserFault) -> Repair | None:
+    """A quote that is never closed, or that swallowed the lines up to the next quote."""
+    text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
+    if "quoted scalar" in context and "end of stream" in problem:
+        return _close_quote(text, context_at)
+    if "quoted scalar" in context and ("escape" in problem or "hexdecimal" in problem):
+        backslash = text.rfind("\\", context_at, at + 1)
+        if backslash >= 0:
+            written = text[backslash : backslash + 2]
+            message = f"{_wrong_escape(written, problem)}; in double quotes write '\\{written}', or use single quotes"
+            return Repair(message, Span(backslash, backslash + 2), ((backslash, backslash + 1, "/"),))
+    last = fault.tree.scalars[-1] if fault.tree.scalars else None
+    if (
+        last
+        and last.style.value in {"'", '"'}
+        and "\n" in text[last.span.start : last.span.end]
+        and at >= last.span.end
+    ):
+        inside = text[last.span.start : last.span.end]
+        between = text[last.span.end : at]
+        if "\n" not in between and re.search(r"\n[ \t]*(?:- )?[\w.-]+:(?:\s|$)", inside):
+            return _close_quote(text, last.span.start)
+    return None
+
+
+def _wrong_escape(written: str, problem: str) -> str:
+    """What is wrong with an escape, given its first two characters."""
+    if digits := _HEX_DIGITS.get(written[1:]):
+        is_complete = "Unicode" in problem
+        return f"'{written}' needs {'a code up to 10FFFF' if is_complete else f'{digits} hexadecimal digits after it'}"
+    return f"'{written}' is not an escape"
+
+
+def _close_quote(text: str, start: int) -> Repair:
+    quote = text[start]
+    _, end = _line(text, start)
+    stop = max(start + 1, start + len(text[start:end].rstrip()))
+    message = f"the {quote} is never closed"
+    return Repair(message, Span(start, start + 1), ((stop, stop, quote),), title=f"Close it with {quote}")
+
+
+def _half_typed_key(fault: _ParserFault) -> Repair | None:
+    """A word alone on its line where a `key:` must stand."""
+    text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
+    if "could not find expected ':'" in problem and "simple key" in context:
+        content = _content(text, context_at)
+        if content.start <= context_at and len(content):
+            return _key_without_colon(text, Span(context_at, content.end))
+    if "mapping values are not allowed" in problem:
+        start, _ = _line(text, at)
+        above = _content(text, start - 1) if start else Span(0, 0)
+        word = text[above.start : above.end]
+        if re.fullmatch(r"(?:- )?[\w.-]+", word) and _indentation(text, above.start) < _indentation(text, at):
+            return _key_without_colon(text, above)
+    return None
+
+
+def _key_without_colon(text: str, span: Span) -> Repair:
+    word = text[span.start : span.end].removeprefix("- ")
+    shown = word if len(word) <= 40 else word[:39] + "…"
+    start = span.end - len(word)
+    replacement = (span.end, span.end, ":")
+    return Repair(f"expected ':' after '{shown}'", Span(start, span.end), (replacement,), title="Add ':'")
+
+
+def _second_colon(fault: _ParserFault) -> Repair | None:
+    """`key: value: more`, and a line indented deeper than the value above allows."""
+    text, problem, at = fault.text, fault.problem, fault.at
+    if "mapping values are not allowed" not in problem:
+        return None
+    start, _ = _line(text, at)
+    content = _content(text, at)
+    before = text[content.start : at]
+    colon = re.search(r":\s", before)
+    if colon is not None:
+        value = Span(content.start + colon.end(), content.end)
+        edit = (value.start, value.end, quoted(text[value.start : value.end]))
+        message = "a value that holds ': ' must be quoted"
+        return Repair(message, value, ((at, at + 1, "_"),), title="Quote it", edit=edit)
+    above = _content(text, start - 1) if start else content
+    depth = _indentation(text, above.start) if start else 0
+    if before and depth < content.start - start and start:
+        message = f"'{before.strip()}' is indented deeper than the key above it, which has a value already"
+        surplus = content.start - start - depth
+        return Repair(message, Span(content.start, at), ((start, start + surplus, ""),))
+    return None
+
+
+def _open_bracket(fault: _ParserFault) -> Repair | None:
+    """`[a, b` or `{a: 1` without its end."""
+    text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
+    if "flow" not in context and "flow" not in problem:
+        return None
+    if "flow node" in context:
+        context_at = _unclosed_bracket(text, at)
+    opener = text[context_at : context_at + 1]
+    if opener not in {"[", "{"}:
+        return None
+    closer = "]" if opener == "[" else "}"
+    content = _content(text, context_at)
+    message = f"the '{opener}' is never closed; expected '{closer}'"
+    if at >= content.end or "\n" in text[context_at:at]:
+        stop = content.end
+        replacement = (stop, stop, closer)
+        return Repair(message, Span(context_at, context_at + 1), (replacement,), title=f"Close it with '{closer}'")
+    tail = "".join("#" if character != " " else " " for character in text[at : content.end])
+    message = f"expected ',' or '{closer}' before '{text[at : content.end][:20]}'"
+    return Repair(message, Span(at, content.end), ((at, content.end, f"{closer} {tail}"),))
+
+
+def _unclosed_bracket(text: str, at: int) -> int:
+    """The nearest bracket before `at` that has no partner between; `at` where there is none."""
+    partners = {"]": "[", "}": "{"}
+    waiting: list[str] = []
+    for index in range(at - 1, max(at - 10_000, -1), -1):
+        character = text[index]
+        if character in partners:
+            waiting.append(partners[character])
+        elif character in "[{":
+            if not waiting:
+                return index
+            waiting.pop()
+    return at
+
+
+def _reserved_character(fault: _ParserFault) -> Repair | None:
+    """A plain value that begins with a character that YAML keeps for itself: @ ` % * & !."""
+    text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
+    place = at if "cannot start any token" in problem else context_at
+    anchor = "while scanning an a" in context or "while scanning a tag" in context or "directive" in context
+    if "cannot start any token" not in problem and not anchor:
+        return None
+    character = text[place : place + 1]
+    if not character or character in " \n\r#":
+        return None
+    content = _content(text, place)
+    message = f"a plain value cannot begin with '{character}'; quote it"
+    span = Span(place, max(content.end, place + 1))
+    edit = (span.start, span.end, quoted(text[span.start : span.end]))
+    return Repair(message, span, ((place, place + 1, "_"),), title="Quote it", edit=edit)
+
+
+def _bad_indentation(fault: _ParserFault) -> Repair | None:
+    """A line that belongs to no level of the indentation above it, or that breaks a list."""
+    text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
+    content = _content(text, at)
+    if not len(content) or at > content.start or not context.startswith("while parsing a block"):
+        return _hide_rest(text, problem, at) if len(content) and at > content.start else None
+    start, _ = _line(text, at)
+    depth, wanted = content.start - start, _indentation(text, context_at)
+    word = text[content.start : content.end]
+    shown = word if len(word) <= 40 else word[:39] + "…"
+    if "'-' indicator" in problem:
+        return _hide_line(text, at, f"expected '- ' before '{shown}', as in the lines above")
+    if depth != wanted and context_at < start:
+        replacement = (start, content.start, " " * wanted)
+        return Repair(f"'{shown}' is indented by {depth}, the lines it belongs to by {wanted}", content, (replacement,))
+    return _hide_line(text, at, f"'{shown}' does not belong here")
+
+
+def _hide_rest(text: str, problem: str, at: int) -> Repair:
+    """Hide the end of a line: `key: "value" more`."""
+    content = _content(text, at)
+    word = text[at : content.end]
+    if not word.strip():
+        return _hide_line(text, at, _plain_words(problem))
+    return Repair(
+        f"'{word[:40]}' is left over after the value", Span(at, content.end), ((at, content.end, " " * len(word)),)
+    )
