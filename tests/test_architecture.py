@@ -20,6 +20,7 @@ LAYERS = (
     "findings",
     "catalog",
     "expand",
+    "cluster",
     "rules",
     "document",
     "safe_fixes",
