@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.ide.location import locate
+from pai_lsp.ide.cursor import Cursor
 from pai_lsp.job.definition import name_span
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.ide.location import Location
+    from pai_lsp.ide.cursor import Location
     from pai_lsp.source.nodes import Node
 
 
@@ -76,7 +76,7 @@ _WORD = lazy_pattern(r"[\w-]+")
 
 def selection_ranges(document: Document, offset: int) -> list[Span]:
     """The spans around an offset, the innermost first; each holds the one before it and is larger."""
-    location = locate(document, offset)
+    location = Cursor(document, offset).location
     around = [*_in_text(document, offset), *_in_tree(document, location, offset)] if location else []
     grown: list[Span] = []
     for span in sorted((*around, Span(0, len(document.text))), key=len):

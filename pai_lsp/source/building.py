@@ -366,7 +366,7 @@ class _Builder:
                 return
         else:
             inside = name in self._named
-            message = f"'*{name}' stands inside what it names" if inside else f"no anchor is named '{name}'"
+            message = f"'*{name}' is inside the value that it refers to" if inside else f"no anchor is named '{name}'"
             kind = ProblemKind.SELF_ALIAS if inside else ProblemKind.SYNTAX
             self._problem(kind, Span(span.start - 1, span.end), message)
             node, weight = Scalar(Span(span.start - 1, span.end), ""), 1
