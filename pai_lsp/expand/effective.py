@@ -28,9 +28,8 @@ from pai_lsp.expand.filled_definition import (
     read_commands,
 )
 from pai_lsp.findings.diagnostic import Diagnostic, Related
-from pai_lsp.job.addresses import AddressFault, looks_like_address, read_address
-from pai_lsp.job.definition import CMD_PLUGIN, Definition
-from pai_lsp.job.lookup import LookupState
+from pai_lsp.job.definition import CMD_PLUGIN, Definition, undeclared_variables
+from pai_lsp.job.lookup import AddressFault, LookupState, looks_like_address, read_address
 from pai_lsp.job.require_graph import (
     MAX_STEPS,
     cycle_found,
@@ -44,7 +43,6 @@ from pai_lsp.job.require_graph import (
     undeclared_variable,
 )
 from pai_lsp.job.this_lookup import this_faults
-from pai_lsp.job.undeclared_variables import undeclared_variables
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping
@@ -56,7 +54,7 @@ if TYPE_CHECKING:
     from pai_lsp.expand.filled_definition import Report
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import PluginEntry, TaskRole
-    from pai_lsp.job.require_graph import Expansion, Link, Step, UnfilledVariable
+    from pai_lsp.job.require_graph import Expansion, ExpansionStep, RequireLink, UnfilledVariable
     from pai_lsp.platform.tables import Moment
     from pai_lsp.source.text import Span
 
@@ -70,11 +68,11 @@ class Prerequisite:
     is_own: whether the definition is in the job's file.
     """
 
-    step: Step
+    step: ExpansionStep
     plugin: str | None
     commands: tuple[Commands, ...]
     storages: tuple[Storage, ...]
-    entry: Link
+    entry: RequireLink
     is_own: bool
 
     @property
@@ -193,14 +191,14 @@ class _EffectiveJobReader:
         plugins = tuple(one for one in self._plugins if _is_for(one, role))
         return EffectiveRole(role, prerequisites, plugins)
 
-    def _prerequisite(self, step: Step, entry: Link) -> Prerequisite:
+    def _prerequisite(self, step: ExpansionStep, entry: RequireLink) -> Prerequisite:
         identity = step.identity
         known = self._known.get(identity)
         if known is None:
             known = self._known[identity] = self._read_prerequisite(step, entry)
         return known
 
-    def _read_prerequisite(self, step: Step, entry: Link) -> Prerequisite:
+    def _read_prerequisite(self, step: ExpansionStep, entry: RequireLink) -> Prerequisite:
         definition = step.definition
         is_own = not self._job.require_graph.is_outside(definition)
         where = None if is_own else entry.reference.span
@@ -217,7 +215,7 @@ class _EffectiveJobReader:
             commands = tuple(read_commands(holder, step, where, report))
         return Prerequisite(step, plugin, commands, storages, entry, is_own)
 
-    def _unfilled(self, step: Step, where: Span | None, report: Report) -> None:
+    def _unfilled(self, step: ExpansionStep, where: Span | None, report: Report) -> None:
         definition = step.definition
         declared = [one.name for one in definition.template_variables]
         for scalar, variable in undeclared_variables(definition):
@@ -232,7 +230,7 @@ class _EffectiveJobReader:
             span = where or fault.span(tag, mapped(self._job.text, scalar))
             report("unresolved-this", span, fault.message)
 
-    def _report(self, code: str, link: Link, entries: dict[Link, Link], message: str) -> None:
+    def _report(self, code: str, link: RequireLink, entries: dict[RequireLink, RequireLink], message: str) -> None:
         """Report on a reference; for one in another file, on the reference in the job that leads there."""
         entry = entries.get(link)
         if entry is None:
@@ -255,10 +253,10 @@ def _is_for(plugin: CmdPluginEntry | PluginEntry, role: TaskRole) -> bool:
     return names is None or any(name.text == role.name for name in names)
 
 
-def entries_beyond(job: Job, role: TaskRole) -> dict[Link, Link]:
+def entries_beyond(job: Job, role: TaskRole) -> dict[RequireLink, RequireLink]:
     """For references outside the file that the role's lead to, the one in the file that leads there."""
     graph = job.require_graph
-    found: dict[Link, Link] = {}
+    found: dict[RequireLink, RequireLink] = {}
     seen: set[Mapping] = set()
     waiting = [graph.link(reference) for reference in role.prerequisites]
     for link in waiting:  # grows while it is read
@@ -272,7 +270,9 @@ def entries_beyond(job: Job, role: TaskRole) -> dict[Link, Link]:
     return found
 
 
-def unmet(job: Job, found: Expansion, entries: MappingOf[Link, Link]) -> Iterator[tuple[str, Link, str]]:
+def unmet(
+    job: Job, found: Expansion, entries: MappingOf[RequireLink, RequireLink]
+) -> Iterator[tuple[str, RequireLink, str]]:
     """The problems of everything that a task role's list leads to: a code, the reference, and the message.
 
     entries: what `entries_beyond` gives for the role.
@@ -290,7 +290,7 @@ def unmet(job: Job, found: Expansion, entries: MappingOf[Link, Link]) -> Iterato
         yield "unfilled-template-variable", link, message
 
 
-def _unresolved(job: Job, link: Link, entry: Link | None) -> tuple[str, Link, str]:
+def _unresolved(job: Job, link: RequireLink, entry: RequireLink | None) -> tuple[str, RequireLink, str]:
     name = link.reference.name
     is_address = looks_like_address(name)
     if is_address and isinstance(read_address(name), AddressFault):
@@ -305,16 +305,16 @@ def _unresolved(job: Job, link: Link, entry: Link | None) -> tuple[str, Link, st
     return code, link, nothing_at(name, known) if is_address else no_prerequisite(name, known)
 
 
-def _meant(job: Job, link: Link) -> tuple[str, ...]:
+def _meant(job: Job, link: RequireLink) -> tuple[str, ...]:
     """The names that a reference in the job may mean: all but that of the definition in which it stands."""
     graph = job.require_graph
     holder = next((one for one in graph.definitions if any(other is link for other in graph.links(one))), None)
     return tuple(name for name in job.definitions_by_name if holder is None or name != holder.name)
 
 
-def _open_variables(unfilled: Iterable[UnfilledVariable]) -> list[tuple[Link, list[str]]]:
+def _open_variables(unfilled: Iterable[UnfilledVariable]) -> list[tuple[RequireLink, list[str]]]:
     """By reference, the names of the template variables that it leaves open."""
-    found: dict[Link, list[str]] = {}
+    found: dict[RequireLink, list[str]] = {}
     for one in unfilled:
         found.setdefault(one.link, []).append(one.variable.name)
     return list(found.items())

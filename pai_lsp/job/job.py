@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pai_lsp.job.clear_secrets import ClearSecret, clear_secrets
 from pai_lsp.job.hidden import Hidden, hidden_values
 from pai_lsp.job.require_graph import RequireGraph, require_graph
-from pai_lsp.job.template_answers import Outcome, TemplateAnswer, template_answers
+from pai_lsp.job.template_answers import PathOutcome, TemplateAnswer, template_answers
 from pai_lsp.job.template_uses import TemplateUse, template_uses
 from pai_lsp.job.tree import JobTree
 from pai_lsp.job.uses import PluginUse, PrerequisiteUses, plugin_uses, prerequisite_uses, roles_acted_for, roles_running
@@ -28,7 +28,7 @@ class Job(JobTree):
 
     @cached_property
     def require_graph(self) -> RequireGraph:
-        """Which prerequisite requires which, through the catalogue too."""
+        """Which prerequisite requires which, through the catalog too."""
         return require_graph(self)
 
     @cached_property
@@ -77,7 +77,7 @@ class Job(JobTree):
         """What each `<% %>` finds that somebody fills."""
         return template_answers(self, self.template_uses, self.roles_running)
 
-    def answers_with(self, outcome: Outcome) -> Iterator[TemplateAnswer]:
+    def answers_with(self, outcome: PathOutcome) -> Iterator[TemplateAnswer]:
         """The answers of one outcome."""
         return (answer for answer in self.template_answers if answer.outcome is outcome)
 

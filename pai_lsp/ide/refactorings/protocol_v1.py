@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, line_edits, refused
 from pai_lsp.job.job import Job
-from pai_lsp.job.renaming import rename_role
+from pai_lsp.job.symbols import rename_role
 from pai_lsp.platform.job_schema import former_keys
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Scalar, Sequence, plain_value
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.syntax import parse
@@ -67,7 +68,7 @@ _FOLDERS = (
     ("outputDir", "output", "<% $output.uri %>", "PAI_OUTPUT_DIR"),
 )
 # Strings of JSON and comments of YAML, which stay, and comments of JSON.
-_JSON_COMMENT = re.compile(r"\"(?:\\.|[^\"\\])*\"|#[^\n]*|//|/\*([\s\S]*?)\*/")
+_JSON_COMMENT = lazy_pattern(r"\"(?:\\.|[^\"\\])*\"|#[^\n]*|//|/\*([\s\S]*?)\*/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Conversion:
 def conversion(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered anywhere in a job with keys of version 1."""
     del span
-    if document.is_catalogue or not _is_v1(_readable(document.syntax).root):
+    if document.is_catalog or not _is_v1(_readable(document.syntax).root):
         return
     found = converted(document.syntax)
     if document.path is not None and document.path.endswith(".json"):

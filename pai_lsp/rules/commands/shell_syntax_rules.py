@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import callback_scripts, role_scripts
 from pai_lsp.source.nodes import Scalar
@@ -117,7 +117,7 @@ def _filled(place: ScriptPlace) -> _Filled | None:
     job, text = place.job, place.script.text
     found = {
         answer.use.tag.span: str(server_text(answer.node.value))
-        for answer in job.answers_with(Outcome.FOUND)
+        for answer in job.answers_with(PathOutcome.FOUND)
         if answer.use.role is place.role and answer.root == "$parameters" and isinstance(answer.node, Scalar)
     }
     role_tags = job.command_templates[place.role.name][1] if place.role else ()

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix
-from pai_lsp.job.addresses import AddressFault, looks_like_address, read_address
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, is_empty, name_span
+from pai_lsp.job.lookup import AddressFault, looks_like_address, read_address
 from pai_lsp.job.this_lookup import this_answer, this_uses
 from pai_lsp.job.uses import callbacks
 from pai_lsp.platform.tables import PLUGIN_PREFIX, events, plugins
@@ -85,7 +85,7 @@ def needs_expansion(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: [storage, mnist]
     """
-    if job.is_catalogue:
+    if job.is_catalog:
         return
     refused = sorted(_refused(job), key=lambda feature: feature.span)
     for feature in (*_ignored(job), *refused[1:]):
@@ -117,7 +117,7 @@ def refused_until_expanded(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: [mnist]
     """
-    if job.is_catalogue:
+    if job.is_catalog:
         return
     refused = sorted(_refused(job), key=lambda feature: feature.span)
     if refused:
@@ -337,7 +337,7 @@ def cannot_be_expanded(job: Job) -> Iterator[Finding]:
 
 def _problems_of_expansion(job: Job) -> tuple[Diagnostic, ...]:
     """What keeps a job that uses the extended protocol from being expanded."""
-    is_extended = not job.is_catalogue and any(True for features in (_refused, _ignored) for _ in features(job))
+    is_extended = not job.is_catalog and any(True for features in (_refused, _ignored) for _ in features(job))
     if not is_extended or job.syntax.problems:
         return ()
     from pai_lsp.expand.write.released_job import expanded  # noqa: PLC0415 - most jobs use no extended protocol
