@@ -287,7 +287,7 @@ def test_the_first_definition_of_a_folder_counts_before_it_is_saved(folder: Path
     )
 
 
-def test_a_file_in_place_of_the_folder(tmp_path: Path) -> None:
+def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
     setup = CatalogSetup(sources=(DirectorySource(str(tmp_path / "nothing")),))
     found = load_catalog(setup, Surroundings())
     assert found.state is SourceState.UNREACHABLE

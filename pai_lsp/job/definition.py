@@ -5,7 +5,6 @@ Sources: docs/protocol.md for the extended protocol; openpai-runtime, src/init.d
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from pai_lsp.embedded.template import variables
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, Moment
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequence, plain_value, walk
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ def scalars(node: Node | None) -> tuple[Scalar, ...]:
 
 
 # Other template languages have dots and spaces between the same braces; a template variable is one word.
-_WORD = re.compile(r"[A-Za-z_][\w-]*")
+_WORD = lazy_pattern(r"[A-Za-z_][\w-]*")
 # The declarations themselves, and texts for people.
 _NOT_FILLED = frozenset({"template_variables", "description", "title", "summary"})
 

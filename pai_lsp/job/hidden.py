@@ -16,6 +16,7 @@ from pai_lsp.job.clear_secrets import tokens
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, walk
 from pai_lsp.source.nodes import Sequence as SequenceNode
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import LineIndex, Span, any_overlaps
 
 if TYPE_CHECKING:
@@ -35,15 +36,15 @@ _START = 4
 # Up to this number of texts, it is faster to test first whether any of them occurs.
 _FEW = 16
 
-_SECTION = re.compile(r"""(?:^|(?<=[\s{,]))(?:"secrets?"|'secrets?'|secrets?)[ \t]*:""", re.IGNORECASE)
-_KEY = re.compile(r"""\s*(?:"[^"]*"|'[^']*'|[^\s"'#:]+)[ \t]*:(?=\s|$)""")
-_COLON = re.compile(r"\s*:")
+_SECTION = lazy_pattern(r"""(?:^|(?<=[\s{,]))(?:"secrets?"|'secrets?'|secrets?)[ \t]*:""", re.IGNORECASE)
+_KEY = lazy_pattern(r"""\s*(?:"[^"]*"|'[^']*'|[^\s"'#:]+)[ \t]*:(?=\s|$)""")
+_COLON = lazy_pattern(r"\s*:")
 _BRACKETS = " \t,[]{}"
-_LINE = re.compile(r"\S[^\n\r]*")
-_PART = re.compile(r"""[^\s'",:\[\]{}*&!|>]+""")
-_TEMPLATE = re.compile(r"<%.*%>", re.DOTALL)
-_WORD = re.compile(r"\w+")
-_QUOTED = re.compile(r"'[^']*'")
+_LINE = lazy_pattern(r"\S[^\n\r]*")
+_PART = lazy_pattern(r"""[^\s'",:\[\]{}*&!|>]+""")
+_TEMPLATE = lazy_pattern(r"<%.*%>", re.DOTALL)
+_WORD = lazy_pattern(r"\w+")
+_QUOTED = lazy_pattern(r"'[^']*'")
 _CUT = "…"
 
 

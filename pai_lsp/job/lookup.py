@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pai_lsp.job.definition import ROLE_TYPES
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -31,12 +32,12 @@ SCHEMES = (MARKETPLACE, "https", "http")
 
 _FORMS = ("name", *TYPES, "prerequisites")
 _EXPECTED = "'marketplace://name/NAME', 'marketplace://TYPE/NAME' or 'marketplace://prerequisites/itemId/ID'"
-_SCHEME = re.compile(r"(?P<scheme>[^/:]*)(?P<mark>:/{0,2}|/{1,2})(?P<rest>.*)", re.DOTALL)
+_SCHEME = lazy_pattern(r"(?P<scheme>[^/:]*)(?P<mark>:/{0,2}|/{1,2})(?P<rest>.*)", re.DOTALL)
 # The rest-server's pattern of a prerequisite's name (config/v2/protocol.js).
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,255}")
+_NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,255}")
 # The marketplace makes a UUID for an item that is stored without an id.
-_ITEM = re.compile(r"[a-zA-Z0-9_-]+")
-_WEB = re.compile(
+_ITEM = lazy_pattern(r"[a-zA-Z0-9_-]+")
+_WEB = lazy_pattern(
     r"(?:[\w.~%!$&'()*+,;=:-]+@)?(?P<host>[a-zA-Z0-9.-]+|\[[0-9a-fA-F:.]+\])(?P<port>:[0-9]+)?(?:[/?#]\S*)?"
 )
 

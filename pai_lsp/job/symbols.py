@@ -24,6 +24,7 @@ from pai_lsp.platform.tables import converted_role_name, environment_variable
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Scalar, ScalarStyle, walk
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import flow_scalar
 
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span
 
 
-_VARIABLE = re.compile(r"(?<!\w)PAI_\w+")
+_VARIABLE = lazy_pattern(r"(?<!\w)PAI_\w+")
 # After a role's name in a host name: the number of a task, or a variable for it; `worker-$i.log` is a file.
 _TASK = r"-(?=(?:\d+|\$\w+|\$\{\w+\})(?![\w.])|\$[^\w{]|\$\{\w+[^\w}])"
 # The ends of a variable's name in place of a shell variable that gives the number of the task.

@@ -8,7 +8,6 @@ rest-server wrote).
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from pai_lsp.job.template_uses import RUNTIME_PLACES, TemplatePlace, TemplateUse
 from pai_lsp.job.this_lookup import is_this
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span
 
 
-_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
+_INDEX = lazy_pattern(r"0|[1-9][0-9]{0,8}")
 
 
 class PathOutcome(Enum):
