@@ -61,14 +61,14 @@ def document_of(text: str, settings: Settings | None = None) -> Document:
 
 
 def shown_anywhere(document: Document, step: int = 1) -> Iterator[str]:
-    """Everything that the editor shows of a document, but the text itself and what it is changed into."""
+    """Everything that the editor shows of a document, except its text and edits."""
     text, whole, every = document.text, Span(0, len(document.text)), stride(step)
     for offset in range(0, len(text) + 1, every):
         if found := hover(document, offset):
             yield found.markdown
     for offset in range(0, len(text) + 1, 5 * every):
         for one in complete(document, offset):
-            # What is being typed stands in front of the cursor.
+            # The word before the cursor is what the user types.
             typed = re.findall(r"\S*$", text[:offset])[0]
             yield f"{one.label} {one.detail} {one.documentation} {one.edit.new_text}".replace(typed or "\0", "")
     yield from (f"{hint.label} {hint.tooltip}" for hint in inlay_hints(document, whole))
@@ -151,17 +151,20 @@ def raising(job: Job) -> Iterator[Finding]:
 
 
 def quoting(job: Job) -> Iterator[Finding]:
-    """Every line on its own, as the clumsiest rule would say it."""
+    """A finding for each line that quotes it; the fix of the first marked line repeats it at the top of the file."""
     start = 0
-    for line in job.text.splitlines(keepends=True):
-        span, said = Span(start, start + len(line.rstrip())), f"'{line.strip()}' is wrong"
+    lines = job.text.splitlines(keepends=True)
+    marked = [line for line in lines if MARK in line]
+    for line in lines:
+        span, message = Span(start, start + len(line.rstrip())), f"'{line.strip()}' is wrong"
         fix = Fix(f"Write '{line.strip()}'", (TextEdit(Span(0, 0), line),), safe=True)
-        yield Finding(span, said, (fix,), (Related(Span(0, 1), said),))
+        is_fixed = line not in marked[:1] or job.text.startswith(line)
+        yield Finding(span, message, () if is_fixed else (fix,), (Related(Span(0, 1), message),))
         start += len(line)
 
 
-ALL_OUTPUTS = (
-    *(("check", "--severity", "hint", "--format", name) for name in FORMATS),
+CHECKS = tuple(("check", "--severity", "hint", "--format", name) for name in FORMATS)
+OTHER_OUTPUTS = (
     ("check", "--diff", "--severity", "hint"),
     *(("graph", "--format", name) for name in ("mermaid", "dot")),
     *(("expand", "--format", name) for name in ("script", "json")),
@@ -169,9 +172,10 @@ ALL_OUTPUTS = (
 )
 
 
-def outputs(capsys: pytest.CaptureFixture[str], text: str, *more: str) -> Iterator[str]:
+def outputs(capsys: pytest.CaptureFixture[str], text: str, *more: str, every_format: bool = False) -> Iterator[str]:
+    """What the commands print; other formats than the first only with `every_format`: `reports` tries them faster."""
     Path("a.pai.yaml").write_text(text, encoding="utf-8")
-    for arguments in ALL_OUTPUTS:
+    for arguments in (*CHECKS[: len(CHECKS) if every_format else 1], *OTHER_OUTPUTS):
         yield run(capsys, *arguments, *(more if arguments[0] == "check" else ()), "a.pai.yaml")
     run(capsys, "expand", "--output", "released.yaml", "a.pai.yaml")
 
@@ -181,7 +185,7 @@ JOBS = {name: text for name, text in FILES.items() if name.endswith(".pai.yaml")
 
 @pytest.mark.parametrize("text", JOBS.values(), ids=JOBS)
 def test_no_command_shows_a_secret(folder: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
-    assert_hidden(outputs(capsys, text))
+    assert_hidden(outputs(capsys, text, every_format=True))
     assert_hidden(outputs(capsys, text, "--ignore", "secret-in-clear"))
     (folder / ".pai-lsp.yaml").write_text("rules: {secret-in-clear: off, unused-ignore: off}\n")
     assert_hidden(outputs(capsys, text))
@@ -195,6 +199,7 @@ def test_no_secret_is_shown_beside_an_ignore_comment(capsys: pytest.CaptureFixtu
     assert commented != text
     for one in (ignored, commented):
         assert_hidden(outputs(capsys, one))
+        assert_hidden(reports(document_of(one)))
 
 
 @pytest.mark.parametrize("text", JOBS.values(), ids=JOBS)
@@ -206,6 +211,7 @@ def test_no_secret_is_shown_when_rules_fail(
     others = tuple(rule for rule in RULES if "secret" not in rule.code)
     monkeypatch.setattr(document_module, "RULES", (*broken, *others))
     assert_hidden(outputs(capsys, text))
+    assert_hidden(reports(document_of(text)))
 
 
 @pytest.mark.parametrize("text", JOBS.values(), ids=JOBS)
@@ -214,7 +220,8 @@ def test_no_secret_is_shown_by_a_rule_that_quotes_everything(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.setattr(document_module, "RULES", (Rule("quoting", RULES[0].severity, quoting, ""), *RULES))
-    assert_hidden(output for output in outputs(capsys, text))
+    assert_hidden(outputs(capsys, text))
+    assert_hidden(reports(document_of(text)))
 
 
 def failing(job: Job) -> Any:
@@ -223,7 +230,7 @@ def failing(job: Job) -> Any:
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
 @pytest.mark.usefixtures("folder")
-def test_no_secret_is_shown_when_nobody_knows_what_is_one(
+def test_no_secret_is_shown_when_the_search_for_secrets_fails(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.setattr(job_module, "clear_secrets", failing)
