@@ -5,13 +5,14 @@ Every file of `tests/hidden` holds secrets in many forms, and `zq` is in each of
 
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from budgets import stride
-from random_edits import job_texts
+from budgets import budget, stride
+from random_edits import edited, job_texts, random_edit
 from test_rules import examples, is_catalog
 
 import pai_lsp.job.job as job_module
@@ -130,6 +131,54 @@ def test_nothing_in_the_editor_shows_a_secret(text: str) -> None:
 def test_nothing_in_the_editor_shows_a_secret_of_an_example() -> None:
     for text in OTHERS.values():
         assert_hidden(shown_anywhere(document_of(text), step=1 + len(text) // 30))
+
+
+WORD = re.compile(rf"[\w-]*{MARK}[\w-]*", re.IGNORECASE)
+
+
+def hidden_words(document: Document) -> set[str]:
+    """The marked words that are hidden at all their places, and long enough to be hidden everywhere else."""
+    found: dict[str, bool] = {}
+    for match in WORD.finditer(document.text):
+        word = match[0].lower()
+        is_hidden = all(document.job.hidden.holds(Span(at, at + 1)) for at in range(*match.span()))
+        found[word] = found.get(word, len(word) >= (8 if word.isalnum() else 6)) and is_hidden
+    shown = [word for word, is_hidden in found.items() if not is_hidden]
+    return {word for word, is_hidden in found.items() if is_hidden and not any(word in other for other in shown)}
+
+
+def assert_not_shown(words: set[str], document: Document) -> None:
+    offsets = [match.start() for match in WORD.finditer(document.text)]
+    hovers = (found.markdown for offset in offsets if (found := hover(document, offset)))
+    step = max(1, len(document.text) // (8 * stride(1)))
+    for output in (*hovers, *reports(document), *shown_anywhere(document, step)):
+        lines = output.lower().splitlines()
+        assert not [line for line in lines if any(word in line for word in words)], document.text
+
+
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES)
+def test_every_output_hides_what_is_hidden_in_an_edited_text(text: str) -> None:
+    for seed in range(budget(40)):
+        document = document_of(edited(text, seed).replace("\ud83d", "?"))
+        assert_not_shown(hidden_words(document), document)
+
+
+SECTION = re.compile(r"^secrets:.*\n(?:[ #].*\n|\n)*", re.MULTILINE)
+
+
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES)
+def test_secrets_stay_hidden_while_other_sections_are_edited(text: str) -> None:
+    sections = tuple(SECTION.finditer(text))
+    if len(sections) != 1:
+        return
+    before, after = text[: sections[0].start()], text[sections[0].end() :]
+    for seed in range(budget(40)):
+        source = random.Random(seed)  # noqa: S311 - nothing to keep secret
+        above = random_edit(before[:-1], source).applied(before[:-1]) + "\n"
+        below = random_edit(after, source).applied(after)
+        document = document_of(f"{above}{sections[0][0]}{below}".replace("\ud83d", "?"))
+        words = {word for word in map(str.lower, WORD.findall(sections[0][0])) if len(word) >= 8}
+        assert_not_shown({word for word in words if word not in (above + below).lower()}, document)
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -340,6 +389,40 @@ def test_many_secrets_are_looked_up_all_at_once() -> None:
 def test_a_password_that_is_cut_off_is_hidden_too() -> None:
     hidden = document_of("secrets: {a: zq-scissors-and-stone}\n").job.hidden
     assert hidden.without("login zq-scissors-a…") == "login ***…"
+
+
+TABBED = """\
+parameters:
+  password: zq-hidden\ttabbed
+"taskRoles":
+  worker:
+    prerequisite<% $parameters.s: []
+  commands: [echo <% $parameters.password %>]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("secrets:\n  key: &zq-anchor 1\n  other: *zq-anchor\n", "zq-anchor"),
+        ("secrets:\n  a: 1\n  keyzqPassWord\n", "zqPassWord"),
+        ("secrets: {a: 1, zq-without-a-key}\n", "zq-without-a-key"),
+        ("secrets: %>\n  key: *zqPassWord%\n", "zqPassWord"),
+        ("secrets:\n  a: 1\n cent: %zqPassWord\n", "zqPassWord"),
+        (TABBED, "zq-hidden"),
+        ("parameters:\n  password: zq-\n  b: <% $parameters.password %>\n", "zq"),
+    ],
+)
+def test_a_half_typed_secret_is_hidden(text: str, shown: str) -> None:
+    document = document_of(text)
+    for output in (*reports(document), *shown_anywhere(document)):
+        assert shown not in output
+
+
+def test_the_lines_after_a_merged_section_are_not_hidden() -> None:
+    text = "base: &base\n  secrets: {key: zq-merged}\n  # none\n<<: *base\nname: train\n"
+    document = document_of(text)
+    assert [text[span.start : span.end] for span in document.job.hidden.spans] == ["zq-merged"]
 
 
 def test_a_password_is_hidden_as_it_is_written_where_a_fault_is_repaired() -> None:

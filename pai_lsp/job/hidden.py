@@ -45,6 +45,7 @@ _LINE = lazy_pattern(r"\S[^\n\r]*")
 _PART = lazy_pattern(r"""[^\s'",:\[\]{}*&!|>]+""")
 _TEMPLATE = lazy_pattern(r"<%.*%>", re.DOTALL)
 _WORD = lazy_pattern(r"\w+")
+_ENDS = lazy_pattern(r"^\W+|\W+$")
 _RUN = lazy_pattern(r"[^\W_]{4,}")
 _CONTENT_LINE = lazy_pattern(r"^[ \t]*[^\s#]", re.MULTILINE)
 _QUOTED = lazy_pattern(r"'[^']*'")
@@ -159,9 +160,10 @@ def hidden_values(job: JobTree, in_clear: Callable[[], Iterable[ClearSecret]]) -
     names = _names(job, _united(place.span for place in places))
     values: set[str] = set()
     for place in places:
-        # In a text with a fault, what is read may differ from what is written.
+        # In a text with a fault, the value that is read may differ from the written one, mostly at its ends.
         written = text[place.span.start : place.span.end] if place.value else ""
-        for value in (place.value, *place.value.splitlines(), " ".join(place.value.split()), written):
+        core = _ENDS.sub("", place.value) if job.syntax.problems else ""
+        for value in (place.value, *place.value.splitlines(), " ".join(place.value.split()), written, core):
             known = value.strip()
             is_long = len(known) >= (_SHORTEST_SPECIAL if _is_special(known) else _SHORTEST_PLAIN)
             if known and (is_long or place.is_anywhere) and known not in names and not _TEMPLATE.fullmatch(known):
@@ -207,11 +209,7 @@ def _below_secrets(job: JobTree) -> Iterator[_HiddenPlace]:
     for mapping, entry in _sections(job):
         yield from _section_places(job.text, mapping, entry)
     if job.syntax.problems or not isinstance(job.syntax.root, Mapping):  # the tree may lack a part of the section
-        lines = tuple(span for span in _section_lines(job.text, LineIndex(job.text)) if len(span))
-        for scalar in job.syntax.scalars:  # read from a repaired copy, so perhaps not as it is written
-            if any_overlaps(lines, scalar.span):
-                yield _HiddenPlace(Span(scalar.span.start, scalar.span.start), scalar.text)
-        for span in lines:
+        for span in _section_lines(job.text, LineIndex(job.text)):
             yield _HiddenPlace(span)
             for part in _PART.findall(job.text[span.start : span.end]):
                 if not (part.isalpha() or part.isdigit()):
