@@ -186,7 +186,7 @@ def test_rename_changes_every_place(word: str, number: int, new_name: str, lines
         ("worker", 2, "master", "there is a task role 'master' already"),
         ("prepare", 1, "dataset", "there is a prerequisite 'dataset' already"),
         ("prepare", 1, "two words", "letters, digits, '_' and '-'"),
-        ("rate", 2, "a.b", "no blanks, dots"),
+        ("rate", 2, "a.b", "a word without spaces, dots"),
         ("sync", 1, "ssh", "every task has a port 'ssh' already"),
         ("protocolVersion", 1, "x", "there is no name here"),
     ],

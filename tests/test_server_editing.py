@@ -199,7 +199,7 @@ async def test_a_rename_that_is_refused_says_why() -> None:
             "textDocument/rename", textDocument={"uri": URI}, position=position, newName="My_Role"
         )
         assert error["code"] == -32803
-        assert error["message"].startswith("'My_Role' can not name a task role: lower-case letters and digits")
+        assert error["message"].startswith("'My_Role' cannot name a task role: use lower-case letters and digits")
 
 
 @pytest.mark.parametrize("versions", [True, False])

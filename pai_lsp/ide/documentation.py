@@ -67,7 +67,7 @@ def definition_documentation(definition: Definition, where: str = "") -> str:
 
 
 def offer_documentation(offer: SuggestedDefinition) -> str:
-    """What a catalog tells of a definition without reading it."""
+    """What a catalog knows of a definition without reading it."""
     lines = [f"**{offer.name}** ({offer.type or 'prerequisite'}, marketplace)", offer.summary]
     if offer.variables:
         lines.append("to fill: " + ", ".join(f"`{name}`" for name in offer.variables))

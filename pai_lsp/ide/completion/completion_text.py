@@ -57,9 +57,9 @@ def _is_command(point: InsertionPoint) -> bool:
     return bool(keys) and keys[-1] in {"commands", *SIMPLE_KEYS}
 
 
-def _typed(point: InsertionPoint, typed: str, behind: str) -> Span:
-    """The place in the document of what is typed before the cursor and of the word that goes on behind it."""
-    rest = re.match(behind, point.content[point.index :].split("\n")[0])
+def _typed(point: InsertionPoint, typed: str, word_end: str) -> Span:
+    """The place in the document of what is typed before the cursor and of the rest of the word after it."""
+    rest = re.match(word_end, point.content[point.index :].split("\n")[0])
     return Span(point.offset - len(typed), point.offset + (len(rest[0]) if rest else 0))
 
 
