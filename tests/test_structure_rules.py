@@ -1,4 +1,4 @@
-"""Structure rules where a fixture can not go: sizes, broken text near by, aliases, files of definitions."""
+"""Structure rules that fixtures cannot cover: sizes, syntax errors nearby, aliases, files of definitions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ taskRoles:
 
 
 def found(text: str, *, is_catalog: bool = False) -> list[tuple[str, str]]:
-    """The structure findings as their code and the words that they stand on."""
+    """The structure findings as their code and the words that they mark."""
     document = Document(text, is_catalog=is_catalog)
     return [(d.code, text[d.span.start : d.span.end]) for d in document.diagnostics if d.code in CODES]
 
