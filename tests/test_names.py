@@ -188,7 +188,7 @@ def test_rename_changes_every_place(word: str, number: int, new_name: str, lines
         ("prepare", 1, "two words", "letters, digits, '_' and '-'"),
         ("rate", 2, "a.b", "a word without spaces, dots"),
         ("sync", 1, "ssh", "every task has a port 'ssh' already"),
-        ("protocolVersion", 1, "x", "there is no name here"),
+        ("protocolVersion", 1, "x", "this file does not define a name here"),
     ],
 )
 def test_a_rename_that_would_break_the_job_is_refused(word: str, number: int, new_name: str, reason: str) -> None:

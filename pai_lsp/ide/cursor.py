@@ -6,7 +6,6 @@ be inserted. Each answer is found once, when it is first asked for.
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from pai_lsp.job.symbols import Occurrence, occurrence_at
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass, lazy
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span
 
@@ -132,7 +132,7 @@ def _step(node: Mapping | Sequence, offset: int) -> Entry | tuple[int, Node] | N
 # Private-use characters that no one types; the first that the text does not contain is used.
 _MARKS = ("\ue2c5", "\ue2c6", "\ue2c7")
 # Blanks, and after them an item that is there already.
-_NEXT_WORD = re.compile(r" +[^\s,\]}#]")
+_NEXT_WORD = lazy_pattern(r" +[^\s,\]}#]")
 
 
 class Spot(Enum):

@@ -14,6 +14,7 @@ from pai_lsp.job.definition import name_span
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Node
 
 
-_COMMENTS = re.compile(r"(?:^[ \t]*#[^\r\n]*(?:\r\n|\n|\r|\Z)){2,}", re.MULTILINE)
+_COMMENTS = lazy_pattern(r"(?:^[ \t]*#[^\r\n]*(?:\r\n|\n|\r|\Z)){2,}", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def _comments(document: Document) -> Iterator[Fold]:
             yield Fold(span, is_comment=True)
 
 
-_WORD = re.compile(r"[\w-]+")
+_WORD = lazy_pattern(r"[\w-]+")
 
 
 def selection_ranges(document: Document, offset: int) -> list[Span]:

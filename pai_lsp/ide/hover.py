@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.ide.cursor import Cursor
@@ -23,6 +22,7 @@ from pai_lsp.platform.tables import PLUGIN_PREFIX, environment_variable, events,
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from pai_lsp.document import Document
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from pai_lsp.job.template_uses import TemplateUse
     from pai_lsp.source.text import Span
 
-_VARIABLE = re.compile(r"(?<!\w)(?:PAI|FC)_\w+|NVIDIA_VISIBLE_DEVICES")
-_EXIT = re.compile(r"(?<!\w)exit[ \t]+(\d+)")
+_VARIABLE = lazy_pattern(r"(?<!\w)(?:PAI|FC)_\w+|NVIDIA_VISIBLE_DEVICES")
+_EXIT = lazy_pattern(r"(?<!\w)exit[ \t]+(\d+)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ Nothing is offered in files that are no OpenPAI jobs.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.ide.completion import snippets
@@ -22,6 +21,7 @@ from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escape
 from pai_lsp.ide.cursor import Cursor, InsertionPoint, Spot
 from pai_lsp.job.lookup import MARKETPLACE
 from pai_lsp.source.frozen import replace
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import TextEdit
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _IN_TEXT = frozenset({SuggestionKind.PARAMETER, SuggestionKind.VARIABLE})
-_OPENING = re.compile(r"[\[{'\"]")
+_OPENING = lazy_pattern(r"[\[{'\"]")
 # What a line may end with whose value, item or key comes on the next one.
 _CONTINUED = (":", ",", "[", "{")
 

@@ -12,6 +12,7 @@ from pai_lsp.job.definition import ROLE_TYPES, SIMPLE_KEYS
 from pai_lsp.job.this_lookup import this_parameters
 from pai_lsp.job.variable_places import task_variables
 from pai_lsp.source.nodes import Mapping, Node, Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.text import Span, TextEdit
 
@@ -24,10 +25,10 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.platform.tables import EnvironmentVariable
 
-_OPEN_TAG = re.compile(r"<%\s*([$\w.\[\]-]*)$")
-_OPEN_VARIABLE = re.compile(r"\{\{\s*([\w.-]*)$")
+_OPEN_TAG = lazy_pattern(r"<%\s*([$\w.\[\]-]*)$")
+_OPEN_VARIABLE = lazy_pattern(r"\{\{\s*([\w.-]*)$")
 # A `$` after a word is the end of a pattern, as in `grep end$`.
-_SHELL_NAME = re.compile(r"((?<![\w)\]])\$\{?!?|\b)([A-Za-z_]\w*)?$")
+_SHELL_NAME = lazy_pattern(r"((?<![\w)\]])\$\{?!?|\b)([A-Za-z_]\w*)?$")
 _MOST_INDEXES = 8
 _MOST_MEMBERS = 20
 _DEPTH = 3

@@ -7,13 +7,14 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import flow_scalar, scalar_line, within_quotes
 
 if TYPE_CHECKING:
     from pai_lsp.ide.cursor import InsertionPoint
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_pattern(
     r"(?<!\\)\$(?:\{(?P<number>\d+)(?::(?P<default>(?:[^{}\\]|\\.)*)|\|(?P<choices>(?:[^|\\]|\\.)*)\|)?\}|(?P<bare>\d+))"
 )
 

@@ -8,7 +8,6 @@ fixes.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES
@@ -23,6 +22,7 @@ from pai_lsp.rules.templates.template_fixes import inlined, meant_root, text_at
 from pai_lsp.source.content import MappedText, mapped, trimmed
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, walk
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
 
@@ -179,9 +179,9 @@ def _reaches_commands(job: Job, use: TemplateUse, keys: tuple[str, ...]) -> bool
 
 
 # The beginning of an intended template: root, path, and possibly half a closing delimiter.
-_MEANT = re.compile(r"<%[ \t]*(?P<root>\$?[A-Za-z]+)(?:\.[\w-]+|\[\d+\])*(?P<end>[ \t]*[%>])?")
+_MEANT = lazy_pattern(r"<%[ \t]*(?P<root>\$?[A-Za-z]+)(?:\.[\w-]+|\[\d+\])*(?P<end>[ \t]*[%>])?")
 # The content of a template without its opening delimiter.
-_UNOPENED = re.compile(r"\$(?:parameters|secrets|data|script|output)[\w.\[\]-]*\Z")
+_UNOPENED = lazy_pattern(r"\$(?:parameters|secrets|data|script|output)[\w.\[\]-]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
