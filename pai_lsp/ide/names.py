@@ -141,20 +141,18 @@ class RenameRefused(Exception):  # noqa: N818 - the editor shows it as an answer
     """A rename that would break the job; its text is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Renamable:
-    """The name at a cursor, and its place."""
+def prepare(document: Document, offset: int) -> Occurrence:
+    """The name that a rename at the cursor would change.
 
-    span: Span
-    name: str
-
-
-def prepare(document: Document, offset: int) -> Renamable | None:
-    """The name that a rename at the cursor would change; None without a name, or if this file does not define it."""
+    Raises:
+        RenameRefused: without a name at the cursor, or if this file does not define it.
+    """
     here = Cursor(document, offset).name
-    if here is None or not any(one.is_definition for one in places_of(document, here.symbol)):
-        return None
-    return Renamable(here.span, document.text[here.span.start : here.span.end])
+    if here is None:
+        raise RenameRefused("only names that a job defines can be renamed, such as task roles and parameters")
+    if not any(one.is_definition for one in places_of(document, here.symbol)):
+        raise RenameRefused(f"this file does not define '{document.job.hidden.without(here.symbol.name)}'")
+    return here
 
 
 def rename(document: Document, offset: int, new_name: str) -> tuple[TextEdit, ...]:
@@ -163,9 +161,7 @@ def rename(document: Document, offset: int, new_name: str) -> tuple[TextEdit, ..
     Raises:
         RenameRefused: where there is nothing to rename, the name has a wrong form, or something else has it.
     """
-    here = Cursor(document, offset).name
-    if here is None or prepare(document, offset) is None:
-        raise RenameRefused("this file does not define a name here")
+    here = prepare(document, offset)
     symbol = here.symbol
     if new_name == symbol.name:
         return ()
