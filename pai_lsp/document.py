@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.findings.diagnostic import Diagnostic, Settings
+from pai_lsp.findings.diagnostic import Diagnostic, Settings, Severity
 from pai_lsp.findings.fixes import takes_what_is_repeated
 from pai_lsp.findings.suppression import ignores, unused_ignore, unused_ignores
 from pai_lsp.job.job import Job
@@ -18,6 +18,7 @@ from pai_lsp.rules import BY_CODE, RULES
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import LineIndex, overlapping
 
@@ -31,11 +32,14 @@ if TYPE_CHECKING:
     OnFault: TypeAlias = Callable[[Rule, Exception], None]
 
 # The keys of a job's root as nearly everybody writes them, so that the text need not be parsed to find them.
-_JOB_VERSION = re.compile(r"^protocolVersion:[ \t]+(?:2|'2'|\"2\")[ \t]*(?:#.*)?\r?$", re.MULTILINE)
-_JOB_KIND = re.compile(r"^(?:taskRoles:|type:[ \t]+job[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
-_DOCUMENT = re.compile(r"^---", re.MULTILINE)
-JOB_FILE = re.compile(r"\.pai\.ya?ml$", re.IGNORECASE)
+_JOB_VERSION = lazy_pattern(r"^protocolVersion:[ \t]+(?:2|'2'|\"2\")[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+_JOB_KIND = lazy_pattern(r"^(?:taskRoles:|type:[ \t]+job[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
+_DOCUMENT = lazy_pattern(r"^---", re.MULTILINE)
+JOB_FILE = lazy_pattern(r"\.pai\.ya?ml$", re.IGNORECASE)
 _LONGEST_MESSAGE = 500
+# A mistake that keeps a job from being expanded usually has a rule of its own; that a job is not expanded yet is none.
+_CONSEQUENCE = "cannot-be-expanded"
+_ANSWERED_BY_EXPANSION = frozenset({"needs-expansion", "refused-until-expanded"})
 _SYNTAX_CODES = frozenset(kind.value for kind in ProblemKind)
 
 
@@ -47,7 +51,7 @@ class Document:
     settings: Settings = Settings()
     path: str | None = None
     lookup: Lookup = NoLookup()
-    is_catalogue: bool = False
+    is_catalog: bool = False
 
     @lazy
     def lines(self) -> LineIndex:
@@ -62,7 +66,7 @@ class Document:
     @lazy
     def job(self) -> Job:
         """The job that the tree describes."""
-        return Job(self.syntax, self.settings.plugins, self.lookup, self.is_catalogue)
+        return Job(self.syntax, self.settings.plugins, self.lookup, self.is_catalog)
 
     @lazy
     def is_job(self) -> bool:
@@ -90,7 +94,7 @@ class Document:
 
         if not reads_as_definitions(self.syntax, is_wanted=is_wanted):
             return self
-        return replace(self, is_catalogue=True)
+        return replace(self, is_catalog=True)
 
     @lazy
     def occurrences(self) -> tuple[Occurrence, ...]:
@@ -174,7 +178,11 @@ def _sentence(message: str) -> str:
 
 
 def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
-    """The diagnostics without those that only follow from a syntax problem at the same place."""
+    """The diagnostics without those that only follow from a syntax problem, or from another error, at their place."""
+    if any(one.code == _CONSEQUENCE for one in found):
+        errors = [one for one in found if one.severity is Severity.ERROR and one.code not in _ANSWERED_BY_EXPANSION]
+        causes = [one.span for one in errors if one.code != _CONSEQUENCE]
+        found = tuple(one for one in found if one.code != _CONSEQUENCE or not any(map(one.span.overlaps, causes)))
     problems = [problem.span for problem in document.syntax.problems if problem.kind is not ProblemKind.DUPLICATE_KEY]
     if not problems:
         return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
-from pai_lsp.catalog.settings import DirectorySource, Marketplace, ServerSource
+from pai_lsp.catalog.setup import DirectorySource, Marketplace, ServerSource
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.platform.tables import table
 from pai_lsp.project.config_reader import SEVERITIES, load_configuration, parse_configuration

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from expansion import FOLDER, marketplace
 from marks import read_marks
-from test_rules import is_catalogue
+from test_rules import is_catalog
 
-from pai_lsp.catalog.settings import DirectorySource
-from pai_lsp.catalog.setup import CatalogSetup
-from pai_lsp.catalog.sources import Surroundings, load_catalog
+from pai_lsp.catalog.loading import Surroundings, load_catalog
+from pai_lsp.catalog.setup import CatalogSetup, DirectorySource
 from pai_lsp.document import Document
 from pai_lsp.expand.write.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
@@ -28,7 +27,7 @@ def jobs() -> list[Path]:
     """Every job that the tests and the examples hold, those of other tests' fixtures with their marks."""
     folders = (EXAMPLES, TESTS / "rules", *(one for one in sorted(FOLDER.iterdir()) if one.is_dir()))
     found = [path for folder in folders for path in sorted(folder.glob("*.yaml"))]
-    return [path for path in found if not is_catalogue(path.read_bytes().decode())]
+    return [path for path in found if not is_catalog(path.read_bytes().decode())]
 
 
 def document_of(path: Path) -> Document:

@@ -41,9 +41,9 @@ taskRoles:
 """
 
 
-def graph_of(text: str, lookup: Lookup | None = None, *, is_catalogue: bool = False) -> PrerequisiteGraph:
-    job = Job(parse(text), is_catalogue=is_catalogue)
-    return prerequisite_graph(Job(job.syntax, job.site_plugins, lookup, is_catalogue) if lookup else job)
+def graph_of(text: str, lookup: Lookup | None = None, *, is_catalog: bool = False) -> PrerequisiteGraph:
+    job = Job(parse(text), is_catalog=is_catalog)
+    return prerequisite_graph(Job(job.syntax, job.site_plugins, lookup, is_catalog) if lookup else job)
 
 
 def told(graph: PrerequisiteGraph) -> list[str]:
@@ -124,7 +124,7 @@ taskRoles: {worker: {prerequisites: [a, me, "out"]}}
 
 
 def test_a_file_of_definitions_has_a_graph_too() -> None:
-    graph = graph_of(MARKETPLACE, MemoryLookup(MARKETPLACE), is_catalogue=True)
+    graph = graph_of(MARKETPLACE, MemoryLookup(MARKETPLACE), is_catalog=True)
     assert [node.name for node in graph.nodes if node.kind is NodeKind.OWN] == ["digits", "wget", "round", "about"]
     assert "round (own) requires! about (own)" in told(graph)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from budgets import stride
 from random_edits import job_texts
-from test_rules import examples, is_catalogue
+from test_rules import examples, is_catalog
 
 import pai_lsp.job.job as job_module
 from pai_lsp import document as document_module
@@ -57,7 +57,7 @@ OTHERS = with_marks()
 
 
 def document_of(text: str, settings: Settings | None = None) -> Document:
-    return Document(text, settings or Settings(), "a.pai.yaml", is_catalogue=is_catalogue(text))
+    return Document(text, settings or Settings(), "a.pai.yaml", is_catalog=is_catalog(text))
 
 
 def shown_anywhere(document: Document, step: int = 1) -> Iterator[str]:
@@ -76,7 +76,7 @@ def shown_anywhere(document: Document, step: int = 1) -> Iterator[str]:
     yield str(outline(document))
     graph = prerequisite_graph(document.job)
     yield from (mermaid(graph), dot(graph))
-    yield preview(document) if not document.is_catalogue else ""
+    yield preview(document) if not document.is_catalog else ""
     for offset in range(0, len(text), 10 * every):
         yield from (found.title for found in refactorings(document, Span(offset, offset)))
 

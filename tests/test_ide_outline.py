@@ -130,7 +130,7 @@ def test_names_are_selected() -> None:
 
 
 def test_a_file_of_definitions() -> None:
-    document = Document("- name: mnist\n  type: data\n- name: imagenet\n  type: data\n", is_catalogue=True)
+    document = Document("- name: mnist\n  type: data\n- name: imagenet\n  type: data\n", is_catalog=True)
     assert list(told(outline(document))) == ["mnist (prerequisite) data", "imagenet (prerequisite) data"]
 
 

@@ -161,11 +161,11 @@ def test_a_server_is_asked_by_refresh_alone(capsys: pytest.CaptureFixture[str], 
     assert codes(capsys) == ["marketplace-not-asked"]
     assert server.requests == []
     status, printed, errors = run(capsys, "marketplace", "refresh")
-    assert (status, printed, errors) == (0, f"{server.url}: 2 definitions, asked just now\n", "")
+    assert (status, printed, errors) == (0, f"{server.url}: 2 definitions, updated just now\n", "")
     assert codes(capsys) == []
     status, printed, _ = run(capsys, "marketplace", "show", "mnist")
     assert f"from:     {server.url}/items/" in printed
-    assert "state:    asked just now\n" in printed
+    assert "state:    updated just now\n" in printed
     assert run(capsys, "expand", "job.pai.yaml")[0] == 0
     assert len(server.requests) == 1
 
@@ -174,7 +174,7 @@ def test_a_refresh_that_fails(capsys: pytest.CaptureFixture[str], server: Market
     server.reaction = says(500, f"Database error {TOKEN}".encode())
     status, printed, errors = run(capsys, "marketplace", "refresh")
     assert (status, errors) == (1, "")
-    assert printed == f"{server.url}: 0 definitions, it has a failure of its own (500): 'Database error ***'\n"
+    assert printed == f"{server.url}: 0 definitions, the server failed (500): 'Database error ***'\n"
 
 
 def test_with_folders_alone_there_is_nothing_to_refresh(capsys: pytest.CaptureFixture[str], project: Path) -> None:
@@ -195,7 +195,7 @@ def test_addresses_in_jobs_are_refreshed(capsys: pytest.CaptureFixture[str], pro
         assert server.requests == []
         status, printed, _ = run(capsys, "marketplace", "refresh")
         assert status == 0
-        assert f"{server.url}/mnist.yaml: asked just now\n" in printed
+        assert f"{server.url}/mnist.yaml: updated just now\n" in printed
         assert [request.path for request in server.requests] == ["/mnist.yaml"]
         assert "marketplace-not-asked" not in codes(capsys, "job.pai.yaml")
 
@@ -317,8 +317,8 @@ def test_a_broken_lock_is_refused(
     (tmp_path / "team" / "marketplace" / "mnist.yaml").write_text("{name: mnist, type: script}\n")
     job.write_text(JOB + '    - {name: other, require: ["marketplace://name/mnist"]}\n')
     message = (
-        f"nothing in '{LOCK_NAME}' is used, because it is broken; "
-        "resolve the conflict or repair it, or run 'pai-lsp marketplace lock' again ("
+        f"'{LOCK_NAME}' is ignored because it is broken; "
+        "resolve the merge conflict, or run 'pai-lsp marketplace lock' ("
     )
     report = json.loads(run(capsys, "check", "--format", "json")[1])
     (finding,) = (one for one in report["diagnostics"] if one["code"] == "broken-lock-file")
@@ -346,7 +346,7 @@ def test_a_folder_of_a_user_that_there_is_not(capsys: pytest.CaptureFixture[str]
         assert "Traceback" not in run(capsys, "marketplace", command)[2]
 
 
-@pytest.mark.parametrize("part", ["setup.catalog_setup", "sources.load_catalog"])
+@pytest.mark.parametrize("part", ["setup.catalog_setup", "loading.load_catalog"])
 def test_a_marketplace_that_fails_takes_nothing_else_along(
     capsys: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
@@ -450,14 +450,14 @@ def imported(folder: Path, *arguments: str) -> set[str]:
     return set(ended.stderr.split())
 
 
-def test_a_job_without_references_reads_no_catalogue(project: Path) -> None:
+def test_a_job_without_references_reads_no_catalog(project: Path) -> None:
     with_examples(project)
     (project / ".pai-lsp.yaml").write_text("marketplace: {sources: [{url: 'http://127.0.0.1:1'}]}\n")
     (project / "plain.pai.yaml").write_text(
         JOB.split("extras:", maxsplit=1)[0].replace("    prerequisites: [data]\n", "")
     )
     modules = imported(project, "check", "plain.pai.yaml")
-    assert not modules & {"httpx", "asyncio", "pai_lsp.catalog.catalog", "pai_lsp.catalog.sources"}
+    assert not modules & {"httpx", "asyncio", "pai_lsp.catalog.catalog", "pai_lsp.catalog.loading"}
     modules = imported(project, "check", "job.pai.yaml")
     assert "pai_lsp.catalog.catalog" in modules
     assert not modules & {"httpx", "asyncio", "subprocess"}

@@ -13,7 +13,7 @@ import pytest
 from loopback import Marketplace, alone, item, items, marketplace, never, says
 from server_client import CAPABILITIES, TIMEOUT, Client, codes, connected, place
 
-from pai_lsp.catalog.index import SourceState
+from pai_lsp.catalog.store import SourceState
 from pai_lsp.document import Document
 from pai_lsp.lsp import marketplaces
 from pai_lsp.source.text import ColumnUnit, LineIndex, Span, TextEdit, apply_edits
@@ -223,7 +223,9 @@ async def test_a_lock_in_a_merge_conflict(workspace: Path) -> None:
     async with connected(**in_workspace(workspace)) as client:
         uri = open_job(client, workspace)
         broken = [one for one in await client.published(uri) if one["code"] == "broken-lock-file"]
-        assert [one["message"].partition(",")[0] for one in broken] == ["nothing in '.pai-lsp.lock' is used"]
+        assert [one["message"].partition(";")[0] for one in broken] == [
+            "'.pai-lsp.lock' is ignored because it is broken"
+        ]
         lock.unlink()
         event = {"uri": lock.as_uri(), "type": 3}
         client.send(client.notification("workspace/didChangeWatchedFiles", changes=[event]))
@@ -318,18 +320,15 @@ async def test_a_server_that_fails_is_told(workspace: Path, server: Marketplace)
     server.reaction = says(500, b"Database error")
     async with connected(**in_workspace(workspace)) as client:
         uri = open_job(client, workspace)
-        note = f"{server.url}: it has a failure of its own (500): 'Database error'"
-        assert (
-            await status(client, "unreachable")
-            == f"{server.url}: it was not asked yet; see 'pai-lsp marketplace refresh'"
-        )
+        note = f"{server.url}: the server failed (500): 'Database error'"
+        assert await status(client, "unreachable") == f"{server.url}: not loaded yet; run 'pai-lsp marketplace refresh'"
         assert await status(client, "unreachable") == note
         await client.next(lambda one: "Database error" in str(one.get("params", {}).get("diagnostics", "")))
         server.reaction = items(item(1, "mnist"))
         assert await command(client, "refresh") == {"state": "ready", "note": "1 definition"}
         await until_code(client, uri, NOT_ASKED, is_there=False)
         server.reaction = says(403, b"no")
-        stale = {"state": "stale", "note": f"{server.url}: it forbids this (403): 'no'; it was last asked just now"}
+        stale = {"state": "stale", "note": f"{server.url}: access is denied (403): 'no'; last updated just now"}
         assert await command(client, "refresh") == stale
         # What came to light stays known when files are looked at again.
         event = {"uri": (workspace / ".pai-lsp.yaml").as_uri(), "type": 2}

@@ -1,4 +1,4 @@
-"""Hover, definition, references, highlights and rename: every name, in every place where it stands."""
+"""Hover, definition, references, highlights and rename: every name, in every place."""
 
 # ruff: noqa: E501 - a table reads best in long lines
 
@@ -148,7 +148,7 @@ def test_no_hover_shows_a_secret() -> None:
     document = Document(JOB)
     for offset in range(len(JOB)):
         found = hover(document, offset)
-        # The value itself may be pointed at; what is said of it must not repeat it.
+        # The cursor may be on the value itself; the answer must not repeat it.
         assert found is None or "very-secret" not in found.markdown
 
 

@@ -27,6 +27,7 @@ CALLS = {
     "convert": "convert old.json",
     "graph": "graph marketplace-job.pai.yaml",
     "marketplace": "marketplace list",
+    "shell": "shell < scripts.ndjson",
     "rules": "rules",
     "explain": "explain image-latest-tag",
     "schema": "schema",
@@ -44,6 +45,7 @@ def folder(tmp_path: Path) -> Path:
     (copy / "old.json").write_text(
         '{"jobName": "a", "image": "ubuntu:20.04", "taskRoles": [{"name": "worker", "command": "echo"}]}'
     )
+    (copy / "scripts.ndjson").write_text('{"id": 1, "script": "ls"}\n')
     return copy
 
 

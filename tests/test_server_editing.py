@@ -229,7 +229,7 @@ async def test_preparing_a_rename_is_told_to_those_who_know_it(can: dict[str, An
     assert await client.serving == 0
 
 
-async def test_definition_and_hover_lead_into_the_catalogue(tmp_path: Path) -> None:
+async def test_definition_and_hover_lead_into_the_catalog(tmp_path: Path) -> None:
     (tmp_path / "marketplace").mkdir()
     file = tmp_path / "marketplace" / "mnist.yaml"
     file.write_text("# 漢字😀\n- {漢😀: 1, name: mnist, type: data, description: digits}\n", encoding="utf-8")

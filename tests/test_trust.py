@@ -10,10 +10,9 @@ import pytest
 from loopback import Marketplace, alone, item, items, marketplace
 from server_client import Client, codes, connected
 
-from pai_lsp.catalog.index import SourceState
-from pai_lsp.catalog.settings import DirectorySource
-from pai_lsp.catalog.setup import CatalogSetup
-from pai_lsp.catalog.sources import Surroundings, load_catalog
+from pai_lsp.catalog.loading import Surroundings, load_catalog
+from pai_lsp.catalog.setup import CatalogSetup, DirectorySource
+from pai_lsp.catalog.store import SourceState
 from pai_lsp.lsp.trust import Trust, refuses, trust_in
 
 if TYPE_CHECKING:
@@ -230,7 +229,7 @@ async def test_a_folder_of_a_user_that_there_is_not(folder: Path) -> None:
 
 
 @in_a_loop
-@pytest.mark.parametrize("part", ["pai_lsp.lsp.marketplaces.catalog_setup", "pai_lsp.catalog.sources.load_catalog"])
+@pytest.mark.parametrize("part", ["pai_lsp.lsp.marketplaces.catalog_setup", "pai_lsp.catalog.loading.load_catalog"])
 async def test_a_marketplace_that_fails_takes_nothing_else_along(
     folder: Path, server: Marketplace, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
@@ -253,7 +252,7 @@ async def test_a_marketplace_that_fails_takes_nothing_else_along(
 def test_a_folder_on_another_machine_is_asked_too() -> None:
     setup = CatalogSetup("/jobs", (DirectorySource("//host.invalid/share"), DirectorySource(r"\\host.invalid\share")))
     catalog = load_catalog(setup, Surroundings(is_trusted=False))
-    assert [shelf.state for shelf in catalog.shelves] == [SourceState.UNTRUSTED] * 2
+    assert [shelf.state for shelf in catalog.sources] == [SourceState.UNTRUSTED] * 2
 
 
 def test_what_a_client_says(tmp_path: Path) -> None:

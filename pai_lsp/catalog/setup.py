@@ -1,6 +1,6 @@
-"""Where a project's definitions come from, with everything found that the configuration leaves unsaid.
+"""The sources of a project's definitions: those in its configuration, and a folder `marketplace` if there is one.
 
-Looks at the disk for a folder `marketplace`, which needs no configuration.
+`catalog_setup` looks for that folder on the disk; everything else is a value.
 """
 
 from __future__ import annotations
@@ -9,11 +9,46 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.catalog.settings import DirectorySource, Marketplace, ServerSource
 from pai_lsp.source.frozen import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+@dataclass(frozen=True, slots=True)
+class DirectorySource:
+    """A folder of definition files: an absolute path, or one from the configuration's folder."""
+
+    directory: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSource:
+    """A marketplace server: its base address and the origin of the access token.
+
+    token_env: the name of the environment variable that holds it. token_command: a command that prints it.
+    """
+
+    url: str
+    token_env: str | None = None
+    token_command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Marketplace:
+    """The sources of definitions that jobs name by an address.
+
+    sources: searched in this order. allowed_hosts: the only hosts from which single addresses are fetched.
+    """
+
+    sources: tuple[DirectorySource | ServerSource, ...] = ()
+    allowed_hosts: frozenset[str] = frozenset()
+
+    @property
+    def is_named(self) -> bool:
+        """Whether anything is configured."""
+        return bool(self.sources or self.allowed_hosts)
+
 
 # The folder that is found without configuration.
 FOLDER_NAME = "marketplace"

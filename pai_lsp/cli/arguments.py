@@ -309,6 +309,30 @@ def schema(parser: argparse.ArgumentParser) -> None:
     )
 
 
+_SHELL_DESCRIPTION = """\
+Check the syntax of bash scripts as bash does, without running anything.
+
+Standard input holds one JSON object a line, {"id": ..., "script": "..."}. For each, a line is printed:
+{"id", "status", "line", "message"} with the status "ok", "warning" (a here-document never ends) or "error", and the
+line that bash names, from 1. Use it in other programs, or to check scripts that a program generates.
+"""
+
+_SHELL_EPILOG = """\
+exit status:
+  0  bash reads every script      1  at least one has an error      2  wrong usage, or a line that is not such an object
+
+example:
+  echo '{"id": 1, "script": "if true; then echo"}' | pai-lsp shell
+"""
+
+
+def shell(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp shell`."""
+    parser.description = _SHELL_DESCRIPTION
+    parser.epilog = _SHELL_EPILOG
+    parser.add_argument("--format", choices=("ndjson",), default="ndjson", help="input and output (default: ndjson)")
+
+
 _SERVER_DESCRIPTION = """\
 Run the language server. It uses the Language Server Protocol over standard input and output. With --tcp it uses TCP,
 for debugging only: everybody who can reach the address can use the server.

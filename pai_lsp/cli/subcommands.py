@@ -70,6 +70,12 @@ def _marketplace(found: argparse.Namespace) -> int:
     return marketplace.run(found)
 
 
+def _shell(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import check_shell
+
+    return check_shell.run(found)
+
+
 def _rules(found: argparse.Namespace) -> int:
     from pai_lsp.cli.commands import reference
 
@@ -100,12 +106,26 @@ def _completion(found: argparse.Namespace) -> int:
     return completion.run(found)
 
 
+def _fit_arguments(parser: argparse.ArgumentParser) -> None:
+    from pai_lsp.cli import cluster_arguments
+
+    cluster_arguments.fit(parser)
+
+
+def _fit(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import fit_jobs
+
+    return fit_jobs.run(found)
+
+
 SUBCOMMANDS = (
     Subcommand("check", "check job files and fix what can be fixed safely", arguments.check, _check),
     Subcommand("expand", "expand a job into one that any released cluster accepts", arguments.expand, _expand),
+    Subcommand("fit", "check whether jobs fit a cluster", _fit_arguments, _fit),
     Subcommand("convert", "convert a job from protocol version 1 to 2", arguments.convert, _convert),
     Subcommand("graph", "draw the prerequisite graph: mermaid, dot, svg, png or pdf", arguments.graph, _graph),
     Subcommand("marketplace", "list, show, refresh and lock shared definitions", arguments.marketplace, _marketplace),
+    Subcommand("shell", "check the syntax of bash scripts as bash does", arguments.shell, _shell),
     Subcommand("rules", "list the rules", arguments.rules, _rules),
     Subcommand("explain", "explain a rule, with examples", arguments.explain, _explain),
     Subcommand("schema", "print a JSON schema for other YAML editors", arguments.schema, _schema),

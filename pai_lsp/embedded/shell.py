@@ -22,6 +22,7 @@ from pai_lsp.embedded.shell_grammar import Conditional, Grammar, Role
 from pai_lsp.embedded.shell_script import HERE_DOCUMENT, Assignment, PartKind, Script, SimpleCommand
 from pai_lsp.embedded.shell_words import LineReader
 from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -29,10 +30,12 @@ if TYPE_CHECKING:
 
     from pai_lsp.embedded.shell_script import Word
 
-_OPERATOR = re.compile(r"&&|\|\||;;&|;;|;&|\|&|[;&|)\n]")
-_CONDITIONAL_OPERATOR = re.compile(r"&&|\|\||[<>](?![(%])|[();&|]")
-_NO_BRACKETS = re.compile(r"\([ \t]*\)")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_OPERATOR = lazy_pattern(r"&&|\|\||;;&|;;|;&|\|&|[;&|)\n]")
+_CONDITIONAL_OPERATOR = lazy_pattern(r"&&|\|\||[<>](?![(%])|[();&|]")
+# What separates the three expressions of `for ((a; b; c))`, outside quotes.
+_LOOP_EXPRESSIONS = lazy_pattern(r"(?:[^;'\"\\$]|\\.|'[^']*'|\"[^\"]*\"|\$\([^)]*\)|\$\{[^}]*\}|\$)*;")
+_NO_BRACKETS = lazy_pattern(r"\([ \t]*\)")
+_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _READING = frozenset({"read", "mapfile", "readarray", "getopts"})
 # Builtins whose arguments may be arrays, as in an assignment.
@@ -92,6 +95,7 @@ class _ScriptReader(LineReader):
             self._has_pipeline,
             tuple(reversed(self._unclosed)),
             self._fault,
+            self._fault_inside,
             tuple(self._open_redirections),
         )
 
@@ -159,6 +163,8 @@ class _ScriptReader(LineReader):
             self._arithmetic(at + 2, end - 2)
             self._inner -= 1
             self._at = end
+            if grammar.is_loop_head and len(_LOOP_EXPRESSIONS.findall(text, at, end)) != 2:
+                self._found_fault(Span(at, end))
             self._part(PartKind.EXPANSION, at)
             grammar.compound(Span(at, end))
             return _UnfinishedCommand()

@@ -61,7 +61,7 @@ _OPENING = {
     "(": ("body", _Expected.COMMAND),
 }
 # By compound command and part: the reserved words that may end the part, and the part that they begin; "" ends it all.
-_NEXT = {
+NEXT = {
     ("if", "condition"): {"then": "then"},
     ("if", "then"): {"elif": "condition", "else": "else", "fi": ""},
     ("if", "else"): {"fi": ""},
@@ -76,9 +76,9 @@ _NEXT = {
     ("case", "body"): {"esac": ""},
     ("{", "body"): {"}": ""},
 }
-_ENDING = frozenset(word for words in _NEXT.values() for word in words)
+ENDING = frozenset(word for words in NEXT.values() for word in words)
 _PREFIXES = frozenset({"!", "time", "coproc"})
-_JOINING = frozenset({"&&", "||", "|", "|&"})
+JOINING = frozenset({"&&", "||", "|", "|&"})
 # Line ends may stand here without a meaning.
 _SKIPPING = frozenset(
     {
@@ -112,7 +112,9 @@ class Grammar:
         "keyword", "operator", "separate", "subshells",
     )  # fmt: skip
 
-    def __init__(self, count: Callable[[], int], fault: Callable[[Span], None], function: str = "") -> None:
+    def __init__(
+        self, count: Callable[[], int], fault: Callable[[Span, Unclosed | None], None], function: str = ""
+    ) -> None:
         self._count = count
         self._fault = fault
         self._frames = [_Frame("", None, "", function, list_start=count(), pipeline_start=count())]
@@ -136,10 +138,11 @@ class Grammar:
     @property
     def may_be_arithmetic(self) -> bool:
         """Whether `((` may begin arithmetic here: a command, or the head of a loop."""
-        return self.expects_command or self._is_loop_head
+        return self.expects_command or self.is_loop_head
 
     @property
-    def _is_loop_head(self) -> bool:
+    def is_loop_head(self) -> bool:
+        """Whether the head of a `for` loop comes here, a name or arithmetic."""
         return self._expected is _Expected.FOR_NAME and self._frames[-1].keyword == "for"
 
     @property
@@ -191,8 +194,8 @@ class Grammar:
         """Read a word where a command begins or has just ended."""
         frame = self._frames[-1]
         is_body = self._expected is _Expected.FUNCTION_BODY
-        if written in _ENDING and not is_body:
-            following = _NEXT.get((frame.keyword, frame.part), {}).get(written)
+        if written in ENDING and not is_body:
+            following = NEXT.get((frame.keyword, frame.part), {}).get(written)
             if following is None or self._required or not (frame.is_filled or written == "esac"):
                 self._unexpected(span)
             elif following:
@@ -233,7 +236,7 @@ class Grammar:
 
     def compound(self, span: Span) -> None:
         """Read a whole compound command: `((…))`, or a `[[` whose words the reader took."""
-        if self._is_loop_head:
+        if self.is_loop_head:
             self._expected = _Expected.FOR_HEAD
             return
         if self._expected not in {_Expected.COMMAND, _Expected.FUNCTION_BODY, _Expected.WORDS}:
@@ -364,7 +367,7 @@ class Grammar:
             if operator == "&":
                 self.background.append((frame.list_start, self._count()))
             self._end_list()
-        if operator in _JOINING:
+        if operator in JOINING:
             self._required = Unclosed(operator, span)
 
     def _end_pipeline(self) -> None:
@@ -380,7 +383,8 @@ class Grammar:
 
     def _unexpected(self, span: Span) -> None:
         """Bash would stop here; go on as if a command could begin."""
-        self._fault(span)
+        frame = self._frames[-1]
+        self._fault(span, Unclosed(frame.keyword, frame.span) if frame.span else None)
         self._required, self._prefix = None, ""
         self.function = self._frames[-1].function
         if self._expected is not _Expected.WORDS:

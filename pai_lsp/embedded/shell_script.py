@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ _OPEN_ENDED = frozenset(
     {"source", ".", "eval", "conda", "mamba", "micromamba", "module", "ml", "spack", "pyenv", "nvm"},
 )
 _LEAVING_LOOP = frozenset({"break", "exit", "return", "exec", "kill"})
-_UNSET_OFF = re.compile(r"\+[A-Za-z]*u[A-Za-z]*")
+_UNSET_OFF = lazy_pattern(r"\+[A-Za-z]*u[A-Za-z]*")
 # What a script may leave open without a syntax error; bash takes the end of the text for the end of these.
 HERE_DOCUMENT, CONTINUATION = "<<", "\\"
 
@@ -137,7 +137,8 @@ class Script:
     functions: the names of the functions that it defines.
     has_pipeline: there is a `|` between two of its commands.
     unclosed: what it leaves open, the outermost first; meaningful as long as there is no `fault`.
-    fault: the first word or operator at which bash stops with a syntax error.
+    fault: the first word or operator at which bash stops with a syntax error; empty at the end of the text.
+    fault_inside: the innermost command that is open at the fault.
     open_redirections: the operators, such as `>`, that no file name follows, so that bash refuses the script.
     """
 
@@ -153,6 +154,7 @@ class Script:
     has_pipeline: bool = False
     unclosed: tuple[Unclosed, ...] = ()
     fault: Span | None = None
+    fault_inside: Unclosed | None = None
     open_redirections: tuple[Span, ...] = ()
 
     @property

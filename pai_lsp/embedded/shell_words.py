@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 
 from pai_lsp.embedded.shell_expansions import ExpansionReader
 from pai_lsp.embedded.shell_script import CONTINUATION, HERE_DOCUMENT, Assignment, PartKind, Word
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
-_PLAIN = re.compile(r"[^ \t\n;&|()<>$`\"'\\]+")
-_PLAIN_IN_QUOTES = re.compile(r"[^\"$`\\<]+")
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\s]{0,100}\])?\+?=")
+_PLAIN = lazy_pattern(r"[^ \t\n;&|()<>$`\"'\\]+")
+_PLAIN_IN_QUOTES = lazy_pattern(r"[^\"$`\\<]+")
+_ASSIGNMENT = lazy_pattern(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\s]{0,100}\])?\+?=")
+_MAX_INDEX = 200
+# A word where an assignment may stand: bash looks for the bracket that closes an index before anything else.
+_INDEX = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*\[")
+_IN_INDEX = lazy_pattern(r"[\[\]]|'[^']*'|\"(?:[^\"\\]|\\[\s\S])*\"|\\[\s\S]")
 _EXTENDED_PATTERN = frozenset("?*+@!")
-_BLANK = re.compile(r"(?:[ \t]|\\\n)+")
-_REDIRECTION = re.compile(r"(?:[0-9]+|\{([A-Za-z_][A-Za-z0-9_]*)\})?(<<<|<<-|<<|<>|>>|>\||>&|<&|<|>)|&>>?")
+_BLANK = lazy_pattern(r"(?:[ \t]|\\\n)+")
+_REDIRECTION = lazy_pattern(
+    r"(?:[0-9]+|\{([A-Za-z_][A-Za-z0-9_]*)\})?(<<<(?!%)|<<-|<<(?!%)|<>|>>|>\||>&|<&|<(?!%)|>)|&>>?"
+)
 
 
 class WordReader(ExpansionReader):
@@ -47,6 +53,8 @@ class WordReader(ExpansionReader):
                 self._at += 1
                 self._array()
                 is_literal = False
+        elif may_assign and (match := _INDEX.match(text, start, self._end)) and not self._has_index_end(match.end()):
+            self._left_open("[", match.end() - 1)
         while self._at < self._end:
             at = self._at
             if match := _PLAIN.match(text, at, self._end):
@@ -72,6 +80,16 @@ class WordReader(ExpansionReader):
                 break
             texts.append(text[at : self._at])
         return Word("".join(texts), Span(start, self._at), is_literal), sets
+
+    def _has_index_end(self, start: int) -> bool:
+        """Whether the `[` before `start` is closed after it; it counts as closed where that is too far away to know."""
+        opened = 1
+        end = min(self._end, start + _MAX_INDEX)
+        for match in _IN_INDEX.finditer(self._text, start, end):
+            opened += {"[": 1, "]": -1}.get(match[0], 0)
+            if not opened:
+                return True
+        return end < self._end
 
     def _quoted(self, texts: list[str]) -> bool:
         """Read one quoted part; whether there was no expansion in it."""

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.text import Span
 
@@ -29,18 +30,18 @@ SPACES = (
 ROOTS = ("$parameters", "$secrets", "$data", "$script", "$output")
 
 _ANY_SPACES, _SPACES = re.compile(f"[{SPACES}]*"), re.compile(f"[{SPACES}]+")
-_SERVER_INDEX = re.compile(r"\[([0-9]+)\]")
-_SERVER_CUT = re.compile(r"\.|\[([0-9]+)\]")
-_PLAIN_INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
-_RUNTIME_INDEX = re.compile(r"([^\[]*)\[\s*([0-9]+)\s*\]")
-_STEP = re.compile(r"(?P<dot>\.)?(?P<name>[^.\[\]]+)|\[(?P<blank>\s*)(?P<index>[0-9]+)\s*\]")
-_VARIABLE = re.compile(r"\{\{[ \t]*([A-Za-z_][\w.-]*)[ \t]*\}\}")
+_SERVER_INDEX = lazy_pattern(r"\[([0-9]+)\]")
+_SERVER_CUT = lazy_pattern(r"\.|\[([0-9]+)\]")
+_PLAIN_INDEX = lazy_pattern(r"0|[1-9][0-9]{0,9}")
+_RUNTIME_INDEX = lazy_pattern(r"([^\[]*)\[\s*([0-9]+)\s*\]")
+_STEP = lazy_pattern(r"(?P<dot>\.)?(?P<name>[^.\[\]]+)|\[(?P<blank>\s*)(?P<index>[0-9]+)\s*\]")
+_VARIABLE = lazy_pattern(r"\{\{[ \t]*([A-Za-z_][\w.-]*)[ \t]*\}\}")
 # Names that Kubernetes' FrameworkController fills into the whole pod specification, so they mean something anywhere.
 # Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/funcs.go.
-_CONTROLLER_VARIABLE = re.compile(r"FC_[A-Z_]+")
+_CONTROLLER_VARIABLE = lazy_pattern(r"FC_[A-Z_]+")
 # openpai-runtime, replace_ref: the `$` is a must, blanks may stand in front of it. Other white space may not: the
 # runtime looks at Python's writing of the text, where a line end is a backslash and an `n`.
-_RUNTIME_OPENING = re.compile(r"<% *(?=\$)")
+_RUNTIME_OPENING = lazy_pattern(r"<% *(?=\$)")
 
 
 class TagKind(Enum):

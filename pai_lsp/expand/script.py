@@ -10,7 +10,7 @@ from pai_lsp.expand.as_is.released_run import command_source, server_values
 from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
 from pai_lsp.expand.write.released_commands import role_values, shown_text
 from pai_lsp.expand.write.role_commands import owner
-from pai_lsp.job.lookup import told_path
+from pai_lsp.job.lookup import displayed_path
 from pai_lsp.platform.tables import EventForm, Moment, moments_with
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import LineIndex, Span
@@ -61,7 +61,7 @@ class Origins:
         if source.is_own:
             return f" ({self.line(source.definition.name_span)})"
         path = source.step.path
-        return f" ({source.step.link.reference.name}{f' in {told_path(path, self.folder)}' if path else ''})"
+        return f" ({source.step.link.reference.name}{f' in {displayed_path(path, self.folder)}' if path else ''})"
 
 
 def scripts(job: Job, effective: EffectiveJob, role: str | None = None, folder: str = "") -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.findings.diagnostic import Rule
     from pai_lsp.job.definition import Definition
-    from pai_lsp.job.lookup import Offer
+    from pai_lsp.job.lookup import SuggestedDefinition
     from pai_lsp.platform.job_schema import Field
     from pai_lsp.platform.tables import EnvironmentVariable, Event, ExitCode, Plugin
 
@@ -66,8 +66,8 @@ def definition_documentation(definition: Definition, where: str = "") -> str:
     return "\n\n".join(lines)
 
 
-def offer_documentation(offer: Offer) -> str:
-    """What a catalogue tells of a definition without reading it."""
+def offer_documentation(offer: SuggestedDefinition) -> str:
+    """What a catalog tells of a definition without reading it."""
     lines = [f"**{offer.name}** ({offer.type or 'prerequisite'}, marketplace)", offer.summary]
     if offer.variables:
         lines.append("to fill: " + ", ".join(f"`{name}`" for name in offer.variables))

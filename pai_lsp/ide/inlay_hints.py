@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.ide.known_values import job_resources, resources_sentence
 from pai_lsp.job.require_graph import expansion
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, plain_value
 from pai_lsp.source.scalar import server_text
@@ -75,7 +75,12 @@ def _template_values(document: Document, span: Span) -> Iterator[InlayHint]:
 def _value(document: Document, answer: TemplateAnswer) -> str | None:
     """What is filled in, as text; None for what is not known, not to be shown, or no text in a plugin's parameter."""
     node = answer.node
-    if answer.outcome is not Outcome.FOUND or node is None or answer.root == "$secrets" or isinstance(node, Mapping):
+    if (
+        answer.outcome is not PathOutcome.FOUND
+        or node is None
+        or answer.root == "$secrets"
+        or isinstance(node, Mapping)
+    ):
         return None
     if answer.in_plugin:
         text = node.runtime_value if isinstance(node, Scalar) else None

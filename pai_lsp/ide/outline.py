@@ -58,7 +58,7 @@ def outline(document: Document) -> tuple[OutlineItem, ...]:
 
 
 def _items(job: Job) -> tuple[OutlineItem, ...]:
-    if job.is_catalogue:
+    if job.is_catalog:
         return _ordered(_definition(definition) for definition in job.definitions)
     entries = job.root.entries if job.root else ()
     return _ordered(_section(job, entry) for entry in entries if not entry.is_merge and entry.name not in _UNTOLD)

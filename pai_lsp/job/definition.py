@@ -7,12 +7,20 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pai_lsp.embedded.template import variables
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, Moment
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequence, plain_value
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequence, plain_value, walk
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.embedded.template import Variable
+
 
 CMD_PLUGIN = f"{PLUGIN_PREFIX}cmd"
 
@@ -128,12 +136,12 @@ class Origin(Enum):
 
     JOB = "prerequisites"
     EXTRAS = "extras.reference_prerequisites"
-    CATALOGUE = "catalogue"
+    CATALOG = "catalog"
 
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """A prerequisite as defined: in the job, in `extras.reference_prerequisites` or in a catalogue file."""
+    """A prerequisite as defined: in the job, in `extras.reference_prerequisites` or in a catalog file."""
 
     node: Mapping
     origin: Origin
@@ -283,3 +291,32 @@ def _template_variable(node: Node) -> TemplateVariable | None:
 def scalars(node: Node | None) -> tuple[Scalar, ...]:
     """The scalars of a list; nothing of anything else."""
     return tuple(item for item in node.items if isinstance(item, Scalar)) if isinstance(node, Sequence) else ()
+
+
+# Other template languages put dots and blanks between the same braces; a template variable is one word.
+_WORD = lazy_pattern(r"[A-Za-z_][\w-]*")
+# The declarations themselves, and what only people read.
+_NOT_FILLED = frozenset({"template_variables", "description", "title", "summary"})
+
+
+def filled_texts(definition: Definition) -> Iterator[Scalar]:
+    """The texts of a definition that may hold a template variable."""
+    for entry in definition.node.effective_entries():
+        if entry.name not in _NOT_FILLED:
+            yield from (node for node in walk(entry.value) if isinstance(node, Scalar) and "{{" in node.text)
+
+
+def undeclared_variables(definition: Definition) -> Iterator[tuple[Scalar, Variable]]:
+    """The variables that nothing can fill, in a definition that is written to be required.
+
+    Such a definition is in a catalog or in `extras.reference_prerequisites`, or has `template_variables` or
+    `plugin_params`; in any other one braces mean nothing.
+    """
+    node = definition.node
+    if definition.origin is Origin.JOB and not (node.entry("template_variables") or node.entry("plugin_params")):
+        return
+    declared = {variable.name for variable in definition.template_variables}
+    for scalar in filled_texts(definition):
+        for variable in variables(scalar.text):
+            if variable.name not in declared and _WORD.fullmatch(variable.name):
+                yield scalar, variable

@@ -16,6 +16,7 @@ from pai_lsp.job.clear_secrets import tokens
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, walk
 from pai_lsp.source.nodes import Sequence as SequenceNode
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import LineIndex, Span, any_overlaps
 
 if TYPE_CHECKING:
@@ -35,15 +36,15 @@ _START = 4
 # Up to so many texts it is quicker to ask for each whether it occurs at all.
 _FEW = 16
 
-_SECTION = re.compile(r"""(?:^|(?<=[\s{,]))(?:"secrets?"|'secrets?'|secrets?)[ \t]*:""", re.IGNORECASE)
-_KEY = re.compile(r"""\s*(?:"[^"]*"|'[^']*'|[^\s"'#:]+)[ \t]*:(?=\s|$)""")
-_COLON = re.compile(r"\s*:")
+_SECTION = lazy_pattern(r"""(?:^|(?<=[\s{,]))(?:"secrets?"|'secrets?'|secrets?)[ \t]*:""", re.IGNORECASE)
+_KEY = lazy_pattern(r"""\s*(?:"[^"]*"|'[^']*'|[^\s"'#:]+)[ \t]*:(?=\s|$)""")
+_COLON = lazy_pattern(r"\s*:")
 _BRACKETS = " \t,[]{}"
-_LINE = re.compile(r"\S[^\n\r]*")
-_PART = re.compile(r"""[^\s'",:\[\]{}*&!|>]+""")
-_TEMPLATE = re.compile(r"<%.*%>", re.DOTALL)
-_WORD = re.compile(r"\w+")
-_QUOTED = re.compile(r"'[^']*'")
+_LINE = lazy_pattern(r"\S[^\n\r]*")
+_PART = lazy_pattern(r"""[^\s'",:\[\]{}*&!|>]+""")
+_TEMPLATE = lazy_pattern(r"<%.*%>", re.DOTALL)
+_WORD = lazy_pattern(r"\w+")
+_QUOTED = lazy_pattern(r"'[^']*'")
 _CUT = "…"
 
 
@@ -127,7 +128,7 @@ class _Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _HiddenPlace:
     """A hidden place with what is said there; the value is empty where that is not known.
 
     is_anywhere: whether the value is hidden anywhere, however much it looks like an ordinary word.
@@ -164,13 +165,13 @@ def hidden_values(job: JobTree, in_clear: Callable[[], Iterable[ClearSecret]]) -
     return Hidden(_united([*spans, *elsewhere]), values, in_place)
 
 
-def _found(job: JobTree, find: Callable[[], Iterator[_Place]]) -> list[_Place]:
+def _found(job: JobTree, find: Callable[[], Iterator[_HiddenPlace]]) -> list[_HiddenPlace]:
     """What is found in one way; where that fails, secrets are unknown and all of the text is hidden."""
     try:
         return list(find())
     except Exception:  # noqa: BLE001 - whatever it is, it must not show a password
-        parts = (_Place(Span(*part.span()), part[0], is_anywhere=True) for part in _PART.finditer(job.text))
-        return [_Place(Span(0, len(job.text))), *parts]
+        parts = (_HiddenPlace(Span(*part.span()), part[0], is_anywhere=True) for part in _PART.finditer(job.text))
+        return [_HiddenPlace(Span(0, len(job.text))), *parts]
 
 
 def _names(job: JobTree) -> set[str]:
@@ -181,25 +182,25 @@ def _names(job: JobTree) -> set[str]:
         return set()
 
 
-def _in_clear(text: str, secrets: Iterable[ClearSecret]) -> Iterator[_Place]:
+def _in_clear(text: str, secrets: Iterable[ClearSecret]) -> Iterator[_HiddenPlace]:
     for secret in secrets:
         node = secret.entry.value if secret.entry else None
         value = node.text if isinstance(node, Scalar) else text[secret.span.start : secret.span.end]
-        yield _Place(secret.span, value, is_anywhere=True)
+        yield _HiddenPlace(secret.span, value, is_anywhere=True)
 
 
-def _below_secrets(job: JobTree) -> Iterator[_Place]:
+def _below_secrets(job: JobTree) -> Iterator[_HiddenPlace]:
     for mapping, entry in _sections(job):
         yield from _section_places(job.text, mapping, entry)
     if job.syntax.problems or not isinstance(job.syntax.root, Mapping):  # the tree may have lost a part of the section
         for span in _section_lines(job.text, LineIndex(job.text)):
-            yield _Place(span)
+            yield _HiddenPlace(span)
             for part in _PART.findall(job.text[span.start : span.end]):
                 if not (part.isalpha() or part.isdigit()):
-                    yield _Place(span, part)
+                    yield _HiddenPlace(span, part)
 
 
-def _shared(job: JobTree) -> Iterator[_Place]:
+def _shared(job: JobTree) -> Iterator[_HiddenPlace]:
     """What an alias brings into the secrets or out of them, and anchors and aliases that are values by mistake."""
     if not (job.syntax.aliases or job.syntax.anchors):
         return
@@ -209,12 +210,12 @@ def _shared(job: JobTree) -> Iterator[_Place]:
     for alias in job.syntax.aliases:
         if alias.anchor is None:
             if hidden.holds(alias.span):
-                yield _Place(alias.span, alias.name)
+                yield _HiddenPlace(alias.span, alias.name)
         elif hidden.holds(alias.anchor.span) != hidden.holds(alias.span):
-            yield from (_Place(one.span, one.text, is_anywhere=True) for one in _scalars(alias.anchor.node))
+            yield from (_HiddenPlace(one.span, one.text, is_anywhere=True) for one in _scalars(alias.anchor.node))
     for anchor in job.syntax.anchors:
         if not len(anchor.node.span) and hidden.holds(anchor.span):
-            yield _Place(anchor.span, anchor.name)
+            yield _HiddenPlace(anchor.span, anchor.name)
 
 
 def _sections(job: JobTree) -> Iterator[tuple[Mapping, Entry]]:
@@ -228,20 +229,20 @@ def _sections(job: JobTree) -> Iterator[tuple[Mapping, Entry]]:
                     yield mapping, entry
 
 
-def _section_places(text: str, mapping: Mapping, entry: Entry) -> Iterator[_Place]:
+def _section_places(text: str, mapping: Mapping, entry: Entry) -> Iterator[_HiddenPlace]:
     """Everything of a section but its keys, and its values wherever they are written."""
-    yield from (_Place(scalar.span, scalar.text) for scalar in _scalars(entry.value))
+    yield from (_HiddenPlace(scalar.span, scalar.text) for scalar in _scalars(entry.value))
     start, end = _behind_colon(text, entry), _section_end(text, mapping, entry)
     inner = entry.value
     for one in inner.entries if isinstance(inner, Mapping) else ():
         if not isinstance(one.key, Scalar):
-            yield from (_Place(node.span, node.text) for node in walk(one.key) if isinstance(node, Scalar))
+            yield from (_HiddenPlace(node.span, node.text) for node in walk(one.key) if isinstance(node, Scalar))
         elif start <= one.key.span.start and _behind_colon(text, one) <= end:
-            yield _Place(_trimmed(text, Span(start, one.key.span.start), inner))
+            yield _HiddenPlace(_trimmed(text, Span(start, one.key.span.start), inner))
             start = _behind_colon(text, one)
             if start == one.key.span.end:  # without a colon it may be a value that lacks its key
-                yield _Place(one.key.span, one.key.text)
-    yield _Place(_trimmed(text, Span(start, max(start, end)), inner))
+                yield _HiddenPlace(one.key.span, one.key.text)
+    yield _HiddenPlace(_trimmed(text, Span(start, max(start, end)), inner))
 
 
 def _behind_colon(text: str, entry: Entry) -> int:

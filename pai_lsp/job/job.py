@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pai_lsp.job.clear_secrets import ClearSecret, clear_secrets
 from pai_lsp.job.hidden import Hidden, hidden_values
 from pai_lsp.job.require_graph import RequireGraph, require_graph
-from pai_lsp.job.template_answers import Outcome, TemplateAnswer, template_answers
+from pai_lsp.job.template_answers import PathOutcome, TemplateAnswer, template_answers
 from pai_lsp.job.template_uses import TemplateUse, template_uses
 from pai_lsp.job.tree import JobTree
 from pai_lsp.job.uses import PluginUse, PrerequisiteUses, plugin_uses, prerequisite_uses, roles_acted_for, roles_running
 from pai_lsp.job.variable_places import Mention, ScriptPlace, mentions, role_scripts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.source.nodes import Mapping
+
+_Answer = TypeVar("_Answer")
 
 
 class Job(JobTree):
@@ -27,7 +29,7 @@ class Job(JobTree):
 
     @cached_property
     def require_graph(self) -> RequireGraph:
-        """Which prerequisite requires which, through the catalogue too."""
+        """Which prerequisite requires which, through the catalog too."""
         return require_graph(self)
 
     @cached_property
@@ -86,9 +88,20 @@ class Job(JobTree):
         """What each `<% %>` finds that somebody fills."""
         return template_answers(self, self.template_uses, self.roles_running)
 
-    def answers_with(self, outcome: Outcome) -> Iterator[TemplateAnswer]:
+    def answers_with(self, outcome: PathOutcome) -> Iterator[TemplateAnswer]:
         """The answers of one outcome."""
         return (answer for answer in self.template_answers if answer.outcome is outcome)
+
+    def once(self, compute: Callable[[Job], _Answer]) -> _Answer:
+        """What `compute` gives for this job, computed at the first call: answers that only packages above know."""
+        if compute not in self._computed:
+            self._computed[compute] = compute(self)
+        answer: _Answer = self._computed[compute]
+        return answer
+
+    @cached_property
+    def _computed(self) -> dict[Callable[[Job], Any], Any]:
+        return {}
 
     def roles_listing(self, definition: Definition) -> tuple[TaskRole, ...]:
         """The roles whose `prerequisites` name this definition itself."""

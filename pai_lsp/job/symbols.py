@@ -1,7 +1,14 @@
-"""What has a name in a job, and every place where the name stands: for navigation, rename, highlights and counts.
+"""What has a name in a job, every place where the name is written, and the edits that rename it.
+
+Used for navigation, highlights, counts, F2, quick fixes and refactorings.
 
 A task role is named in more places than keys: in `deployments`, `hivedScheduler`, plugins' `taskroles`, in `PAI_*`
 variables (some spell it as written, some in lower case without `_`; schemas/environment.json) and in host names.
+
+A field of a task role looks among the prerequisites of its own type, so it distinguishes those of one name; a plain
+list and `require` mean the last of that name. Sources: rest-server, middlewares/v2/protocol.js; openpai-runtime,
+src/init.d/initializer.py. Any other mention of a task role in a command is text of the author's program, and is not
+renamed.
 """
 
 from __future__ import annotations
@@ -11,15 +18,18 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import variables
-from pai_lsp.job.definition import name_span
+from pai_lsp.job.definition import TYPED_FIELDS, name_span
 from pai_lsp.job.template_uses import TemplatePlace
 from pai_lsp.platform.tables import converted_role_name, environment_variable
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Entry, Scalar, walk
+from pai_lsp.source.nodes import Entry, Scalar, ScalarStyle, walk
+from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import TextEdit
+from pai_lsp.source.writing import flow_scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
@@ -27,7 +37,8 @@ if TYPE_CHECKING:
     from pai_lsp.source.content import MappedText
     from pai_lsp.source.text import Span
 
-_VARIABLE = re.compile(r"(?<!\w)PAI_\w+")
+
+_VARIABLE = lazy_pattern(r"(?<!\w)PAI_\w+")
 # Behind a role's name in a host name: the number of a task, or a variable for it; `worker-$i.log` is a file.
 _TASK = r"-(?=(?:\d+|\$\w+|\$\{\w+\})(?![\w.])|\$[^\w{]|\$\{\w+[^\w}])"
 # What a variable's name ends with when a shell variable stands in it, for the number of the task.
@@ -271,3 +282,86 @@ def _anchors(job: Job) -> Iterator[Occurrence]:
         for alias in job.syntax.aliases:
             if alias.anchor is anchor:
                 yield Occurrence(Symbol(SymbolKind.ANCHOR, anchor.name, scope), alias.span)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRenaming:
+    """The edits that rename a role; `is_complete` unless a command or parameter has its old name elsewhere as well."""
+
+    edits: tuple[TextEdit, ...]
+    is_complete: bool
+
+
+def renaming_edits(job: Job, places: Iterable[Occurrence], new_name: str) -> tuple[TextEdit, ...]:
+    """The edits that write another name at some places, each in the spelling and the quotes that it needs there."""
+    plain = {scalar.span for scalar in job.syntax.scalars if scalar.style is ScalarStyle.PLAIN}
+    edits: list[TextEdit] = []
+    for place in places:
+        text = converted_role_name(new_name) if place.is_converted else new_name
+        is_whole = place.span in plain and place.symbol.kind is not SymbolKind.ANCHOR
+        edits.append(TextEdit(place.span, flow_scalar(text) if is_whole else text))
+    return tuple(sorted(edit for edit in edits if job.text[edit.span.start : edit.span.end] != edit.new_text))
+
+
+def rename_symbol(job: Job, symbol: Symbol, new_name: str) -> tuple[TextEdit, ...]:
+    """Rename whatever has that name."""
+    return renaming_edits(job, _places(job, symbol), new_name)
+
+
+def rename_role(job: Job, name: str, new_name: str) -> RoleRenaming:
+    """Rename the task role `name`; the names as the rest-server reads them."""
+    places = _places(job, Symbol(SymbolKind.TASK_ROLE, name))
+    known = {place.span for place in places}
+    mention = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])|_{re.escape(name)}(?![A-Za-z0-9])")
+    is_complete = True
+    for scalar, _ in mentioning_scalars(job):
+        if name in scalar.text:
+            text = mapped(job.text, scalar)
+            spans = [text.span(*match.span()) for match in mention.finditer(scalar.text)]
+            is_complete = is_complete and all(any(_holds(span, one) for one in known) for span in spans)
+    return RoleRenaming(renaming_edits(job, places, new_name), is_complete)
+
+
+def rename_prerequisite(job: Job, definition: Definition, new_name: str) -> tuple[TextEdit, ...]:
+    """Rename a prerequisite; of several with its name, a reference that may mean another one stays."""
+    places = _places(job, Symbol(SymbolKind.PREREQUISITE, definition.name))
+    if sum(one.name == definition.name for one in job.definitions) > 1:
+        surely = _surely_meant(job, definition)
+        places = [one for one in places if one.span in surely]
+    return renaming_edits(job, places, new_name)
+
+
+def meant_prerequisite(job: Job, place: Occurrence) -> Definition | None:
+    """The definition that the name of a prerequisite means at one of its places: a typed field wants its own type."""
+    name = place.symbol.name
+    for definition in job.definitions:
+        if definition.name_scalar and definition.name_span == place.span:
+            return definition
+    for role in job.task_roles:
+        for field, reference in role.typed_references.items():
+            if reference.span == place.span and (typed := job.find_typed(TYPED_FIELDS[field], name)):
+                return typed
+    return job.definitions_by_name.get(name)
+
+
+def _places(job: Job, symbol: Symbol) -> list[Occurrence]:
+    return [one for one in occurrences(job, frozenset({symbol.kind})) if one.symbol == symbol]
+
+
+def _surely_meant(job: Job, definition: Definition) -> set[Span]:
+    name, kind = definition.name, definition.type
+    spans = {definition.name_span}
+    if job.find_typed(kind, name) is definition:
+        for role in job.task_roles:
+            references = role.typed_references.items()
+            spans |= {one.span for field, one in references if one.name == name and TYPED_FIELDS[field] == kind}
+    is_only_one_of_type = sum(one.name == name and one.type == kind for one in job.definitions) == 1
+    if is_only_one_of_type and job.definitions_by_name.get(name) is definition:
+        listed = [reference for role in job.task_roles for reference in role.prerequisites]
+        required = [requirement.reference for one in job.definitions for requirement in one.requirements]
+        spans |= {reference.span for reference in (*listed, *required) if reference.name == name}
+    return spans
+
+
+def _holds(whole: Span, part: Span) -> bool:
+    return whole.start <= part.start and part.end <= whole.end

@@ -8,7 +8,6 @@ rest-server wrote).
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from pai_lsp.job.template_uses import RUNTIME_PLACES, TemplatePlace, TemplateUse
 from pai_lsp.job.this_lookup import is_this
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span
 
 
-_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
+_INDEX = lazy_pattern(r"0|[1-9][0-9]{0,8}")
 
 
-class Outcome(Enum):
+class PathOutcome(Enum):
     """How far a path leads."""
 
     FOUND = "found"
@@ -56,7 +56,7 @@ class Found:
     definition: the prerequisite that the root stands for.
     """
 
-    outcome: Outcome
+    outcome: PathOutcome
     step: int
     container: Node | None = None
     node: Node | None = None
@@ -67,7 +67,7 @@ def followed(tag: TemplateTag, top: Mapping | None, definition: Definition | Non
     """Where a tag's path leads from what its root stands for; `top` is None where the job has no such section."""
     steps = tag.runtime_steps if in_plugin else tag.server_steps
     if top is None:
-        return Found(Outcome.UNDEFINED, min(1, len(steps) - 1))
+        return Found(PathOutcome.UNDEFINED, min(1, len(steps) - 1))
     return (_followed_by_runtime if in_plugin else _followed_by_server)(steps, top, definition)
 
 
@@ -77,23 +77,23 @@ def _followed_by_server(steps: tuple[PathStep, ...], node: Node, definition: Def
     for number, step in enumerate(steps[1:], 1):
         name = str(step.name)
         below: Node | None = None
-        outcome = Outcome.NO_MEMBER
+        outcome = PathOutcome.NO_MEMBER
         if isinstance(here, Mapping):
             below = here.get(name)
             outcome = _missing(definition, number)
         elif isinstance(here, Sequence) or here.is_string:
             if _is_last_of_text(here, name) and number == len(steps) - 1:
-                return Found(Outcome.FOUND, number, here, None, definition)
+                return Found(PathOutcome.FOUND, number, here, None, definition)
             if isinstance(here, Sequence) and _INDEX.fullmatch(name) and int(name) < len(here.items):
                 below = here.items[int(name)]
             elif name.isdigit():
-                outcome = Outcome.OUT_OF_RANGE
+                outcome = PathOutcome.OUT_OF_RANGE
         if below is None:
             return Found(outcome, number, here, None, definition)
         if isinstance(below, Scalar) and below.value is None:
-            return Found(Outcome.NULL, number, here, below, definition)
+            return Found(PathOutcome.NULL, number, here, below, definition)
         here = below
-    return Found(Outcome.FOUND, len(steps) - 1, None, here, definition)
+    return Found(PathOutcome.FOUND, len(steps) - 1, None, here, definition)
 
 
 def _is_last_of_text(node: Node, name: str) -> bool:
@@ -109,7 +109,7 @@ def _followed_by_runtime(steps: tuple[PathStep, ...], node: Node, definition: De
     here: Node = node
     for number, step in enumerate(steps[1:], 1):
         below: Node | None = None
-        outcome = Outcome.NO_MEMBER
+        outcome = PathOutcome.NO_MEMBER
         if isinstance(here, Mapping):
             entry = _entry(here, step.name, is_secret=is_secret)
             below = entry.value if entry else None
@@ -117,19 +117,19 @@ def _followed_by_runtime(steps: tuple[PathStep, ...], node: Node, definition: De
         elif isinstance(here, Sequence):
             if isinstance(step.name, int):
                 below = here.items[step.name] if step.name < len(here.items) else None
-                outcome = Outcome.OUT_OF_RANGE
+                outcome = PathOutcome.OUT_OF_RANGE
             elif step.name.isdigit():
-                outcome = Outcome.DOTTED_INDEX
+                outcome = PathOutcome.DOTTED_INDEX
         elif isinstance(step.name, int) and isinstance(here.runtime_value, str):
             if step.name < len(here.text) and number == len(steps) - 1:
-                return Found(Outcome.FOUND, number, here, None, definition)
-            outcome = Outcome.OUT_OF_RANGE
+                return Found(PathOutcome.FOUND, number, here, None, definition)
+            outcome = PathOutcome.OUT_OF_RANGE
         if below is None:
             return Found(outcome, number, here, None, definition)
         here = below
     if isinstance(here, Scalar) and (here.value if is_secret else here.runtime_value) is None:
-        return Found(Outcome.NULL, len(steps) - 1, None, here, definition)
-    return Found(Outcome.FOUND, len(steps) - 1, None, here, definition)
+        return Found(PathOutcome.NULL, len(steps) - 1, None, here, definition)
+    return Found(PathOutcome.FOUND, len(steps) - 1, None, here, definition)
 
 
 def _entry(mapping: Mapping, name: str | int, *, is_secret: bool) -> Entry | None:
@@ -140,8 +140,8 @@ def _entry(mapping: Mapping, name: str | int, *, is_secret: bool) -> Entry | Non
     return entry if not is_secret and entry.key.runtime_value == name else None
 
 
-def _missing(definition: Definition | None, number: int) -> Outcome:
-    return Outcome.UNDEFINED if definition is None and number == 1 else Outcome.NO_MEMBER
+def _missing(definition: Definition | None, number: int) -> PathOutcome:
+    return PathOutcome.UNDEFINED if definition is None and number == 1 else PathOutcome.NO_MEMBER
 
 
 # What no name of a path holds: variables to be filled first, and a tag that runs into the next one.
@@ -161,7 +161,7 @@ class TemplateAnswer:
     """
 
     use: TemplateUse
-    outcome: Outcome
+    outcome: PathOutcome
     step: int
     roles: tuple[TaskRole, ...]
     root: str
@@ -260,7 +260,7 @@ class _Finder:
     def _found(self, tag: TemplateTag, root: str, role: TaskRole, *, in_plugin: bool) -> Found | None:
         field = ROLE_FIELDS.get(root)
         if root not in ROOTS:
-            return self._kept((tag.content, in_plugin, 0), lambda: Found(Outcome.UNKNOWN_ROOT, 0))
+            return self._kept((tag.content, in_plugin, 0), lambda: Found(PathOutcome.UNKNOWN_ROOT, 0))
         if field is None:
             section = self._job.section(root[1:])
             if section is not None and not isinstance(section.value, Mapping):
@@ -268,7 +268,7 @@ class _Finder:
             top = section.value if section and isinstance(section.value, Mapping) else None
             return self._kept((tag.content, in_plugin, 1), lambda: followed(tag, top, None, in_plugin=in_plugin))
         if role.node is None or role.node.entry(field) is None:
-            return self._kept((tag.content, in_plugin, 2), lambda: Found(Outcome.NO_FIELD, 0))
+            return self._kept((tag.content, in_plugin, 2), lambda: Found(PathOutcome.NO_FIELD, 0))
         reference = role.typed_references.get(field)
         definition = self._job.find_typed(field, reference.name) if reference else None
         if definition is None:
@@ -285,7 +285,7 @@ class _Finder:
     def _in_auth(self, use: TemplateUse) -> Iterator[TemplateAnswer]:
         root = _root(use.tag.content, in_plugin=False)
         if root != "$secrets":
-            outcome = Outcome.ROOT_NOT_FILLED if root in ROOTS else Outcome.UNKNOWN_ROOT
+            outcome = PathOutcome.ROOT_NOT_FILLED if root in ROOTS else PathOutcome.UNKNOWN_ROOT
             yield _answer(use, root, (), Found(outcome, 0))
             return
         section = self._job.section("secrets")

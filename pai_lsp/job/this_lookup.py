@@ -16,6 +16,7 @@ from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.require_graph import no_parameter
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, walk
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span
 
 _T = TypeVar("_T")
-_ROOT_END = re.compile(r"[.\[]")
-_INDEX = re.compile(r"[0-9]{1,9}")
+_ROOT_END = lazy_pattern(r"[.\[]")
+_INDEX = lazy_pattern(r"[0-9]{1,9}")
 _FORM = "expected 'this.NAME', with the name of a parameter"
 
 # The entries of a definition that are read before anything in it is filled.

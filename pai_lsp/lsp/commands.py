@@ -129,7 +129,7 @@ def _expanded(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any
 
 
 def _is_job(document: OpenDocument) -> bool:
-    return document.kind is FileKind.JOB and not document.document.is_catalogue
+    return document.kind is FileKind.JOB and not document.document.is_catalog
 
 
 # The commands that a task role runs, as a text; the arguments are the job's URI, and the role's name or null for all.
@@ -149,7 +149,7 @@ async def listed(session: Session, arguments: Sequence[Any]) -> list[dict[str, A
     uri = str(arguments[0]) if arguments else ""
     documents = ARRIVED.get()
     lookups = [documents[uri].lookup] if uri in documents else session.marketplaces.lookups()
-    offers = {offer.reference: offer for lookup in lookups for offer in lookup.offers("", _MOST)}
+    offers = {offer.reference: offer for lookup in lookups for offer in lookup.suggestions("", _MOST)}
     return [
         {
             "reference": offer.reference,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pygls.lsp.server import LanguageServer
 
     from pai_lsp.catalog.catalog import Catalog
-    from pai_lsp.catalog.sources import Surroundings
+    from pai_lsp.catalog.loading import Surroundings
     from pai_lsp.lsp.connection import Connection
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.workspace_settings import Effective
@@ -160,7 +160,7 @@ class Marketplaces:
 
     def _decide(self, marketplace: ProjectMarketplace) -> tuple[Decision, float]:
         """Whether the servers are asked now, and in how many seconds to decide again; nothing else decides this."""
-        from pai_lsp.catalog.sources import seconds_since_asked  # noqa: PLC0415 - loaded when the client is connected
+        from pai_lsp.catalog.loading import seconds_since_asked  # noqa: PLC0415 - loaded when the client is connected
 
         if not marketplace.has_servers:
             return Decision.NO_SERVERS, ASK_AGAIN
@@ -174,7 +174,7 @@ class Marketplaces:
 
     async def _read_from_disk(self, marketplace: ProjectMarketplace) -> None:
         """Read folders, lock file and cache."""
-        from pai_lsp.catalog.sources import load_catalog  # noqa: PLC0415 - loaded when the client is connected
+        from pai_lsp.catalog.loading import load_catalog  # noqa: PLC0415 - loaded when the client is connected
 
         try:
             async with marketplace.loading:
@@ -186,7 +186,7 @@ class Marketplaces:
 
     async def _ask_servers(self, marketplace: ProjectMarketplace) -> None:
         """Ask the servers of a marketplace, and the addresses that its open documents name."""
-        from pai_lsp.catalog.sources import refreshed_catalog  # noqa: PLC0415 - as above
+        from pai_lsp.catalog.loading import refreshed_catalog  # noqa: PLC0415 - as above
 
         async with marketplace.loading, progress(self._connection.server, is_shown=self._shows_progress) as report:
             before = marketplace.saved
@@ -221,18 +221,18 @@ class Marketplaces:
 
     async def _update_documents(self, marketplace: ProjectMarketplace) -> None:
         """Give the documents a new catalog, if what was loaded or is being edited changes it."""
-        from pai_lsp.catalog.sources import overlaid_catalog  # noqa: PLC0415 - loaded when the client is connected
+        from pai_lsp.catalog.loading import overlaid_catalog  # noqa: PLC0415 - loaded when the client is connected
 
         async with marketplace.updating:
             saved, before = marketplace.saved, marketplace.catalog
             if saved is None:
                 return
-            edited = {one.path: one.text for one in self._connection.documents.values() if one.is_in_catalogue}
+            edited = {one.path: one.text for one in self._connection.documents.values() if one.is_in_catalog}
 
             def overlay() -> tuple[Catalog, bool, float]:
                 begin = time.monotonic()
                 catalog = overlaid_catalog(saved, edited, before)
-                is_new = before is None or not before.says_the_same(catalog)
+                is_new = before is None or not before.has_same_answers(catalog)
                 return (catalog.prepared() if is_new else catalog), is_new, time.monotonic() - begin
 
             catalog, is_new, marketplace.update_seconds = await in_thread(overlay)
@@ -242,7 +242,7 @@ class Marketplaces:
         self._report_status()
 
     def _surroundings(self, marketplace: ProjectMarketplace) -> Surroundings:
-        from pai_lsp.catalog.sources import Surroundings  # noqa: PLC0415 - as above
+        from pai_lsp.catalog.loading import Surroundings  # noqa: PLC0415 - as above
 
         is_trusted = self._connection.trusts(marketplace.setup.folder)
         return Surroundings(is_trusted=is_trusted, pause=lambda: time.sleep(_PAUSE))
@@ -331,7 +331,7 @@ class ProjectMarketplace:
 
     def addresses(self, documents: Iterable[OpenDocument]) -> Callable[[Catalog], Iterable[str]]:
         """A function that gives the web addresses that the open jobs need, by a catalog."""
-        from pai_lsp.catalog.used_addresses import uses_of  # noqa: PLC0415 - loaded when the client is connected
+        from pai_lsp.catalog.loading import uses_of  # noqa: PLC0415 - loaded when the client is connected
 
         ours = [one for one in documents if one.lookup is self.catalog and not one.is_excluded]
 
@@ -379,7 +379,7 @@ def status_of(catalogs: Sequence[Catalog]) -> Status:
     """The worst state, with the notes of all catalogs that are in it."""
     worst = max(map(_state_of, catalogs), key=_ORDER.index, default=MarketplaceState.NONE)
     if worst in _GOOD:
-        count = sum(shelf.count for catalog in catalogs for shelf in catalog.shelves)
+        count = sum(source.count for catalog in catalogs for source in catalog.sources)
         return Status(worst, f"{count} definition{'s' if count > 1 else ''}" if count else "")
     notes = (note for catalog in catalogs if _state_of(catalog) is worst for note in catalog.doubts)
     return Status(worst, "; ".join(dict.fromkeys(notes)))

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pygls.lsp.server import LanguageServer
 
-    from pai_lsp.catalog.settings import Marketplace
+    from pai_lsp.catalog.setup import Marketplace
     from pai_lsp.lsp.client import Client
 
 SECTION = "openpai"

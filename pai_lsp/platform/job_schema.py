@@ -1,4 +1,4 @@
-"""What a job or a catalogue definition may hold: the documentation of every key, and what is wrong with a file's shape.
+"""What a job or a catalog definition may hold: the documentation of every key, and what is wrong with a file's shape.
 
 Both come from the JSON Schemas in `schemas/`; see shipped_schemas.py for what their annotations mean.
 

@@ -14,7 +14,7 @@ from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.source.frozen import dataclass, field
 
 if TYPE_CHECKING:
-    from pai_lsp.catalog.settings import Marketplace
+    from pai_lsp.catalog.setup import Marketplace
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.project.exclusion import Exclusion
 

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 # The folder of definitions that needs no configuration; catalog/setup.py knows more, and most runs do not need it.
-_CATALOGUE_FOLDER = "marketplace"
+_CATALOG_FOLDER = "marketplace"
 
 
 @dataclass(frozen=True, slots=True)
-class InCatalogue:
+class InCatalog:
     """What it means that a file lies in a folder of definitions: whether somebody configured that folder."""
 
     is_configured: bool
@@ -44,14 +44,14 @@ class Target:
 
     given: its bytes when they came on standard input.
     lookup: finds the definitions outside of it.
-    in_catalogue: None for a file that lies in no folder of definitions.
+    in_catalog: None for a file that lies in no folder of definitions.
     """
 
     candidate: Candidate
     configuration: Configuration
     given: bytes | None = None
     lookup: Lookup = field(default_factory=NoLookup)
-    in_catalogue: InCatalogue | None = None
+    in_catalog: InCatalog | None = None
 
     @property
     def path(self) -> str:
@@ -100,15 +100,15 @@ class Configurations:
         """What finds definitions for the files in a folder; nothing is read before it is asked."""
         return LazyLookup(partial(self._lookup, folder))
 
-    def in_catalogue(self, path: str) -> InCatalogue | None:
+    def in_catalog(self, path: str) -> InCatalog | None:
         """Whether a file lies in a folder of definitions."""
         file = _absolute(path)
         marketplace = self.of_folder(str(Path(path).parent)).marketplace
-        if _CATALOGUE_FOLDER not in Path(file).parent.parts and (marketplace is None or not marketplace.sources):
+        if _CATALOG_FOLDER not in Path(file).parent.parts and (marketplace is None or not marketplace.sources):
             return None
         setup = self.setup_of(str(Path(path).parent))
         directory = setup.directory_of(file)
-        return None if directory is None else InCatalogue(is_configured=directory != setup.found)
+        return None if directory is None else InCatalog(is_configured=directory != setup.found)
 
     def setup_of(self, folder: str) -> CatalogSetup:
         """Where the definitions come from that files in a folder name."""
@@ -125,7 +125,7 @@ class Configurations:
         return self._setups[folder]
 
     def _lookup(self, folder: str) -> Lookup:
-        from pai_lsp.catalog.sources import Surroundings, load_catalog  # noqa: PLC0415 - few jobs name an address
+        from pai_lsp.catalog.loading import Surroundings, load_catalog  # noqa: PLC0415 - few jobs name an address
 
         setup = self.setup_of(folder)
         if setup not in self._lookups:
@@ -198,7 +198,7 @@ def _target(candidate: Candidate, configurations: Configurations, given: bytes |
         configurations.of_folder(folder),
         given,
         configurations.lookup_of(folder),
-        configurations.in_catalogue(candidate.path),
+        configurations.in_catalog(candidate.path),
     )
 
 

@@ -7,7 +7,6 @@ replaces escapes of surrogates, which libyaml refuses.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -27,6 +26,7 @@ from pai_lsp.source.nodes import (
     mapping_of,
     plain_value,
 )
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.tags import is_of_other_kind, server_refusal, tag_span, with_tag
 from pai_lsp.source.text import Span, TextEdit
@@ -48,13 +48,13 @@ except ImportError:  # a PyYAML built without libyaml: slower, and the same even
     _Parser = yaml.SafeLoader
 
 # js-yaml reads any 1.x, libyaml 1.1 and 1.2.
-_VERSION = re.compile(r"\A(%YAML 1\.)\d(?=\s)")
-SURROGATE = re.compile("[\ud800-\udfff]")
-_PROPERTIES = re.compile(r"(?:(?:&[^\s,\[\]{}]*|!\S*)[ \t\r\n]*)+")
-_ANCHOR = re.compile(r"&([^\s,\[\]{}]+)")
-_BLANKS: Any = re.compile(r"[ \t]*")
+_VERSION = lazy_pattern(r"\A(%YAML 1\.)\d(?=\s)")
+SURROGATE = lazy_pattern("[\ud800-\udfff]")
+_PROPERTIES = lazy_pattern(r"(?:(?:&[^\s,\[\]{}]*|!\S*)[ \t\r\n]*)+")
+_ANCHOR = lazy_pattern(r"&([^\s,\[\]{}]+)")
+_BLANKS: Any = lazy_pattern(r"[ \t]*")
 # A comment that follows a block's signs without a blank, which only libyaml accepts.
-_STUCK_COMMENT = re.compile(r"[|>][-+0-9]*(?=#)")
+_STUCK_COMMENT = lazy_pattern(r"[|>][-+0-9]*(?=#)")
 
 
 def readable(text: str) -> str:
@@ -368,7 +368,7 @@ class _Builder:
                 return
         else:
             inside = name in self._named
-            message = f"'*{name}' stands inside what it names" if inside else f"no anchor is named '{name}'"
+            message = f"'*{name}' is inside the value that it refers to" if inside else f"no anchor is named '{name}'"
             kind = ProblemKind.SELF_ALIAS if inside else ProblemKind.SYNTAX
             self._problem(kind, Span(span.start - 1, span.end), message)
             node, weight = Scalar(Span(span.start - 1, span.end), ""), 1
@@ -416,11 +416,11 @@ _STAND_INS = {
 _ORIGINALS = {stand_in: character for character, stand_in in _STAND_INS.items()}
 # Libyaml takes a tab nearly everywhere; pai_lsp/source/repairs.py finds the places where it does not.
 TAB_STAND_IN = _STAND_INS["\t"]
-_TO_BE_READ = re.compile("[\x85\u2028\u2029\ufeff\U0010fffb-\U0010ffff]")
-_TO_BE_PUT_BACK = re.compile("[\U0010fffb-\U0010ffff]")
+_TO_BE_READ = lazy_pattern("[\x85\u2028\u2029\ufeff\U0010fffb-\U0010ffff]")
+_TO_BE_PUT_BACK = lazy_pattern("[\U0010fffb-\U0010ffff]")
 
 # In double quotes, a pair of surrogates or one of them alone.
-SURROGATE_ESCAPE = re.compile(
+SURROGATE_ESCAPE = lazy_pattern(
     r"\\(?:u|U0000)[dD][89abAB][0-9a-fA-F]{2}\\(?:u|U0000)[dD][c-fC-F][0-9a-fA-F]{2}|\\(?:u|U0000)[dD][89a-fA-F][0-9a-fA-F]{2}"
 )
 

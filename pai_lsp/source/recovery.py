@@ -31,6 +31,7 @@ from pai_lsp.source.nodes import (
     Tree,
     mapping_of,
 )
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.repairs import next_repair
 from pai_lsp.source.text import Span, TextEdit
 
@@ -59,22 +60,22 @@ _MAX_JOINED = 4
 
 _KEY = r"[A-Za-z_][\w.-]*:(?=[ \t\r\n]|\Z)"
 _DASH = r"-(?=[ \t\r\n]|\Z)"
-_SECTION = re.compile(f"^{_KEY}", re.MULTILINE)
-_HEADER = re.compile(rf"{_KEY}[ \t]*(?:#[^\n]*)?\r?\n")
-_CONTENT = re.compile(r"^( *)(?=[^\s#])", re.MULTILINE)
-_LIST = re.compile(rf"^ *{_DASH}", re.MULTILINE)
+_SECTION = lazy_pattern(f"^{_KEY}", re.MULTILINE)
+_HEADER = lazy_pattern(rf"{_KEY}[ \t]*(?:#[^\n]*)?\r?\n")
+_CONTENT = lazy_pattern(r"^( *)(?=[^\s#])", re.MULTILINE)
+_LIST = lazy_pattern(rf"^ *{_DASH}", re.MULTILINE)
 _NOTHING = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*"
-_BEFORE = re.compile(rf"{_NOTHING}(?:---[ \t]*(?:#[^\n]*)?\r?\n)?{_NOTHING}")
-_ACROSS = re.compile(r"^(?:%|<{7}|\.\.\.(?:\s|\Z)|---(?:\s|\Z))", re.MULTILINE)
-_LONE_RETURN = re.compile(r"\r(?!\n)")
+_BEFORE = lazy_pattern(rf"{_NOTHING}(?:---[ \t]*(?:#[^\n]*)?\r?\n)?{_NOTHING}")
+_ACROSS = lazy_pattern(r"^(?:%|<{7}|\.\.\.(?:\s|\Z)|---(?:\s|\Z))", re.MULTILINE)
+_LONE_RETURN = lazy_pattern(r"\r(?!\n)")
 # More faults than a person makes at once; after so many, the rest of the text is left out of the tree.
 MAX_STEPS = 24
 # Reading a long text over and over would be felt while typing.
 MAX_CHARACTERS_READ = 2_000_000
 _COST_OF_READING = 1_000
 
-_CONFLICT_START = re.compile(r"^<{7}(?: .*)?$", re.MULTILINE)
-_CONFLICT = re.compile(r"^(<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
+_CONFLICT_START = lazy_pattern(r"^<{7}(?: .*)?$", re.MULTILINE)
+_CONFLICT = lazy_pattern(r"^(<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 
 
 def build_in_sections(text: str) -> Tree | None:

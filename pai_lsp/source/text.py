@@ -7,19 +7,19 @@ Ranges are half-open. Line numbers and columns that start at 0 are the protocol'
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from enum import Enum
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 # LSP knows these three line ends and no others (specification 3.17, "Text Documents").
-_LINE_END = re.compile(r"\r\n|\n|\r")
+_LINE_END = lazy_pattern(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     if isinstance(document, CheckedFile):
         show_findings(document)
         return FINDINGS
-    if document.is_catalogue:
+    if document.is_catalog:
         name = visible(arguments.job)
         return failed("expand", f"{name} contains definitions, not a job; expand a job that uses them", FINDINGS)
     roles = [role.name for role in document.job.task_roles]

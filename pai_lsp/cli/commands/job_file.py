@@ -36,10 +36,10 @@ def job_file(path: str) -> Document | CheckedFile:
         return CheckedFile(name, source.text, (diagnostic,))
     configurations, folder = Configurations(BY_CODE), str(Path(name).parent)
     document = Document(source.text, configurations.of_folder(folder).settings, name, configurations.lookup_of(folder))
-    in_catalogue = None if is_input or document.is_job else configurations.in_catalogue(path)
-    if in_catalogue is None:
+    in_catalog = None if is_input or document.is_job else configurations.in_catalog(path)
+    if in_catalog is None:
         return document
-    return document.as_definitions(is_wanted=in_catalogue.is_configured)
+    return document.as_definitions(is_wanted=in_catalog.is_configured)
 
 
 def names_input(output: str | None, path: str) -> bool:

@@ -8,16 +8,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.catalog.index import SourceState
+from pai_lsp.catalog.loading import Surroundings, load_catalog, locked_entries, refreshed_catalog, uses_of
 from pai_lsp.catalog.lock import definition_hash, lock_text
 from pai_lsp.catalog.setup import LOCK_NAME
-from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalog
-from pai_lsp.catalog.used_addresses import locked_entries, uses_of
+from pai_lsp.catalog.store import SourceState
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.document import Document
-from pai_lsp.job.addresses import looks_like_address
-from pai_lsp.job.lookup import LookupState
+from pai_lsp.job.lookup import LookupState, looks_like_address
 from pai_lsp.job.require_graph import not_looked_up, nothing_at
 from pai_lsp.project.targets import Configurations, missing, targets
 from pai_lsp.rules import BY_CODE
@@ -32,8 +30,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from pai_lsp.catalog.catalog import Catalog
-    from pai_lsp.catalog.index import Place
+    from pai_lsp.catalog.catalog import Catalog, CatalogEntry
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.lookup import LookupAnswer
@@ -69,8 +66,8 @@ def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
     query = arguments.query.lower()
     places = [
         place
-        for place in catalog.places()
-        if any(query in words.lower() for words in (place.card.name, place.card.type, place.card.summary))
+        for place in catalog.entries()
+        if any(query in words.lower() for words in (place.header.name, place.header.type, place.header.summary))
     ]
     if arguments.format == "json":
         _print_json(
@@ -129,7 +126,7 @@ def _refresh(catalog: Catalog, surroundings: Surroundings, configurations: Confi
 
     refreshed = refreshed_catalog(catalog, surroundings, addresses, begin)
     _print_sources(refreshed)
-    known = [shelf.state for shelf in refreshed.shelves] + [page.state for page in refreshed.pages.values()]
+    known = [source.state for source in refreshed.sources] + [page.state for page in refreshed.pages.values()]
     return 0 if all(state is SourceState.READY for state in known) else FINDINGS
 
 
@@ -163,7 +160,7 @@ def _lock(catalog: Catalog, configurations: Configurations, paths: Sequence[str]
 def _jobs(configurations: Configurations, catalog: Catalog, paths: Sequence[str]) -> Iterator[Job]:
     """The jobs among the files that have the same marketplace."""
     for target in targets(paths, configurations, given=b"", given_name="", force_exclude=False):
-        if target.candidate.problem is not None or target.is_configuration or target.in_catalogue is not None:
+        if target.candidate.problem is not None or target.is_configuration or target.in_catalog is not None:
             continue
         if configurations.setup_of(str(Path(target.path).parent)) != catalog.setup:
             continue
@@ -190,13 +187,13 @@ def _write(file: Path, text: str) -> None:
 
 def _print_sources(catalog: Catalog) -> None:
     """Print one line for each source: number of definitions, state, and skipped items."""
-    if not catalog.shelves:
+    if not catalog.sources:
         sys.stdout.write("no marketplace is configured, and there is no folder 'marketplace'\n")
-    for shelf in catalog.shelves:
-        noun = "definition" if shelf.count == 1 else "definitions"
-        note = f", {shelf.note}" if shelf.note else ""
-        sys.stdout.write(visible(f"{catalog.told(shelf.label)}: {shelf.count} {noun}{note}") + "\n")
-        for skipped in shelf.skipped:
+    for source in catalog.sources:
+        noun = "definition" if source.count == 1 else "definitions"
+        note = f", {source.note}" if source.note else ""
+        sys.stdout.write(visible(f"{catalog.displayed(source.label)}: {source.count} {noun}{note}") + "\n")
+        for skipped in source.skipped:
             sys.stdout.write(visible(f"  skipped: {skipped}") + "\n")
     for page in catalog.pages.values():
         if page.text is not None:
@@ -213,20 +210,20 @@ def _sources_as_json(catalog: Catalog) -> list[dict[str, Any]]:
     """The sources, for programs."""
     return [
         {
-            "source": catalog.told(shelf.label),
-            "state": shelf.state.value,
-            "note": shelf.note,
-            "definitions": shelf.count,
-            "notRead": list(shelf.skipped),
+            "source": catalog.displayed(source.label),
+            "state": source.state.value,
+            "note": source.note,
+            "definitions": source.count,
+            "notRead": list(source.skipped),
         }
-        for shelf in catalog.shelves
+        for source in catalog.sources
     ]
 
 
-def _print_table(places: Sequence[Place]) -> None:
+def _print_table(places: Sequence[CatalogEntry]) -> None:
     rows = [("NAME", "TYPE", "TO FILL", "SUMMARY")]
     rows += [
-        (place.card.name, place.card.type or "-", ", ".join(place.card.variables) or "-", place.card.summary)
+        (place.header.name, place.header.type or "-", ", ".join(place.header.variables) or "-", place.header.summary)
         for place in places
     ]
     if not places:
@@ -239,16 +236,16 @@ def _print_table(places: Sequence[Place]) -> None:
     sys.stdout.write("\n")
 
 
-def _place_as_json(catalog: Catalog, place: Place) -> dict[str, Any]:
-    card = place.card
+def _place_as_json(catalog: Catalog, place: CatalogEntry) -> dict[str, Any]:
+    header = place.header
     return {
         "reference": place.reference,
-        "name": card.name,
-        "type": card.type,
-        "summary": card.summary,
-        "variables": list(card.variables),
+        "name": header.name,
+        "type": header.type,
+        "summary": header.summary,
+        "variables": list(header.variables),
         "item": place.text.item,
-        "source": catalog.told(place.shelf.label),
+        "source": catalog.displayed(place.source.label),
     }
 
 

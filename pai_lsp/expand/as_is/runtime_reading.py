@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import html
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.template import CLOSING, MISSING, OPENING
@@ -25,6 +24,7 @@ from pai_lsp.platform.masking import masked_span
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Binary, Date, server_text, server_value
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.tags import runtime_value
@@ -112,7 +112,7 @@ def masked_text(text: str) -> str:
 
 # Booleans of YAML 1.1, which js-yaml quotes although it reads them as strings.
 _QUOTED = frozenset(["y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF"])
-_NO_POINT = re.compile(r"(-?[0-9]+)e")
+_NO_POINT = lazy_pattern(r"(-?[0-9]+)e")
 
 
 def runtime_secrets(secrets: Any) -> Any:
@@ -151,7 +151,7 @@ def _plain(text: str) -> Any:
 
 
 _KINDS = frozenset("!>&/#^")
-_INDEX = re.compile(r"\[(\d+)\]")
+_INDEX = lazy_pattern(r"\[(\d+)\]")
 _LINE_ENDS = ("", "\r", "\n")
 # pystache calls itself a few times for each open section, and Python ends that at about this depth.
 _DEEPEST = 300

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.definition import Definition, Reference
     from pai_lsp.job.job import Job
-    from pai_lsp.job.require_graph import Step
+    from pai_lsp.job.require_graph import ExpansionStep
 
 _RUNS = tuple(Moment)
 
@@ -87,7 +87,7 @@ def into_job_edits(job: Job, role_name: str, reference: Reference) -> tuple[Text
     taken = {definition.name for definition in job.prerequisites}
     names: list[str] = []
     values: list[dict[str, Any]] = []
-    copied: set[Step] = set()
+    copied: set[ExpansionStep] = set()
     for one in brought_in:
         is_there = one.is_own and one.definition.origin is Origin.JOB and not one.step.values
         if (one in needed_later and not is_there) or (is_there and any(step in copied for step in one.step.required)):

@@ -6,7 +6,6 @@ rest-server instead, and a second time by the runtime. Both fill `<% $… %>`, e
 
 from __future__ import annotations
 
-import re
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from pai_lsp.expand.as_is.runtime_reading import RuntimeStopError, runtime_job, 
 from pai_lsp.expand.write.quoting import ansi_quoted, surviving, without_last_line_ends
 from pai_lsp.job.plugin_parameters import runtime_round_trip
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
 
 # A value that means nothing to bash, in or out of quotes, so that it may be written in other quotes.
-_INERT = re.compile(r"[A-Za-z0-9_./:@%+=,-]*")
+_INERT = lazy_pattern(r"[A-Za-z0-9_./:@%+=,-]*")
 # pystache writes these otherwise when it fills a secret into commands (templates in the runtime are HTML to it).
-_CHANGED_IN_HTML = re.compile(r"[&<>\"']")
+_CHANGED_IN_HTML = lazy_pattern(r"[&<>\"']")
 
 
 class CanNotExpressError(Exception):

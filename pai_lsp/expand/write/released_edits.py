@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
-    from pai_lsp.job.require_graph import Step
+    from pai_lsp.job.require_graph import ExpansionStep
     from pai_lsp.source.nodes import Entry
 
     # The items of a callback in their released form, by its `Commands`.
@@ -240,7 +240,7 @@ def plugin_edits(text: str, plugin: CmdPluginEntry, items: Items) -> tuple[TextE
     return tuple(edits)
 
 
-def released_references(job: Job, role: EffectiveRole, listed: MappingOf[Step, str]) -> dict[Scalar, str]:
+def released_references(job: Job, role: EffectiveRole, listed: MappingOf[ExpansionStep, str]) -> dict[Scalar, str]:
     """Which name each reference that the role lists has in the released job, by its scalar.
 
     listed: by its step, the name of every prerequisite that the role is to list.

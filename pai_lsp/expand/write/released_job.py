@@ -49,7 +49,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExpandedJob:
-    """The released job's text, and what it runs; None if there is none, for the reasons in the problems."""
+    """The released job's text, and what it runs; without a text, the problems have the reasons.
+
+    run: None if there is no released job; there is one with stops, but no text, if its tasks would not start.
+    """
 
     text: str | None
     problems: tuple[Diagnostic, ...] = ()
@@ -57,10 +60,15 @@ class ExpandedJob:
 
 
 def expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
-    """Expand a job.
+    """Expand a job: read it, write the released job, and read that to prove that it runs the same.
 
     inlined: the task roles whose prerequisites' commands go among the role's own, where `export` and `cd` reach them.
+        Without any, a job is expanded once, whoever asks.
     """
+    return _expanded(job, inlined) if inlined else job.once(_expanded)
+
+
+def _expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
     effective = effective_job(job)
     if effective.problems:
         return ExpandedJob(None, effective.problems)
@@ -70,16 +78,6 @@ def expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
         return ExpandedJob(None, tuple(writer.problems))
     proof = proven(job, text, writer.form, writer.items, writer.added)
     return ExpandedJob(None if proof.problems else text, proof.problems, proof.run)
-
-
-def inexpressible(job: Job) -> tuple[Diagnostic, ...]:
-    """The problems of a job that no released cluster can run as meant; none if the job cannot be expanded anyway."""
-    effective = effective_job(job)
-    if effective.problems:
-        return ()
-    writer = _ReleasedJobWriter(job, effective, ())
-    writer.written()
-    return tuple(problem for problem in writer.problems if problem.code == CANNOT_BE_EXPRESSED)
 
 
 class _ReleasedJobWriter:

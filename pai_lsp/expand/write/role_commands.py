@@ -77,12 +77,13 @@ def place_of(source: Source, items: tuple[CommandItem, ...]) -> Span:
 def _text(
     source: Source, items: tuple[CommandItem, ...], values: RoleValues, report: Callable[[Diagnostic], None]
 ) -> str:
+    related = source.related if isinstance(source, Prerequisite) else ()
     try:
         return command_text([item.text for item in items], values)
     except FindsNothingError as error:
-        report(problem(CANNOT_BE_EXPANDED, place_of(source, items), str(error)))
+        report(problem(CANNOT_BE_EXPANDED, place_of(source, items), str(error), *related))
     except CanNotExpressError as error:
-        report(problem(CANNOT_BE_EXPRESSED, place_of(source, items), str(error)))
+        report(problem(CANNOT_BE_EXPRESSED, place_of(source, items), str(error), *related))
     return ""
 
 

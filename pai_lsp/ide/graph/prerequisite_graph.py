@@ -10,7 +10,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.job.definition import TYPED_FIELDS, Definition, Origin
-from pai_lsp.job.lookup import LookupState, told_path
+from pai_lsp.job.lookup import LookupState, displayed_path
 from pai_lsp.job.require_graph import cycles
 from pai_lsp.source.frozen import dataclass, replace
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
-    from pai_lsp.job.require_graph import Link
+    from pai_lsp.job.require_graph import RequireLink
 
 
 class NodeKind(Enum):
@@ -141,11 +141,11 @@ class _GraphBuilder:
             pairs.update(zip(numbers, [*numbers[1:], numbers[0]], strict=True))
         return pairs
 
-    def _link(self, source: int, link: Link, kind: EdgeKind) -> None:
+    def _link(self, source: int, link: RequireLink, kind: EdgeKind) -> None:
         for target in self._targets(link):
             self._edge(source, target, kind)
 
-    def _targets(self, link: Link) -> Iterator[int]:
+    def _targets(self, link: RequireLink) -> Iterator[int]:
         if link.targets:
             yield from (self._definition(definition) for definition in link.targets)
             return
@@ -165,7 +165,7 @@ class _GraphBuilder:
         plugin = definition.extended_plugin or ""
         detail = " · ".join(filter(None, (definition.type, plugin)))
         if graph.is_outside(definition):
-            kind, place = NodeKind.OUTSIDE, told_path(graph.path(definition) or "", self._folder)
+            kind, place = NodeKind.OUTSIDE, displayed_path(graph.path(definition) or "", self._folder)
         else:
             kind, place = NodeKind.EXTRAS if definition.origin is Origin.EXTRAS else NodeKind.OWN, ""
         return self._number(id(definition.node), kind, definition.name, detail, place)

@@ -13,7 +13,7 @@ from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.findings.suppression import ignores
-from pai_lsp.ide.location import locate
+from pai_lsp.ide.cursor import Cursor
 from pai_lsp.ide.refactorings.refactoring import (
     CanNotRefactorError,
     Refactoring,
@@ -26,7 +26,7 @@ from pai_lsp.ide.refactorings.refactoring import (
     together,
 )
 from pai_lsp.job.definition import Origin
-from pai_lsp.job.renaming import rename_prerequisite
+from pai_lsp.job.symbols import rename_prerequisite
 from pai_lsp.platform.job_schema import fields
 from pai_lsp.rules.structure.structure_fixes import insert_fixes
 from pai_lsp.rules.structure.structure_places import places
@@ -54,7 +54,7 @@ _MOST_ROUNDS = 20
 def missing_keys(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered if several keys are missing; a single one has its quick fix."""
     found = list(places(document.job, "missing-key"))
-    here = locate(document, span.start)
+    here = Cursor(document, span.start).location
     if len(found) < 2 or here is None:
         return
     path = _wanting(found, here.path)
@@ -136,7 +136,7 @@ def duplicate_names(document: Document, span: Span) -> Iterator[Refactoring]:
     job = document.job
     here = next((one for one in job.prerequisites if one.name and one.node.span.touches(span.start)), None)
     same = [one for one in job.prerequisites if here is not None and one.name == here.name]
-    if here is None or len(same) < 2 or document.is_catalogue:
+    if here is None or len(same) < 2 or document.is_catalog:
         return
     edits = together(job.syntax, _renaming_edits(job, same))
     offered = {fix.edits for one in document.diagnostics for fix in one.fixes if one.span.overlaps(here.name_span)}
@@ -173,7 +173,7 @@ def _kept(job: Job, same: list[Definition]) -> Definition:
 def template_variables(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered on a reference in a task role's list to a definition that needs values."""
     job = document.job
-    if document.is_catalogue:
+    if document.is_catalog:
         return
     for role in job.task_roles:
         for reference in role.prerequisites:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from pai_lsp.rules.commands import bash_commands, environment, job_end, mpi, mpi_hosts, task_variables
+from pai_lsp.rules.commands import (
+    bash_commands,
+    environment,
+    job_end,
+    mpi,
+    mpi_hosts,
+    shell_syntax_rules,
+    task_variables,
+)
 
 RULES = (
+    *shell_syntax_rules.RULES,
     *job_end.RULES,
     *bash_commands.RULES,
     *environment.RULES,

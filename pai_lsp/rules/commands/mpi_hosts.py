@@ -10,7 +10,6 @@ Sources: Open MPI, mpirun(1); Horovod, docs/running.rst; openpai-runtime, src/pl
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from pai_lsp.job.parts import whole_number
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.resources.job_lifecycle import beyond_instances
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
 
@@ -222,9 +222,9 @@ _STARTERS = frozenset({"sudo", "exec", "time", "nohup", "env", "timeout", "stdbu
 _COUNT = frozenset({"-np", "--np", "-n", "--n", "--num-proc", "-c"})
 _HOSTS = frozenset({"-H", "-host", "--host", "-hosts", "--hosts"})
 _HOST_FILES = frozenset({"-hostfile", "--hostfile", "-machinefile", "--machinefile", "-f", "--host-discovery-script"})
-_PROGRAM = re.compile(r"(?:.*/)?(?:python[0-9.]*|bash|sh)|.*\.(?:py|sh)|\.{0,2}/.*")
-_HOST = re.compile(r"(?P<role>[A-Za-z0-9_]+)-(?P<index>[0-9]+)")
-_NUMBER = re.compile(r"[0-9]{1,9}")
+_PROGRAM = lazy_pattern(r"(?:.*/)?(?:python[0-9.]*|bash|sh)|.*\.(?:py|sh)|\.{0,2}/.*")
+_HOST = lazy_pattern(r"(?P<role>[A-Za-z0-9_]+)-(?P<index>[0-9]+)")
+_NUMBER = lazy_pattern(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of, quote_fix, wrap_in_list_fix
 from pai_lsp.job.definition import PROTOCOL_KEYS, Definition, name_span
 from pai_lsp.job.plugin_parameters import runtime_round_trip
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.plugins.plugin_entries import PLUGIN_KEYS, misspelt_key
 from pai_lsp.rules.templates.parameters import first_item_fix, kind_of_value
 from pai_lsp.rules.templates.template_fixes import quote_insertions
@@ -333,7 +333,7 @@ def value_breaks_plugin_parameter(job: Job) -> Iterator[Finding]:
 
 
 def _inserted_by_runtime(job: Job) -> Iterator[TemplateAnswer]:
-    return (answer for answer in job.answers_with(Outcome.FOUND) if answer.in_plugin)
+    return (answer for answer in job.answers_with(PathOutcome.FOUND) if answer.in_plugin)
 
 
 def _breaks(answer: TemplateAnswer, value: str) -> bool:

@@ -166,7 +166,7 @@ def storage_conflict(job: Job) -> Iterator[Finding]:
     for item in job.storages:
         mounts.add(item, "'extras.storages'", None)
     for definition in graph.definitions:
-        if job.is_catalogue:
+        if job.is_catalog:
             mounts = _Mounts()  # only a job knows which definitions it combines
         elif not job.prerequisite_uses.is_used(definition):
             continue

@@ -13,6 +13,7 @@ from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import name_span
 from pai_lsp.source.edits import insert_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 
 # The patterns of a repository and a tag in image_checker.py, _get_normalized_image_info.
-_REPOSITORY = re.compile(r"[a-z\-_.0-9]+[/a-z\-_.0-9]*")
-_TAG = re.compile(r"[a-z\-_.0-9]+")
+_REPOSITORY = lazy_pattern(r"[a-z\-_.0-9]+[/a-z\-_.0-9]*")
+_TAG = lazy_pattern(r"[a-z\-_.0-9]+")
 
 
 @rule(Severity.ERROR)
@@ -58,7 +59,7 @@ def image_uri_unsupported(job: Job) -> Iterator[Finding]:
     """
     for definition in checked_images(job):
         uri = text_of(definition, "uri")
-        if uri is None or (job.is_catalogue and ("{{" in uri.text or "<%" in uri.text)):
+        if uri is None or (job.is_catalog and ("{{" in uri.text or "<%" in uri.text)):
             continue
         if not uri.text:
             place = uri.span if len(uri.span) else definition.name_span
@@ -159,7 +160,7 @@ def images(job: Job) -> tuple[Definition, ...]:
 
 def checked_images(job: Job) -> tuple[Definition, ...]:
     """The images that are surely looked up: those of task roles, and all in a catalog file."""
-    return images(job) if job.is_catalogue else job.chosen_images
+    return images(job) if job.is_catalog else job.chosen_images
 
 
 def text_of(definition: Definition, key: str) -> Scalar | None:
@@ -281,7 +282,7 @@ def auth_without_secrets(job: Job) -> Iterator[Finding]:
           docker: "******"
     """
     section = job.section("secrets")
-    if job.is_catalogue or (section is not None and (job.secrets or not isinstance(section.value, Mapping))):
+    if job.is_catalog or (section is not None and (job.secrets or not isinstance(section.value, Mapping))):
         return
     for definition in images(job):
         auth = definition.node.entry("auth")

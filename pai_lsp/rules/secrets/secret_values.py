@@ -5,22 +5,21 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import tags
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.definition import key_name_span, name_span
-from pai_lsp.job.section_edits import add_to_section
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.job.template_uses import TemplatePlace, place_at
 from pai_lsp.platform.masking import is_line_start, masked_span
 from pai_lsp.rules.templates.parameters import removable, unused_entries, used_names
 from pai_lsp.rules.templates.template_fixes import text_at
 from pai_lsp.source.comments import comments, comments_within
-from pai_lsp.source.edits import cut_entry, keeping_comments, line_end, line_span, remove_entry
+from pai_lsp.source.edits import add_to_section, cut_entry, keeping_comments, line_end, line_span, remove_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import quoted, written_key
@@ -38,9 +37,9 @@ if TYPE_CHECKING:
 _SECRETS_FILE = "/secrets"
 _HTML = frozenset("&<>\"'")
 # Source: webportal, src/app/job-submission, constants.js, SECRET_PATTERN.
-_PORTAL_PATTERN = re.compile(r"<% \$secrets\.[a-zA-Z_][a-zA-Z0-9_]* %>")
-_PORTAL_NAME = re.compile(r"\$secrets\.[a-zA-Z_][a-zA-Z0-9_]*")
-_MASK = re.compile(r"\*{3,}")
+_PORTAL_PATTERN = lazy_pattern(r"<% \$secrets\.[a-zA-Z_][a-zA-Z0-9_]* %>")
+_PORTAL_NAME = lazy_pattern(r"\$secrets\.[a-zA-Z_][a-zA-Z0-9_]*")
+_MASK = lazy_pattern(r"\*{3,}")
 
 
 @rule(Severity.WARNING)
@@ -110,7 +109,7 @@ def secret_html_escaped(job: Job) -> Iterator[Finding]:
             commands:
               - login --token <% $secrets.token %>
     """
-    for answer in job.answers_with(Outcome.FOUND):
+    for answer in job.answers_with(PathOutcome.FOUND):
         if answer.in_plugin or answer.root != "$secrets":
             continue
         node = answer.node
@@ -249,7 +248,7 @@ def unused_secret(job: Job) -> Iterator[Finding]:
         yield from unused_entries(job, "secrets")
 
 
-_NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_NAME_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
 def fixes_of(job: Job, secret: ClearSecret) -> tuple[Fix, ...]:
@@ -273,7 +272,7 @@ def moved_to_secrets(job: Job, entry: Entry) -> tuple[Fix, ...]:
     name = free_name(
         "docker_password" if "auth" in keys else "_".join(_NAME_WORD.findall(entry.name)).lower(), job.secrets
     )
-    edit = add_to_section(job, "secrets", f"{written_key(name)}: {written}")
+    edit = add_to_section(job.text, job.root, "secrets", f"{written_key(name)}: {written}")
     reference = f"<% $secrets.{name} %>"
     return (Fix(f"Move to the secret '{name}'", (edit, TextEdit(value.span, reference))),) if edit else ()
 
@@ -308,7 +307,7 @@ def _moved_with_comment(job: Job, section: Mapping, entry: Entry, written: str) 
         scalars = [node for node in (entry.key, entry.value) if isinstance(node, Scalar)]
         found = comments_within(job.text, line_span(job.text, entry.key.span), scalars)
         comment_after = "".join(f"  {comment.text}" for comment in found)
-    edit = add_to_section(job, "secrets", f"{written_key(entry.name)}: {written}{comment_after}")
+    edit = add_to_section(job.text, job.root, "secrets", f"{written_key(entry.name)}: {written}{comment_after}")
     gone = removable(job, section, entry, "parameters")
     removal = cut_entry(job.text, *gone) if edit and gone else ()
     return keeping_comments(job.text, (edit, *removal), comments(job.syntax)) if edit and removal else ()
@@ -327,7 +326,7 @@ def _text_fixes(job: Job, span: Span) -> tuple[Fix, ...]:
     ):
         return ()
     name = free_name("token", job.secrets)
-    edit = add_to_section(job, "secrets", f"{name}: {quoted(token)}")
+    edit = add_to_section(job.text, job.root, "secrets", f"{name}: {quoted(token)}")
     return (Fix(f"Move to the secret '{name}'", (edit, TextEdit(span, f"<% $secrets.{name} %>"))),) if edit else ()
 
 

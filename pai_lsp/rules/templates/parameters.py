@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import fix_of, quote_fix
 from pai_lsp.job.definition import key_name_span
-from pai_lsp.job.renaming import rename_symbol
-from pai_lsp.job.symbols import Symbol, SymbolKind
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.symbols import Symbol, SymbolKind, rename_symbol
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.templates.template_fixes import may_hold_brackets, quote_insertions
 from pai_lsp.source.edits import remove_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value
@@ -87,7 +86,7 @@ def parameter_text_changes(job: Job) -> Iterator[Finding]:
 
 def _inserted(job: Job) -> Iterator[TemplateAnswer]:
     """What the rest-server and, for secrets, the runtime insert into commands and `auth`."""
-    return (answer for answer in job.answers_with(Outcome.FOUND) if not answer.in_plugin)
+    return (answer for answer in job.answers_with(PathOutcome.FOUND) if not answer.in_plugin)
 
 
 def _changes(answer: TemplateAnswer) -> bool:

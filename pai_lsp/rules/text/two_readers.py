@@ -18,6 +18,7 @@ from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.template_uses import RUNTIME_PLACES
 from pai_lsp.platform.masking import masked_span
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, walk
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.tags import server_refusal, tag_span, with_tag
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import quoted
@@ -32,12 +33,12 @@ if TYPE_CHECKING:
 
 # Plain scalars that PyYAML may fail to construct: the two special ones, numbers without digits, numbers in base 60 that
 # are too long for a double, invalid dates.
-_MAYBE_UNREADABLE = re.compile(
+_MAYBE_UNREADABLE = lazy_pattern(
     r"=|<<|[-+]?0[bx]_+|[-+]?[0-9][0-9_:]{300,}\.[0-9_]*|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*", re.DOTALL
 )
 _FIRST_CHARACTERS = frozenset("=<+-0123456789")
 # Where a key may be a list or a mapping: explicit, an alias, before a colon, or alone in braces.
-_MAYBE_COLLECTION_KEY = re.compile(r"[\]}?*{,](?:(?<=[\]}])[ \t]*:|(?<=\?)\s|(?<=\*)|(?<=[{,])\s*[\[{])")
+_MAYBE_COLLECTION_KEY = lazy_pattern(r"[\]}?*{,](?:(?<=[\]}])[ \t]*:|(?<=\?)\s|(?<=\*)|(?<=[{,])\s*[\[{])")
 
 
 @rule(Severity.ERROR)
@@ -62,7 +63,7 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
           operator: "="
           deadline: "2024-02-30"
     """
-    if job.is_catalogue:
+    if job.is_catalog:
         return
     suspects = [
         scalar
@@ -126,7 +127,7 @@ def unquoted_question_mark(job: Job) -> Iterator[Finding]:
             type: data
             uri: ["https://example.com/cifar10?raw=true"]
     """
-    if "?" not in job.text or job.is_catalogue:
+    if "?" not in job.text or job.is_catalog:
         return
     suspects = [scalar for scalar in job.syntax.scalars if "?" in scalar.text and scalar.style is ScalarStyle.PLAIN]
     if not suspects:
@@ -156,7 +157,7 @@ def collection_key(job: Job) -> Iterator[Finding]:
         parameters:
           "[a, b]": 1
     """
-    if job.is_catalogue or not _MAYBE_COLLECTION_KEY.search(job.text):
+    if job.is_catalog or not _MAYBE_COLLECTION_KEY.search(job.text):
         return
     masked = masked_span(job.text)
     seen: set[Node] = set()
@@ -180,7 +181,7 @@ def _entries(node: Node | None) -> Iterator[Entry]:
 
 
 # Names that YAML 1.1 may not read as strings.
-_MAYBE_OTHERWISE = re.compile(r"(?:yes|no|on|off|true|false|null|~)?$|[-+.0-9]", re.IGNORECASE)
+_MAYBE_OTHERWISE = lazy_pattern(r"(?:yes|no|on|off|true|false|null|~)?$|[-+.0-9]", re.IGNORECASE)
 
 
 @rule(Severity.ERROR)
@@ -212,7 +213,7 @@ def runtime_reads_otherwise(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: ["on"]
     """
-    if job.is_catalogue:
+    if job.is_catalog:
         return
     yield from _names_read_otherwise(job)
     yield from _parameters_read_otherwise(job)

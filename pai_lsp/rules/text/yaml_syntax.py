@@ -81,7 +81,7 @@ def several_documents(job: Job) -> Iterator[Finding]:
         ---
         name: train
     """
-    if not job.is_catalogue:
+    if not job.is_catalog:
         for problem in _problems(job, ProblemKind.SEVERAL_DOCUMENTS):
             yield Finding(problem.span, problem.message)
 
@@ -163,7 +163,7 @@ def redefined_anchor(job: Job) -> Iterator[Finding]:
           first: &first "0.1"
           second: &second "0.2"
     """
-    if len({anchor.name for anchor in job.syntax.anchors}) == len(job.syntax.anchors) or job.is_catalogue:
+    if len({anchor.name for anchor in job.syntax.anchors}) == len(job.syntax.anchors) or job.is_catalog:
         return
     masked = masked_span(job.text)
     taken = {one.name for one in job.syntax.anchors}
@@ -212,7 +212,7 @@ def secrets_anchor(job: Job) -> Iterator[Finding]:
           key: plain
         taskRoles: {}
     """
-    if not job.syntax.aliases or job.is_catalogue:
+    if not job.syntax.aliases or job.is_catalog:
         return
     masked = masked_span(job.text)
     for alias in job.syntax.aliases:

@@ -1,0 +1,41 @@
+"""`pai-lsp shell`: checks the syntax of bash scripts as bash does, without running anything."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.shell_syntax import syntax_problem
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def run(_arguments: argparse.Namespace) -> int:
+    """Answer each line."""
+    status = 0
+    for number, line in enumerate(sys.stdin, 1):
+        if not line.strip():
+            continue
+        try:
+            asked = json.loads(line)
+            name, script = asked["id"], asked["script"]
+        except (ValueError, KeyError, TypeError):
+            script = None
+        if not isinstance(script, str):
+            sys.stderr.write(f'pai-lsp shell: line {number} is not an object with "id" and "script"\n')
+            return WRONG_USAGE
+        problem = syntax_problem(read_script(script))
+        answer = {"id": name, "status": "ok", "line": None, "message": None}
+        if problem is not None:
+            answer |= {
+                "status": "error" if problem.is_error else "warning",
+                "line": problem.line,
+                "message": problem.message,
+            }
+            status = FINDINGS if problem.is_error else status
+        sys.stdout.write(json.dumps(answer) + "\n")
+    return status
