@@ -115,7 +115,7 @@ _Filled: TypeAlias = "list[tuple[str, Span]]"
 
 
 def _parameter_values(job: Job) -> dict[tuple[TaskRole, int], str]:
-    """What the rest-server writes for a tag that reads a parameter, by role and by the place of the tag in its script."""
+    """What the rest-server writes for a tag that reads a parameter, by role and offset of the tag in its script."""
     return {
         (answer.use.role, answer.use.tag.span.start): str(server_text(answer.node.value))
         for answer in job.answers_with(PathOutcome.FOUND)
