@@ -41,7 +41,7 @@ class Job(JobTree):
         return roles_running(self, self.require_graph)
 
     def roles_running(self, definition: Definition) -> tuple[TaskRole, ...]:
-        """The roles that list a definition, or list one that requires it, by however many steps."""
+        """The roles that list a definition, or list one that requires it directly or indirectly."""
         return self._roles_running.get(definition.node, ())
 
     @cached_property
@@ -69,12 +69,12 @@ class Job(JobTree):
 
     @cached_property
     def template_uses(self) -> tuple[TemplateUse, ...]:
-        """Every `<% %>` of the file, with who fills it."""
+        """Every `<% %>` of the file, with the component that fills it."""
         return template_uses(self)
 
     @cached_property
     def template_answers(self) -> tuple[TemplateAnswer, ...]:
-        """What each `<% %>` finds that somebody fills."""
+        """What each `<% %>` that is filled finds."""
         return template_answers(self, self.template_uses, self.roles_running)
 
     def answers_with(self, outcome: PathOutcome) -> Iterator[TemplateAnswer]:

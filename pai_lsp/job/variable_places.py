@@ -49,7 +49,7 @@ class RoleSpellings:
         return {converted_role_name(role.name): role for role in self.job.task_roles}
 
     def of(self, variable: EnvironmentVariable) -> dict[str, TaskRole]:
-        """In the spelling that a family of variables needs."""
+        """In the spelling that a family of variables uses."""
         return self.converted if variable.role_spelling == "converted" else self.raw
 
 
@@ -65,7 +65,7 @@ class ScriptPlace:
 
     @cached_property
     def mapped_text(self) -> MappedText:
-        """The script's text with its places in the file; costly, so only asked for once something is found."""
+        """The script's text with its places in the file; costly, so computed only when something is found."""
         return joined([trimmed(mapped(self.job.text, scalar)) for scalar in self.parts], "\n")
 
     def span(self, span: Span) -> Span:
@@ -88,7 +88,7 @@ class Mention:
 
     @cached_property
     def span(self) -> Span:
-        """Where the name stands in the file."""
+        """The place of the name in the file."""
         return self.place.span(self.use.name_span)
 
     @cached_property
@@ -98,13 +98,13 @@ class Mention:
 
     @cached_property
     def named_role(self) -> TaskRole | None:
-        """The role that the name names in the very spelling that the variable needs."""
+        """The role in the name, if it is spelled as the variable requires."""
         role = self.parts.get("role")
         return self.place.spellings.of(self.variable).get(role) if self.variable and role else None
 
     @property
     def right_role_name(self) -> str | None:
-        """The spelling that the variable needs of the role that the name names in any spelling."""
+        """The role in the name, in any spelling, respelled as the variable requires; None if there is no such role."""
         role = converted_role_name(self.parts.get("role", ""))
         meant = self.place.spellings.converted.get(role) if role else None
         if meant is None or self.variable is None:
