@@ -218,7 +218,7 @@ class AccessToken:
 
 
 class NoTokenError(Exception):
-    """The configured token is not available; the message says why, and quotes no output of the token command."""
+    """The configured token is not available; the message has the reason, and no output of the token command."""
 
 
 def access_token(source: ServerSource, environment: Mapping[str, str], folder: str) -> AccessToken | None:

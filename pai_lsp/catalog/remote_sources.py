@@ -144,7 +144,7 @@ def _updated(seconds: float) -> str:
 
 
 class NoItemsError(Exception):
-    """An answer is not a list of items; the message says why."""
+    """An answer is not a list of items; the message has the reason."""
 
 
 def read_items(

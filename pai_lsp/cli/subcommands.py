@@ -125,10 +125,23 @@ def _fit(found: argparse.Namespace) -> int:
     return fit_jobs.run(found)
 
 
+def _cluster_arguments(parser: argparse.ArgumentParser) -> None:
+    from pai_lsp.cli import cluster_arguments
+
+    cluster_arguments.cluster(parser)
+
+
+def _cluster(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import cluster
+
+    return cluster.run(found)
+
+
 SUBCOMMANDS = (
     Subcommand("check", "check job files and fix what can be fixed safely", arguments.check, _check),
     Subcommand("expand", "expand a job into one that any released cluster accepts", arguments.expand, _expand),
     Subcommand("fit", "check whether jobs fit a cluster", _fit_arguments, _fit),
+    Subcommand("cluster", "make and list the profiles of clusters", _cluster_arguments, _cluster),
     Subcommand("convert", "convert a job from protocol version 1 to 2", arguments.convert, _convert),
     Subcommand("graph", "draw the prerequisite graph: mermaid, dot, svg, png or pdf", arguments.graph, _graph),
     Subcommand("marketplace", "list, show, refresh and lock shared definitions", arguments.marketplace, _marketplace),

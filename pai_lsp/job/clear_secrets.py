@@ -1,4 +1,4 @@
-"""Finding what looks like a password, token or key outside a job's `secrets`. No value is ever said."""
+"""Passwords, tokens and keys in clear, outside a job's `secrets`; their values are never shown."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.tree import JobTree
     from pai_lsp.source.nodes import Entry, Node
 
-# What gives a token away: a text that every such token holds, its form, and what to call it.
+# Forms of tokens: a substring of every such token, its pattern, and its name in messages.
 _FORMS = (
     ("gh", lazy_pattern(r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})"), "a GitHub token"),
     ("glpat-", lazy_pattern(r"\bglpat-[\w-]{20,}"), "a GitLab token"),
@@ -34,7 +34,7 @@ _FORMS = (
     ),
     ("://", re.compile(r"://(?:<%[^%]*%>|[^\s/:@'\"<>])*:([^\s/@'\"<>${}]+)@"), "a password in an address"),
 )
-# What stands for a secret rather than being one.
+# A placeholder for a secret.
 _PLACEHOLDER = lazy_pattern(r"(?i)[*x.]+|[<\[{(].*[>\]})]|none|null")
 _WORD_FOR_PASSWORD = lazy_pattern(r"(?i)(?:your|my)?[ _-]?(?:user|pass(?:word|wd)?|pwd|token|secret|key)")
 _NAME_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -47,7 +47,7 @@ _OUTSIDE = lazy_pattern(r"[./~$]|[a-z]+://|ssh-")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClearSecret:
-    """A secret in clear: its place, what it is, and the entry whose whole value it is, where its key gave it away."""
+    """A secret in clear: its place, its kind, and the entry whose value it is if the key identified it."""
 
     span: Span
     kind: str
@@ -55,10 +55,10 @@ class ClearSecret:
 
 
 def clear_secrets(job: JobTree) -> tuple[ClearSecret, ...]:
-    """Every password, token or key outside `secrets`, each once, in no order."""
+    """Every password, token or key outside `secrets`, each once, in no particular order."""
     section = job.section("secrets")
     found: dict[Span, ClearSecret] = {}
-    for entry, kind in _given_away_by_key(job):
+    for entry, kind in _named_by_key(job):
         span = name_span(entry.value) if isinstance(entry.value, Scalar) else entry.value.span
         found.setdefault(span, ClearSecret(span, kind, entry))
     taken = sorted(found)
@@ -72,7 +72,7 @@ def clear_secrets(job: JobTree) -> tuple[ClearSecret, ...]:
 
 
 def tokens(text: str) -> Iterator[tuple[Span, str]]:
-    """What has the form of a well-known token, or is a password in an address: its place and what it is."""
+    """Well-known forms of tokens, and passwords in addresses: the place and the kind of each."""
     for needle, form, kind in _FORMS:
         for match in form.finditer(text) if needle in text else ():
             group = 1 if form.groups else 0
@@ -80,7 +80,7 @@ def tokens(text: str) -> Iterator[tuple[Span, str]]:
                 yield Span(*match.span(group)), kind
 
 
-def _given_away_by_key(job: JobTree) -> Iterator[tuple[Entry, str]]:
+def _named_by_key(job: JobTree) -> Iterator[tuple[Entry, str]]:
     """The entries whose key names a secret."""
     for definition in job.definitions:
         auth = definition.node.get("auth") if definition.type == "dockerimage" else None

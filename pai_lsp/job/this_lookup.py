@@ -1,4 +1,4 @@
-"""What `<% this.… %>` finds in a definition of the extended protocol: a value, or the reason why there is none.
+"""What `<% this.… %>` finds in a definition of the extended protocol: a value, or the reason why it finds nothing.
 
 `this` is the definition in which the tag is written. A path is looked up among its parameters and other keys, then in
 the prerequisites that it requires, nearest first; the first value counts.
@@ -53,7 +53,7 @@ class ThisFault:
     without_blanks: str = ""
 
     def span(self, tag: TemplateTag, text: MappedText) -> Span:
-        """The words at fault, in the file of the text."""
+        """The place of the wrong step in the file."""
         span = tag.content_span if self.step is None else tag.steps[self.step].span
         return text.span(span.start, span.end)
 
@@ -126,7 +126,7 @@ def this_parameters(graph: RequireGraph, definition: Definition) -> dict[str, En
 
 
 def looked_up(tag: TemplateTag, definitions: Iterable[Definition]) -> ThisAnswer:
-    """What a tag finds in the definition that it stands in, the first one, or in those that this one requires."""
+    """What a tag finds in its own definition, which is the first one, or in those that it requires."""
     if fault := _form_fault(tag):
         return ThisAnswer(fault=fault)
     number = _first(tag)
