@@ -18,6 +18,7 @@ from pai_lsp.rules import BY_CODE, RULES
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import LineIndex, overlapping
 
@@ -31,10 +32,10 @@ if TYPE_CHECKING:
     OnFault: TypeAlias = Callable[[Rule, Exception], None]
 
 # The keys of a job's root as nearly everybody writes them, so that the text need not be parsed to find them.
-_JOB_VERSION = re.compile(r"^protocolVersion:[ \t]+(?:2|'2'|\"2\")[ \t]*(?:#.*)?\r?$", re.MULTILINE)
-_JOB_KIND = re.compile(r"^(?:taskRoles:|type:[ \t]+job[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
-_DOCUMENT = re.compile(r"^---", re.MULTILINE)
-JOB_FILE = re.compile(r"\.pai\.ya?ml$", re.IGNORECASE)
+_JOB_VERSION = lazy_pattern(r"^protocolVersion:[ \t]+(?:2|'2'|\"2\")[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+_JOB_KIND = lazy_pattern(r"^(?:taskRoles:|type:[ \t]+job[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
+_DOCUMENT = lazy_pattern(r"^---", re.MULTILINE)
+JOB_FILE = lazy_pattern(r"\.pai\.ya?ml$", re.IGNORECASE)
 _LONGEST_MESSAGE = 500
 # A mistake that keeps a job from being expanded usually has a rule of its own; that a job is not expanded yet is none.
 _CONSEQUENCE = "cannot-be-expanded"

@@ -261,7 +261,7 @@ def test_what_is_being_written_counts_as_if_it_were_saved(folder: Path) -> None:
     answer = after.find("marketplace://name/z")
     assert (answer.path, answer.definitions[0].name_span.start) == (a, len("# moved\nname: "))
     assert after.text(a) == written[a]
-    assert after.find("marketplace://name/x").note == "", "the fault is mended"
+    assert after.find("marketplace://name/x").note == "", "the fault is fixed"
     assert after.find("marketplace://prerequisites/itemId/c").state is LookupState.FOUND
     again = overlaid_catalog(found, {**written, a: "{name: [\n"}, after)
     assert again.sources[0].texts[1] is after.sources[0].texts[1], "what has not changed is not read again"
@@ -287,7 +287,7 @@ def test_the_first_definition_of_a_folder_counts_before_it_is_saved(folder: Path
     )
 
 
-def test_a_folder_that_is_none(tmp_path: Path) -> None:
+def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
     setup = CatalogSetup(sources=(DirectorySource(str(tmp_path / "nothing")),))
     found = load_catalog(setup, Surroundings())
     assert found.state is SourceState.UNREACHABLE

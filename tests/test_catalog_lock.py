@@ -1,4 +1,4 @@
-"""The lock file: what it holds, that it counts, and what is said when it does not fit."""
+"""The lock file: its content, that it is used, and the messages when it does not match."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_what_a_server_gave_is_in_the_lock(project: Path, tmp_path: Path, monkey
     assert [one.code for one in Document(JOB, lookup=elsewhere).diagnostics if "marketplace" in one.code] == []
 
 
-def test_what_can_not_be_asked_stays_locked(project: Path) -> None:
+def test_an_unreachable_source_stays_locked(project: Path) -> None:
     (project / "marketplace" / "mnist.yaml").unlink()
     with marketplace(items(item(1, "mnist"))) as server:
         source = ServerSource(server.url)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.catalog.catalog import Catalog
 
-TOKEN = "s3cr3t-t0ken"  # noqa: S105 - nobody's
+TOKEN = "s3cr3t-t0ken"  # noqa: S105 - a made-up token
 # A busy machine may take its time with an answer; only servers that never end theirs are left soon.
 PATIENT = Limits(connect=5.0, silence=5.0, total=20.0, size=20_000)
 QUICK = Limits(connect=5.0, silence=0.2, total=0.5, size=20_000)
@@ -146,7 +146,7 @@ def test_only_the_user_can_read_what_is_kept(server: Marketplace) -> None:
     assert stat.S_IMODE(files[0].parent.stat().st_mode) == 0o700
 
 
-def test_the_token_is_sent_and_told_nowhere(server: Marketplace) -> None:
+def test_the_token_is_sent_and_never_shown(server: Marketplace) -> None:
     server.reaction = items(item(1, "mnist"), token=TOKEN)
     command = (sys.executable, "-c", f"print('{TOKEN}')")
     for source in (setup(server, token_env="PAI_TOKEN"), setup(server, token_command=command)):  # noqa: S106 - a variable
@@ -178,7 +178,7 @@ def test_the_token_is_sent_and_told_nowhere(server: Marketplace) -> None:
         ),
     ],
 )
-def test_a_token_that_can_not_be_had(
+def test_a_token_that_is_not_available(
     server: Marketplace, monkeypatch: pytest.MonkeyPatch, more: dict[str, object], note: str
 ) -> None:
     monkeypatch.setenv("PAI_BAD", "two words")
@@ -329,7 +329,7 @@ def test_a_proxy_from_the_environment_is_used(server: Marketplace, monkeypatch: 
     assert isinstance(fetch("http://marketplace.example/items", accept="*/*", limits=QUICK), FetchFailure)
 
 
-def test_items_that_can_not_be_read_are_passed_over(server: Marketplace) -> None:
+def test_unreadable_items_are_skipped(server: Marketplace) -> None:
     odd = [
         item(1, "mnist"),
         item(2, "broken", protocol="type: job\nsecrets: {password: hunter2}\nprerequisites: [{"),
@@ -403,7 +403,7 @@ RECORD = {
         b"\xff\xfe",
     ],
 )
-def test_a_damaged_cache_counts_as_none(server: Marketplace, damage: bytes) -> None:
+def test_a_damaged_cache_is_ignored(server: Marketplace, damage: bytes) -> None:
     refreshed(setup(server))
     (file,) = (file for file in Path(os.environ["XDG_CACHE_HOME"]).rglob("*.jsonl"))
     file.write_bytes(damage)

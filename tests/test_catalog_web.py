@@ -118,7 +118,7 @@ def test_nothing_is_there(server: Marketplace) -> None:
         assert catalog.find(address).state is LookupState.ABSENT
 
 
-def test_what_can_not_be_asked_again_stays(server: Marketplace) -> None:
+def test_a_failed_request_keeps_the_last_answer(server: Marketplace) -> None:
     address = f"{server.url}/mnist.yaml"
     refreshed(setup("127.0.0.1"), address)
     for reaction in (never, says(500, b"broken"), says(200, b"\xff\xfe")):
@@ -156,7 +156,7 @@ def test_what_a_page_requires_is_asked_too(server: Marketplace) -> None:
     assert catalog.find(f"{server.url}/tools.yaml").definitions[0].name == "tools"
 
 
-def test_a_query_is_told_and_kept_nowhere(server: Marketplace) -> None:
+def test_a_query_is_neither_shown_nor_stored(server: Marketplace) -> None:
     address = f"{server.url}/mnist.yaml?key=s3cr3t"
     answer = refreshed(setup("127.0.0.1"), address).find(address)
     assert answer.state is LookupState.FOUND

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-TOKEN = "s3cr3t-t0ken"  # noqa: S105 - nobody's
+TOKEN = "s3cr3t-t0ken"  # noqa: S105 - a made-up token
 JOB = """\
 protocolVersion: 2
 name: train
@@ -147,7 +147,7 @@ def test_what_is_not_there(capsys: pytest.CaptureFixture[str], project: Path) ->
         f"pai-lsp marketplace: the marketplace has no 'marketplace://name/mnits'; {meant}\n",
     )
     wrong = run(capsys, "marketplace", "show", "marketplace://mnist")[2]
-    assert wrong.count("marketplace://name/mnist") == 1, "what is wrong is said once"
+    assert wrong.count("marketplace://name/mnist") == 1, "one message for one problem"
     (project / ".pai-lsp.lock").mkdir()
     status, _, errors = run(capsys, "marketplace", "lock")
     assert status == 3
@@ -390,7 +390,7 @@ def test_a_configuration_above_the_repository_is_not_read(capsys: pytest.Capture
     assert "unknown-prerequisite" in codes(capsys)
 
 
-def test_what_can_not_be_locked_is_told(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+def test_a_reference_that_cannot_be_locked_is_reported(capsys: pytest.CaptureFixture[str], project: Path) -> None:
     with_examples(project)
     (project / "job.pai.yaml").write_text(JOB.replace("name/mnist", "name/mnits"))
     status, printed, errors = run(capsys, "marketplace", "lock")

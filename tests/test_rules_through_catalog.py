@@ -1,4 +1,4 @@
-"""Rules about what a job finds in a marketplace: all three answers, and mistakes in its files."""
+"""Rules about what a job finds in a marketplace: the three results of a lookup, and mistakes in its files."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ template_variables: [{name: dataPath}]
 
 
 class Catalog:
-    """Answers from `CATALOG`; web addresses are unreachable."""
+    """Answers from `CATALOG`; web addresses are unknown."""
 
     def __init__(self) -> None:
         self._answers = {

@@ -6,7 +6,6 @@ If several definitions have one name, the first source wins, and within it the f
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -28,6 +27,7 @@ from pai_lsp.job.lookup import (
     read_address,
 )
 from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -210,7 +210,7 @@ _BY_NAME = "marketplace://name/"
 _BY_ITEM = "marketplace://prerequisites/itemId/"
 _SCHEME = "marketplace://"
 # A name or an item id in an address: see `pai_lsp/job/lookup.py`.
-_WORD = re.compile(r"[a-zA-Z0-9_-]{1,255}")
+_WORD = lazy_pattern(r"[a-zA-Z0-9_-]{1,255}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ imported with the first request.
 from __future__ import annotations
 
 import asyncio
-import re
 import ssl
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from pai_lsp import __version__
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -200,7 +200,7 @@ def _host(url: str) -> str:
 # How long a token command may take, in seconds: long enough for a password store, not for a dialog.
 PATIENCE = 15.0
 # The characters that a header can hold. RFC 6750, section 2.1, allows fewer, but servers may issue others.
-_TOKEN = re.compile(r"[\x21-\x7e]{1,8192}")
+_TOKEN = lazy_pattern(r"[\x21-\x7e]{1,8192}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +218,7 @@ class AccessToken:
 
 
 class NoTokenError(Exception):
-    """The configured token is not available; the message says why, and quotes no output of the token command."""
+    """The configured token is not available; the message has the reason, and no output of the token command."""
 
 
 def access_token(source: ServerSource, environment: Mapping[str, str], folder: str) -> AccessToken | None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -24,6 +23,7 @@ from pai_lsp.catalog.definition_text import Content, DefinitionText, first_line,
 from pai_lsp.catalog.store import FRESH, LoadedSource, SourceState, Stored, age
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Mapping
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ NOT_LOADED_NOTE = "not loaded yet; run 'pai-lsp marketplace refresh'"
 MOST_PAGES = 200
 MOST_BYTES = 1_000_000
 _LONGEST_ITEM_NAME = 80
-_BLANKS = re.compile(r"[ \t\r\n]*")
+_BLANKS = lazy_pattern(r"[ \t\r\n]*")
 
 
 def load_server(
@@ -144,7 +144,7 @@ def _updated(seconds: float) -> str:
 
 
 class NoItemsError(Exception):
-    """An answer is not a list of items; the message says why."""
+    """An answer is not a list of items; the message has the reason."""
 
 
 def read_items(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DirectorySource:
-    """A folder of definition files: an absolute path, or one from the configuration's folder."""
+    """A folder of definition files: a path, absolute or relative to the configuration's folder."""
 
     directory: str
 
@@ -59,10 +59,10 @@ LOCK_NAME = ".pai-lsp.lock"
 class CatalogSetup:
     """Where definitions come from, for all files of one project.
 
-    folder: the project's, an absolute path: the configuration's, or the one with the folder `marketplace`; empty for
-        neither.
-    sources: asked in this order; their directories are absolute.
-    found: the directory among them that nobody configured; empty for none.
+    folder: the project's folder, an absolute path: the one with the configuration, or the one with the folder
+        `marketplace`; empty for neither.
+    sources: searched in this order; their directories are absolute.
+    found: the directory among them that is not configured; empty for none.
     """
 
     folder: str = ""
@@ -82,7 +82,7 @@ class CatalogSetup:
 
     @property
     def lock(self) -> str:
-        """The lock file's path, whether there is one or not; empty where no place is known for it."""
+        """The path of the lock file, which need not exist; empty if the project has no folder."""
         return str(Path(self.folder) / LOCK_NAME) if self.folder else ""
 
     def directory_of(self, path: str) -> str | None:
@@ -94,10 +94,10 @@ def catalog_setup(marketplace: Marketplace | None, base: str, folder: str, top: 
     """The setup for the files of `folder`.
 
     Args:
-        marketplace: what is configured; None without a configuration.
-        base: the absolute path that configured directories count from; empty without a configuration.
+        marketplace: the configured section; None without a configuration.
+        base: the absolute path to which configured directories are relative; empty without a configuration.
         folder: the absolute path of the files' folder.
-        top: the absolute path above which no folder `marketplace` is searched: the workspace's, or the working one.
+        top: the absolute path of the highest folder to search: the workspace's, or the working directory.
     """
     marketplace = marketplace or Marketplace()
     sources = tuple(_absolute(source, base) for source in marketplace.sources)
@@ -115,12 +115,12 @@ def catalog_setup(marketplace: Marketplace | None, base: str, folder: str, top: 
 def _absolute(source: DirectorySource | ServerSource, base: str) -> DirectorySource | ServerSource:
     if isinstance(source, ServerSource):
         return source
-    home = os.path.expanduser(source.directory)  # noqa: PTH111 - it keeps '~name' where there is no such user
+    home = os.path.expanduser(source.directory)  # noqa: PTH111 - it keeps '~name' if the user does not exist
     return DirectorySource(os.path.normpath(Path(base) / home))
 
 
 def _upwards(folder: str, top: str) -> Iterator[str]:
-    """The folder and those above it up to `top`; of a folder elsewhere itself, and that of the marketplace it is in."""
+    """The folder and those above it up to `top`; of a folder outside `top` itself, and that of its marketplace."""
     here = Path(folder)
     yield str(here)
     for parent in here.parents:
@@ -134,6 +134,6 @@ def _found(folders: Iterator[str] | list[str]) -> str | None:
         try:
             if candidate.is_dir():
                 return str(candidate)
-        except OSError:  # a folder that may not be looked into
+        except OSError:  # a folder without permission to read it
             continue
     return None

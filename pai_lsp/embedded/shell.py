@@ -22,6 +22,7 @@ from pai_lsp.embedded.shell_grammar import Conditional, Grammar, Role
 from pai_lsp.embedded.shell_script import HERE_DOCUMENT, Assignment, PartKind, Script, SimpleCommand
 from pai_lsp.embedded.shell_words import LineReader
 from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
 
     from pai_lsp.embedded.shell_script import Word
 
-_OPERATOR = re.compile(r"&&|\|\||;;&|;;|;&|\|&|[;&|)\n]")
-_CONDITIONAL_OPERATOR = re.compile(r"&&|\|\||[<>](?![(%])|[();&|]")
+_OPERATOR = lazy_pattern(r"&&|\|\||;;&|;;|;&|\|&|[;&|)\n]")
+_CONDITIONAL_OPERATOR = lazy_pattern(r"&&|\|\||[<>](?![(%])|[();&|]")
 # What separates the three expressions of `for ((a; b; c))`, outside quotes.
-_LOOP_EXPRESSIONS = re.compile(r"(?:[^;'\"\\$]|\\.|'[^']*'|\"[^\"]*\"|\$\([^)]*\)|\$\{[^}]*\}|\$)*;")
-_NO_BRACKETS = re.compile(r"\([ \t]*\)")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LOOP_EXPRESSIONS = lazy_pattern(r"(?:[^;'\"\\$]|\\.|'[^']*'|\"[^\"]*\"|\$\([^)]*\)|\$\{[^}]*\}|\$)*;")
+_NO_BRACKETS = lazy_pattern(r"\([ \t]*\)")
+_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _READING = frozenset({"read", "mapfile", "readarray", "getopts"})
 # Builtins whose arguments may be arrays, as in an assignment.

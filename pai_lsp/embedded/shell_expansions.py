@@ -5,34 +5,34 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 
 from pai_lsp.embedded.shell_script import Assignment, Part, PartKind, Unclosed, VariableUse
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 # Substitutions nested deeper are not read: nobody writes them, and reading them costs stack.
 _MAX_DEPTH = 40
 _MAX_SUBSCRIPT = 200
 
-_BACKTICKS = re.compile(r"(?:[^`\\]|\\[\s\S])*")
-_ANSI = re.compile(r"(?:[^'\\]|\\[\s\S])*")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_PARAMETER_END = re.compile(r"[^}$`\"'\\<]+")
-_SPECIAL = re.compile(r"\$[0-9@*#?$!_-]")
-_GUARD = re.compile(r":?[-=+?]")
-_ACTIVE = re.compile(r"[$`\\]|<%")
-_IDENTIFIER_GOES_ON = re.compile(r"<%|\{\{|\$\([A-Z_]+\)")
+_BACKTICKS = lazy_pattern(r"(?:[^`\\]|\\[\s\S])*")
+_ANSI = lazy_pattern(r"(?:[^'\\]|\\[\s\S])*")
+_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_PARAMETER_END = lazy_pattern(r"[^}$`\"'\\<]+")
+_SPECIAL = lazy_pattern(r"\$[0-9@*#?$!_-]")
+_GUARD = lazy_pattern(r":?[-=+?]")
+_ACTIVE = lazy_pattern(r"[$`\\]|<%")
+_IDENTIFIER_GOES_ON = lazy_pattern(r"<%|\{\{|\$\([A-Z_]+\)")
 
 # How far and deep the end of arithmetic is looked for, so that hostile text stays cheap.
 _LONGEST_ARITHMETIC = 2000
 _MAX_BRACKETS = 10
 
 # A number, a name (the group), or the begin of an expansion.
-_NAMES_AND_EXPANSIONS = re.compile(r"[0-9][0-9A-Za-z_]*(?:#[0-9A-Za-z@_]+)?|([A-Za-z_][A-Za-z0-9_]*)|[$`]|<%")
+_NAMES_AND_EXPANSIONS = lazy_pattern(r"[0-9][0-9A-Za-z_]*(?:#[0-9A-Za-z@_]+)?|([A-Za-z_][A-Za-z0-9_]*)|[$`]|<%")
 # After the name of a variable that is set.
-_SETTING = re.compile(r"(?:\[[^\]]*\])?[ \t]*(?:=(?!=)|[-+*/%&^|]=|<<=|>>=|\+\+|--)")
-_BRACKET = re.compile(r"[()]|\\.|'[^']{0,200}'|\"[^\"\\]{0,200}\"")
+_SETTING = lazy_pattern(r"(?:\[[^\]]*\])?[ \t]*(?:=(?!=)|[-+*/%&^|]=|<<=|>>=|\+\+|--)")
+_BRACKET = lazy_pattern(r"[()]|\\.|'[^']{0,200}'|\"[^\"\\]{0,200}\"")
 
 
 class ExpansionReader(ABC):

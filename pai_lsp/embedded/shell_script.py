@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,7 @@ _OPEN_ENDED = frozenset(
     {"source", ".", "eval", "conda", "mamba", "micromamba", "module", "ml", "spack", "pyenv", "nvm"},
 )
 _LEAVING_LOOP = frozenset({"break", "exit", "return", "exec", "kill"})
-_UNSET_OFF = re.compile(r"\+[A-Za-z]*u[A-Za-z]*")
+_UNSET_OFF = lazy_pattern(r"\+[A-Za-z]*u[A-Za-z]*")
 # What a script may leave open without a syntax error; bash takes the end of the text for the end of these.
 HERE_DOCUMENT, CONTINUATION = "<<", "\\"
 

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 
 from pai_lsp.embedded.shell_expansions import ExpansionReader
 from pai_lsp.embedded.shell_script import CONTINUATION, HERE_DOCUMENT, Assignment, PartKind, Word
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
-_PLAIN = re.compile(r"[^ \t\n;&|()<>$`\"'\\]+")
-_PLAIN_IN_QUOTES = re.compile(r"[^\"$`\\<]+")
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\s]{0,100}\])?\+?=")
+_PLAIN = lazy_pattern(r"[^ \t\n;&|()<>$`\"'\\]+")
+_PLAIN_IN_QUOTES = lazy_pattern(r"[^\"$`\\<]+")
+_ASSIGNMENT = lazy_pattern(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\s]{0,100}\])?\+?=")
 _MAX_INDEX = 200
 # A word where an assignment may stand: bash looks for the bracket that closes an index before anything else.
-_INDEX = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\[")
-_IN_INDEX = re.compile(r"[\[\]]|'[^']*'|\"(?:[^\"\\]|\\[\s\S])*\"|\\[\s\S]")
+_INDEX = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*\[")
+_IN_INDEX = lazy_pattern(r"[\[\]]|'[^']*'|\"(?:[^\"\\]|\\[\s\S])*\"|\\[\s\S]")
 _EXTENDED_PATTERN = frozenset("?*+@!")
-_BLANK = re.compile(r"(?:[ \t]|\\\n)+")
-_REDIRECTION = re.compile(
+_BLANK = lazy_pattern(r"(?:[ \t]|\\\n)+")
+_REDIRECTION = lazy_pattern(
     r"(?:[0-9]+|\{([A-Za-z_][A-Za-z0-9_]*)\})?(<<<(?!%)|<<-|<<(?!%)|<>|>>|>\||>&|<&|<(?!%)|>)|&>>?"
 )
 

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.text import Span
 
@@ -28,19 +29,19 @@ SPACES = (
 # What may stand in front of the first dot; `this` belongs to the extended protocol.
 ROOTS = ("$parameters", "$secrets", "$data", "$script", "$output")
 
-_SPACE, _SPACES = re.compile(f"[{SPACES}]*"), re.compile(f"[{SPACES}]+")
-_SERVER_INDEX = re.compile(r"\[([0-9]+)\]")
-_SERVER_CUT = re.compile(r"\.|\[([0-9]+)\]")
-_PLAIN_INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
-_RUNTIME_INDEX = re.compile(r"([^\[]*)\[\s*([0-9]+)\s*\]")
-_STEP = re.compile(r"(?P<dot>\.)?(?P<name>[^.\[\]]+)|\[(?P<blank>\s*)(?P<index>[0-9]+)\s*\]")
-_VARIABLE = re.compile(r"\{\{[ \t]*([A-Za-z_][\w.-]*)[ \t]*\}\}")
+_ANY_SPACES, _SPACES = re.compile(f"[{SPACES}]*"), re.compile(f"[{SPACES}]+")
+_SERVER_INDEX = lazy_pattern(r"\[([0-9]+)\]")
+_SERVER_CUT = lazy_pattern(r"\.|\[([0-9]+)\]")
+_PLAIN_INDEX = lazy_pattern(r"0|[1-9][0-9]{0,9}")
+_RUNTIME_INDEX = lazy_pattern(r"([^\[]*)\[\s*([0-9]+)\s*\]")
+_STEP = lazy_pattern(r"(?P<dot>\.)?(?P<name>[^.\[\]]+)|\[(?P<blank>\s*)(?P<index>[0-9]+)\s*\]")
+_VARIABLE = lazy_pattern(r"\{\{[ \t]*([A-Za-z_][\w.-]*)[ \t]*\}\}")
 # Names that Kubernetes' FrameworkController fills into the whole pod specification, so they mean something anywhere.
 # Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/funcs.go.
-_CONTROLLER_VARIABLE = re.compile(r"FC_[A-Z_]+")
+_CONTROLLER_VARIABLE = lazy_pattern(r"FC_[A-Z_]+")
 # openpai-runtime, replace_ref: the `$` is a must, blanks may stand in front of it. Other white space may not: the
 # runtime looks at Python's writing of the text, where a line end is a backslash and an `n`.
-_RUNTIME_OPENING = re.compile(r"<% *(?=\$)")
+_RUNTIME_OPENING = lazy_pattern(r"<% *(?=\$)")
 
 
 class TagKind(Enum):
@@ -166,10 +167,10 @@ def tags(text: str) -> tuple[tuple[TemplateTag, ...], TemplateFault | None]:
     opening, closing = OPENING, CLOSING
     at = 0
     while (start := text.find(opening, at)) >= 0:
-        at = _behind_space(text, start + len(opening))
+        at = _after_spaces(text, start + len(opening))
         kind = _KINDS.get(text[at : at + 1], TagKind.NAME)
         if kind is not TagKind.NAME:
-            at = _behind_space(text, at + 1)
+            at = _after_spaces(text, at + 1)
         content_end, end = _tag_end(text, at, kind, closing)
         if end < 0:
             return tuple(found), _unclosed(kind, opening, closing, Span(start, at))
@@ -183,7 +184,9 @@ def tags(text: str) -> tuple[tuple[TemplateTag, ...], TemplateFault | None]:
                 return tuple(found), _unclosed(kind, opening, closing, Span(start, tag.content_span.start))
             opening, closing = words[:2]
         found.append(tag)
-        if kind in {TagKind.SECTION, TagKind.INVERTED}:
+        if kind is TagKind.NAME:
+            continue
+        if kind is TagKind.SECTION or kind is TagKind.INVERTED:
             sections.append(tag)
         elif kind is TagKind.END:
             if not sections:
@@ -247,8 +250,8 @@ def tags_without_dollar(text: str) -> tuple[TemplateTag, ...]:
     return tuple(found)
 
 
-def _behind_space(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
+def _after_spaces(text: str, at: int) -> int:
+    match = _ANY_SPACES.match(text, at)
     return match.end() if match else at
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.ide.names import name_at
+from pai_lsp.ide.cursor import Cursor
 from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.job.symbols import SymbolKind
 from pai_lsp.source.frozen import dataclass
@@ -49,7 +49,7 @@ class Call:
 
 def members_at(document: Document, offset: int) -> list[Member]:
     """The task role or the prerequisites of the name at a cursor."""
-    here = name_at(document, offset)
+    here = Cursor(document, offset).name
     if here is None:
         return []
     job, name = document.job, here.symbol.name

@@ -8,16 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.ide.location import locate
+from pai_lsp.ide.cursor import Cursor
 from pai_lsp.job.lookup import LookupState
-from pai_lsp.job.symbols import (
-    Symbol,
-    SymbolKind,
-    meant_prerequisite,
-    occurrence_at,
-    rename_prerequisite,
-    renaming_edits,
-)
+from pai_lsp.job.symbols import Symbol, SymbolKind, meant_prerequisite, rename_prerequisite, renaming_edits
 from pai_lsp.job.this_lookup import is_this, this_answer
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass
@@ -48,22 +41,22 @@ class DefinitionPlace:
 
 def definitions(document: Document, offset: int) -> list[DefinitionPlace]:
     """Where the name at a cursor is defined."""
-    here = name_at(document, offset)
+    cursor = Cursor(document, offset)
+    here = cursor.name
     if here is not None:
         return [
             DefinitionPlace(one.span, _whole(document, one.span), here.span)
             for one in places_of(document, here.symbol)
             if one.is_definition
         ]
-    use = next((use for use in document.job.template_uses if use.content_span.touches(offset)), None)
-    if use is not None:
-        return list(_bound_prerequisite(document.job, use, offset))
-    return list(_outside(document, offset))
+    if cursor.template is not None:
+        return list(_bound_prerequisite(document.job, cursor.template, offset))
+    return list(_outside(cursor))
 
 
 def references(document: Document, offset: int, *, with_definition: bool = True) -> list[Span]:
     """Every place of the name at a cursor."""
-    here = name_at(document, offset)
+    here = Cursor(document, offset).name
     if here is None:
         return []
     return [one.span for one in places_of(document, here.symbol) if with_definition or not one.is_definition]
@@ -71,7 +64,7 @@ def references(document: Document, offset: int, *, with_definition: bool = True)
 
 def highlights(document: Document, offset: int) -> list[Occurrence]:
     """The places of the name at a cursor; the definition among them is the one that is written to."""
-    here = name_at(document, offset)
+    here = Cursor(document, offset).name
     return places_of(document, here.symbol) if here is not None else []
 
 
@@ -80,7 +73,7 @@ def _whole(document: Document, span: Span) -> Span:
     for definition in document.job.definitions:
         if definition.name_scalar and definition.name_span == span:
             return definition.node.span
-    location = locate(document, span.start)
+    location = Cursor(document, span.start).location
     return location.entry.span if location and location.is_key and location.entry else span
 
 
@@ -108,20 +101,15 @@ def _bound_prerequisite(job: Job, use: TemplateUse, offset: int) -> Iterator[Def
             yield DefinitionPlace(span, entry.span if entry else definition.node.span, use.content_span)
 
 
-def _outside(document: Document, offset: int) -> Iterator[DefinitionPlace]:
+def _outside(cursor: Cursor) -> Iterator[DefinitionPlace]:
     """`marketplace://…` leads into the catalog's file."""
-    location = locate(document, offset)
+    location = cursor.location
     if location is None or not isinstance(location.node, Scalar) or "://" not in location.node.text:
         return
-    answer = document.job.lookup.find(location.node.text)
+    answer = cursor.document.job.lookup.find(location.node.text)
     if answer.state is LookupState.FOUND and answer.path is not None:
         for definition in answer.definitions:
             yield DefinitionPlace(definition.name_span, definition.node.span, location.node.span, answer.path)
-
-
-def name_at(document: Document, offset: int) -> Occurrence | None:
-    """The name at a cursor."""
-    return occurrence_at(document.occurrences, offset)
 
 
 def places_of(document: Document, symbol: Symbol) -> list[Occurrence]:
@@ -160,7 +148,7 @@ class Renamable:
 
 def prepare(document: Document, offset: int) -> Renamable | None:
     """The name that a rename at the cursor would change; None where there is none, or nothing here defines it."""
-    here = name_at(document, offset)
+    here = Cursor(document, offset).name
     if here is None or not any(one.is_definition for one in places_of(document, here.symbol)):
         return None
     return Renamable(here.span, document.text[here.span.start : here.span.end])
@@ -172,7 +160,7 @@ def rename(document: Document, offset: int, new_name: str) -> tuple[TextEdit, ..
     Raises:
         RenameRefused: where there is nothing to rename, the name has a wrong form, or something else has it.
     """
-    here = name_at(document, offset)
+    here = Cursor(document, offset).name
     if here is None or prepare(document, offset) is None:
         raise RenameRefused("there is no name here that this file defines")
     symbol = here.symbol

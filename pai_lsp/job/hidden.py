@@ -1,10 +1,10 @@
-"""What nothing that is said about a job may show: its passwords, tokens and keys.
+"""The passwords, tokens and keys of a job, which no output may show.
 
-The answer comes from the job alone. It does not depend on the rules that are on, ignored or fail. What cannot be judged
-is hidden: when looking for secrets fails, all of the text counts as one.
+The result depends on the job alone, not on the rules that are enabled, ignored or fail. In case of doubt, a text is
+hidden: if the search for secrets fails, all of the text is.
 
-Hidden are the values below `secrets` with their anchors and comments, and what looks like a secret anywhere else.
-Values that are no ordinary words are hidden wherever else they appear, too.
+Hidden are the values below `secrets` with their anchors and comments, and everything else that looks like a secret.
+Values that are not ordinary words are hidden wherever else they appear, too.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pai_lsp.job.clear_secrets import tokens
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, walk
 from pai_lsp.source.nodes import Sequence as SequenceNode
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import LineIndex, Span, any_overlaps
 
 if TYPE_CHECKING:
@@ -30,30 +31,33 @@ _STAND_IN = "***"
 # Values below `secrets` of letters or digits alone, and others, that are shorter than this can be ordinary words.
 _SHORTEST_PLAIN = 8
 _SHORTEST_SPECIAL = 6
-# So many characters are looked up first. Shorter values are hidden where they are words of their own.
+# The length of the prefixes that are looked up first. Shorter values are hidden where they are whole words.
 _START = 4
-# Up to so many texts it is quicker to ask for each whether it occurs at all.
+# Up to this number of texts, it is faster to test first whether any of them occurs.
 _FEW = 16
 
-_SECTION = re.compile(r"""(?:^|(?<=[\s{,]))(?:"secrets?"|'secrets?'|secrets?)[ \t]*:""", re.IGNORECASE)
-_KEY = re.compile(r"""\s*(?:"[^"]*"|'[^']*'|[^\s"'#:]+)[ \t]*:(?=\s|$)""")
-_COLON = re.compile(r"\s*:")
+_SECTION = lazy_pattern(r"""(?:^|(?<=[\s{,]))(?:"secrets?"|'secrets?'|secrets?)[ \t]*:""", re.IGNORECASE)
+_KEY = lazy_pattern(r"""\s*(?:"[^"]*"|'[^']*'|[^\s"'#:]+)[ \t]*:(?=\s|$)""")
+_COLON = lazy_pattern(r"\s*:")
 _BRACKETS = " \t,[]{}"
-_LINE = re.compile(r"\S[^\n\r]*")
-_PART = re.compile(r"""[^\s'",:\[\]{}*&!|>]+""")
-_TEMPLATE = re.compile(r"<%.*%>", re.DOTALL)
-_WORD = re.compile(r"\w+")
-_QUOTED = re.compile(r"'[^']*'")
+_LINE = lazy_pattern(r"\S[^\n\r]*")
+_PART = lazy_pattern(r"""[^\s'",:\[\]{}*&!|>]+""")
+_TEMPLATE = lazy_pattern(r"<%.*%>", re.DOTALL)
+_WORD = lazy_pattern(r"\w+")
+_QUOTED = lazy_pattern(r"'[^']*'")
 _CUT = "…"
 
 
 class Hidden:
-    """The hidden places of a job's text, in order and apart from each other, and what is written there."""
+    """The hidden places of a job's text, sorted and without overlaps, and the hidden values.
+
+    spans: the places, in code points, half-open.
+    """
 
     __slots__ = ("_in_place", "_plain", "_special", "spans")
 
     def __init__(self, spans: tuple[Span, ...], values: Iterable[str], in_place: Iterable[str]) -> None:
-        """The places; the values that are hidden anywhere; what else a finding at such a place may not quote."""
+        """Args: the places; values hidden everywhere; other texts that a finding at such a place may not quote."""
         values = set(values)
         self.spans = spans
         self._special = _Texts(value for value in values if _is_special(value))
@@ -61,19 +65,19 @@ class Hidden:
         self._in_place = _Texts(in_place)
 
     def holds(self, span: Span) -> bool:
-        """Whether some of a place is hidden."""
+        """Whether a part of a place is hidden."""
         return any_overlaps(self.spans, span)
 
     def shows(self, text: str) -> bool:
-        """Whether a text has a hidden value in it that is no ordinary word."""
+        """Whether a text contains a hidden value that is not an ordinary word."""
         return self._without_special(text) != text
 
     def without(self, text: str) -> str:
-        """A text that is made of the job's, with asterisks for the hidden values."""
+        """A text taken from the job's, with asterisks instead of hidden values."""
         return self._plain.without(self._without_special(text))
 
     def sentence(self, message: str, *, is_in_place: bool) -> str:
-        """A sentence; ordinary words are hidden only where they are quoted from the file, so that it can be read."""
+        """A message; ordinary words are hidden only in quotations from the file, so that it stays readable."""
 
         def cleaned(quoted: re.Match[str]) -> str:
             text = self._plain.without(quoted[0])
@@ -87,7 +91,7 @@ class Hidden:
 
 
 class _Texts:
-    """Finds any of some texts in another one. Each place is looked at once, however many texts there are."""
+    """Finds several texts in another one, in one pass."""
 
     __slots__ = ("_lengths", "_longest", "_texts")
 
@@ -101,11 +105,11 @@ class _Texts:
         self._lengths = {start: sorted(found, reverse=True) for start, found in lengths.items()}
 
     def without(self, text: str) -> str:
-        """The other text with asterisks for these."""
+        """The other text with asterisks instead of these."""
         return _replaced(text, self.found(text))
 
     def found(self, text: str) -> Iterator[Span]:
-        """The places of these texts in another one, and of what is left of one that is cut off with `…`."""
+        """The places of these texts in another one, also of a text that is cut off with `…`."""
         if len(self._texts) <= _FEW and _CUT not in text and not any(one in text for one in self._texts):
             return
         words = {match.start(): match.end() for match in _WORD.finditer(text) if match[0] in self._texts}
@@ -128,9 +132,9 @@ class _Texts:
 
 @dataclass(frozen=True, slots=True)
 class _HiddenPlace:
-    """A hidden place with what is said there; the value is empty where that is not known.
+    """A hidden place with its value; empty if the value is not known.
 
-    is_anywhere: whether the value is hidden anywhere, however much it looks like an ordinary word.
+    is_anywhere: whether the value is hidden everywhere, even if it looks like an ordinary word.
     """
 
     span: Span
@@ -139,9 +143,9 @@ class _HiddenPlace:
 
 
 def hidden_values(job: JobTree, in_clear: Callable[[], Iterable[ClearSecret]]) -> Hidden:
-    """What is hidden of a job; `in_clear` finds what looks like a password outside of its secrets.
+    """What is hidden of a job; `in_clear` finds passwords outside its secrets.
 
-    It never raises, and hides too much rather than too little.
+    Never raises; in case of doubt it hides too much.
     """
     text = job.text
     places = _found(job, lambda: _below_secrets(job))
@@ -165,16 +169,16 @@ def hidden_values(job: JobTree, in_clear: Callable[[], Iterable[ClearSecret]]) -
 
 
 def _found(job: JobTree, find: Callable[[], Iterator[_HiddenPlace]]) -> list[_HiddenPlace]:
-    """What is found in one way; where that fails, secrets are unknown and all of the text is hidden."""
+    """The places that `find` returns; if it fails, all of the text."""
     try:
         return list(find())
-    except Exception:  # noqa: BLE001 - whatever it is, it must not show a password
+    except Exception:  # noqa: BLE001 - no error may reveal a password
         parts = (_HiddenPlace(Span(*part.span()), part[0], is_anywhere=True) for part in _PART.finditer(job.text))
         return [_HiddenPlace(Span(0, len(job.text))), *parts]
 
 
 def _names(job: JobTree) -> set[str]:
-    """Names that stay readable: a value like `docker_password: docker_password` would hide them everywhere."""
+    """Names that are never hidden: a value as in `docker_password: docker_password` would hide them everywhere."""
     try:
         return {*job.secrets, *job.parameters}
     except Exception:  # noqa: BLE001 - as above
@@ -191,7 +195,7 @@ def _in_clear(text: str, secrets: Iterable[ClearSecret]) -> Iterator[_HiddenPlac
 def _below_secrets(job: JobTree) -> Iterator[_HiddenPlace]:
     for mapping, entry in _sections(job):
         yield from _section_places(job.text, mapping, entry)
-    if job.syntax.problems or not isinstance(job.syntax.root, Mapping):  # the tree may have lost a part of the section
+    if job.syntax.problems or not isinstance(job.syntax.root, Mapping):  # the tree may lack a part of the section
         for span in _section_lines(job.text, LineIndex(job.text)):
             yield _HiddenPlace(span)
             for part in _PART.findall(job.text[span.start : span.end]):
@@ -200,7 +204,7 @@ def _below_secrets(job: JobTree) -> Iterator[_HiddenPlace]:
 
 
 def _shared(job: JobTree) -> Iterator[_HiddenPlace]:
-    """What an alias brings into the secrets or out of them, and anchors and aliases that are values by mistake."""
+    """Values that an alias shares between the secrets and the rest, and values that are read as an anchor or alias."""
     if not (job.syntax.aliases or job.syntax.anchors):
         return
     sections = _sections(job)
@@ -218,7 +222,7 @@ def _shared(job: JobTree) -> Iterator[_HiddenPlace]:
 
 
 def _sections(job: JobTree) -> Iterator[tuple[Mapping, Entry]]:
-    """The sections `secrets` of a file with the mappings that hold them: own ones, merged ones, second ones."""
+    """The sections `secrets` of a file, each with its mapping: also merged and duplicate ones."""
     for root in job.syntax.documents:
         mappings = [root] if isinstance(root, Mapping) else []
         for mapping in mappings:
@@ -229,22 +233,22 @@ def _sections(job: JobTree) -> Iterator[tuple[Mapping, Entry]]:
 
 
 def _section_places(text: str, mapping: Mapping, entry: Entry) -> Iterator[_HiddenPlace]:
-    """Everything of a section but its keys, and its values wherever they are written."""
+    """Everything in a section except its keys; its values also where an alias leads to them."""
     yield from (_HiddenPlace(scalar.span, scalar.text) for scalar in _scalars(entry.value))
-    start, end = _behind_colon(text, entry), _section_end(text, mapping, entry)
+    start, end = _after_colon(text, entry), _section_end(text, mapping, entry)
     inner = entry.value
     for one in inner.entries if isinstance(inner, Mapping) else ():
         if not isinstance(one.key, Scalar):
             yield from (_HiddenPlace(node.span, node.text) for node in walk(one.key) if isinstance(node, Scalar))
-        elif start <= one.key.span.start and _behind_colon(text, one) <= end:
+        elif start <= one.key.span.start and _after_colon(text, one) <= end:
             yield _HiddenPlace(_trimmed(text, Span(start, one.key.span.start), inner))
-            start = _behind_colon(text, one)
+            start = _after_colon(text, one)
             if start == one.key.span.end:  # without a colon it may be a value that lacks its key
                 yield _HiddenPlace(one.key.span, one.key.text)
     yield _HiddenPlace(_trimmed(text, Span(start, max(start, end)), inner))
 
 
-def _behind_colon(text: str, entry: Entry) -> int:
+def _after_colon(text: str, entry: Entry) -> int:
     """The place after the colon of a key, or after a key without one."""
     end = entry.key.span.end
     colon = _COLON.match(text, end)
@@ -254,8 +258,8 @@ def _behind_colon(text: str, entry: Entry) -> int:
 def _section_end(text: str, mapping: Mapping, entry: Entry) -> int:
     """Where the next key begins, or the comments above it."""
     start = entry.key.span.start
-    behind = (one.key.span.start for one in mapping.entries if one.key.span.start > start)
-    end = min(behind, default=mapping.span.end if mapping.is_flow else len(text))
+    next_keys = (one.key.span.start for one in mapping.entries if one.key.span.start > start)
+    end = min(next_keys, default=mapping.span.end if mapping.is_flow else len(text))
     column = start - text.rfind("\n", 0, start) - 1
     line = text.rfind("\n", start, end)
     while line >= 0 and (bare := text[line + 1 : end].strip("\r\n")).lstrip()[:1] in {"", "#"}:
@@ -276,7 +280,7 @@ def _trimmed(text: str, span: Span, inner: Node) -> Span:
 
 
 def _scalars(node: Node) -> Iterator[Scalar]:
-    """All scalars below a node but the keys."""
+    """All scalars below a node except keys."""
     if isinstance(node, Scalar):
         yield node
     elif isinstance(node, SequenceNode):
@@ -288,9 +292,9 @@ def _scalars(node: Node) -> Iterator[Scalar]:
 
 
 def _section_lines(text: str, lines: LineIndex) -> Iterator[Span]:
-    """What follows `secrets:` in its line, and the lines that are indented deeper, without the section's own keys.
+    """The text after `secrets:` in its line and the lines that are indented deeper, without the section's own keys.
 
-    Keys are what stands before a colon as far left as the section's first key; any other line may be part of a value.
+    A line has a key if it is indented like the section's first key; any other line may be part of a value.
     """
     section_indentation = key_indentation = -1
     for number in range(len(lines)):
@@ -312,13 +316,13 @@ def _section_lines(text: str, lines: LineIndex) -> Iterator[Span]:
 
 
 def _lines(text: str, span: Span) -> Iterator[Span]:
-    """The parts of a span in their lines, without the blanks around them."""
+    """The parts of a span line by line, without the spaces around them."""
     for line in _LINE.finditer(text, span.start, span.end):
         yield Span(line.start(), line.start() + len(line[0].rstrip()))
 
 
 def _united(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """The same places in order, none empty, and those that touch as one."""
+    """The places sorted, without empty ones; those that touch are joined."""
     found: list[Span] = []
     for span in sorted(span for span in spans if len(span)):
         if found and span.start <= found[-1].end:
@@ -339,5 +343,5 @@ def _replaced(text: str, spans: Iterable[Span]) -> str:
 
 
 def _is_special(text: str) -> bool:
-    """Whether a text has more than letters, or more than digits, so that it is hardly an ordinary word."""
+    """Whether a text is neither letters alone nor digits alone, so that it is hardly an ordinary word."""
     return not (text.isalpha() or text.isdigit())

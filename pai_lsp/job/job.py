@@ -12,6 +12,7 @@ from pai_lsp.job.template_answers import PathOutcome, TemplateAnswer, template_a
 from pai_lsp.job.template_uses import TemplateUse, template_uses
 from pai_lsp.job.tree import JobTree
 from pai_lsp.job.uses import PluginUse, PrerequisiteUses, plugin_uses, prerequisite_uses, roles_acted_for, roles_running
+from pai_lsp.job.variable_places import Mention, ScriptPlace, mentions, role_scripts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,7 +42,7 @@ class Job(JobTree):
         return roles_running(self, self.require_graph)
 
     def roles_running(self, definition: Definition) -> tuple[TaskRole, ...]:
-        """The roles that list a definition, or list one that requires it, by however many steps."""
+        """The roles that list a definition, or list one that requires it directly or indirectly."""
         return self._roles_running.get(definition.node, ())
 
     @cached_property
@@ -58,6 +59,16 @@ class Job(JobTree):
         return roles_acted_for(self, use, self.prerequisite_uses)
 
     @cached_property
+    def role_scripts(self) -> tuple[ScriptPlace, ...]:
+        """What the task roles run, in their order."""
+        return role_scripts(self)
+
+    @cached_property
+    def role_mentions(self) -> tuple[Mention, ...]:
+        """The uses of `PAI_...` variables in what the task roles run, in the order in which they are written."""
+        return tuple(mentions(self.role_scripts))
+
+    @cached_property
     def clear_secrets(self) -> tuple[ClearSecret, ...]:
         """What looks like a password, token or key outside of `secrets`."""
         return clear_secrets(self)
@@ -69,12 +80,12 @@ class Job(JobTree):
 
     @cached_property
     def template_uses(self) -> tuple[TemplateUse, ...]:
-        """Every `<% %>` of the file, with who fills it."""
+        """Every `<% %>` of the file, with the component that fills it."""
         return template_uses(self)
 
     @cached_property
     def template_answers(self) -> tuple[TemplateAnswer, ...]:
-        """What each `<% %>` finds that somebody fills."""
+        """What each `<% %>` that is filled finds."""
         return template_answers(self, self.template_uses, self.roles_running)
 
     def answers_with(self, outcome: PathOutcome) -> Iterator[TemplateAnswer]:

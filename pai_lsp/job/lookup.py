@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pai_lsp.job.definition import ROLE_TYPES
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -31,18 +32,18 @@ SCHEMES = (MARKETPLACE, "https", "http")
 
 _FORMS = ("name", *TYPES, "prerequisites")
 _EXPECTED = "'marketplace://name/NAME', 'marketplace://TYPE/NAME' or 'marketplace://prerequisites/itemId/ID'"
-_SCHEME = re.compile(r"(?P<scheme>[^/:]*)(?P<mark>:/{0,2}|/{1,2})(?P<rest>.*)", re.DOTALL)
+_SCHEME = lazy_pattern(r"(?P<scheme>[^/:]*)(?P<mark>:/{0,2}|/{1,2})(?P<rest>.*)", re.DOTALL)
 # The rest-server's pattern of a prerequisite's name (config/v2/protocol.js).
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,255}")
+_NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,255}")
 # The marketplace makes a UUID for an item that is stored without an id.
-_ITEM = re.compile(r"[a-zA-Z0-9_-]+")
-_WEB = re.compile(
+_ITEM = lazy_pattern(r"[a-zA-Z0-9_-]+")
+_WEB = lazy_pattern(
     r"(?:[\w.~%!$&'()*+,;=:-]+@)?(?P<host>[a-zA-Z0-9.-]+|\[[0-9a-fA-F:.]+\])(?P<port>:[0-9]+)?(?:[/?#]\S*)?"
 )
 
 
 class AddressKind(Enum):
-    """By what an address names a definition; the values are for people."""
+    """How an address names a definition; the values are used in messages."""
 
     NAME = "name"
     TYPE_AND_NAME = "type and name"
@@ -52,7 +53,11 @@ class AddressKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address that is written as it should be; `type` is empty unless it says one, `name` is the item's id too."""
+    """A valid address.
+
+    name: the definition's name, the marketplace item's id, or the whole web address.
+    type: the definition's type; empty if the address has none.
+    """
 
     kind: AddressKind
     name: str
@@ -61,19 +66,19 @@ class Address:
 
 @dataclass(frozen=True, slots=True)
 class AddressFault:
-    """What is wrong with an address, in words, and the whole address as it may have been meant, empty where unknown."""
+    """The message about an invalid address, and the probably intended address; empty if unknown."""
 
     message: str
     meant: str = ""
 
 
 def looks_like_address(reference: str) -> bool:
-    """Whether it can be no plain name, in which neither `/` nor `:` may stand."""
+    """Whether a reference has a `/` or `:`, which a plain name cannot have."""
     return "/" in reference or ":" in reference
 
 
 def read_address(reference: str) -> Address | AddressFault:
-    """What an address says, for a reference that looks like one."""
+    """Read a reference that looks like an address."""
     match = _SCHEME.fullmatch(reference)
     if match is None or not match["scheme"]:
         return AddressFault(f"'{reference}' is neither a name nor an address; expected a name or {_EXPECTED}")
@@ -88,10 +93,10 @@ def read_address(reference: str) -> Address | AddressFault:
 
 
 def near_addresses(reference: str, known: Iterable[str]) -> tuple[str, ...]:
-    """The few known addresses of the same form whose names look most like that of `reference`, best first.
+    """The few known addresses of the same form with the most similar names, best first.
 
-    Only the names are compared: whole addresses look alike by their form alone. Without a near one, the definition of
-    this very name, which may have another type.
+    Only names are compared, since whole addresses of one form are always similar. Without a similar one: the definition
+    with this name, which may have another type.
     """
     form, _, name = reference.rpartition("/")
     known = tuple(known)
@@ -115,7 +120,7 @@ def _wrong_scheme(reference: str, scheme: str, rest: str) -> AddressFault:
 def _marketplace(rest: str) -> Address | AddressFault:
     form, *path = rest.split("/")
     if form == "itemId":
-        form = "prerequisites"  # the word was left out, and is missed below
+        form = "prerequisites"  # the word is missing; reported below
     elif form not in _FORMS:
         return _wrong_form(rest, form, path)
     if form == "prerequisites":
@@ -150,22 +155,22 @@ def _wrong_form(rest: str, form: str, path: list[str]) -> AddressFault:
 
 
 class LookupState(Enum):
-    """What a catalog can answer."""
+    """The result of a lookup."""
 
     FOUND = "found"
     ABSENT = "not there"
-    UNKNOWN = "could not ask"
+    UNKNOWN = "could not be looked up"
 
 
 @dataclass(frozen=True, slots=True)
 class LookupAnswer:
-    """A catalog's answer to a reference.
+    """What a reference finds outside the job.
 
-    definitions: what was found.
-    note: more about it, in words: the age of what is known, or why nobody could be asked.
-    path: the file or address in which the definitions stand.
-    changed: how they differ from what the project has locked, in words; empty when they do not.
-    lock_fault: why the project's lock file does not say what they should be, in words; empty when it can be used.
+    definitions: the definitions found.
+    note: a message: the age of the answer, or why the reference could not be looked up.
+    path: the file or address of the definitions.
+    changed: a message if they differ from the project's lock file, else empty.
+    lock_fault: a message if the project's lock file cannot be used, else empty.
     """
 
     state: LookupState
@@ -178,7 +183,7 @@ class LookupAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SuggestedDefinition:
-    """A definition as a list of suggestions shows it; `variables` are the template variables that it wants filled."""
+    """A definition as completion suggests it; `variables` are its template variables."""
 
     reference: str
     name: str
@@ -197,17 +202,17 @@ class Lookup(Protocol):
         """Every reference that `find` would find."""
 
     def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
-        """What to suggest where `typed` stands, the best first and at most so many; cheap in a large catalog."""
+        """At most `most` definitions that match what is `typed`, best first; fast in a large catalog."""
 
 
 class NoLookup:
-    """The lookup of a workspace without any catalog: it could not ask, for the reason in `note`."""
+    """The lookup of a workspace without a catalog: everything is unknown, for the reason in `note`."""
 
     def __init__(self, note: str = "no marketplace is configured") -> None:
         self.note = note
 
     def find(self, reference: str) -> LookupAnswer:
-        """Never knows."""
+        """Always unknown."""
         del reference
         return LookupAnswer(LookupState.UNKNOWN, note=self.note)
 
@@ -222,7 +227,7 @@ class NoLookup:
 
 
 def displayed_path(path: str, folder: str) -> str:
-    """A path as it is told to people: one below `folder` from there on; addresses, and with no folder all, as it is."""
+    """A path for messages: relative to `folder` if it is below it; addresses and other paths unchanged."""
     if folder and "://" not in path and Path(path).is_relative_to(folder):
         return Path(path).relative_to(folder).as_posix()
     return path
@@ -230,7 +235,7 @@ def displayed_path(path: str, folder: str) -> str:
 
 @dataclass(slots=True, eq=False)
 class LazyLookup:
-    """Answers as the lookup that `read` returns, which is called at most once, for the first question.
+    """Answers as the lookup that `read` returns; it is called at most once, for the first question.
 
     Most jobs name no address, and their check does not wait for a catalog.
     """
@@ -247,7 +252,7 @@ class LazyLookup:
         return self._lookup().names()
 
     def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
-        """What to suggest where `typed` stands."""
+        """At most `most` definitions that match what is `typed`, best first."""
         return self._lookup().suggestions(typed, most)
 
     def _lookup(self) -> Lookup:

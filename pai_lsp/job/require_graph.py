@@ -1,8 +1,8 @@
-"""The require graph: which prerequisite needs which, in what order they come, and what cannot be followed.
+"""The require graph: which prerequisite requires which, in what order they run, and which references find nothing.
 
-Pure values, shared by the rules and by the expansion. Nothing here is recursive: a chain of a thousand prerequisites
-is as good as one. Source of the semantics: docs/protocol.md (the extended protocol: references, template variables,
-expansion of a task role); a released cluster follows no `require` at all.
+Pure values, shared by the rules and by the expansion. Nothing is recursive, so a chain can have any length.
+Source of the semantics: docs/protocol.md (the extended protocol: references, template variables, expansion of a task
+role); a released cluster follows no `require` at all.
 
 The messages at the end are shared by rules and expansion.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Mapping
 
 
-# Different values make different steps, so a short file can ask for endlessly many.
+# Different values make different steps, so a short file can require an unlimited number of them.
 MAX_STEPS = 20_000
 
 
@@ -36,8 +36,8 @@ MAX_STEPS = 20_000
 class RequireLink:
     """One reference to a prerequisite with what it finds.
 
-    requirement: the `require` entry it stands in; None where a task role lists it.
-    path: the file in which the reference stands; None for the job's own.
+    requirement: the `require` entry with the reference; None for one in a task role's list.
+    path: the file with the reference; None for the job's file.
     """
 
     reference: Reference
@@ -47,7 +47,7 @@ class RequireLink:
 
     @property
     def targets(self) -> tuple[Definition, ...]:
-        """The definitions it finds; an address may hold several."""
+        """The definitions it finds; an address can name several."""
         return self.answer.definitions if self.answer.state is LookupState.FOUND else ()
 
 
@@ -55,10 +55,10 @@ class RequireLink:
 class ExpansionStep:
     """A prerequisite in the order in which a task role runs them.
 
-    values: what its template variables stand for, by name; only declared ones, and only those that are given.
-    link: the reference it came through, the first of several.
+    values: the values of its template variables, by name; only declared variables that have a value.
+    link: the first reference that leads to it.
     required: the steps that it requires itself, in written order.
-    path: the file in which the definition stands; None for the job's own.
+    path: the file with the definition; None for the job's file.
     """
 
     definition: Definition
@@ -101,10 +101,10 @@ class UnfilledVariable:
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """What a list of references comes to: the steps in start order (the end events run in reverse), and what is wrong.
+    """The steps of a list of references in start order (end events run in reverse), and the problems.
 
-    unresolved: the references that find nothing, or nothing for sure (see `RequireLink.answer`).
-    is_complete: whether all steps are there; not so past `MAX_STEPS`.
+    unresolved: the references that find nothing or could not be looked up (see `RequireLink.answer`).
+    is_complete: False if there are more than `MAX_STEPS` steps.
     """
 
     steps: tuple[ExpansionStep, ...] = ()
@@ -118,10 +118,10 @@ class Expansion:
 class RequireGraph:
     """Every definition that a job's definitions and task roles lead to, with the references in their `require`.
 
-    The job keeps its graph, so the graph does not keep the job: as a cycle both would outlive their use.
+    The graph has only a weak reference to its job, which refers to the graph: a cycle would delay freeing both.
 
-    definitions: those of the file first, in written order, then those outside as they were met.
-    entries: every reference in the file itself, what task roles list before what definitions require.
+    definitions: those of the file first, in written order, then those outside in the order in which they were found.
+    entries: every reference in the file itself: first those of task roles, then those of definitions.
     """
 
     _job: ReferenceType[JobTree] = field(repr=False)
@@ -135,16 +135,16 @@ class RequireGraph:
         return self._links.get(definition.node, ())
 
     def path(self, definition: Definition) -> str | None:
-        """The file in which a definition stands; None for the job's own."""
+        """The file with a definition; None for the job's file."""
         home = self._homes.get(definition.node)
         return home.path if home else None
 
     def is_outside(self, definition: Definition) -> bool:
-        """Whether a definition of the graph stands outside the job's file."""
+        """Whether a definition of the graph is outside the job's file."""
         return definition.node in self._homes
 
     def reached(self, entry: RequireLink) -> Iterator[Definition]:
-        """Every definition outside the file that one of its references leads to, without coming back, each once."""
+        """Every definition outside the file that a reference of the file leads to, each once."""
         waiting = [target for target in entry.targets if self.is_outside(target)]
         seen = {target.node for target in waiting}
         for definition in waiting:  # grows while it is read
@@ -156,12 +156,12 @@ class RequireGraph:
                         waiting.append(target)
 
     def beyond(self, entry: RequireLink) -> Iterator[RequireLink]:
-        """Every reference outside the file that one of its references leads to, each once."""
+        """Every reference outside the file that a reference of the file leads to, each once."""
         return (link for definition in self.reached(entry) for link in self.links(definition))
 
     @property
     def lock_fault(self) -> tuple[RequireLink, str] | None:
-        """Why the project's lock file cannot be used, with the first reference that it would answer; None if it can."""
+        """Why the project's lock file cannot be used, with the first reference it concerns; None if it can be used."""
         for entry in self.entries:
             for link in (entry, *self.beyond(entry)):
                 if link.answer.lock_fault:
@@ -208,7 +208,7 @@ def require_graph(job: JobTree) -> RequireGraph:
 
 
 def _resolve(job: JobTree, reference: Reference, home: LookupAnswer | None) -> LookupAnswer:
-    """What a name in a `require` finds: a plain one in its own file first, then in the catalog, then in the job."""
+    """What a name in a `require` finds: a plain name in its own file, then in the catalog, then in the job."""
     if reference.is_address:
         return job.lookup.find(reference.name)
     in_job = job.resolve(reference.name)
@@ -225,7 +225,7 @@ def _resolve(job: JobTree, reference: Reference, home: LookupAnswer | None) -> L
 
 
 def cycles(graph: RequireGraph) -> tuple[Cycle, ...]:
-    """The cycles of a graph, each once: one for every reference that leads back, met depth first in written order."""
+    """The cycles of a graph: one for every reference that leads back, depth first in written order."""
     found: list[Cycle] = []
     done: set[Mapping] = set()
     for root in graph.definitions:
@@ -272,9 +272,9 @@ class _OpenStep:
 
 
 def expansion(graph: RequireGraph, references: Iterable[Reference]) -> Expansion:
-    """What the references (a task role's `prerequisites`) come to: what is required before who requires it.
+    """The steps of references (a task role's `prerequisites`): each after the steps that it requires.
 
-    The same definition with the same values is taken once, at its first place. A definition met while its own
+    The same definition with the same values is one step, at its first place. A definition met while its own
     requirements are followed is a cycle, whatever its values; it is not followed again.
     """
     order: list[ExpansionStep] = []

@@ -24,6 +24,7 @@ from pai_lsp.platform.tables import converted_role_name, environment_variable
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Scalar, ScalarStyle, walk
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import flow_scalar
 
@@ -37,15 +38,15 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span
 
 
-_VARIABLE = re.compile(r"(?<!\w)PAI_\w+")
-# Behind a role's name in a host name: the number of a task, or a variable for it; `worker-$i.log` is a file.
+_VARIABLE = lazy_pattern(r"(?<!\w)PAI_\w+")
+# After a role's name in a host name: the number of a task, or a variable for it; `worker-$i.log` is a file.
 _TASK = r"-(?=(?:\d+|\$\w+|\$\{\w+\})(?![\w.])|\$[^\w{]|\$\{\w+[^\w}])"
-# What a variable's name ends with when a shell variable stands in it, for the number of the task.
+# The ends of a variable's name in place of a shell variable that gives the number of the task.
 _NUMBERS = ("0", "0_x")
 
 
 class SymbolKind(Enum):
-    """What a name stands for; the values are the words for people."""
+    """What a name refers to; the values are used in messages."""
 
     PREREQUISITE = "prerequisite"
     PARAMETER = "parameter"
@@ -68,9 +69,10 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One place of a name; `span` holds just the name.
+    """One place of a name; `span` is the name without quotes.
 
-    is_definition: the place that defines it. is_converted: spelt as the runtime does (see `converted_role_name`).
+    is_definition: whether this place defines it.
+    is_converted: whether it is spelled as in the runtime (see `converted_role_name`).
     """
 
     symbol: Symbol
@@ -83,7 +85,7 @@ ALL_KINDS = frozenset(SymbolKind)
 
 
 def occurrences(job: Job, kinds: frozenset[SymbolKind] = ALL_KINDS) -> tuple[Occurrence, ...]:
-    """Every place of every name of those kinds in the job, in the order of the text; a place comes once."""
+    """Every place of every name of those kinds in the job, in text order, each once."""
     found = {
         (occurrence.span, occurrence.symbol.kind): occurrence
         for gathered, gather in (
@@ -103,7 +105,7 @@ def occurrences(job: Job, kinds: frozenset[SymbolKind] = ALL_KINDS) -> tuple[Occ
 
 
 def occurrence_at(found: tuple[Occurrence, ...], offset: int) -> Occurrence | None:
-    """The name at a cursor; of several, the one that is written there most narrowly."""
+    """The name at an offset; of several, the shortest."""
     here = [occurrence for occurrence in found if occurrence.span.touches(offset)]
     return min(here, key=lambda occurrence: (len(occurrence.span), occurrence.span), default=None)
 
@@ -134,7 +136,7 @@ def _values(job: Job) -> Iterator[Occurrence]:
         steps = use.tag.steps
         if len(steps) < 2 or steps[0].name not in roots or use.place is TemplatePlace.LITERAL:
             continue
-        # A dot divides names, so nothing finds a parameter with a dot in its name; it is meant all the same.
+        # A dot separates names, so a parameter with a dot in its name is never found; the author still means it.
         path = use.tag.server_steps
         dotted = ".".join(str(step.name) for step in path[1:])
         is_parameter = steps[0].name == "$parameters" and str(steps[1].name) not in job.parameters
@@ -142,7 +144,7 @@ def _values(job: Job) -> Iterator[Occurrence]:
             span = use.text.span(path[1].span.start, path[-1].span.end)
             yield Occurrence(Symbol(SymbolKind.PARAMETER, dotted), span)
             continue
-        # A tag without an end in its own command runs into the next ones: what it holds then is no name.
+        # A tag that is not closed in its own command continues in the next ones, so its content is not a name.
         if "\n" not in str(steps[1].name):
             yield Occurrence(Symbol(roots[str(steps[0].name)], str(steps[1].name)), use.step_span(1))
 
@@ -248,7 +250,7 @@ def _command_scalars(job: Job) -> Iterator[tuple[Scalar, TaskRole | None]]:
 
 
 def definition_scope(definition: Definition) -> str:
-    """What tells the template variables of one definition from another's, names being free to repeat."""
+    """The `Symbol.scope` of a definition's template variables, unique even if definitions have one name."""
     return f"{definition.name}@{definition.node.span.start}"
 
 
@@ -285,14 +287,17 @@ def _anchors(job: Job) -> Iterator[Occurrence]:
 
 @dataclass(frozen=True, slots=True)
 class RoleRenaming:
-    """The edits that rename a role; `is_complete` unless a command or parameter has its old name elsewhere as well."""
+    """The edits that rename a role.
+
+    is_complete: whether no command or parameter mentions the old name in another way.
+    """
 
     edits: tuple[TextEdit, ...]
     is_complete: bool
 
 
 def renaming_edits(job: Job, places: Iterable[Occurrence], new_name: str) -> tuple[TextEdit, ...]:
-    """The edits that write another name at some places, each in the spelling and the quotes that it needs there."""
+    """The edits that write another name at some places, with the spelling and quotes of each place."""
     plain = {scalar.span for scalar in job.syntax.scalars if scalar.style is ScalarStyle.PLAIN}
     edits: list[TextEdit] = []
     for place in places:
@@ -303,12 +308,12 @@ def renaming_edits(job: Job, places: Iterable[Occurrence], new_name: str) -> tup
 
 
 def rename_symbol(job: Job, symbol: Symbol, new_name: str) -> tuple[TextEdit, ...]:
-    """Rename whatever has that name."""
+    """The edits that rename a symbol at all its places."""
     return renaming_edits(job, _places(job, symbol), new_name)
 
 
 def rename_role(job: Job, name: str, new_name: str) -> RoleRenaming:
-    """Rename the task role `name`; the names as the rest-server reads them."""
+    """The edits that rename the task role `name`; both names as the rest-server reads them."""
     places = _places(job, Symbol(SymbolKind.TASK_ROLE, name))
     known = {place.span for place in places}
     mention = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])|_{re.escape(name)}(?![A-Za-z0-9])")
@@ -322,7 +327,7 @@ def rename_role(job: Job, name: str, new_name: str) -> RoleRenaming:
 
 
 def rename_prerequisite(job: Job, definition: Definition, new_name: str) -> tuple[TextEdit, ...]:
-    """Rename a prerequisite; of several with its name, a reference that may mean another one stays."""
+    """The edits that rename a prerequisite; ambiguous references to one of several of that name are kept."""
     places = _places(job, Symbol(SymbolKind.PREREQUISITE, definition.name))
     if sum(one.name == definition.name for one in job.definitions) > 1:
         surely = _surely_meant(job, definition)
@@ -331,7 +336,7 @@ def rename_prerequisite(job: Job, definition: Definition, new_name: str) -> tupl
 
 
 def meant_prerequisite(job: Job, place: Occurrence) -> Definition | None:
-    """The definition that the name of a prerequisite means at one of its places: a typed field wants its own type."""
+    """The definition that a prerequisite's name means at a place; a typed field prefers its own type."""
     name = place.symbol.name
     for definition in job.definitions:
         if definition.name_scalar and definition.name_span == place.span:

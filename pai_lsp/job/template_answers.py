@@ -1,6 +1,6 @@
-"""What each `<% … %>` of a job finds: the value it stands for, or the very step at which it finds nothing.
+"""What each `<% … %>` of a job finds: a value, or the step of its path at which it finds nothing.
 
-The rest-server and the runtime look a path up differently, so the same text may be right in a command and fatal in a
+The rest-server and the runtime look up paths differently: the same text can be right in a command and fatal in a
 callback. Sources: rest-server, middlewares/v2/protocol.js, render, with mustache.js 2.3.2, Context.lookup (on what
 js-yaml read); openpai-runtime, src/init.d/initializer.py, replace_ref (on what PyYAML read, or for secrets on what the
 rest-server wrote).
@@ -8,7 +8,6 @@ rest-server wrote).
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from pai_lsp.job.template_uses import RUNTIME_PLACES, TemplatePlace, TemplateUse
 from pai_lsp.job.this_lookup import is_this
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -29,31 +29,31 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span
 
 
-_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
+_INDEX = lazy_pattern(r"0|[1-9][0-9]{0,8}")
 
 
 class PathOutcome(Enum):
-    """How far a path leads."""
+    """The result of looking up a path."""
 
     FOUND = "found"
     NULL = "null"
     UNKNOWN_ROOT = "unknown root"
-    ROOT_NOT_FILLED = "a root that this place does not fill"
+    ROOT_NOT_FILLED = "a root that is not filled here"
     NO_FIELD = "a role without the field"
     UNDEFINED = "no such parameter or secret"
     NO_MEMBER = "no such key below"
     OUT_OF_RANGE = "past the end of a list"
-    DOTTED_INDEX = "an index behind a dot, where only brackets work"
+    DOTTED_INDEX = "an index after a dot, where only brackets work"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
     """The end of a path.
 
-    step: the number of the step that finds nothing, or of the last one.
-    container: what that step was looked up in; None for the root, and at the end of a path that leads somewhere.
-    node: the value found; None where nothing is, and for a character or a length.
-    definition: the prerequisite that the root stands for.
+    step: the index of the step that finds nothing, or of the last one.
+    container: the node in which that step was looked up; None for the root, and if a value is found.
+    node: the value found; None for nothing, for a character and for a length.
+    definition: the prerequisite that the root means.
     """
 
     outcome: PathOutcome
@@ -64,7 +64,7 @@ class Found:
 
 
 def followed(tag: TemplateTag, top: Mapping | None, definition: Definition | None, *, in_plugin: bool) -> Found:
-    """Where a tag's path leads from what its root stands for; `top` is None where the job has no such section."""
+    """Follow a tag's path from the value of its root, `top`; None if the job has no such section."""
     steps = tag.runtime_steps if in_plugin else tag.server_steps
     if top is None:
         return Found(PathOutcome.UNDEFINED, min(1, len(steps) - 1))
@@ -97,14 +97,14 @@ def _followed_by_server(steps: tuple[PathStep, ...], node: Node, definition: Def
 
 
 def _is_last_of_text(node: Node, name: str) -> bool:
-    """Whether a name ends a path in something that is no node: a length, or a character of a string."""
+    """Whether a name ends a path with something other than a node: a length, or a character of a string."""
     if name == "length":
         return True
     return isinstance(node, Scalar) and _INDEX.fullmatch(name) is not None and int(name) < len(node.text)
 
 
 def _followed_by_runtime(steps: tuple[PathStep, ...], node: Node, definition: Definition | None) -> Found:
-    """Follow names as Python does: keys of mappings by their very type, indexes in brackets."""
+    """Follow names as Python does: keys by value and type, indexes in brackets."""
     is_secret = steps[0].name == "$secrets"
     here: Node = node
     for number, step in enumerate(steps[1:], 1):
@@ -133,7 +133,7 @@ def _followed_by_runtime(steps: tuple[PathStep, ...], node: Node, definition: De
 
 
 def _entry(mapping: Mapping, name: str | int, *, is_secret: bool) -> Entry | None:
-    """A key that the runtime reads as no text, such as `on`, is found here: another rule speaks of it."""
+    """The entry of a key; even of one that the runtime does not read as a string (`on`), which has its own rule."""
     entry = mapping.entry(str(name))
     if entry is None or isinstance(name, str) or not isinstance(entry.key, Scalar):
         return entry
@@ -144,20 +144,20 @@ def _missing(definition: Definition | None, number: int) -> PathOutcome:
     return PathOutcome.UNDEFINED if definition is None and number == 1 else PathOutcome.NO_MEMBER
 
 
-# What no name of a path holds: variables to be filled first, and a tag that runs into the next one.
+# Characters that a path does not have: of variables that are filled first, and of a tag that is not closed.
 _NO_NAME = frozenset("{<")
-# The field of a task role that says what a root stands for.
+# The field of a task role that gives the value of a root.
 ROLE_FIELDS = {f"${kind}": kind for kind in ROLE_TYPES}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TemplateAnswer:
-    """What one `<% %>` finds, for the task roles given; all of them find the same.
+    """What one `<% %>` finds; the same for all its `roles`.
 
-    step: the number of the step that finds nothing, or of the last one.
-    container: what that step was looked up in; None for the root.
-    node: the value found; None where nothing is, and for a character or a length.
-    field_value: the prerequisite that `$data`, `$script` or `$output` stands for.
+    step: the index of the step that finds nothing, or of the last one.
+    container: the node in which that step was looked up; None for the root.
+    node: the value found; None for nothing, for a character and for a length.
+    field_value: the prerequisite that `$data`, `$script` or `$output` means.
     """
 
     use: TemplateUse
@@ -171,7 +171,7 @@ class TemplateAnswer:
 
     @property
     def steps(self) -> tuple[PathStep, ...]:
-        """The path, as who fills the place splits it."""
+        """The path, as the rest-server or the runtime splits it."""
         return self.use.tag.runtime_steps if self.in_plugin else self.use.tag.server_steps
 
     @property
@@ -181,16 +181,16 @@ class TemplateAnswer:
 
     @property
     def path_above(self) -> str:
-        """What that step was looked up in, as it is written."""
+        """The written path up to that step."""
         return self.use.tag.content[: self.steps[self.step].span.start - self.use.tag.content_span.start].rstrip(".[ ")
 
     @property
     def span(self) -> Span:
-        """The characters of that step; of the content, for an empty one."""
+        """The place of that step; of the whole content, if the step is empty."""
         return self.step_span(self.step)
 
     def step_span(self, number: int) -> Span:
-        """The characters of one step of the path; of the whole content, for an empty one."""
+        """The place of one step of the path; of the whole content, if the step is empty."""
         span = self.steps[number].span
         if self.use.text is None or not len(span):
             return self.use.content_span
@@ -198,17 +198,17 @@ class TemplateAnswer:
 
     @property
     def in_plugin(self) -> bool:
-        """Whether the runtime looks it up, before anything of the task runs."""
+        """Whether the runtime looks it up, before the task starts."""
         return self.use.place in RUNTIME_PLACES
 
 
 def template_answers(
     job: JobTree, uses: Iterable[TemplateUse], roles_running: Callable[[Definition], tuple[TaskRole, ...]]
 ) -> tuple[TemplateAnswer, ...]:
-    """What every `<% %>` finds that somebody fills, in the order of the uses.
+    """What every `<% %>` that is filled finds, in the order of the uses.
 
-    Left out are names below a section of the wrong shape or a field that names no prerequisite, and what is never
-    filled (idle deployments, prerequisites that no task role runs, commented lines, dropped sections).
+    Without those whose section has the wrong shape or whose field names no prerequisite, and those that are never
+    filled: in unused deployments, prerequisites that no task role runs, commented lines, and dropped sections.
     """
     finder = _Finder(job, roles_running)
     return tuple(answer for use in uses for answer in finder.answers(use))
@@ -305,7 +305,7 @@ def _root(content: str, *, in_plugin: bool) -> str:
 
 
 def _is_in_comment(use: TemplateUse) -> bool:
-    """Whether a tag stands in a line that is a comment to bash, where it does no harm whatever it finds."""
+    """Whether a tag is in a line that is a comment in bash, where its value does not matter."""
     if use.text is None:
         return False
     text = use.text.text

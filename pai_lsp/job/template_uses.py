@@ -1,4 +1,4 @@
-"""Every `<% … %>` of a job, and who fills it: that decides which names work there and what a wrong one costs.
+"""Every `<% … %>` of a job, and which component fills it: that decides which names work there.
 
 Sources: rest-server, middlewares/v2/protocol.js (commands, auth); openpai-runtime, initializer.py (plugin parameters).
 """
@@ -26,11 +26,11 @@ class TemplatePlace(Enum):
     """Who fills the `<% %>` of a place."""
 
     COMMANDS = "commands"  # the rest-server, then the runtime for $secrets
-    IDLE_DEPLOYMENT = "deployment"  # nobody, until `defaults.deployment` names it
+    IDLE_DEPLOYMENT = "deployment"  # not filled, unless `defaults.deployment` names it
     AUTH = "auth"  # the rest-server, $secrets only
     DEFINITION = "definition"  # the runtime, as a prerequisite's plugin parameter
     PLUGIN = "plugin"  # the runtime, as a parameter of an extras plugin
-    LITERAL = "literal"  # nobody
+    LITERAL = "literal"  # never filled
 
 
 RUNTIME_PLACES = frozenset({TemplatePlace.DEFINITION, TemplatePlace.PLUGIN})
@@ -39,7 +39,7 @@ COMMAND_PLACES = frozenset({TemplatePlace.COMMANDS, TemplatePlace.IDLE_DEPLOYMEN
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TemplateUse:
-    """One `<% %>` in the file; spans mean the file. Who it belongs to depends on its place."""
+    """One `<% %>`; spans are places in the file. Its role, definition or plugin is set according to its place."""
 
     tag: TemplateTag
     span: Span
@@ -57,7 +57,7 @@ class TemplateUse:
 
 
 def template_uses(job: JobTree) -> tuple[TemplateUse, ...]:
-    """Every `<% %>` of the file, with who fills it; one in an alias or a shared deployment may come several times."""
+    """Every `<% %>` of the file; one in an alias or a shared deployment can occur several times."""
     found: list[TemplateUse] = []
     waiting = dict.fromkeys(scalar for scalar in job.syntax.scalars if OPENING in scalar.text)
     if not waiting:
@@ -78,7 +78,7 @@ def template_uses(job: JobTree) -> tuple[TemplateUse, ...]:
 
 
 def place_at(job: JobTree, offset: int) -> TemplatePlace:
-    """Who fills, or would fill, a `<% %>` in the text at a place in the file."""
+    """Which component fills, or would fill, a `<% %>` at an offset of the file."""
     for place, node, _ in _filled_nodes(job):
         if node is not None and node.span.touches(offset):
             return place
@@ -86,7 +86,7 @@ def place_at(job: JobTree, offset: int) -> TemplatePlace:
 
 
 def _filled_nodes(job: JobTree) -> Iterator[tuple[TemplatePlace, Node | None, dict[str, Any]]]:
-    """The places in which templates mean something, with whose they are; the innermost first.
+    """The nodes in which templates have a meaning, each with its owner; the innermost first.
 
     Definitions outside `prerequisites`, and those with a short plugin name or none, are filled once they are expanded.
     """

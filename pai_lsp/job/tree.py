@@ -117,7 +117,7 @@ class JobTree:
 
     @cached_property
     def definitions_by_name(self) -> dict[str, Definition]:
-        """The definition that a plain name finds: the job's, else one of `extras`; of several the last, as the runtime.
+        """The definition that a plain name finds: the job's, else one of `extras`; of several the last.
 
         Source: openpai-runtime, src/init.d/initializer.py: a dict over all prerequisites.
         """

@@ -18,7 +18,7 @@ from pai_lsp.job.lookup import NoLookup
 from pai_lsp.lsp.checks import Publisher
 from pai_lsp.lsp.client import Client
 from pai_lsp.lsp.convert import path_of
-from pai_lsp.lsp.documents import OpenDocument, Versions
+from pai_lsp.lsp.documents import OpenDocument
 from pai_lsp.lsp.marketplaces import Marketplaces
 from pai_lsp.lsp.trust import Trust, refuses, trust_in
 from pai_lsp.lsp.worker_threads import Lane
@@ -35,6 +35,7 @@ from pai_lsp.lsp.workspace_settings import (
     section_in,
 )
 from pai_lsp.project.configuration import FILE_NAME
+from pai_lsp.source.frozen import replace
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
@@ -139,7 +140,9 @@ class Session:
         """Add a document that the client has opened."""
         self.settings.forget_files()
         self.marketplaces.reload()
-        self._put(self._document(item.uri, item.language_id, Versions(item.version, item.text)))
+        path = path_of(item.uri)
+        document = OpenDocument(item.uri, item.version, item.language_id, item.text, path, self.client)
+        self._put(self._configured(document))
 
     def change(
         self, identifier: lsp.VersionedTextDocumentIdentifier, changes: Sequence[lsp.TextDocumentContentChangeEvent]
@@ -147,9 +150,7 @@ class Session:
         """Apply changes to an open document; those to any other document are ignored."""
         before = self.documents.get(identifier.uri)
         if before is not None:
-            known = Versions(before.version, before.text, before.changes)
-            versions = known.changed(identifier.version, changes, self.client.unit)
-            self._put(self._document(before.uri, before.language, versions))
+            self._put(self._configured(before.changed(identifier.version, changes)))
             if before.is_in_catalog:
                 self.marketplaces.definitions_edited(before.path)
 
@@ -183,10 +184,7 @@ class Session:
         if look_at_files:
             self.settings.forget_files()
             self.marketplaces.reload()
-        again = [
-            self._document(one.uri, one.language, Versions(one.version, one.text, one.changes))
-            for one in self.documents.values()
-        ]
+        again = [self._configured(one) for one in self.documents.values()]
         changed = [one for one in again if not one.is_checked_like(self.documents[one.uri])]
         for document in changed:
             self._put(document)
@@ -215,26 +213,21 @@ class Session:
         self.documents = {**self.documents, document.uri: document}
         self._publisher.check_soon(document.uri)
 
-    def _document(self, uri: str, language: str, versions: Versions) -> OpenDocument:
-        path = path_of(uri)
-        effective = self.settings.effective(path, self.folder_of(path))
-        marketplace = self.marketplaces.marketplace_of(path, effective)
-        directory = marketplace.setup.directory_of(path) if marketplace else None
-        return OpenDocument(
-            uri,
-            versions.version,
-            language,
-            versions.text,
-            path,
-            self.client,
-            effective.settings,
-            effective.is_excluded,
-            marketplace.lookup if marketplace else NoLookup(),
+    def _configured(self, document: OpenDocument) -> OpenDocument:
+        """The same version with the settings and definitions that apply to its file now."""
+        folder = self.folder_of(document.path)
+        effective = self.settings.effective(document.path, folder)
+        marketplace = self.marketplaces.marketplace_of(document.path, effective)
+        directory = marketplace.setup.directory_of(document.path) if marketplace else None
+        return replace(
+            document,
+            settings=effective.settings,
+            is_excluded=effective.is_excluded,
+            lookup=marketplace.lookup if marketplace else NoLookup(),
             is_in_catalog=directory is not None,
             is_wanted=marketplace is not None and directory != marketplace.setup.found,
             hidden_hints=effective.hidden_hints,
-            folder=self.folder_of(path),
-            changes=versions.changes,
+            folder=folder,
         )
 
 

@@ -7,13 +7,12 @@ lib/read.js, decodes what is submitted with iconv-lite, lib/index.js, getDecoder
 
 from __future__ import annotations
 
-import re
-
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 # A line begins where JavaScript's `^` says so, and its `\w` is ASCII's.
-_SECRETS = re.compile("(?:^|(?<=^\ufeff)|(?<=[\n\r\u2028\u2029]))secrets:")
-_NEXT_WORD = re.compile("(?<=[\n\r\u2028\u2029])[A-Za-z0-9_]")
+_SECRETS = lazy_pattern("(?:^|(?<=^\ufeff)|(?<=[\n\r\u2028\u2029]))secrets:")
+_NEXT_WORD = lazy_pattern("(?<=[\n\r\u2028\u2029])[A-Za-z0-9_]")
 
 
 def is_line_start(text: str, offset: int) -> bool:

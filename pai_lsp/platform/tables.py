@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 RUNTIME_PLUGIN = "com.microsoft.pai.runtimeplugin"
 PLUGIN_PREFIX = f"{RUNTIME_PLUGIN}."
 
-_NOT_IN_CONVERTED_NAME = re.compile("[^a-z0-9]")
+_NOT_IN_CONVERTED_NAME = lazy_pattern("[^a-z0-9]")
 
 # A role is matched in any spelling, so that a variable with the wrong one can be told from an unknown variable.
 _PLACEHOLDERS = {

@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Scalar, Syntax
 
 
-_COMMENT = re.compile(r"(?<![^ \t\r\n\ufeff])#[^\r\n]*")
+_COMMENT = lazy_pattern(r"(?<![^ \t\r\n\ufeff])#[^\r\n]*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, overload
 from pai_lsp.source.building import SURROGATE_ESCAPE, joined_surrogates
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, ScalarStyle
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _ESCAPE_LENGTH = {"x": 4, "u": 6, "U": 10}
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
-_HEADER = re.compile(r"[|>][-+0-9]*[^\r\n]*(?:\r\n|\r|\n|$)")
+_LINE_BREAK = lazy_pattern(r"\r\n|\r|\n")
+_HEADER = lazy_pattern(r"[|>][-+0-9]*[^\r\n]*(?:\r\n|\r|\n|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +131,10 @@ class _Joined(Sequence[int]):
 
 def trimmed(part: MappedText) -> MappedText:
     """The text without white space at both ends."""
-    start = len(part.text) - len(part.text.lstrip())
     text = part.text.strip()
+    if len(text) == len(part.text):
+        return part
+    start = len(part.text) - len(part.text.lstrip())
     end = start + len(text)
     return MappedText(text, part.starts[start:end], part.ends[start:end], part.outside)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.source.comments import comments_within
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, walk
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from pai_lsp.source.comments import Comment
     from pai_lsp.source.nodes import Entry, Node
 
-_ALIAS = re.compile(r"\s*:\s*\*[^\s,\[\]{}]+")
-_LINE_OF_CONTENT = re.compile(r"(?P<pad> *)(?!#)(?P<content>\S(?:[^\r\n]*\S)?)[ \t]*(?:\r?\n|\Z)")
-_DOCUMENT_END = re.compile(r"^\.\.\.[ \t\r]*\Z", re.MULTILINE)
-_LINE_WITHOUT = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?:\r?\n)")
+_ALIAS = lazy_pattern(r"\s*:\s*\*[^\s,\[\]{}]+")
+_LINE_OF_CONTENT = lazy_pattern(r"(?P<pad> *)(?!#)(?P<content>\S(?:[^\r\n]*\S)?)[ \t]*(?:\r?\n|\Z)")
+_DOCUMENT_END = lazy_pattern(r"^\.\.\.[ \t\r]*\Z", re.MULTILINE)
+_LINE_WITHOUT = lazy_pattern(r"[ \t]*(?:#[^\r\n]*)?(?:\r?\n)")
 
 
 def line_span(text: str, span: Span) -> Span:

@@ -14,6 +14,7 @@ import yaml
 from pai_lsp.source.building import SURROGATE_ESCAPE, TAB_STAND_IN, joined_surrogates
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import ProblemKind, Tree
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 from pai_lsp.source.writing import quoted
 
@@ -21,16 +22,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-_TEMPLATE_VALUE = re.compile(r"(?:^|[:\-,\[] +)(\{\{[^\n]*\}\}[^\n,\]]*)")
+_TEMPLATE_VALUE = lazy_pattern(r"(?:^|[:\-,\[] +)(\{\{[^\n]*\}\}[^\n,\]]*)")
 # A double-quoted scalar, one of its escapes, and what stands between two of them in a text such as `json.dumps` writes.
-_DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
-_ESCAPE = re.compile(rf"(?P<surrogates>{SURROGATE_ESCAPE.pattern})|\\.", re.DOTALL)
-_UP_TO_QUOTE = re.compile(r'[\s\w,:\[\]{}.-]*(?=")')
+_DOUBLE_QUOTED = lazy_pattern(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_ESCAPE = lazy_pattern(rf"(?P<surrogates>{SURROGATE_ESCAPE.pattern})|\\.", re.DOTALL)
+_UP_TO_QUOTE = lazy_pattern(r'[\s\w,:\[\]{}.-]*(?=")')
 # The tokens that separate the items of a list in brackets; a tag with brackets of its own is meant as text.
-_FLOW_TOKEN = re.compile(r"""(?P<tag><%[^%]*%>)|"(?:[^"\\]|\\.)*"|'[^']*'|(?P<key>:\s)|[\[\]{},]""")
+_FLOW_TOKEN = lazy_pattern(r"""(?P<tag><%[^%]*%>)|"(?:[^"\\]|\\.)*"|'[^']*'|(?P<key>:\s)|[\[\]{},]""")
 _LONGEST_COMMAND = 2_000
 _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
-_LINE_CONTENT = re.compile(r"[^\S\n]*(?P<content>[^\n]*?)(?P<comment>(?:^|[^\S\n])#[^\n]*)?[^\S\n]*$", re.MULTILINE)
+_LINE_CONTENT = lazy_pattern(r"[^\S\n]*(?P<content>[^\n]*?)(?P<comment>(?:^|[^\S\n])#[^\n]*)?[^\S\n]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

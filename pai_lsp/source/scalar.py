@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,28 +23,28 @@ if TYPE_CHECKING:
 _NULLS = frozenset({"~", "null", "Null", "NULL"})
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
-_INTEGER = re.compile(
+_INTEGER = lazy_pattern(
     r"[-+]?(?:0|0b[01_]*[01]|0x[0-9a-fA-F_]*[0-9a-fA-F]|0[0-7_]*[0-7]"
     r"|[0-9][0-9_]*(?<!_)|[1-9][0-9_]*(?::[0-5]?[0-9])+)",
 )
-_FLOAT = re.compile(
+_FLOAT = lazy_pattern(
     r"[-+]?(?:0|[1-9][0-9_]*)(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9_]+(?:[eE][-+]?[0-9]+)?"
     r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
 )
-_TIMESTAMP = re.compile(
+_TIMESTAMP = lazy_pattern(
     r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
     r"|(?P<year2>[0-9]{4})-(?P<month2>[0-9]{1,2})-(?P<day2>[0-9]{1,2})(?:[Tt]|[ \t]+)"
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]*))?"
     r"(?:[ \t]*(?:Z|(?P<sign>[-+])(?P<zone_hour>[0-9]{1,2})(?::(?P<zone_minute>[0-9]{2}))?))?",
 )
 # Only a scalar that begins like this can be anything but a string.
-_MAYBE_SPECIAL = re.compile(r"[-+.0-9~nNtTfF]|$")
+_MAYBE_SPECIAL = lazy_pattern(r"[-+.0-9~nNtTfF]|$")
 
 _SAFE_INTEGER = 2**53
 # What the readings below give for a text that is no such value.
 REFUSED = object()
 _BASE_64 = re.compile(r"[A-Za-z0-9+/=\r\n]*")
-_NOT_CODED = re.compile(r"[\r\n=]")
+_NOT_CODED = lazy_pattern(r"[\r\n=]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,19 @@ Ranges are half-open. Line numbers and columns that start at 0 are the protocol'
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from enum import Enum
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 # LSP knows these three line ends and no others (specification 3.17, "Text Documents").
-_LINE_END = re.compile(r"\r\n|\n|\r")
+_LINE_END = lazy_pattern(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -78,7 +79,10 @@ class LineIndex:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        if "\r" in text:
+            self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        else:
+            self._starts = [0, *accumulate([len(line) + 1 for line in text.split("\n")[:-1]])]
 
     def __len__(self) -> int:
         return len(self._starts)

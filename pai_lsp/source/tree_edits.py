@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.edits import append_item, column, entry_end, insert_entry, line_span
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indented, item_lines, value_lines
 
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry, Mapping, Sequence
 
 
-_NOTHING_MORE = re.compile(r"\s*\Z")
-_BLANK_LINES = re.compile(r"(?:[ \t]*\r?\n)*")
+_NOTHING_MORE = lazy_pattern(r"\s*\Z")
+_BLANK_LINES = lazy_pattern(r"(?:[ \t]*\r?\n)*")
 # A block that keeps the blank lines after it.
-_KEEPING_BLOCK = re.compile(r"[|>][1-9]?\+[1-9]?[ \t]*(?:#.*)?$", re.MULTILINE)
+_KEEPING_BLOCK = lazy_pattern(r"[|>][1-9]?\+[1-9]?[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
 def without_lines(text: str, span: Span) -> tuple[TextEdit, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -12,13 +11,14 @@ from pai_lsp.cli import WRONG_USAGE
 from pai_lsp.cli.report.terminal import Style, Terminal, severity_style, terminal_for
 from pai_lsp.platform.job_schema import published_schema
 from pai_lsp.rules import KNOWN_RULES, UnknownCodeError, known
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     import argparse
 
     from pai_lsp.findings.diagnostic import Rule
 
-_CODE = re.compile(r"`([^`\n]+)`")
+_CODE = lazy_pattern(r"`([^`\n]+)`")
 
 
 def list_rules(arguments: argparse.Namespace) -> int:

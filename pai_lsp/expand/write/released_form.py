@@ -5,7 +5,6 @@ pai_lsp/expand/write/released_job.py writes it into the job's text.
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from pai_lsp.expand.effective import CmdPluginEntry
 from pai_lsp.job.definition import LEGACY_TYPES, Origin
 from pai_lsp.platform.tables import EventForm, events, moments_with
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.writing import scalar_line
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Mapping
 
-_NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
+_NOT_IN_NAME = lazy_pattern(r"[^a-zA-Z0-9_-]+")
 _LONGEST_NAME = 255
 
 
@@ -111,7 +111,7 @@ def _is_listed(prerequisite: Prerequisite, own_references: Iterable[str]) -> boo
         return True
     if prerequisite.plugin not in {None, "cmd"}:
         return True
-    # What runs nothing may stand in a list, and stays there if its author put it there.
+    # A definition that runs nothing stays in a list if its author put it there.
     is_of_job = prerequisite.is_own and definition.origin is Origin.JOB
     return is_of_job and definition.name in own_references and not is_extended(definition)
 

@@ -9,7 +9,6 @@ Sources: openpai-runtime, src/runtime.d/runtime_entry.sh and src/plugins/plugin_
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
@@ -34,6 +33,7 @@ from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import column
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.tree_edits import item_span, without_items
 from pai_lsp.source.writing import flow_scalar, item_lines
@@ -220,7 +220,7 @@ _NEEDS_SSH = frozenset(
     {"ssh", "scp", "sftp", "rsync", "ssh-keyscan", "mpirun", "mpiexec", "orterun", "horovodrun", "deepspeed", "pdsh"}
 )
 # What pystache writes otherwise when it fills a secret into commands, and the runtime does not in a callback.
-_CHANGED_IN_HTML = re.compile(r"[&<>\"']")
+_CHANGED_IN_HTML = lazy_pattern(r"[&<>\"']")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from pai_lsp.job.template_uses import COMMAND_PLACES, RUNTIME_PLACES, TemplatePl
 from pai_lsp.rules.templates.template_fixes import text_at
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Scalar
 
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-_ASSIGNED = re.compile(r"(-{0,2}[A-Za-z_][\w-]*)=(.+)", re.DOTALL)
-_OPTION = re.compile(r"--?[A-Za-z][\w-]*")
+_NUMBER = lazy_pattern(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_ASSIGNED = lazy_pattern(r"(-{0,2}[A-Za-z_][\w-]*)=(.+)", re.DOTALL)
+_OPTION = lazy_pattern(r"--?[A-Za-z][\w-]*")
 _BOUNDARY_BEFORE, _BOUNDARY_BEHIND = r"(?<![^\s=:,'\"(])", r"(?![^\s,;:'\")])"
 # Keys of a prerequisite whose values are used as they are written.
 _KEPT = frozenset({"name", "type", "plugin", "require", "template_variables", "event", "uri", "failurePolicy"})

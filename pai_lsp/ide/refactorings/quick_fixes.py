@@ -13,7 +13,7 @@ from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.findings.suppression import ignores
-from pai_lsp.ide.location import locate
+from pai_lsp.ide.cursor import Cursor
 from pai_lsp.ide.refactorings.refactoring import (
     CanNotRefactorError,
     Refactoring,
@@ -54,7 +54,7 @@ _MOST_ROUNDS = 20
 def missing_keys(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered if several keys are missing; a single one has its quick fix."""
     found = list(places(document.job, "missing-key"))
-    here = locate(document, span.start)
+    here = Cursor(document, span.start).location
     if len(found) < 2 or here is None:
         return
     path = _wanting(found, here.path)

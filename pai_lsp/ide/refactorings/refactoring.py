@@ -7,7 +7,6 @@ make the edits that several refactorings need, or raise `CanNotRefactorError` if
 from __future__ import annotations
 
 import difflib
-import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import add_to_section, append_item, insert_entry, keeping_comments, line_end
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Mapping, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit, apply_edits
@@ -110,7 +110,7 @@ def _with_line_ends(text: str, newline: str) -> str:
 
 
 # Lines that only change how the others run: shell options, brackets of a shell of their own, comments.
-_FRAME = re.compile(r"set (?:[-+]o \w+ ?)+|[()]|#.*")
+_FRAME = lazy_pattern(r"set (?:[-+]o \w+ ?)+|[()]|#.*")
 
 
 def refuse_another_run(job: Job, text: str) -> None:
@@ -168,7 +168,7 @@ def _lines(texts: Iterable[str]) -> Iterable[str]:
     return (line for line in lines if line and not _FRAME.fullmatch(line))
 
 
-_NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
+_NOT_IN_NAME = lazy_pattern(r"[^a-zA-Z0-9_-]+")
 # The keys after which people write a task role's `prerequisites`.
 _BEFORE_PREREQUISITES = frozenset(
     {"protocolVersion", "instances", "completion", "taskRetryCount", "dockerImage", "data", "script", "output"}

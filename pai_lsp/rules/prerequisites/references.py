@@ -6,7 +6,6 @@ missing prerequisite, which the author then completes.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
@@ -19,6 +18,7 @@ from pai_lsp.platform.job_schema import field
 from pai_lsp.platform.tables import PLUGIN_PREFIX, plugins
 from pai_lsp.source.edits import remove_item
 from pai_lsp.source.nodes import Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, free_name, nearest
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.tree_edits import append_value, insert_values
@@ -182,7 +182,7 @@ def _plugin_fixes(job: Job, definition: Definition) -> tuple[Fix, ...]:
 
 
 # The rest-server's pattern of names (config/v2/protocol.js).
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,255}")
+_NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,255}")
 
 
 def prerequisite_stub(job: Job, kind: str, name: str) -> tuple[Fix, ...]:

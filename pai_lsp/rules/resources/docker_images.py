@@ -13,6 +13,7 @@ from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.definition import name_span
 from pai_lsp.source.edits import insert_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 
 # The patterns of a repository and a tag in image_checker.py, _get_normalized_image_info.
-_REPOSITORY = re.compile(r"[a-z\-_.0-9]+[/a-z\-_.0-9]*")
-_TAG = re.compile(r"[a-z\-_.0-9]+")
+_REPOSITORY = lazy_pattern(r"[a-z\-_.0-9]+[/a-z\-_.0-9]*")
+_TAG = lazy_pattern(r"[a-z\-_.0-9]+")
 
 
 @rule(Severity.ERROR)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import tags
@@ -20,6 +19,7 @@ from pai_lsp.rules.templates.template_fixes import text_at
 from pai_lsp.source.comments import comments, comments_within
 from pai_lsp.source.edits import add_to_section, cut_entry, keeping_comments, line_end, line_span, remove_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import quoted, written_key
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 _SECRETS_FILE = "/secrets"
 _HTML = frozenset("&<>\"'")
 # Source: webportal, src/app/job-submission, constants.js, SECRET_PATTERN.
-_PORTAL_PATTERN = re.compile(r"<% \$secrets\.[a-zA-Z_][a-zA-Z0-9_]* %>")
-_PORTAL_NAME = re.compile(r"\$secrets\.[a-zA-Z_][a-zA-Z0-9_]*")
-_MASK = re.compile(r"\*{3,}")
+_PORTAL_PATTERN = lazy_pattern(r"<% \$secrets\.[a-zA-Z_][a-zA-Z0-9_]* %>")
+_PORTAL_NAME = lazy_pattern(r"\$secrets\.[a-zA-Z_][a-zA-Z0-9_]*")
+_MASK = lazy_pattern(r"\*{3,}")
 
 
 @rule(Severity.WARNING)
@@ -248,7 +248,7 @@ def unused_secret(job: Job) -> Iterator[Finding]:
         yield from unused_entries(job, "secrets")
 
 
-_NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_NAME_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
 def fixes_of(job: Job, secret: ClearSecret) -> tuple[Fix, ...]:

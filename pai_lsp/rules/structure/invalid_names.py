@@ -5,7 +5,6 @@ pai_lsp/rules/prerequisites/references.py and role_names.py check names that ref
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
@@ -15,6 +14,7 @@ from pai_lsp.job.symbols import rename_prerequisite, rename_role
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.structure.structure_places import places
 from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import TextEdit
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pai_lsp.rules.structure.structure_places import ErrorPlace
 
 # The rest-server's pattern; pai, src/rest-server/src/config/v2/protocol.js.
-_ROLE_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_ROLE_NAME = lazy_pattern(r"[a-zA-Z_][a-zA-Z0-9_]*")
 # FrameworkController's limit; frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go.
 _LONGEST_ROLE_NAME = 63
 

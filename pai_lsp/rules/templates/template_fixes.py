@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import ROOTS
@@ -12,6 +11,7 @@ from pai_lsp.job.template_answers import followed
 from pai_lsp.job.template_uses import TemplatePlace
 from pai_lsp.source.edits import add_to_section, insert_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from pai_lsp.job.template_uses import TemplateUse
     from pai_lsp.source.nodes import Node
 
-_SENSIBLE_NAME = re.compile(r"[\w-]+(?: [\w-]+)*")
-_LAST_ROOT = re.compile(r"[^\w$]+(\$\w+)")
+_SENSIBLE_NAME = lazy_pattern(r"[\w-]+(?: [\w-]+)*")
+_LAST_ROOT = lazy_pattern(r"[^\w$]+(\$\w+)")
 # Characters that mean the same in every YAML style and context.
-_HARMLESS = re.compile(r"[\w./@+-]+")
+_HARMLESS = lazy_pattern(r"[\w./@+-]+")
 
 
 def consequence(job: Job, answer: TemplateAnswer) -> str:

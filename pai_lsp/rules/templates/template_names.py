@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
@@ -11,6 +10,7 @@ from pai_lsp.job.definition import key_name_span
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.templates.template_fixes import add_name_fix, consequence, definition_place, may_hold_brackets
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import Span, TextEdit
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pai_lsp.job.template_answers import TemplateAnswer
     from pai_lsp.source.nodes import Node
 
-_BLANK_INDEX = re.compile(r"\[\s*([0-9]+)\s*\]")
-_QUOTED_INDEX = re.compile(r"""\[\s*(["'])([\w -]+)\1\s*\]""")
+_BLANK_INDEX = lazy_pattern(r"\[\s*([0-9]+)\s*\]")
+_QUOTED_INDEX = lazy_pattern(r"""\[\s*(["'])([\w -]+)\1\s*\]""")
 
 
 @rule(Severity.ERROR)

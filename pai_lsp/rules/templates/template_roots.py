@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import ROOTS
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.job.template_answers import ROLE_FIELDS, PathOutcome
 from pai_lsp.rules.templates.template_fixes import add_field_fix, consequence, listed, meant_root, secret_instead
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import Span, TextEdit
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.template_answers import TemplateAnswer
 
 # Spaces that both readers treat as part of a name, which is surely not intended.
-_SPACES = re.compile(r"\s+(?=[.\[])|(?<=\.)\s+|^\s+")
+_SPACES = lazy_pattern(r"\s+(?=[.\[])|(?<=\.)\s+|^\s+")
 
 
 @rule(Severity.ERROR)

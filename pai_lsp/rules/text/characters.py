@@ -13,6 +13,7 @@ from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.platform.masking import masked_span
 from pai_lsp.source.edits import line_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, walk
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import quoted
 
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Entry, Node
 
-_TABS = re.compile(r"\t+")
-_BLANKS_BEFORE = re.compile(r"[ \t]*\Z")
-_COMMENT = re.compile(r"(?<![^ \t\r\n\ufeff])#")
-_HEADER = re.compile(r"[^\r\n]*")
-_INDENTED = re.compile(r"^( *)[^ \r\n]", re.MULTILINE)
-_BLANKS_AND_DASHES = re.compile(r" *(?:- +)*")
-_REST = re.compile("([ ]*)([^\x85\u2028\u2029]?)")
+_TABS = lazy_pattern(r"\t+")
+_BLANKS_BEFORE = lazy_pattern(r"[ \t]*\Z")
+_COMMENT = lazy_pattern(r"(?<![^ \t\r\n\ufeff])#")
+_HEADER = lazy_pattern(r"[^\r\n]*")
+_INDENTED = lazy_pattern(r"^( *)[^ \r\n]", re.MULTILINE)
+_BLANKS_AND_DASHES = lazy_pattern(r" *(?:- +)*")
+_REST = lazy_pattern("([ ]*)([^\x85\u2028\u2029]?)")
 # Line ends for PyYAML, ordinary characters for js-yaml.
-_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+_LINE_ENDS = lazy_pattern("[\x85\u2028\u2029]")
 # After these, parts of the file are missing from the tree.
 _UNREAD = frozenset({ProblemKind.SYNTAX, ProblemKind.TOO_LARGE})
 _NAMES = {"\x85": "U+0085", "\u2028": "U+2028", "\u2029": "U+2029"}

@@ -18,6 +18,7 @@ from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.template_uses import RUNTIME_PLACES
 from pai_lsp.platform.masking import masked_span
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, walk
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.tags import server_refusal, tag_span, with_tag
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import quoted
@@ -32,12 +33,12 @@ if TYPE_CHECKING:
 
 # Plain scalars that PyYAML may fail to construct: the two special ones, numbers without digits, numbers in base 60 that
 # are too long for a double, invalid dates.
-_MAYBE_UNREADABLE = re.compile(
+_MAYBE_UNREADABLE = lazy_pattern(
     r"=|<<|[-+]?0[bx]_+|[-+]?[0-9][0-9_:]{300,}\.[0-9_]*|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*", re.DOTALL
 )
 _FIRST_CHARACTERS = frozenset("=<+-0123456789")
 # Where a key may be a list or a mapping: explicit, an alias, before a colon, or alone in braces.
-_MAYBE_COLLECTION_KEY = re.compile(r"[\]}][ \t]*:|\?\s|\*|[{,]\s*[\[{]")
+_MAYBE_COLLECTION_KEY = lazy_pattern(r"[\]}?*{,](?:(?<=[\]}])[ \t]*:|(?<=\?)\s|(?<=\*)|(?<=[{,])\s*[\[{])")
 
 
 @rule(Severity.ERROR)
@@ -67,7 +68,9 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
     suspects = [
         scalar
         for scalar in job.syntax.scalars
-        if _may_be_unreadable(scalar) and isinstance(scalar.runtime_value, ValueError)
+        if (scalar.tag is not None or scalar.text[:1] in _FIRST_CHARACTERS)
+        and _may_be_unreadable(scalar)
+        and isinstance(scalar.runtime_value, ValueError)
     ]
     if not suspects:
         return
@@ -90,8 +93,7 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
 def _may_be_unreadable(scalar: Scalar) -> bool:
     if scalar.tag is not None:
         return server_refusal(scalar) is None
-    is_suspect = scalar.style is ScalarStyle.PLAIN and scalar.text[:1] in _FIRST_CHARACTERS
-    return is_suspect and _MAYBE_UNREADABLE.fullmatch(scalar.text) is not None
+    return scalar.style is ScalarStyle.PLAIN and _MAYBE_UNREADABLE.fullmatch(scalar.text) is not None
 
 
 def _kind(scalar: Scalar) -> str:
@@ -179,7 +181,7 @@ def _entries(node: Node | None) -> Iterator[Entry]:
 
 
 # Names that YAML 1.1 may not read as strings.
-_MAYBE_OTHERWISE = re.compile(r"(?:yes|no|on|off|true|false|null|~)?$|[-+.0-9]", re.IGNORECASE)
+_MAYBE_OTHERWISE = lazy_pattern(r"(?:yes|no|on|off|true|false|null|~)?$|[-+.0-9]", re.IGNORECASE)
 
 
 @rule(Severity.ERROR)
