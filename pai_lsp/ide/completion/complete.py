@@ -120,6 +120,9 @@ def _shorter_first(ordered: list[Suggestion]) -> list[Suggestion]:
 def _without_secrets(point: InsertionPoint, found: list[Suggestion]) -> list[Suggestion]:
     """The suggestions without secrets in their details and documentation; those that would insert one are left out."""
     hidden = point.job.hidden
+    texts = (text for one in found for text in (one.label, one.edit.new_text, one.detail, one.documentation))
+    if not hidden.changes("\n".join(texts)):
+        return found
     return [
         replace(one, detail=hidden.without(one.detail), documentation=hidden.without(one.documentation))
         for one in found
