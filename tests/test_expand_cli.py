@@ -125,7 +125,7 @@ def test_all_task_roles_stand_below_each_other(folder: Path) -> None:
     )
 
 
-def test_as_is_shows_that_the_extension_is_ignored_and_says_so(folder: Path) -> None:
+def test_as_is_shows_and_reports_that_the_extension_is_ignored(folder: Path) -> None:
     run = expand(folder, "train.pai.yaml", "--as-is")
     assert run.returncode == 0
     assert json.loads(run.stdout)["taskRoles"]["worker"]["pre"] == []
@@ -218,13 +218,13 @@ def test_an_output_file_is_written_and_compared(folder: Path) -> None:
         (("--output", "train.pai.yaml"), "--output names the job itself"),
     ],
 )
-def test_wrong_usage_is_said(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_wrong_usage_is_reported(folder: Path, arguments: tuple[str, ...], message: str) -> None:
     run = expand(folder, "train.pai.yaml", *arguments)
     assert (run.returncode, run.stdout) == (2, "")
     assert message in run.stderr
 
 
-def test_what_can_not_be_expanded_gives_no_output_and_its_line(folder: Path) -> None:
+def test_a_job_that_cannot_be_expanded_gives_its_line_and_no_output(folder: Path) -> None:
     broken = JOB.replace("[tools]", "[tols]")
     (folder / "train.pai.yaml").write_text(broken, encoding="utf-8")
     run = expand(folder, "train.pai.yaml", "--output", "released.yaml")
@@ -250,7 +250,7 @@ def test_a_role_that_never_starts_has_no_scripts_to_show(folder: Path) -> None:
     assert "train.pai.yaml:20:3" in run.stderr
 
 
-def test_a_file_that_can_not_be_read_is_a_finding(folder: Path) -> None:
+def test_an_unreadable_file_is_a_finding(folder: Path) -> None:
     (folder / "broken.yaml").write_bytes(b"name: \xff\n")
     run = expand(folder, "broken.yaml")
     assert (run.returncode, run.stdout) == (1, "")

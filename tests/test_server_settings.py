@@ -22,7 +22,7 @@ WARNING = {"rules": {CODE: "warning"}}
 in_a_loop = pytest.mark.asyncio
 
 
-def telling(*sections: Any) -> dict[str, Any]:
+def answering(*sections: Any) -> dict[str, Any]:
     """A client that answers with these sections, one after the other and then with the last one."""
     left = list(sections)
 
@@ -45,7 +45,7 @@ async def open_in(client: Client, folder: Path, name: str = "job.pai.yaml") -> s
 
 @in_a_loop
 async def test_the_first_check_waits_for_the_settings(tmp_path: Path) -> None:
-    async with connected(answers=telling(OFF)) as client:
+    async with connected(answers=answering(OFF)) as client:
         uri = await open_in(client, tmp_path)
         assert CODE not in codes(await client.published(uri))
         await client.settle()
@@ -86,7 +86,7 @@ async def test_a_client_that_refuses_to_tell(tmp_path: Path) -> None:
 
 @in_a_loop
 async def test_settings_that_are_asked_for_again(tmp_path: Path) -> None:
-    async with connected(answers=telling(WARNING, OFF)) as client:
+    async with connected(answers=answering(WARNING, OFF)) as client:
         uri = await open_in(client, tmp_path)
         assert severity(await client.published(uri)) == Severity.WARNING
         client.send(client.notification("workspace/didChangeConfiguration", settings=None))
@@ -128,7 +128,7 @@ async def test_a_configuration_file_that_changes(tmp_path: Path) -> None:
     folder = tmp_path / "jobs"
     folder.mkdir()
     workspace = [{"uri": tmp_path.as_uri(), "name": "work"}]
-    async with connected(answers=telling(OFF), workspaceFolders=workspace) as client:
+    async with connected(answers=answering(OFF), workspaceFolders=workspace) as client:
         file.write_text("rules: {unknown-prerequisite: warning}\n")
         uri = await open_in(client, folder)
         assert severity(await client.published(uri)) == Severity.WARNING, "the file has the last word"
@@ -164,7 +164,7 @@ async def test_a_puller_is_told_to_pull_again(tmp_path: Path) -> None:
 @in_a_loop
 async def test_faults_in_the_settings_are_told(tmp_path: Path) -> None:
     section = {"rules": {CODE: "eror"}, "trace": {"server": "off"}}
-    async with connected(answers=telling(section)) as client:
+    async with connected(answers=answering(section)) as client:
         await open_in(client, tmp_path)
         message = await client.next(lambda message: message.get("method") == "window/logMessage")
         assert message["params"]["type"] == 2

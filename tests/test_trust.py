@@ -57,7 +57,7 @@ def server(folder: Path) -> Iterator[Marketplace]:
 
 
 def at(folder: Path, *trusted: Any) -> dict[str, Any]:
-    """A client that has opened a folder, and says at most one thing about trust."""
+    """A client that has opened a folder, and grants trust at most once."""
     options = {"initializationOptions": {"trusted": trusted[0]}} if trusted else {}
     return {"workspaceFolders": [{"uri": folder.as_uri(), "name": "jobs"}], **options}
 
@@ -132,7 +132,7 @@ async def test_the_user_learns_once_that_servers_are_not_asked(folder: Path, ser
         )
         await client.settle()
         assert messages(client) == [("window/showMessage", expected)]
-    # One that says so itself has its own words for it, and keeps ours in its log.
+    # A client that refuses all trust shows its own message, and keeps ours in its log.
     async with connected(**at(folder, False)) as client:
         await client.published(opened(client, folder))
         await client.next(lambda one: one.get("method") == "window/logMessage" and "not trusted" in str(one))

@@ -306,7 +306,7 @@ def _unresolved(job: Job, link: RequireLink, entry: RequireLink | None) -> tuple
 
 
 def _meant(job: Job, link: RequireLink) -> tuple[str, ...]:
-    """The names that a reference in the job may mean: all but that of the definition in which it stands."""
+    """The names that a reference in the job may mean: all but the name of its own definition."""
     graph = job.require_graph
     holder = next((one for one in graph.definitions if any(other is link for other in graph.links(one))), None)
     return tuple(name for name in job.definitions_by_name if holder is None or name != holder.name)

@@ -47,7 +47,7 @@ class Connection(Protocol):
         """Update the open documents whose settings or definitions have changed."""
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine that nobody waits for."""
+        """Run a coroutine without waiting for it."""
 
     async def settings_answered(self) -> None:
         """Wait for the client's settings, but not for long."""

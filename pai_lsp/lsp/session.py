@@ -193,7 +193,7 @@ class Session:
             self.in_background(refresh_hints(self.server, self.client))
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine that nobody waits for."""
+        """Run a coroutine without waiting for it."""
         task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background_ended)

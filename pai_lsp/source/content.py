@@ -131,8 +131,10 @@ class _Joined(Sequence[int]):
 
 def trimmed(part: MappedText) -> MappedText:
     """The text without white space at both ends."""
-    start = len(part.text) - len(part.text.lstrip())
     text = part.text.strip()
+    if len(text) == len(part.text):
+        return part
+    start = len(part.text) - len(part.text.lstrip())
     end = start + len(text)
     return MappedText(text, part.starts[start:end], part.ends[start:end], part.outside)
 

@@ -91,7 +91,7 @@ def runtime_role(job: RuntimeJob, name: str) -> RuntimeRole:
     """The role of that name, which the runtime looks up by its converted name.
 
     Raises:
-        RuntimeStopError: if there is none.
+        RuntimeStopError: if it does not find the role.
     """
     converted = converted_role_name(name)
     roles = job.values.get("taskRoles")
@@ -222,7 +222,7 @@ def _parsed(text: str) -> list[_Part]:
     while tag := _next_tag(text, at, *marks):
         start, end = tag.span.start, tag.span.end
         if tag.kind not in {"", "&"}:
-            line = Span(_behind_blanks(text, at, start), end)
+            line = Span(_before_blanks(text, at, start), end)
             if text[line.start - 1 : line.start] in _LINE_ENDS and text[end : end + 1] in _LINE_ENDS:
                 start = line.start
                 end += text.startswith("\r", end)
@@ -258,11 +258,11 @@ def _with_indexes(part: _Part) -> _Part:
 
 
 def _next_tag(text: str, at: int, opening: str, closing: str) -> _SecretTag | None:
-    """The next tag that is closed; after one that is not closed there is no other."""
+    """The next closed tag; an open one ends the search."""
     start = text.find(opening, at)
     if start < 0:
         return None
-    inner = _behind_space(text, start + len(opening))
+    inner = _after_space(text, start + len(opening))
     kind = text[inner : inner + 1]
     if kind in {"=", "{"} and (end := text.find(closing, inner + 2)) >= 0:
         content = text[inner + 1 : end].rstrip()
@@ -270,7 +270,7 @@ def _next_tag(text: str, at: int, opening: str, closing: str) -> _SecretTag | No
         if is_whole and name:
             return _SecretTag("&" if kind == "{" else kind, name, Span(start, end + len(closing)))
     kind = kind if kind in _KINDS else ""
-    first = _behind_space(text, inner + len(kind))
+    first = _after_space(text, inner + len(kind))
     end = text.find(closing, first + 1)
     if end < 0:
         # The last tag may hold nothing but blanks, or nothing but its kind, which is a name then.
@@ -284,13 +284,13 @@ def _next_tag(text: str, at: int, opening: str, closing: str) -> _SecretTag | No
     return _SecretTag(kind, text[first:end].rstrip(), Span(start, end + len(closing)))
 
 
-def _behind_space(text: str, at: int) -> int:
+def _after_space(text: str, at: int) -> int:
     while at < len(text) and text[at].isspace():
         at += 1
     return at
 
 
-def _behind_blanks(text: str, first: int, at: int) -> int:
+def _before_blanks(text: str, first: int, at: int) -> int:
     """The start of the blanks in front of a place, `first` at the earliest."""
     while at > first and text[at - 1] in " \t":
         at -= 1

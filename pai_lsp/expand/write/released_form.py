@@ -111,7 +111,7 @@ def _is_listed(prerequisite: Prerequisite, own_references: Iterable[str]) -> boo
         return True
     if prerequisite.plugin not in {None, "cmd"}:
         return True
-    # What runs nothing may stand in a list, and stays there if its author put it there.
+    # A definition that runs nothing stays in a list if its author put it there.
     is_of_job = prerequisite.is_own and definition.origin is Origin.JOB
     return is_of_job and definition.name in own_references and not is_extended(definition)
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 class ExpandedJob:
     """The released job's text, and what it runs; without a text, the problems have the reasons.
 
-    run: None if there is no released job; there is one with stops, but no text, if its tasks would not start.
+    run: None if the job cannot be expanded; with stops, and without a text, if its tasks would not start.
     """
 
     text: str | None
@@ -186,9 +186,9 @@ class _ReleasedJobWriter:
         if deployment := self._job.default_deployment:
             entry = next((entry for entry in deployment.role_entries if entry.name == role.name), None)
             if entry and isinstance(entry.value, Mapping):
-                before, behind = entry.value.get("preCommands"), entry.value.get("postCommands")
+                before, after = entry.value.get("preCommands"), entry.value.get("postCommands")
                 first = before if isinstance(before, Sequence) and before.items else first
-                last = behind if isinstance(behind, Sequence) and behind.items else last
+                last = after if isinstance(after, Sequence) and after.items else last
         return first, last
 
     def _role_list(self, role: EffectiveRole) -> None:

@@ -38,7 +38,7 @@ _MAYBE_UNREADABLE = lazy_pattern(
 )
 _FIRST_CHARACTERS = frozenset("=<+-0123456789")
 # Where a key may be a list or a mapping: explicit, an alias, before a colon, or alone in braces.
-_MAYBE_COLLECTION_KEY = lazy_pattern(r"[\]}][ \t]*:|\?\s|\*|[{,]\s*[\[{]")
+_MAYBE_COLLECTION_KEY = lazy_pattern(r"[\]}?*{,](?:(?<=[\]}])[ \t]*:|(?<=\?)\s|(?<=\*)|(?<=[{,])\s*[\[{])")
 
 
 @rule(Severity.ERROR)
@@ -68,7 +68,9 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
     suspects = [
         scalar
         for scalar in job.syntax.scalars
-        if _may_be_unreadable(scalar) and isinstance(scalar.runtime_value, ValueError)
+        if (scalar.tag is not None or scalar.text[:1] in _FIRST_CHARACTERS)
+        and _may_be_unreadable(scalar)
+        and isinstance(scalar.runtime_value, ValueError)
     ]
     if not suspects:
         return
@@ -91,8 +93,7 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
 def _may_be_unreadable(scalar: Scalar) -> bool:
     if scalar.tag is not None:
         return server_refusal(scalar) is None
-    is_suspect = scalar.style is ScalarStyle.PLAIN and scalar.text[:1] in _FIRST_CHARACTERS
-    return is_suspect and _MAYBE_UNREADABLE.fullmatch(scalar.text) is not None
+    return scalar.style is ScalarStyle.PLAIN and _MAYBE_UNREADABLE.fullmatch(scalar.text) is not None
 
 
 def _kind(scalar: Scalar) -> str:

@@ -11,7 +11,7 @@ test("the page of a graph loads nothing and runs nothing", () => {
   assert.ok(page.indexOf("Content-Security-Policy") < page.indexOf("<svg>"));
 });
 
-test("a wide graph shrinks to fit, but not until nobody can read it", () => {
+test("a wide graph shrinks to fit, but stays legible", () => {
   assert.match(graphPage('<svg width="1000pt" height="20pt"></svg>'), /svg \{ min-width: 800pt; \}/);
 });
 
@@ -44,7 +44,7 @@ const STATES: readonly (readonly [state: State, text: string, severity: string])
   [{ kind: "failed", message: "it is gone" }, "$(error) OpenPAI: failed", "error"],
   [{ kind: "restricted", message: "not allowed" }, "$(shield) OpenPAI: restricted", "warning"],
 ];
-test("the status bar says that a marketplace can not be reached, and its tooltip why", () => {
+test("the status bar shows that a marketplace cannot be reached, and its tooltip the reason", () => {
   const ready: State = { kind: "ready", version: "1.0", origin: "PATH", isRestricted: false };
   const { text, tooltip } = statusText(ready, { state: "unreachable", note: "'https://pai.example.com' is silent" });
   assert.equal(text, "$(warning) OpenPAI: ready, marketplace unreachable");
@@ -53,7 +53,7 @@ test("the status bar says that a marketplace can not be reached, and its tooltip
 });
 
 for (const [state, text, severity] of STATES) {
-  test(`the status bar says '${text}'`, () => {
+  test(`the status bar shows '${text}'`, () => {
     assert.deepEqual([statusText(state).text, statusText(state).severity], [text, severity]);
   });
 }
