@@ -129,7 +129,7 @@ def exit_code_documentation(code: int, known: ExitCode | None) -> str:
     """
     if known is None:
         return f"**exit {code}**: reported as 255; the portal shows {code} as the code of your command"
-    lines = [f"**exit {code}**" + (f" ({known.phrase})" if known.phrase else ""), known.description, known.hint]
+    lines = [f"**exit {code}** ({known.phrase})", known.description, known.hint, known.trap]
     return "\n\n".join(line for line in lines if line)
 
 
