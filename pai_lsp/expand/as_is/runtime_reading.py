@@ -14,7 +14,6 @@ openpai-runtime, src/common/utils.py, render_string_with_secrets; pystache 0.5.4
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.template import CLOSING, MISSING, OPENING
@@ -264,8 +263,10 @@ def _rendered(parts: list[_Part], text: str, stack: list[Any], *, shows_secrets:
         if value is not MISSING and not shows_secrets:
             yield text[part.span.start : part.span.end]
         elif isinstance(part, _Name):
+            from html import escape  # noqa: PLC0415 - only for a secret among commands
+
             written = "" if value is MISSING else str(value)
-            yield written if part.is_raw else html.escape(written)
+            yield written if part.is_raw else escape(written)
         else:
             yield from _section(part, "" if value is MISSING else value, text, stack, shows_secrets=shows_secrets)
 
