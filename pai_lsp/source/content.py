@@ -76,13 +76,18 @@ def mapped(source: str, scalar: Scalar) -> MappedText:
         # The closing quote is missing where recovery had to close the scalar.
         is_closed = len(span) > 1 and source[span.end - 1] == quote
         pieces = _flow(source, span.start + 1, span.end - is_closed, quote)
-    written = "".join(piece[0] for piece in pieces)
+    written = "".join([piece[0] for piece in pieces])
     missing = text[len(written) :]
     if not text.startswith(written) or missing.strip():
         return MappedText(text, [span.start] * len(text), [span.end] * len(text), span)
-    starts = [piece[1] for piece in pieces] + [span.end] * len(missing)
-    ends = [piece[2] for piece in pieces] + [span.end] * len(missing)
-    return MappedText(text, starts, ends, span)
+    starts: list[Sequence[int]] = []
+    ends: list[Sequence[int]] = []
+    for shown, start, end in pieces:
+        is_run = len(shown) == end - start
+        starts.append(range(start, end) if is_run else (start,) * len(shown))
+        ends.append(range(start + 1, end + 1) if is_run else (end,) * len(shown))
+    at_end = (span.end,) * len(missing)
+    return MappedText(text, _Joined([*starts, at_end]), _Joined([*ends, at_end]), span)
 
 
 def joined(parts: Sequence[MappedText], separator: str) -> MappedText:
@@ -121,12 +126,18 @@ class _Joined(Sequence[int]):
     def __getitem__(self, index: slice) -> Sequence[int]: ...
     def __getitem__(self, index: int | slice) -> int | Sequence[int]:
         if isinstance(index, slice):
-            return list(self)[index]
+            return self._part(*index.indices(len(self))[:2])
         place = index + len(self) if index < 0 else index
         if not 0 <= place < len(self):
             raise IndexError(index)
         number = bisect_right(self._ends, place)
         return self._pieces[number][place - (self._ends[number - 1] if number else 0)]
+
+    def _part(self, start: int, stop: int) -> _Joined:
+        """The numbers from `start` on, up to `stop`."""
+        begins = [0, *self._ends]
+        pairs = zip(self._pieces, begins, strict=False)
+        return _Joined([piece[max(start - begin, 0) : max(stop - begin, 0)] for piece, begin in pairs])
 
 
 def trimmed(part: MappedText) -> MappedText:
@@ -139,32 +150,42 @@ def trimmed(part: MappedText) -> MappedText:
     return MappedText(text, part.starts[start:end], part.ends[start:end], part.outside)
 
 
+# A part of a scalar's text, and the place where it is written: a run of characters as they are, each in its own place,
+# or something else of which each character is in the whole place, such as an escape.
 _Piece = tuple[str, int, int]
+_RUNS = {
+    "": lazy_pattern(r"[^\r\n]+"),
+    "'": lazy_pattern(r"[^\r\n']+|'(?!')"),
+    '"': lazy_pattern(r"[^\r\n\\]+"),
+}
 
 
 def _flow(source: str, start: int, end: int, quote: str) -> list[_Piece]:
-    """A plain or quoted scalar's characters, its lines folded."""
+    """A plain or quoted scalar's text, its lines folded."""
     pieces: list[_Piece] = []
+    runs = _RUNS[quote]
     at = start
     while at < end:
-        character = source[at]
-        if character in "\r\n":
+        if run := runs.match(source, at, end):
+            pieces.append((run[0], at, run.end()))
+            at = run.end()
+        elif source[at] in "\r\n":
             at = _fold(source, at, end, pieces)
-        elif quote == '"' and character == "\\":
+        elif quote == '"':
             at = _escape(source, at, end, pieces)
-        elif quote == "'" and source.startswith("''", at):
+        else:
             pieces.append(("'", at, at + 2))
             at += 2
-        else:
-            pieces.append((character, at, at + 1))
-            at += 1
     return pieces
 
 
 def _fold(source: str, at: int, end: int, pieces: list[_Piece]) -> int:
     """Read line ends and the white space around them; one becomes a blank, each further one a line end."""
-    while pieces and pieces[-1][0] in " \t" and pieces[-1][2] - pieces[-1][1] == 1:
-        pieces.pop()
+    while pieces and pieces[-1][2] - pieces[-1][1] == len(pieces[-1][0]):
+        text, start, _ = pieces.pop()
+        if bare := text.rstrip(" \t"):
+            pieces.append((bare, start, start + len(bare)))
+            break
     first, before = at, len(pieces)
     at = _breaks(source, at, end, pieces)
     if len(pieces) == before:
@@ -259,7 +280,7 @@ def _block_lines(source: str, lines: list[tuple[int, int, int]], indentation: in
                 pieces.append(waiting)
         elif waiting:
             pieces.append(waiting)
-        pieces.append([(character, content + index, content + index + 1) for index, character in enumerate(text)])
+        pieces.append([(text, content, end)])
         waiting = [("\n", end, after)]
         previous_folds = folds
     return list(chain.from_iterable(pieces))
