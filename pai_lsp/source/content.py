@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, overload
 
@@ -19,21 +20,41 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
+
+    _Places: TypeAlias = tuple[Sequence[int], Sequence[int]]
 
 _ESCAPE_LENGTH = {"x": 4, "u": 6, "U": 10}
 _LINE_BREAK = lazy_pattern(r"\r\n|\r|\n")
 _HEADER = lazy_pattern(r"[|>][-+0-9]*[^\r\n]*(?:\r\n|\r|\n|$)")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class MappedText:
-    """A text and the place of each of its characters: character `i` is written in `starts[i]` to `ends[i]`."""
+    """A text and the place of each of its characters: character `i` is written in `starts[i]` to `ends[i]`.
+
+    outside: the place of the whole text in the file, with its quotes.
+    find_places: gives `starts` and `ends`, which few texts are asked for.
+    """
 
     text: str
-    starts: Sequence[int]
-    ends: Sequence[int]
     outside: Span
+    find_places: Callable[[], _Places]
+
+    @cached_property
+    def _places(self) -> _Places:
+        return self.find_places()
+
+    @property
+    def starts(self) -> Sequence[int]:
+        """For each character, the offset in the file at which it begins."""
+        return self._places[0]
+
+    @property
+    def ends(self) -> Sequence[int]:
+        """For each character, the offset in the file at which it ends."""
+        return self._places[1]
 
     def span(self, start: int, end: int) -> Span:
         """The place in the file of `text[start:end]`; for an empty range, the place between its neighbours."""
@@ -64,9 +85,13 @@ def mapped(source: str, scalar: Scalar) -> MappedText:
 
     Where the way it is written is not understood, every character is placed on the whole scalar.
     """
+    return MappedText(scalar.text, scalar.span, lambda: _places(source, scalar))
+
+
+def _places(source: str, scalar: Scalar) -> _Places:
     span, text = scalar.span, scalar.text
     if len(span) == len(text) and scalar.style is ScalarStyle.PLAIN:
-        return MappedText(text, range(span.start, span.end), range(span.start + 1, span.end + 1), span)
+        return range(span.start, span.end), range(span.start + 1, span.end + 1)
     if scalar.is_block:
         pieces = _block(source, scalar)
     elif scalar.style is ScalarStyle.PLAIN:
@@ -79,7 +104,7 @@ def mapped(source: str, scalar: Scalar) -> MappedText:
     written = "".join([piece[0] for piece in pieces])
     missing = text[len(written) :]
     if not text.startswith(written) or missing.strip():
-        return MappedText(text, [span.start] * len(text), [span.end] * len(text), span)
+        return [span.start] * len(text), [span.end] * len(text)
     starts: list[Sequence[int]] = []
     ends: list[Sequence[int]] = []
     for shown, start, end in pieces:
@@ -87,22 +112,27 @@ def mapped(source: str, scalar: Scalar) -> MappedText:
         starts.append(range(start, end) if is_run else (start,) * len(shown))
         ends.append(range(start + 1, end + 1) if is_run else (end,) * len(shown))
     at_end = (span.end,) * len(missing)
-    return MappedText(text, _Joined([*starts, at_end]), _Joined([*ends, at_end]), span)
+    return _Joined([*starts, at_end]), _Joined([*ends, at_end])
 
 
 def joined(parts: Sequence[MappedText], separator: str) -> MappedText:
     """The texts one after the other; a separator is placed at the end of the text before it."""
+    outside = Span(parts[0].outside.start, parts[-1].outside.end) if parts else Span(0, 0)
+    text = separator.join([part.text for part in parts])
+    return MappedText(text, outside, lambda: _joined_places(parts, len(separator)))
+
+
+def _joined_places(parts: Sequence[MappedText], width: int) -> _Places:
     starts: list[Sequence[int]] = []
     ends: list[Sequence[int]] = []
     for number, part in enumerate(parts):
         if number:
-            at = (parts[number - 1].outside.end,) * len(separator)
+            at = (parts[number - 1].outside.end,) * width
             starts.append(at)
             ends.append(at)
         starts.append(part.starts)
         ends.append(part.ends)
-    outside = Span(parts[0].outside.start, parts[-1].outside.end) if parts else Span(0, 0)
-    return MappedText(separator.join([part.text for part in parts]), _Joined(starts), _Joined(ends), outside)
+    return _Joined(starts), _Joined(ends)
 
 
 class _Joined(Sequence[int]):
@@ -147,7 +177,7 @@ def trimmed(part: MappedText) -> MappedText:
         return part
     start = len(part.text) - len(part.text.lstrip())
     end = start + len(text)
-    return MappedText(text, part.starts[start:end], part.ends[start:end], part.outside)
+    return MappedText(text, part.outside, lambda: (part.starts[start:end], part.ends[start:end]))
 
 
 # A part of a scalar's text, and the place where it is written: a run of characters as they are, each in its own place,
