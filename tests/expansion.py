@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,7 @@ class MemoryLookup:
         return ()
 
 
+@cache
 def marketplace() -> MemoryLookup:
     return MemoryLookup((FOLDER / "marketplace.yaml").read_text(encoding="utf-8"))
 

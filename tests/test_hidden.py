@@ -68,7 +68,7 @@ def shown_anywhere(document: Document, step: int = 1) -> Iterator[str]:
             yield found.markdown
     for offset in range(0, len(text) + 1, 5 * every):
         for one in complete(document, offset):
-            # What is being typed stands in front of the cursor.
+            # The text before the cursor is being typed.
             typed = re.findall(r"\S*$", text[:offset])[0]
             yield f"{one.label} {one.detail} {one.documentation} {one.edit.new_text}".replace(typed or "\0", "")
     yield from (f"{hint.label} {hint.tooltip}" for hint in inlay_hints(document, whole))
@@ -154,9 +154,9 @@ def quoting(job: Job) -> Iterator[Finding]:
     """Every line on its own, as the clumsiest rule would say it."""
     start = 0
     for line in job.text.splitlines(keepends=True):
-        span, said = Span(start, start + len(line.rstrip())), f"'{line.strip()}' is wrong"
+        span, message = Span(start, start + len(line.rstrip())), f"'{line.strip()}' is wrong"
         fix = Fix(f"Write '{line.strip()}'", (TextEdit(Span(0, 0), line),), safe=True)
-        yield Finding(span, said, (fix,), (Related(Span(0, 1), said),))
+        yield Finding(span, message, (fix,), (Related(Span(0, 1), message),))
         start += len(line)
 
 

@@ -32,7 +32,7 @@ JOB = BLOCKS["job"]
 DOCUMENT = Document(JOB)
 PAGE = (DOCUMENTATION / "features.md").read_text(encoding="utf-8")
 
-# Where the lines of the completion's example are typed: what they stand instead of, the first time it comes.
+# Where the lines of the completion's example are typed: the text that they replace, the first time it occurs.
 TYPED = {
     "dockerImage: |": "dockerImage: pytorch\n",
     "prerequisites: [mnist, |": "prerequisites: [mnist]\n",
@@ -58,9 +58,9 @@ def completion() -> Iterator[str]:
         prefix = re.split(r"[ $]", typed[:-1])[-1]
         labels = [one.label for one in complete(Document(text), start + len(typed) - 1)]
         wanted = [label for label in labels if label.startswith(prefix)]
-        told = [one for one in wanted if one in row.partition("|")[2].replace(",", " ").split()]
-        assert wanted[: len(told)] == told, f"{typed} offers {wanted}"
-        yield f"{typed:32}{', '.join(told)}"
+        named = [one for one in wanted if one in row.partition("|")[2].replace(",", " ").split()]
+        assert wanted[: len(named)] == named, f"{typed} offers {wanted}"
+        yield f"{typed:32}{', '.join(named)}"
 
 
 def hovered() -> Iterator[str]:

@@ -41,7 +41,7 @@ async def hints(client: Client) -> list[str]:
     return [one["label"] for one in found]
 
 
-def telling(sections: list[Any]) -> dict[str, Any]:
+def answering(sections: list[Any]) -> dict[str, Any]:
     """A client that answers with these sections, one after the other."""
 
     def answer(parameters: Any) -> list[Any]:
@@ -82,7 +82,7 @@ async def test_each_kind_of_hint_can_be_switched_off(name: str, left: list[str])
 async def test_hints_are_asked_for_again_when_settings_change() -> None:
     sections = [None, {"inlayHints": {"runOrder": False, "resources": False, "templateValues": 0}}]
     workspace = {**CAPABILITIES["workspace"], "inlayHint": {"refreshSupport": True}}
-    async with connected(capabilities={**CAPABILITIES, "workspace": workspace}, answers=telling(sections)) as client:
+    async with connected(capabilities={**CAPABILITIES, "workspace": workspace}, answers=answering(sections)) as client:
         client.open(JOB)
         await client.published()
         assert len(await hints(client)) == 4
@@ -220,7 +220,7 @@ async def test_names_in_all_jobs_of_the_workspace(tmp_path: Path) -> None:
         changed.write_text("taskRoles: {threes: {}}\n")
         os.utime(changed, ns=(1, 1))
         assert await names(client, "three") == [("three.pai.yaml", "threes")]
-        # What is open is told as it is in the editor.
+        # Open files are searched as they are in the editor.
         client.open("taskRoles: {edited: {}}\n", uri=changed.as_uri())
         assert await names(client, "three") == []
         assert await names(client, "edited") == [("three.pai.yaml", "edited")]

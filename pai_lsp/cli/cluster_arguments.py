@@ -70,3 +70,30 @@ def cluster(parser: argparse.ArgumentParser) -> None:
     importing.add_argument("--name", required=True, metavar="NAME", help="your name for the cluster")
     importing.add_argument("--output", type=path, metavar="FILE", help="write to this file, or to - (default: by name)")
     part("list", "list your profiles")
+
+
+_WHY_DESCRIPTION = """\
+Explain why a task failed: what happened, who can fix it, which line of the job led to it, and what to change.
+
+The text is an exit code, a file, - for standard input, or a pasted text itself: the end of a log, the diagnostics of
+the portal, or an event of the scheduler. Nothing is sent anywhere.
+"""
+
+_WHY_EPILOG = """\
+examples:
+  pai-lsp why 137
+  pai-lsp why --job train.pai.yaml --exit-code 1 user.pai.all
+  pai-lsp why "Pod needs to wait, reason: insufficient capacity when scheduling in VC default"
+"""
+
+
+def why(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp why`."""
+    parser.description = _WHY_DESCRIPTION
+    parser.epilog = _WHY_EPILOG
+    add = parser.add_argument
+    add("text", metavar="TEXT", help="an exit code, a file, - for standard input, or the text itself")
+    add("--job", type=path, metavar="JOB", help="the job that failed, to find the line")
+    add("--exit-code", type=int, metavar="N", help="the exit code of the commands, for the end of a log")
+    add("--platform-log", type=path, metavar="FILE", help="the runtime's log of the task")
+    add("--format", choices=("text", "json"), default="text", help="output format (default: text)")

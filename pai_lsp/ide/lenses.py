@@ -39,7 +39,7 @@ class Lens:
 
 
 def lenses(document: Document) -> list[Lens]:
-    """The lenses of a document, by place; several above one line stand side by side."""
+    """The lenses of a document, by place; several above one line are shown side by side."""
     found = [*_references(document), *_tasks(document.job), *_previews(document.job)]
     return sorted(found, key=lambda lens: lens.span.start)
 
@@ -85,7 +85,7 @@ def _previews(job: Job) -> Iterator[Lens]:
 
 
 def _begin(node: Mapping) -> Span:
-    """The first key of a mapping: its lens stands above that, and not in the middle of it."""
+    """The first key of a mapping: its lens is above that, and not in the middle of it."""
     return node.entries[0].key.span if node.entries else node.span
 
 

@@ -72,6 +72,10 @@ class Hidden:
         """Whether a text contains a hidden value that is not an ordinary word."""
         return self._without_special(text) != text
 
+    def changes(self, text: str) -> bool:
+        """Whether a text has anything in it that `without` or `sentence` hides."""
+        return self.shows(text) or self._plain.occur_in(text) or self._in_place.occur_in(text)
+
     def without(self, text: str) -> str:
         """A text taken from the job's, with asterisks instead of hidden values."""
         return self._plain.without(self._without_special(text))
@@ -93,7 +97,7 @@ class Hidden:
 class _Texts:
     """Finds several texts in another one, in one pass."""
 
-    __slots__ = ("_lengths", "_longest", "_texts")
+    __slots__ = ("_has_short", "_lengths", "_longest", "_texts")
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._texts = frozenset(texts)
@@ -103,17 +107,26 @@ class _Texts:
             if len(text) >= _START:
                 lengths.setdefault(text[:_START], set()).add(len(text))
         self._lengths = {start: sorted(found, reverse=True) for start, found in lengths.items()}
+        self._has_short = any(len(text) < _START for text in self._texts)
 
     def without(self, text: str) -> str:
         """The other text with asterisks instead of these."""
         return _replaced(text, self.found(text))
 
+    def occur_in(self, text: str) -> bool:
+        """Whether there is any of these texts in the other one."""
+        return next(self.found(text), None) is not None
+
     def found(self, text: str) -> Iterator[Span]:
         """The places of these texts in another one, also of a text that is cut off with `…`."""
         if len(self._texts) <= _FEW and _CUT not in text and not any(one in text for one in self._texts):
             return
-        words = {match.start(): match.end() for match in _WORD.finditer(text) if match[0] in self._texts}
-        starts = [at for at in range(len(text)) if text[at : at + _START] in self._lengths]
+        found_words = _WORD.finditer(text) if self._has_short else ()
+        words = {match.start(): match.end() for match in found_words if match[0] in self._texts}
+        if len(self._lengths) <= _FEW:
+            starts = [at for start in self._lengths for at in _places_of(start, text)]
+        else:
+            starts = [at for at in range(len(text)) if text[at : at + _START] in self._lengths]
         done = 0
         for at in sorted({*starts, *words}):
             end = max(self._end(text, at), words.get(at, 0)) if at >= done else 0
@@ -330,6 +343,14 @@ def _united(spans: Iterable[Span]) -> tuple[Span, ...]:
         else:
             found.append(span)
     return tuple(found)
+
+
+def _places_of(part: str, text: str) -> Iterator[int]:
+    """Where a text begins in another one."""
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
 
 
 def _replaced(text: str, spans: Iterable[Span]) -> str:

@@ -12,6 +12,7 @@ from pai_lsp.job.template_answers import PathOutcome, TemplateAnswer, template_a
 from pai_lsp.job.template_uses import TemplateUse, template_uses
 from pai_lsp.job.tree import JobTree
 from pai_lsp.job.uses import PluginUse, PrerequisiteUses, plugin_uses, prerequisite_uses, roles_acted_for, roles_running
+from pai_lsp.job.variable_places import Mention, ScriptPlace, mentions, role_scripts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,6 +57,16 @@ class Job(JobTree):
     def roles_of(self, use: PluginUse) -> tuple[TaskRole, ...]:
         """The task roles that a plugin acts for."""
         return roles_acted_for(self, use, self.prerequisite_uses)
+
+    @cached_property
+    def role_scripts(self) -> tuple[ScriptPlace, ...]:
+        """What the task roles run, in their order."""
+        return role_scripts(self)
+
+    @cached_property
+    def role_mentions(self) -> tuple[Mention, ...]:
+        """The uses of `PAI_...` variables in what the task roles run, in the order in which they are written."""
+        return tuple(mentions(self.role_scripts))
 
     @cached_property
     def clear_secrets(self) -> tuple[ClearSecret, ...]:

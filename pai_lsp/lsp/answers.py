@@ -94,10 +94,19 @@ def highlighted(document: OpenDocument, params: lsp.DocumentHighlightParams) -> 
     return [lsp.DocumentHighlight(document.places.range(one.span), kinds[one.is_definition]) for one in found] or None
 
 
-def prepared_rename(document: OpenDocument, params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | None:
-    """The name that can be renamed at a place."""
-    found = prepare(document.document, document.places.offset(params.position))
-    return lsp.PrepareRenamePlaceholder(document.places.range(found.span), found.name) if found else None
+def prepared_rename(document: OpenDocument, params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder:
+    """The name that can be renamed at a place; the user sees the reason if there is none.
+
+    Raises:
+        JsonRpcException: without a name that this file defines.
+    """
+    try:
+        found = prepare(document.document, document.places.offset(params.position))
+    except RenameRefused as refused:
+        raise JsonRpcException(str(refused), lsp.LSPErrorCodes.RequestFailed) from None
+    return lsp.PrepareRenamePlaceholder(
+        document.places.range(found.span), document.text[found.span.start : found.span.end]
+    )
 
 
 def renamed(document: OpenDocument, params: lsp.RenameParams) -> lsp.WorkspaceEdit:

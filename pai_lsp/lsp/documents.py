@@ -135,7 +135,9 @@ class OpenDocument:
 
     @lazy
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """The diagnostics by place; no message contains the value of a secret."""
+        """The diagnostics by place, none while the file is empty; no message contains the value of a secret."""
+        if not self.text.strip():
+            return ()
         if self.kind is FileKind.JOB and not self.is_excluded:
             return _without_secrets(self.document)
         if self.kind is FileKind.CONFIGURATION:

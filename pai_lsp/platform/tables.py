@@ -143,6 +143,18 @@ class EnvironmentVariable:
 
 
 @dataclass(frozen=True, slots=True)
+class ExitPattern:
+    """What the runtime recognizes an end by; all that is not None must hold.
+
+    exit_code: of the user's commands. user_log, platform_log: regular expressions of Go, searched in the logs.
+    """
+
+    exit_code: int | None = None
+    user_log: str | None = None
+    platform_log: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ExitCode:
     """How a task can end.
 
@@ -151,6 +163,8 @@ class ExitCode:
     cause: `user`, `platform`, `stop` (on request), `resources`, `unknown` or `success`.
     retry: `always` and `backoff` (whatever the retry counts say), `limited` (as often as they say) or `never`.
     hint: what to do about it; empty when there is nothing.
+    trap: what is easily misunderstood about it; empty when there is nothing.
+    patterns: one of them must match; the runtime takes the first code in ascending order that matches.
     """
 
     code: int
@@ -159,6 +173,8 @@ class ExitCode:
     retry: str
     description: str
     hint: str
+    trap: str
+    patterns: tuple[ExitPattern, ...]
     source: str
 
 
@@ -221,7 +237,12 @@ def environment_variable(name: str) -> EnvironmentVariable | None:
 @cache
 def exit_codes() -> Mapping[int, ExitCode]:
     """The exit codes of tasks, in ascending order."""
-    return MappingProxyType({entry["code"]: ExitCode(**entry) for entry in table("exit_codes.json")})
+    return MappingProxyType({entry["code"]: _exit_code(entry) for entry in table("exit_codes.json")})
+
+
+def _exit_code(entry: Mapping[str, Any]) -> ExitCode:
+    patterns = (ExitPattern(p.get("exitCode"), p.get("userLog"), p.get("platformLog")) for p in entry["patterns"])
+    return ExitCode(**{**entry, "patterns": tuple(patterns)})
 
 
 def converted_role_name(name: str) -> str:

@@ -8,8 +8,8 @@ in this package is not here: no inheritance, no `__post_init__`, no class variab
 
 from __future__ import annotations
 
+from _thread import RLock  # what `threading` gives; importing that takes longer than this module
 from operator import attrgetter
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
