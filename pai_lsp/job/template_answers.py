@@ -193,7 +193,7 @@ class TemplateAnswer:
     def step_span(self, number: int) -> Span:
         """The place of one step of the path; of the whole content, if the step is empty."""
         span = self.steps[number].span
-        if self.use.text is None or not len(span):
+        if not len(span):
             return self.use.content_span
         return self.use.text.span(span.start, span.end)
 
@@ -307,7 +307,5 @@ def _root(content: str, *, in_plugin: bool) -> str:
 
 def _is_in_comment(use: TemplateUse) -> bool:
     """Whether a tag is in a line that is a comment in bash, where its value does not matter."""
-    if use.text is None:
-        return False
     text = use.text.text
     return text[text.rfind("\n", 0, use.tag.span.start) + 1 :].lstrip(" \t").startswith("#")

@@ -371,7 +371,7 @@ def _inserted_by_runtime(job: Job) -> Iterator[TemplateAnswer]:
 
 def _breaks(answer: TemplateAnswer, value: str) -> bool:
     """Whether the runtime can parse the string, but not with the value inserted."""
-    text = answer.use.text.text if answer.use.text else ""
+    text = answer.use.text.text
     span = answer.use.tag.span
     tag = text[span.start : span.end]
     if isinstance(runtime_round_trip([text], lambda written: written), ValueError):
