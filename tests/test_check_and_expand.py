@@ -152,7 +152,7 @@ KEYS = {
     "template_variables": "[]",
     "uri": "https://example.com/<% this.text %>",
 }
-REQUIRED = ("two", "nobody", "one", "marketplace://name/cache", "marketplace://name/nothing")
+REQUIRED = ("two", "no-such-name", "one", "marketplace://name/cache", "marketplace://name/nothing")
 
 
 @st.composite

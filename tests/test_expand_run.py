@@ -237,5 +237,5 @@ def test_whatever_bash_takes_prints_the_same_as_a_callback(tmp_path: Path, comma
     script = "set -o errexit\n" + "".join(f"{command}\n" for command in commands)
     wanted = run_task(type(meant)((script,), meant.command, ()), tmp_path)
     got = ended(text, tmp_path)
-    if wanted.status != 2:  # what bash can not read may be told at another line
+    if wanted.status != 2:  # bash may report a syntax error on another line
         assert got == wanted

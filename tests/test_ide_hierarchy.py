@@ -54,7 +54,7 @@ def document(end: str = "\n") -> Document:
     return Document(JOB.replace("\n", end), lookup=Catalog())
 
 
-def told(calls: list[Call], text: str) -> list[tuple[str, str | None, list[tuple[int, str]]]]:
+def summary(calls: list[Call], text: str) -> list[tuple[str, str | None, list[tuple[int, str]]]]:
     """Each member's name and file, and the lines and words of the references."""
     return [
         (
@@ -78,7 +78,7 @@ def key_at(one: Document, word: str) -> str:
 @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
 def test_what_a_role_needs(end: str) -> None:
     one = document(end)
-    assert told(needs(one, key_at(one, "master:")), one.text) == [
+    assert summary(needs(one, key_at(one, "master:")), one.text) == [
         ("prepare", None, [(13, "prepare")]),
         ("dataset", None, [(13, "dataset")]),
         ("image", None, [(11, "image")]),
@@ -88,8 +88,8 @@ def test_what_a_role_needs(end: str) -> None:
 
 def test_what_a_prerequisite_needs() -> None:
     one = document()
-    assert told(needs(one, key_at(one, "prepare,")), JOB) == [("install", None, [(5, "install"), (5, "install")])]
-    assert told(needs(one, key_at(one, "dataset, require")), JOB) == [
+    assert summary(needs(one, key_at(one, "prepare,")), JOB) == [("install", None, [(5, "install"), (5, "install")])]
+    assert summary(needs(one, key_at(one, "dataset, require")), JOB) == [
         ("mnist", PATH, [(6, "marketplace://name/mnist")]),
     ]
 
@@ -99,15 +99,17 @@ def test_what_a_definition_of_the_catalog_needs() -> None:
     (call,) = needs(one, key_at(one, "dataset, require"))
     assert call.member.detail == "data"
     assert CATALOG[call.member.name_span.start : call.member.name_span.end] == "mnist"
-    assert told(needs(one, call.member.key), JOB) == [
+    assert summary(needs(one, call.member.key), JOB) == [
         ("wget", PATH, [(5, "wget"), (5, "marketplace://name/wget")]),
     ]
 
 
 def test_who_needs_a_prerequisite() -> None:
     one = document()
-    assert told(needed_by(one, key_at(one, "install}")), JOB) == [("prepare", None, [(5, "install"), (5, "install")])]
-    assert told(needed_by(one, key_at(one, "image}")), JOB) == [
+    assert summary(needed_by(one, key_at(one, "install}")), JOB) == [
+        ("prepare", None, [(5, "install"), (5, "install")])
+    ]
+    assert summary(needed_by(one, key_at(one, "image}")), JOB) == [
         ("master", None, [(11, "image")]),
         ("worker", None, [(15, "image")]),
     ]
@@ -117,9 +119,9 @@ def test_who_needs_a_prerequisite() -> None:
 def test_who_needs_a_definition_of_the_catalog() -> None:
     one = document()
     (mnist,) = needs(one, key_at(one, "dataset, require"))
-    assert told(needed_by(one, mnist.member.key), JOB) == [("dataset", None, [(6, "marketplace://name/mnist")])]
+    assert summary(needed_by(one, mnist.member.key), JOB) == [("dataset", None, [(6, "marketplace://name/mnist")])]
     (wget,) = needs(one, mnist.member.key)
-    assert told(needed_by(one, wget.member.key), JOB) == [
+    assert summary(needed_by(one, wget.member.key), JOB) == [
         ("mnist", PATH, [(5, "wget"), (5, "marketplace://name/wget")])
     ]
 

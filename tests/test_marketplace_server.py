@@ -15,7 +15,7 @@ from server_client import CAPABILITIES, TIMEOUT, Client, codes, connected, place
 
 from pai_lsp.catalog.store import SourceState
 from pai_lsp.document import Document
-from pai_lsp.lsp import marketplaces
+from pai_lsp.lsp import marketplace_reports, marketplaces
 from pai_lsp.source.text import ColumnUnit, LineIndex, Span, TextEdit, apply_edits
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ async def test_the_definition_of_an_item_is_a_file_to_look_at(workspace: Path, s
 async def test_a_client_that_opens_no_progress(
     workspace: Path, server: Marketplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pai_lsp.lsp.progress_reports._PATIENCE", 0.01)
+    monkeypatch.setattr("pai_lsp.lsp.marketplace_reports._PATIENCE", 0.01)
     async with connected(capabilities=PROGRESS, **in_workspace(workspace)) as client:
         uri = open_job(client, workspace)
         await until_code(client, uri, NOT_ASKED, is_there=False)
@@ -475,5 +475,5 @@ async def test_a_large_marketplace_is_offered_in_parts(workspace: Path) -> None:
 
 
 def test_every_state_of_a_source_is_a_state_of_the_marketplace() -> None:
-    known = [state.value for state in marketplaces.MarketplaceState]
+    known = [state.value for state in marketplace_reports.MarketplaceState]
     assert known == ["none", *(state.value for state in SourceState)]

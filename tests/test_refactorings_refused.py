@@ -198,7 +198,7 @@ def test_secrets_that_could_be_read_or_would_be_changed() -> None:
     html = "the runtime would write a secret with any of &<>\"' as HTML here"
     assert reason(job("login ⟦a&b⟧"), "Move to the secret 'token'") == html
     flow = "{protocolVersion: 2, name: a, type: job, taskRoles: {worker: {commands: [login ⟦abc⟧]}}}\n"
-    hidden = "the rest-server hides secrets only where 'secrets:' stands at the start of a line"
+    hidden = "the rest-server hides secrets only if 'secrets:' is at the start of a line"
     assert reason(flow, "Move to the secret 'token'") == hidden
 
 

@@ -12,7 +12,7 @@ from pai_lsp.rules.text import characters, two_readers
 from pai_lsp.rules.text.yaml_syntax import redefined_anchor, secrets_anchor
 from pai_lsp.source.text import apply_edits
 
-CODES = {rule.code for rule in (*characters.RULES, *two_readers.RULES, redefined_anchor, secrets_anchor)}
+RULES = (*characters.RULES, *two_readers.RULES, redefined_anchor, secrets_anchor)
 
 JOB = """\
 name: train # a
@@ -41,7 +41,7 @@ taskRoles:
 def errors(text: str) -> list[str]:
     """The findings about the two readers, and the syntax problems."""
     document = Document(text)
-    found = [d.code for d in document.diagnostics if d.code in CODES]
+    found = [rule.code for rule in RULES for _ in rule.check(document.job)]
     return found + [problem.kind.value for problem in document.syntax.problems]
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.job.definition import EXTENDED_KEYS, LEGACY_TYPES, Definition, Origin, read_definitions
 from pai_lsp.source.frozen import dataclass, field
-from pai_lsp.source.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence
+from pai_lsp.source.nodes import Entry, Mapping, Node, ProblemKind, Scalar, Sequence, mapping_of
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span
@@ -76,7 +76,7 @@ class DefinitionText:
             for other, definition in enumerate(_definitions(parse(self.text), self.content)):
                 self._read.setdefault(other, definition)
             # A header without a definition comes from a cache file that was edited.
-            found = Definition(Mapping(self.headers[number].span, ()), Origin.CATALOG)
+            found = Definition(mapping_of(self.headers[number].span, ()), Origin.CATALOG)
         return self._read.setdefault(number, found)
 
     def definitions(self) -> tuple[Definition, ...]:
@@ -175,4 +175,4 @@ def _moved(node: Node, by: int) -> Node:
 
 def _moved_mapping(node: Mapping, by: int) -> Mapping:
     entries = tuple(Entry(_moved(entry.key, by), _moved(entry.value, by), entry.name) for entry in node.entries)
-    return Mapping(Span(node.span.start + by, node.span.end + by), entries, node.is_flow, node.tag)
+    return mapping_of(node.span.shifted(by), entries, is_flow=node.is_flow, tag=node.tag)

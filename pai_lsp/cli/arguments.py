@@ -274,8 +274,12 @@ def rules(parser: argparse.ArgumentParser) -> None:
 
 def explain(parser: argparse.ArgumentParser) -> None:
     """Describe `pai-lsp explain`."""
-    parser.description = "Explain a rule: what is wrong, what the cluster does, the source for that, and examples."
-    parser.add_argument("code", metavar="CODE", help="the code of a rule, as shown in reports and by pai-lsp rules")
+    parser.description = (
+        "Explain a rule or an exit code: what is wrong, what the cluster does, the source for that, and examples."
+    )
+    parser.add_argument(
+        "code", metavar="CODE", help="the code of a rule, as shown in reports and by pai-lsp rules, or an exit code"
+    )
     choices = ("auto", "always", "never")
     parser.add_argument("--color", choices=choices, default="auto", help="use colors (default: auto)")
 

@@ -29,7 +29,7 @@ SPACES = (
 # What may stand in front of the first dot; `this` belongs to the extended protocol.
 ROOTS = ("$parameters", "$secrets", "$data", "$script", "$output")
 
-_SPACE, _SPACES = re.compile(f"[{SPACES}]*"), re.compile(f"[{SPACES}]+")
+_ANY_SPACES, _SPACES = re.compile(f"[{SPACES}]*"), re.compile(f"[{SPACES}]+")
 _SERVER_INDEX = lazy_pattern(r"\[([0-9]+)\]")
 _SERVER_CUT = lazy_pattern(r"\.|\[([0-9]+)\]")
 _PLAIN_INDEX = lazy_pattern(r"0|[1-9][0-9]{0,9}")
@@ -167,10 +167,10 @@ def tags(text: str) -> tuple[tuple[TemplateTag, ...], TemplateFault | None]:
     opening, closing = OPENING, CLOSING
     at = 0
     while (start := text.find(opening, at)) >= 0:
-        at = _behind_space(text, start + len(opening))
+        at = _after_spaces(text, start + len(opening))
         kind = _KINDS.get(text[at : at + 1], TagKind.NAME)
         if kind is not TagKind.NAME:
-            at = _behind_space(text, at + 1)
+            at = _after_spaces(text, at + 1)
         content_end, end = _tag_end(text, at, kind, closing)
         if end < 0:
             return tuple(found), _unclosed(kind, opening, closing, Span(start, at))
@@ -184,7 +184,9 @@ def tags(text: str) -> tuple[tuple[TemplateTag, ...], TemplateFault | None]:
                 return tuple(found), _unclosed(kind, opening, closing, Span(start, tag.content_span.start))
             opening, closing = words[:2]
         found.append(tag)
-        if kind in {TagKind.SECTION, TagKind.INVERTED}:
+        if kind is TagKind.NAME:
+            continue
+        if kind is TagKind.SECTION or kind is TagKind.INVERTED:
             sections.append(tag)
         elif kind is TagKind.END:
             if not sections:
@@ -248,8 +250,8 @@ def tags_without_dollar(text: str) -> tuple[TemplateTag, ...]:
     return tuple(found)
 
 
-def _behind_space(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
+def _after_spaces(text: str, at: int) -> int:
+    match = _ANY_SPACES.match(text, at)
     return match.end() if match else at
 
 

@@ -43,6 +43,7 @@ from pai_lsp.job.require_graph import (
     undeclared_variable,
 )
 from pai_lsp.job.this_lookup import this_faults
+from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping
@@ -249,8 +250,8 @@ class _EffectiveJobReader:
 
 
 def _is_for(plugin: CmdPluginEntry | PluginEntry, role: TaskRole) -> bool:
-    names = (plugin.entry if isinstance(plugin, CmdPluginEntry) else plugin).task_roles
-    return names is None or any(name.text == role.name for name in names)
+    entry = plugin.entry if isinstance(plugin, CmdPluginEntry) else plugin
+    return entry.acts_for(converted_role_name(role.name))
 
 
 def entries_beyond(job: Job, role: TaskRole) -> dict[RequireLink, RequireLink]:
@@ -306,7 +307,7 @@ def _unresolved(job: Job, link: RequireLink, entry: RequireLink | None) -> tuple
 
 
 def _meant(job: Job, link: RequireLink) -> tuple[str, ...]:
-    """The names that a reference in the job may mean: all but that of the definition in which it stands."""
+    """The names that a reference in the job may mean: all but the name of its own definition."""
     graph = job.require_graph
     holder = next((one for one in graph.definitions if any(other is link for other in graph.links(one))), None)
     return tuple(name for name in job.definitions_by_name if holder is None or name != holder.name)

@@ -118,7 +118,7 @@ def items_at(commands: tuple[Commands, ...], moment: Moment) -> tuple[CommandIte
 
 
 def ignores_failure(node: Mapping) -> bool:
-    """Whether a prerequisite or plugin entry says that its commands may fail.
+    """Whether the commands of a prerequisite or plugin entry may fail, by its `failurePolicy`.
 
     Source: openpai-runtime, src/plugins/plugin_utils.py, inject_commands.
     """

@@ -156,7 +156,7 @@ class InsertionPoint:
     replace: the place in the document's text of both.
     content: the scalar's whole text without the mark; `index` is the cursor in it.
     missing: what must be inserted in front of anything inserted here: a list item's dash, or the blank after a colon.
-    missing_behind: what must be inserted after it: the comma in front of the next item.
+    missing_after: what must be inserted after it: the comma in front of the next item.
     """
 
     document: Document
@@ -169,7 +169,7 @@ class InsertionPoint:
     content: str
     index: int
     missing: str = ""
-    missing_behind: str = ""
+    missing_after: str = ""
 
     @property
     def job(self) -> Job:
@@ -205,7 +205,7 @@ class InsertionPoint:
         return self.document_text[start : self.replace.start]
 
     @property
-    def line_behind(self) -> str:
+    def line_after(self) -> str:
         """The cursor's line from the end of the text that would be replaced."""
         end = self.document_text.find("\n", self.replace.end)
         return self.document_text[self.replace.end : len(self.document_text) if end < 0 else end].rstrip("\r")
@@ -278,9 +278,9 @@ def _new_flow_item(document: Document, offset: int, mark: str) -> InsertionPoint
     return found if found and found.spot is Spot.ITEM and found.is_flow and found.content == "" else None
 
 
-def _find(document: Document, offset: int, mark: str, before: str = "", behind: str = "") -> InsertionPoint | None:
+def _find(document: Document, offset: int, mark: str, before: str = "", after: str = "") -> InsertionPoint | None:
     text = document.text
-    marked = f"{text[:offset]}{before}{mark}{behind}{text[offset:]}"
+    marked = f"{text[:offset]}{before}{mark}{after}{text[offset:]}"
     syntax = parse(marked)
     job = Job(syntax, document.settings.plugins, document.lookup, document.is_catalog)
     location = next(_marked(job, syntax.root, mark), None)
@@ -316,7 +316,7 @@ def _find(document: Document, offset: int, mark: str, before: str = "", behind: 
         place.text.replace(mark, "", 1),
         index,
         missing=before,
-        missing_behind=behind,
+        missing_after=after,
     )
 
 

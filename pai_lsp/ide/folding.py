@@ -51,7 +51,7 @@ def folds(document: Document) -> list[Fold]:
 def _below(node: Node | None) -> Iterator[Fold]:
     if isinstance(node, Mapping):
         for entry in node.entries:
-            # What an alias brings stands elsewhere, and is folded there.
+            # The content of an alias is elsewhere, and is folded there.
             if entry.value.span.start >= entry.key.span.start:
                 yield Fold(entry.span)
                 yield from _below(entry.value)
@@ -63,7 +63,7 @@ def _below(node: Node | None) -> Iterator[Fold]:
 
 
 def _comments(document: Document) -> Iterator[Fold]:
-    """Comment lines below each other; a line in a block of text is none, however it begins."""
+    """Comment lines below each other; a line in a block of text is not a comment, however it begins."""
     blocks = [scalar.span for scalar in document.syntax.scalars if scalar.is_block]
     for match in _COMMENTS.finditer(document.text):
         span = Span(match.start(), match.start() + len(match[0].rstrip("\r\n")))

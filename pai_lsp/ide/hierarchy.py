@@ -39,7 +39,7 @@ class Member:
 class Call:
     """A member that needs, or is needed by, the one asked about.
 
-    places: the references; path: the file in which they stand, None for the document's own.
+    places: the references; path: the file that they are in, None for the document's own.
     """
 
     member: Member

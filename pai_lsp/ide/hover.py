@@ -43,7 +43,7 @@ class Hover:
 
 
 def hover(document: Document, offset: int) -> Hover | None:
-    """What stands at an offset; None where there is nothing to say."""
+    """The description of what is at an offset; None without one."""
     found = _found(document, offset)
     return Hover(document.job.hidden.without(found.markdown), found.span) if found else None
 
@@ -97,7 +97,7 @@ def _in_text(document: Document, location: Location, offset: int) -> Hover | Non
 
 
 def _symbol(document: Document, here: Occurrence) -> str:
-    """A name: what it stands for, and how often it is used."""
+    """A name: what it means, and how often it is used."""
     job, symbol = document.job, here.symbol
     uses = sum(not one.is_definition for one in places_of(document, symbol))
     used = f"_used {uses} time{'' if uses == 1 else 's'} in this file_"

@@ -1,7 +1,7 @@
 """Links to what a job names elsewhere: images on Docker Hub, data and repositories on the web.
 
-A link is made of what is written alone; nothing is asked whether it leads anywhere. An address with a template or
-variable in it is none yet, and one with an account's password in it is nobody's to open.
+Links are made from the text alone, without asking whether they lead anywhere. An address with a template, a variable or
+a password in it is not a link.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.source.text import Span
 
-# What stands behind an address in a sentence or a command rather than in it.
+# An address in a sentence or a command ends before these characters.
 _ADDRESS = lazy_pattern(r"(?<![\w+.-])(?:https?|git|ssh)://[^\s'\"<>`\\^{}|;,\]]+")
 _GIT = lazy_pattern(r"(?<![\w./@:-])git@([\w.-]+\.[a-z]{2,}):([\w./~-]+)")
 _TRAILING = ".,;:!?)&"

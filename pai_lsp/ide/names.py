@@ -124,34 +124,35 @@ _FORMS = {
     SymbolKind.DEPLOYMENT: (re.compile(r"[a-zA-Z0-9_-]{1,255}"), "letters, digits, '_' and '-'"),
     SymbolKind.TASK_ROLE: (
         re.compile(r"[a-z][a-z0-9]{0,62}"),
-        "lower-case letters and digits, beginning with a letter: the runtime dies of any other role name",
+        "lower-case letters and digits, beginning with a letter; any other role name crashes the runtime",
     ),
     SymbolKind.PORT: (re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*"), "letters, digits and '_'"),
-    SymbolKind.PARAMETER: (re.compile(r"[^\s.\[\]<>%{}'\"#:&*!|,]+"), "no blanks, dots, brackets or quotes"),
-    SymbolKind.SECRET: (re.compile(r"[^\s.\[\]<>%{}'\"#:&*!|,]+"), "no blanks, dots, brackets or quotes"),
+    SymbolKind.PARAMETER: (
+        re.compile(r"[^\s.\[\]<>%{}'\"#:&*!|,]+"),
+        "a word without spaces, dots, brackets and quotes",
+    ),
+    SymbolKind.SECRET: (re.compile(r"[^\s.\[\]<>%{}'\"#:&*!|,]+"), "a word without spaces, dots, brackets and quotes"),
     SymbolKind.TEMPLATE_VARIABLE: (re.compile(r"[A-Za-z_][\w-]*"), "letters, digits, '_' and '-'"),
-    SymbolKind.ANCHOR: (re.compile(r"[^\s,\[\]{}]+"), "no blanks, commas or brackets"),
+    SymbolKind.ANCHOR: (re.compile(r"[^\s,\[\]{}]+"), "a word without spaces, commas and brackets"),
 }
 
 
 class RenameRefused(Exception):  # noqa: N818 - the editor shows it as an answer, not as a fault
-    """A rename that would break the job; the text says why."""
+    """A rename that would break the job; its text is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Renamable:
-    """The name at a cursor, and its place."""
+def prepare(document: Document, offset: int) -> Occurrence:
+    """The name that a rename at the cursor would change.
 
-    span: Span
-    name: str
-
-
-def prepare(document: Document, offset: int) -> Renamable | None:
-    """The name that a rename at the cursor would change; None where there is none, or nothing here defines it."""
+    Raises:
+        RenameRefused: without a name at the cursor, or if this file does not define it.
+    """
     here = Cursor(document, offset).name
-    if here is None or not any(one.is_definition for one in places_of(document, here.symbol)):
-        return None
-    return Renamable(here.span, document.text[here.span.start : here.span.end])
+    if here is None:
+        raise RenameRefused("only names that a job defines can be renamed, such as task roles and parameters")
+    if not any(one.is_definition for one in places_of(document, here.symbol)):
+        raise RenameRefused(f"this file does not define '{document.job.hidden.without(here.symbol.name)}'")
+    return here
 
 
 def rename(document: Document, offset: int, new_name: str) -> tuple[TextEdit, ...]:
@@ -160,9 +161,7 @@ def rename(document: Document, offset: int, new_name: str) -> tuple[TextEdit, ..
     Raises:
         RenameRefused: where there is nothing to rename, the name has a wrong form, or something else has it.
     """
-    here = Cursor(document, offset).name
-    if here is None or prepare(document, offset) is None:
-        raise RenameRefused("there is no name here that this file defines")
+    here = prepare(document, offset)
     symbol = here.symbol
     if new_name == symbol.name:
         return ()
@@ -176,7 +175,7 @@ def _check(document: Document, symbol: Symbol, new_name: str) -> None:
     form, words = _FORMS[symbol.kind]
     kind = symbol.kind.value
     if not form.fullmatch(new_name):
-        raise RenameRefused(f"'{new_name}' can not name a {kind}: {words}")
+        raise RenameRefused(f"'{new_name}' cannot name a {kind}: use {words}")
     if symbol.kind is SymbolKind.PORT and new_name in {"ssh", "http"}:
         raise RenameRefused(f"every task has a port '{new_name}' already")
     if symbol.kind is SymbolKind.ANCHOR:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def preview(document: Document, role: str | None = None, folder: str = "") -> str:
     """What a task role runs, or without a name what each one runs, as far as it is known.
 
-    What keeps the job from being expanded stands in front, as comments. Values of secrets stay references; what looks
-    like a password in clear is shown as asterisks. Paths below `folder` are told from there on.
+    Problems that prevent expansion come first, as comments. Values of secrets stay references; what looks like a
+    password in clear is shown as asterisks. Paths below `folder` are shown relative to it.
     """
     job = document.job
     effective = effective_job(job)
@@ -29,6 +29,6 @@ def preview(document: Document, role: str | None = None, folder: str = "") -> st
 
 
 def _problems(document: Document, problems: Sequence[Diagnostic]) -> Iterator[str]:
-    """What is wrong, a line each."""
+    """The problems, a line each."""
     for problem in (one.without_secrets(document.job.hidden) for one in problems):
         yield f"# line {document.lines.line_of(problem.span.start) + 1}: {' '.join(problem.message.split())}\n"

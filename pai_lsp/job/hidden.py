@@ -76,6 +76,10 @@ class Hidden:
         """Whether a text contains a hidden value that is not an ordinary word."""
         return self._without_special(text) != text
 
+    def changes(self, text: str) -> bool:
+        """Whether a text has anything in it that `without` or `sentence` hides."""
+        return self.shows(text) or self._plain.occur_in(text) or self._in_place.occur_in(text)
+
     def without(self, text: str) -> str:
         """A text taken from the job's, with asterisks instead of hidden values."""
         return self._plain.without(self._without_special(text))
@@ -114,12 +118,19 @@ class _Texts:
         """The other text with asterisks instead of these."""
         return _replaced(text, self.found(text))
 
+    def occur_in(self, text: str) -> bool:
+        """Whether there is any of these texts in the other one."""
+        return next(self.found(text), None) is not None
+
     def found(self, text: str) -> Iterator[Span]:
         """The places of these texts in another one, also of a text that is cut off with `…`."""
         if len(self._texts) <= _FEW and _CUT not in text and not any(one in text for one in self._texts):
             return
         words = {match.start(): match.end() for match in self._short.finditer(text)} if self._short else {}
-        starts = [at for at in range(len(text)) if text[at : at + _START] in self._lengths]
+        if len(self._lengths) <= _FEW:
+            starts = [at for start in self._lengths for at in _places_of(start, text)]
+        else:
+            starts = [at for at in range(len(text)) if text[at : at + _START] in self._lengths]
         done = 0
         for at in sorted({*starts, *words}):
             end = max(self._end(text, at), words.get(at, 0)) if at >= done else 0
@@ -356,6 +367,14 @@ def _united(spans: Iterable[Span]) -> tuple[Span, ...]:
         else:
             found.append(span)
     return tuple(found)
+
+
+def _places_of(part: str, text: str) -> Iterator[int]:
+    """Where a text begins in another one."""
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
 
 
 def _replaced(text: str, spans: Iterable[Span]) -> str:

@@ -6,17 +6,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pai_lsp.job.clear_secrets import ClearSecret, clear_secrets
-from pai_lsp.job.hidden import Hidden, hidden_values
 from pai_lsp.job.require_graph import RequireGraph, require_graph
 from pai_lsp.job.template_answers import PathOutcome, TemplateAnswer, template_answers
 from pai_lsp.job.template_uses import TemplateUse, template_uses
 from pai_lsp.job.tree import JobTree
 from pai_lsp.job.uses import PluginUse, PrerequisiteUses, plugin_uses, prerequisite_uses, roles_acted_for, roles_running
+from pai_lsp.job.variable_places import Mention, ScriptPlace, mentions, role_scripts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pai_lsp.job.definition import Definition
+    from pai_lsp.job.hidden import Hidden
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.source.nodes import Mapping
 
@@ -58,6 +59,16 @@ class Job(JobTree):
         return roles_acted_for(self, use, self.prerequisite_uses)
 
     @cached_property
+    def role_scripts(self) -> tuple[ScriptPlace, ...]:
+        """What the task roles run, in their order."""
+        return role_scripts(self)
+
+    @cached_property
+    def role_mentions(self) -> tuple[Mention, ...]:
+        """The uses of `PAI_...` variables in what the task roles run, in the order in which they are written."""
+        return tuple(mentions(self.role_scripts))
+
+    @cached_property
     def clear_secrets(self) -> tuple[ClearSecret, ...]:
         """What looks like a password, token or key outside of `secrets`."""
         return clear_secrets(self)
@@ -65,6 +76,8 @@ class Job(JobTree):
     @cached_property
     def hidden(self) -> Hidden:
         """The texts and places that no output about this job may show."""
+        from pai_lsp.job.hidden import hidden_values  # noqa: PLC0415 - only for output about findings
+
         return hidden_values(self, lambda: self.clear_secrets)
 
     @cached_property

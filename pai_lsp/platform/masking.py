@@ -11,8 +11,8 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 # A line begins where JavaScript's `^` says so, and its `\w` is ASCII's.
-_SECRETS = lazy_pattern("(?:^|(?<=^\ufeff)|(?<=[\n\r\u2028\u2029]))secrets:")
-_NEXT_WORD = lazy_pattern("(?<=[\n\r\u2028\u2029])[A-Za-z0-9_]")
+_SECRETS, _LINE_ENDS = "secrets:", "\n\r\u2028\u2029"
+_NEXT_WORD = lazy_pattern(f"[{_LINE_ENDS}][A-Za-z0-9_]")
 
 
 def is_line_start(text: str, offset: int) -> bool:
@@ -22,8 +22,10 @@ def is_line_start(text: str, offset: int) -> bool:
 
 def masked_span(text: str) -> Span:
     """The text that is replaced by `secrets: "******"` and a line end; empty where nothing is masked."""
-    found = _SECRETS.search(text) if "secrets:" in text else None
-    if found is None:
+    start = text.find(_SECRETS)
+    while start > 0 and text[start - 1] not in _LINE_ENDS and not (start == 1 and text[0] == "\ufeff"):
+        start = text.find(_SECRETS, start + 1)
+    if start < 0:
         return Span(0, 0)
-    following = _NEXT_WORD.search(text, found.end())
-    return Span(found.start(), following.start() if following else len(text))
+    following = _NEXT_WORD.search(text, start + len(_SECRETS))
+    return Span(start, following.end() - 1 if following else len(text))

@@ -3,13 +3,14 @@
 The facts stand in the JSON tables of `schemas/`, each entry with the place it comes from.
 """
 
+# ruff: noqa: PTH112, PTH118, PTH120, PTH123 - importing pathlib takes a twentieth of the time that checking a file does
 from __future__ import annotations
 
 import json
+import os
 import re
 from enum import Enum
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -143,6 +144,18 @@ class EnvironmentVariable:
 
 
 @dataclass(frozen=True, slots=True)
+class ExitPattern:
+    """What the runtime recognizes an end by; all that is not None must hold.
+
+    exit_code: of the user's commands. user_log, platform_log: regular expressions of Go, searched in the logs.
+    """
+
+    exit_code: int | None = None
+    user_log: str | None = None
+    platform_log: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ExitCode:
     """How a task can end.
 
@@ -151,6 +164,8 @@ class ExitCode:
     cause: `user`, `platform`, `stop` (on request), `resources`, `unknown` or `success`.
     retry: `always` and `backoff` (whatever the retry counts say), `limited` (as often as they say) or `never`.
     hint: what to do about it; empty when there is nothing.
+    trap: what is easily misunderstood about it; empty when there is nothing.
+    patterns: one of them must match; the runtime takes the first code in ascending order that matches.
     """
 
     code: int
@@ -159,6 +174,8 @@ class ExitCode:
     retry: str
     description: str
     hint: str
+    trap: str
+    patterns: tuple[ExitPattern, ...]
     source: str
 
 
@@ -221,7 +238,12 @@ def environment_variable(name: str) -> EnvironmentVariable | None:
 @cache
 def exit_codes() -> Mapping[int, ExitCode]:
     """The exit codes of tasks, in ascending order."""
-    return MappingProxyType({entry["code"]: ExitCode(**entry) for entry in table("exit_codes.json")})
+    return MappingProxyType({entry["code"]: _exit_code(entry) for entry in table("exit_codes.json")})
+
+
+def _exit_code(entry: Mapping[str, Any]) -> ExitCode:
+    patterns = (ExitPattern(p.get("exitCode"), p.get("userLog"), p.get("platformLog")) for p in entry["patterns"])
+    return ExitCode(**{**entry, "patterns": tuple(patterns)})
 
 
 def converted_role_name(name: str) -> str:
@@ -238,11 +260,12 @@ def table(name: str) -> Any:
     Raises:
         OSError: if the installation is broken and the file is not there.
     """
-    package = Path(__file__).parent.parent
-    # An installed package holds the folder; in a checkout it stands beside the package.
-    shipped = package / "schemas"
-    folder = shipped if shipped.is_dir() else package.parent / "schemas"
-    return json.loads((folder / name).read_text(encoding="utf-8"))
+    package = os.path.dirname(os.path.dirname(__file__))
+    # An installed package contains the folder; in a checkout it is beside the package.
+    shipped = os.path.join(package, "schemas")
+    folder = shipped if os.path.isdir(shipped) else os.path.join(os.path.dirname(package), "schemas")
+    with open(os.path.join(folder, name), encoding="utf-8") as file:
+        return json.load(file)
 
 
 def _parameters(properties: Mapping[str, Any], required: list[str]) -> tuple[PluginParameter, ...]:

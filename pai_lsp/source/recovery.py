@@ -18,7 +18,19 @@ import re
 from typing import TYPE_CHECKING, TypeVar
 
 from pai_lsp.source.building import build, duplicate_keys, first_fault
-from pai_lsp.source.nodes import Alias, Anchor, Entry, Mapping, Node, ProblemKind, Scalar, Sequence, SyntaxProblem, Tree
+from pai_lsp.source.nodes import (
+    Alias,
+    Anchor,
+    Entry,
+    Mapping,
+    Node,
+    ProblemKind,
+    Scalar,
+    Sequence,
+    SyntaxProblem,
+    Tree,
+    mapping_of,
+)
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.repairs import next_repair
 from pai_lsp.source.text import Span, TextEdit
@@ -190,7 +202,7 @@ def _joined(parts: SequenceOf[Tree]) -> Tree:
         if not entries:
             raise _ReadWholeError
         last = entries[-1]
-        root = Mapping(Span(entries[0].key.span.start, max(last.key.span.end, last.value.span.end)), entries)
+        root = mapping_of(Span(entries[0].key.span.start, max(last.key.span.end, last.value.span.end)), entries)
         tree.problems[:] = _problems_of_all(tree.problems, entries)
     elif sequences := _all_of(Sequence, roots):
         items = tuple(item for sequence in sequences for item in sequence.items)
@@ -224,7 +236,7 @@ def _with_value(opening: Tree, value: Tree) -> Tree:
     entry = Entry(key, node, root.entries[0].name)
     # The empty value after the key is replaced.
     scalars = [scalar for scalar in opening.scalars if scalar is not root.entries[0].value]
-    section = Mapping(Span(key.span.start, max(key.span.end, node.span.end)), (entry,))
+    section = mapping_of(Span(key.span.start, max(key.span.end, node.span.end)), (entry,))
     return Tree([section], scalars=scalars + value.scalars, problems=opening.problems + value.problems)
 
 
@@ -360,7 +372,7 @@ def _moved(node: Node, relocation: Relocation, unmoved: int, moved: dict[Node, N
             )
             for entry in node.entries
         ]
-        new = Mapping(relocation(span), tuple(entries), node.is_flow, node.tag)
+        new = mapping_of(relocation(span), tuple(entries), is_flow=node.is_flow, tag=node.tag)
     moved[node] = new
     return new
 

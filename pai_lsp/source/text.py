@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from enum import Enum
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from pai_lsp.source.frozen import dataclass
@@ -78,7 +79,10 @@ class LineIndex:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        if "\r" in text:
+            self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        else:
+            self._starts = [0, *accumulate([len(line) + 1 for line in text.split("\n")[:-1]])]
 
     def __len__(self) -> int:
         return len(self._starts)

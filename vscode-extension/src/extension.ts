@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import type { Location, Position } from "vscode-languageclient/node";
 import { activeJobEditor, isOurs } from "./activeJob";
-import { telling } from "./ask";
+import { reportingFailure } from "./ask";
 import { expandJob } from "./commands/expand";
 import { Explanations } from "./commands/explain";
 import { Graphs } from "./commands/graph";
@@ -38,7 +38,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
   const graphs = new Graphs(controller);
   const explanations = new Explanations(controller);
   const command = (name: string, run: (...words: unknown[]) => unknown) =>
-    vscode.commands.registerCommand(`openpai.${name}`, (...words: unknown[]) => telling(() => run(...words)));
+    vscode.commands.registerCommand(`openpai.${name}`, (...words: unknown[]) => reportingFailure(() => run(...words)));
   context.subscriptions.push(
     output,
     previews,
@@ -56,11 +56,11 @@ export function activate(context: vscode.ExtensionContext): Interface {
     command("showOutput", () => output.show()),
     command("showStatus", () => showStatus(controller)),
     vscode.commands.registerCommand(SHOW_REFERENCES, (uri: string, at: Position, places: Location[]) =>
-      telling(() => showReferences(controller, uri, at, places)),
+      reportingFailure(() => showReferences(controller, uri, at, places)),
     ),
     ...startWhenNeeded(controller),
     ...restartWhenChanged(controller),
-    ...tellWhetherJob(),
+    ...followActiveJob(),
   );
   void watchSelectedInterpreter(() => void controller.restartIfOther()).then((watch) =>
     context.subscriptions.push(watch),
@@ -113,23 +113,23 @@ function restartWhenChanged(controller: Controller): vscode.Disposable[] {
 }
 
 /** Menus show the commands about a job only where there may be one. */
-function tellWhetherJob(): vscode.Disposable[] {
+function followActiveJob(): vscode.Disposable[] {
   let known: boolean | undefined;
-  const tell = () => {
+  const update = () => {
     const isJob = activeJobEditor() !== undefined;
     if (isJob !== known) {
       known = isJob;
       void vscode.commands.executeCommand("setContext", "openpai.isJob", isJob);
     }
   };
-  tell();
+  update();
   return [
-    vscode.window.onDidChangeActiveTextEditor(tell),
-    vscode.window.onDidChangeVisibleTextEditors(tell),
-    vscode.workspace.onDidOpenTextDocument(tell),
+    vscode.window.onDidChangeActiveTextEditor(update),
+    vscode.window.onDidChangeVisibleTextEditors(update),
+    vscode.workspace.onDidOpenTextDocument(update),
     vscode.workspace.onDidChangeTextDocument(({ document }) => {
       if (document === vscode.window.activeTextEditor?.document) {
-        tell();
+        update();
       }
     }),
   ];

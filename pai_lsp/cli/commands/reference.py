@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -44,7 +45,12 @@ def print_schema(arguments: argparse.Namespace) -> int:
 
 
 def explain(arguments: argparse.Namespace) -> int:
-    """Print the documentation of one rule."""
+    """Print the documentation of one rule, or of an exit code."""
+    if re.fullmatch(r"[+-]?[0-9]{1,6}", arguments.code):
+        from pai_lsp.cli.commands.why_failed import code_text  # noqa: PLC0415 - rules are asked for more often
+
+        sys.stdout.write(code_text(int(arguments.code)))
+        return 0
     try:
         rule = known(arguments.code)
     except UnknownCodeError as error:

@@ -105,7 +105,7 @@ def with_references_filled(text: str, role: RuntimeRole, *, shows_secrets: bool)
 
 @dataclass(frozen=True, slots=True)
 class RuntimeReference:
-    """One `<% $… %>` of a text: where it stands, and its path without the `$`."""
+    """One `<% $… %>` of a text: its place, and its path without the `$`."""
 
     span: Span
     path: str

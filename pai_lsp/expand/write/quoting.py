@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def surviving(commands: Sequence[str]) -> tuple[str, ...]:
     """The commands of one script as texts that the runtime does not change and that, one after the other, run the same.
 
-    Every `<% %>` in them must stand for text that means nothing to bash, unless all commands come through as they are.
+    Every `<% %>` in them must have a value that means nothing to bash, unless all commands come through as they are.
     """
     texts = [without_last_line_ends(command) for command in commands]
     lines = tuple(line for text in texts for line in text.split("\n"))

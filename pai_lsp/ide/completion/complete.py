@@ -88,7 +88,7 @@ def _found(point: InsertionPoint, *, is_begun: bool) -> list[Suggestion]:
 def _may_end(point: InsertionPoint) -> bool:
     """Whether the line of an empty word may be meant as it is: it is blank, or goes on below."""
     line = point.line_before.rstrip()
-    return not point.line_behind.strip() and (not line or line.endswith(_CONTINUED))
+    return not point.line_after.strip() and (not line or line.endswith(_CONTINUED))
 
 
 def _is_complete(point: InsertionPoint, found: list[Suggestion]) -> bool:
@@ -120,6 +120,9 @@ def _shorter_first(ordered: list[Suggestion]) -> list[Suggestion]:
 def _without_secrets(point: InsertionPoint, found: list[Suggestion]) -> list[Suggestion]:
     """The suggestions without secrets in their details and documentation; those that would insert one are left out."""
     hidden = point.job.hidden
+    texts = (text for one in found for text in (one.label, one.edit.new_text, one.detail, one.documentation))
+    if not hidden.changes("\n".join(texts)):
+        return found
     return [
         replace(one, detail=hidden.without(one.detail), documentation=hidden.without(one.documentation))
         for one in found
@@ -129,16 +132,16 @@ def _without_secrets(point: InsertionPoint, found: list[Suggestion]) -> list[Sug
 
 def _closing(document: Document, point: InsertionPoint) -> str:
     """The bracket or quote that is missing at the end of the cursor's line; empty for none, or when more follows."""
-    behind = point.replace.end + len(point.line_behind)
+    end = point.replace.end + len(point.line_after)
     # The text is only read a second time where its line could have something open.
-    if point.line_behind.strip() or not _OPENING.search(point.line_before):
+    if point.line_after.strip() or not _OPENING.search(point.line_before):
         return ""
     return "".join(
         problem.fix[1].new_text
         for problem in document.syntax.problems
         if problem.fix
         and problem.fix[1].new_text in {"]", "}", "'", '"'}
-        and point.replace.start - 1 <= problem.fix[1].span.start <= behind
+        and point.replace.start - 1 <= problem.fix[1].span.start <= end
     )
 
 

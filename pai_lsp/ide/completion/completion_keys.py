@@ -94,8 +94,8 @@ def _plain_key(point: InsertionPoint, name: str, detail: str, value: str, order:
 
 
 def _with_value(point: InsertionPoint, name: str, value: str) -> str:
-    """The key with the start of its value, indented under it; only the key where a colon stands behind it already."""
-    if point.line_behind.lstrip().startswith(":"):
+    """The key with the start of its value, indented under it; only the key if a colon follows already."""
+    if point.line_after.lstrip().startswith(":"):
         return escaped(name)
     lead, pad = point.block_start()
     return f"{lead}{escaped(name)}:" + value.replace("\n", "\n" + pad)
@@ -145,7 +145,7 @@ def _undefined(point: InsertionPoint, root: str) -> Iterable[str]:
 
 
 def _required_variables(point: InsertionPoint) -> Iterable[str]:
-    """The template variables of the definition whose bindings the cursor stands in."""
+    """The template variables of the definition whose bindings the cursor is in."""
     holder = next((node for node in reversed(point.parents[:-1]) if isinstance(node, Mapping)), None)
     if point.spot is not Spot.KEY:
         holder = point.mapping

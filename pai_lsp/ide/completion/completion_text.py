@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind
+from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped
 from pai_lsp.ide.documentation import variable_documentation
 from pai_lsp.ide.known_values import short, variable_value
 from pai_lsp.job.definition import ROLE_TYPES, SIMPLE_KEYS
@@ -32,6 +32,7 @@ _SHELL_NAME = lazy_pattern(r"((?<![\w)\]])\$\{?!?|\b)([A-Za-z_]\w*)?$")
 _MOST_INDEXES = 8
 _MOST_MEMBERS = 20
 _DEPTH = 3
+_ROOT_ORDER = 900
 
 
 def complete_in_text(point: InsertionPoint) -> list[Suggestion] | None:
@@ -58,9 +59,9 @@ def _is_command(point: InsertionPoint) -> bool:
     return bool(keys) and keys[-1] in {"commands", *SIMPLE_KEYS}
 
 
-def _typed(point: InsertionPoint, typed: str, behind: str) -> Span:
-    """The place in the document of what is typed before the cursor and of the word that goes on behind it."""
-    rest = re.match(behind, point.content[point.index :].split("\n")[0])
+def _typed(point: InsertionPoint, typed: str, word_end: str) -> Span:
+    """The place in the document of what is typed before the cursor and of the rest of the word after it."""
+    rest = re.match(word_end, point.content[point.index :].split("\n")[0])
     return Span(point.offset - len(typed), point.offset + (len(rest[0]) if rest else 0))
 
 
@@ -70,13 +71,17 @@ def _members(point: InsertionPoint, typed: str) -> Iterator[Suggestion]:
     following = re.sub(r"^[$\w.\[\]-]*", "", rest)
     closing = "" if following.lstrip().startswith("%>") else " %>"
     blank = " " if point.content[: point.index - len(typed)].endswith("<%") else ""
-    for number, (path, value, detail) in enumerate(_roots(point)):
+    for number, (path, value, detail) in enumerate(_paths_here(point)):
         shown = detail or value
         edit = TextEdit(place, blank + path + closing)
         yield Suggestion(path, SuggestionKind.PARAMETER, edit, None, shown, "", number)
+    for root, detail in _roots_without_names(point):
+        edit = TextEdit(place, f"{blank}{root}.name{closing}")
+        snippet = f"{blank}{escaped(root)}.${{1:name}}{closing}"
+        yield Suggestion(root, SuggestionKind.PARAMETER, edit, snippet, detail, "", _ROOT_ORDER)
 
 
-def _roots(point: InsertionPoint) -> Iterator[tuple[str, str, str]]:
+def _paths_here(point: InsertionPoint) -> Iterator[tuple[str, str, str]]:
     """`(path, value as text, detail)` of what works at the cursor; never a secret's value."""
     job = point.job
     is_auth = "auth" in point.path
@@ -101,6 +106,14 @@ def _roots(point: InsertionPoint) -> Iterator[tuple[str, str, str]]:
                 break
     if definition is not None:
         yield from _this_paths(job, definition)
+
+
+def _roots_without_names(point: InsertionPoint) -> Iterator[tuple[str, str]]:
+    """`(root, detail)` of the sections whose first name can be written here; a quick fix then defines the name."""
+    if not point.job.parameters and "auth" not in point.path:
+        yield "$parameters", "a parameter of the job, not defined yet"
+    if not point.job.secrets:
+        yield "$secrets", "a secret of the job, not defined yet"
 
 
 def _this_paths(job: Job, definition: Definition) -> Iterator[tuple[str, str, str]]:
@@ -175,7 +188,7 @@ def _tags(point: InsertionPoint, sigil: str, typed: str) -> Iterator[Suggestion]
     if sigil != "$" or not any(root.startswith(typed) for root in ("parameters", "secrets")):
         return
     place = Span(point.offset - len(typed) - 1, point.offset)
-    for number, (path, value, detail) in enumerate(_roots(point)):
+    for number, (path, value, detail) in enumerate(_paths_here(point)):
         text = f"<% {path} %>"
         yield Suggestion(
             text, SuggestionKind.PARAMETER, TextEdit(place, text), None, detail or value, "", 5000 + number

@@ -144,7 +144,7 @@ def _item_names(point: InsertionPoint, written: Iterable[str]) -> Iterator[Sugge
 
 
 def _own_name(point: InsertionPoint) -> str | None:
-    """The name of the definition whose `require` the cursor is in: it can not require itself."""
+    """The name of the definition whose `require` the cursor is in: it cannot require itself."""
     for node in point.parents:
         if isinstance(node, Mapping) and node.own("require") and isinstance(name := node.get("name"), Scalar):
             return name.text

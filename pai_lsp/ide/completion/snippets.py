@@ -148,7 +148,7 @@ def _items(point: InsertionPoint, path: tuple[str | int, ...], *, dash: bool) ->
 
 def _piece(point: InsertionPoint, label: str, detail: str, snippet: str, *, without_dash: bool = False) -> Suggestion:
     if point.missing == "- " or without_dash:
-        # The dash stands in front already, or comes with what is missing.
+        # The dash is there already, or is part of what is missing.
         snippet = _without_dash(snippet)
     return snippet_suggestion(point, label, snippet, detail=detail, order=_ORDER, kind=SuggestionKind.SNIPPET)
 

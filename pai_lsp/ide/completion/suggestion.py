@@ -1,4 +1,4 @@
-"""What a completion offers, and how its text is written where the cursor stands."""
+"""What a completion offers, and how its text is written at the cursor."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Suggestion:
     """One thing to insert.
 
     edit: the text as it is inserted by an editor without snippets; `snippet`: the same with LSP's placeholders
-        (`${1:name}`), or None where there are none.
+        (`${1:name}`), or None without any.
     detail: a few words beside the label; documentation: Markdown.
     order: the smaller, the earlier in the list.
     elsewhere: edits in other places of the document that come with it.
@@ -69,7 +69,7 @@ def plain_text(snippet: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text that stands for itself in a snippet."""
+    """A text without special characters of a snippet."""
     return text.replace("\\", "\\\\").replace("$", "\\$").replace("}", "\\}")
 
 
@@ -83,7 +83,7 @@ def scalar_suggestion(
 ) -> Suggestion:
     """Offer a scalar in place of what is typed, quoted where that is needed and not typed already."""
     written = within_quotes(text, point.quote) if point.quote else written_scalar(point, text)
-    edit = TextEdit(point.replace, point.missing + written + point.missing_behind)
+    edit = TextEdit(point.replace, point.missing + written + point.missing_after)
     return Suggestion(text, kind, edit, None, detail, documentation, order)
 
 
@@ -97,9 +97,9 @@ def snippet_suggestion(
     order: int = 0,
     kind: SuggestionKind,
 ) -> Suggestion:
-    """Offer a snippet of several lines; its lines behind the first are indented to where its first one begins.
+    """Offer a snippet of several lines; its other lines are indented to where the first one begins.
 
-    An editor is told to keep the indentation as it is, so it is written out here.
+    Editors are asked to keep the indentation as it is, so it is written out here.
     """
     lead, pad = point.block_start()
     indented = lead + snippet.replace("\n", "\n" + pad)

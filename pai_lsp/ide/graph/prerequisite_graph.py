@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class NodeKind(Enum):
-    """What a node stands for; the values are for people."""
+    """The kind of a node; the values are shown."""
 
     ROLE = "task role"
     OWN = "defined in this file"
@@ -33,7 +33,7 @@ class NodeKind(Enum):
 
 
 class EdgeKind(Enum):
-    """What an edge stands for; the values are for people."""
+    """The kind of an edge; the values are shown."""
 
     LISTS = "lists"
     REQUIRES = "requires"
@@ -84,7 +84,7 @@ class PrerequisiteGraph:
 def prerequisite_graph(job: Job, folder: str = "") -> PrerequisiteGraph:
     """The graph of a job, or of a file of definitions; of broken files what can be read.
 
-    folder: paths below it are told from there on.
+    folder: paths below it are shown relative to it.
     """
     builder = _GraphBuilder(job, folder)
     builder.read()

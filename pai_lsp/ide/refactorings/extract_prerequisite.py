@@ -115,9 +115,9 @@ def selected_commands(document: Document, span: Span) -> CommandSelection | None
         first, last = touched[0], touched[-1] + 1
         if sequence.items[first].span.start < start or end < sequence.items[last - 1].span.end:
             return None
-        behind = text[sequence.items[last - 1].span.end : end]
-        is_comma = sequence.is_flow and behind.strip() in {",", "]"}
-        if not is_comma and any(line.strip() and not line.lstrip().startswith("#") for line in behind.split("\n")):
+        after = text[sequence.items[last - 1].span.end : end]
+        is_comma = sequence.is_flow and after.strip() in {",", "]"}
+        if not is_comma and any(line.strip() and not line.lstrip().startswith("#") for line in after.split("\n")):
             return None
         return command_selection(document.job, role, sequence, first, last, Span(start, end))
     return None
@@ -168,11 +168,11 @@ def moved_lines(job: Job, selection: CommandSelection, commands: CallbackCommand
         end = text.find("\n", span.end)
         end = selection.span.end if end < 0 else end
         item = sequence.items[number]
-        behind = text[span.end : end].strip()
+        after = text[span.end : end].strip()
         written = "\n".join(_lines(text[item.span.start : end], pad))
         found_lines = _item(job, item, items, written)
-        if behind and found_lines[0] != f"- {written.split(chr(10))[0]}":
-            lines.append(behind)
+        if after and found_lines[0] != f"- {written.split(chr(10))[0]}":
+            lines.append(after)
         lines += found_lines
         at = min(end + 1, selection.span.end)
     return lines + _lines(text[at : selection.span.end], pad)
@@ -245,9 +245,9 @@ def callback_commands(job: Job, role: TaskRole, count: int) -> CallbackCommands:
     if not left:
         raise CanNotRefactorError("a task role needs a command of its own")
     _refuse_what_runs_between(job, role, "\n".join(scalar.text for scalar in moved))
-    behind = [scalar for scalar in job.command_parts(role) if scalar not in moved]
+    after = [scalar for scalar in job.command_parts(role) if scalar not in moved]
     texts = [scalar.text.strip() for scalar in moved]
-    rest = "\n".join(scalar.text.strip() for scalar in behind)
+    rest = "\n".join(scalar.text.strip() for scalar in after)
     script, script_behind = read_script("\n".join(texts)), read_script(rest)
     if not (script.is_complete and script_behind.is_complete):
         raise CanNotRefactorError("these commands begin or end something that other commands go on with")

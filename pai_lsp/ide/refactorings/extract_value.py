@@ -156,7 +156,7 @@ def _moved_parameter(job: Job, value: Scalar, fix: Fix) -> tuple[TextEdit, ...]:
 def _refuse_readable(job: Job) -> None:
     first = job.root.entries[0].key.span.start if job.root and job.root.entries else 0
     if job.root is not None and (job.root.is_flow or not is_line_start(job.text, first)):
-        raise CanNotRefactorError("the rest-server hides secrets only where 'secrets:' stands at the start of a line")
+        raise CanNotRefactorError("the rest-server hides secrets only if 'secrets:' is at the start of a line")
 
 
 def _moved_to_secret(job: Job, piece: SelectedText, name: str) -> tuple[TextEdit, ...]:

@@ -95,7 +95,7 @@ def _adding_edits(document: Document, path: Path) -> tuple[TextEdit, ...]:
         tried = replace(tried, text=apply_edits(tried.text, added))
         edits = added if number == 0 else line_edits(document.text, tried.text)
     if not edits or (tried.syntax.problems and not document.syntax.problems):
-        raise CanNotRefactorError("nothing is known that could stand there")
+        raise CanNotRefactorError("no value for the missing keys is known")
     return edits
 
 
@@ -228,7 +228,7 @@ def ignore_comment(document: Document, diagnostic: Diagnostic) -> Fix | str:
 
 
 def _scalar_over(document: Document, line_end: int) -> Scalar | None:
-    """The scalar that goes on behind the end of the line."""
+    """The scalar that continues after the end of the line."""
     for node in walk(document.syntax.root):
         if isinstance(node, Scalar) and node.span.start < line_end < node.span.end:
             return node
@@ -238,7 +238,7 @@ def _scalar_over(document: Document, line_end: int) -> Scalar | None:
 def _no_room(text: str, scalar: Scalar, line: Span) -> str:
     """Why a comment at the end of a line within a scalar would change more than it should; empty when it does not."""
     if scalar.is_block and line.start <= scalar.span.start:
-        return ""  # behind the block's indicator YAML allows a comment
+        return ""  # after the block's indicator YAML allows a comment
     if scalar.style is not ScalarStyle.LITERAL:
         return "a comment here would become a part of the text"
     script = read_script(scalar.text)
@@ -247,7 +247,7 @@ def _no_room(text: str, scalar: Scalar, line: Span) -> str:
         return ""
     part = next((part for part in script.parts if part.span.start <= end < part.span.end), None)
     if part is None or part.kind is PartKind.ESCAPED:
-        return "the shell's line goes on behind this one"
+        return "the shell's command continues on the next line"
     if part.kind is PartKind.HERE_DOCUMENT:
         return "a comment here would become a part of a here-document"
     return "a comment here would become a part of a quoted word"

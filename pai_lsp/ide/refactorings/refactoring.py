@@ -193,10 +193,10 @@ def definition_added(job: Job, lines: str, flow: str) -> TextEdit:
     if entry is None:
         before = [one for one in root.entries if one.name != "taskRoles"]
         first_roles = next((number for number, one in enumerate(root.entries) if one.name == "taskRoles"), len(before))
-        behind = root.entries[first_roles - 1] if first_roles else None
+        preceding = root.entries[first_roles - 1] if first_roles else None
         indented = "\n".join(f"  {line}" if line else line for line in f"- {lines}".replace("\n", "\n  ").split("\n"))
         return insert_entry(
-            job.text, root, f"prerequisites: [{flow}]" if root.is_flow else f"prerequisites:\n{indented}", behind
+            job.text, root, f"prerequisites: [{flow}]" if root.is_flow else f"prerequisites:\n{indented}", preceding
         )
     node = entry.value
     if not isinstance(node, Sequence) or root.own("prerequisites") is None:
@@ -212,8 +212,8 @@ def listed_in_role(job: Job, role: TaskRole, name: str) -> TextEdit:
     if entry is None:
         if role.get("prerequisites") is not None:
             raise CanNotRefactorError(f"'{role.name}' shares its prerequisites through '<<'")
-        behind = [one for one in role.node.entries if one.name in _BEFORE_PREREQUISITES]
-        return insert_entry(job.text, role.node, f"prerequisites: [{name}]", behind[-1] if behind else None)
+        preceding = [one for one in role.node.entries if one.name in _BEFORE_PREREQUISITES]
+        return insert_entry(job.text, role.node, f"prerequisites: [{name}]", preceding[-1] if preceding else None)
     if not isinstance(entry.value, Sequence):
         raise CanNotRefactorError(f"the prerequisites of '{role.name}' are not a list")
     return append_item(job.text, _written_here(entry.value, entry.key), name)

@@ -13,7 +13,7 @@ from pai_lsp.embedded.shell import read_script
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.job.uses import command_lists
-from pai_lsp.job.variable_places import ScriptPlace, callback_scripts, role_scripts
+from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
 from pai_lsp.source.content import mapped
 from pai_lsp.source.nodes import Scalar, ScalarStyle
 from pai_lsp.source.spelling import nearest
@@ -194,7 +194,7 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
               - ls $MODEL_DIR ${epoch:-1}
     """
     exported: set[str] | None = None
-    for place in role_scripts(job):
+    for place in job.role_scripts:
         script = place.script
         if not script.uses or script.is_open_ended or script.allows_unset:
             continue
@@ -217,11 +217,11 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
 
 def _command_scalars(job: Job) -> Iterator[Scalar]:
     """The strings that the task roles run, each once."""
-    seen: set[int] = set()
+    seen: set[Scalar] = set()
     for role in job.task_roles:
         for scalar in job.command_parts(role):
-            if id(scalar) not in seen:
-                seen.add(id(scalar))
+            if scalar not in seen:
+                seen.add(scalar)
                 yield scalar
 
 
@@ -231,9 +231,9 @@ def _is_unset(script: Script, use: VariableUse) -> bool:
 
 def _first_reading(job: Job, plugin: PluginUse, name: str) -> tuple[ScriptPlace, VariableUse] | None:
     """The first use of an unset variable in the commands of a role for which the callbacks run."""
-    roles = set(map(id, job.roles_of(plugin)))
-    for place in role_scripts(job):
-        if place.role is not None and id(place.role) in roles:
+    roles = job.roles_of(plugin)
+    for place in job.role_scripts:
+        if place.role in roles:
             for use in place.script.uses:
                 if use.name == name and _is_unset(place.script, use):
                     return place, use

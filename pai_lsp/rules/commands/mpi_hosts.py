@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.findings.fixes import choice_fixes, number_fix
 from pai_lsp.job.parts import whole_number
-from pai_lsp.job.variable_places import ScriptPlace, role_scripts
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.resources.job_lifecycle import beyond_instances
 from pai_lsp.source.frozen import dataclass
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.shell_script import SimpleCommand, Word
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
+    from pai_lsp.job.variable_places import ScriptPlace
 
 
 @rule(Severity.ERROR)
@@ -255,11 +255,6 @@ class Launch:
     count: Word | None
     hosts: tuple[Host, ...]
 
-    @property
-    def job(self) -> Job:
-        """The job."""
-        return self.place.job
-
     @cached_property
     def options(self) -> frozenset[str]:
         """All words of the command."""
@@ -268,7 +263,7 @@ class Launch:
     @cached_property
     def reached_roles(self) -> tuple[TaskRole, ...]:
         """The task roles that the hosts belong to, each once."""
-        by_name = {converted_role_name(role.name): role for role in self.job.task_roles}
+        by_name = self.place.spellings.converted
         named = [host.parts[0] for host in self.hosts if host.parts]
         return tuple(by_name[name] for name in dict.fromkeys(named) if name in by_name)
 
@@ -296,7 +291,7 @@ def launches(job: Job) -> Iterator[Launch]:
     """Every such command of the task roles."""
     if not any(part in job.text for part in _PARTS_OF_LAUNCHERS):
         return
-    for place in role_scripts(job):
+    for place in job.role_scripts:
         role = place.role
         found = (_launch(place, role, command) for command in place.script.commands if role is not None)
         yield from (launch for launch in found if launch is not None)

@@ -5,7 +5,7 @@ Files of a marketplace are written in the extended protocol and never submitted,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix
@@ -16,6 +16,7 @@ from pai_lsp.job.uses import callbacks
 from pai_lsp.platform.tables import PLUGIN_PREFIX, events, plugins
 from pai_lsp.source.content import mapped
 from pai_lsp.source.edits import cut_entry, insert_entry, line_span
+from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.text import Span, TextEdit
 
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
 _EXPAND = "submit the output of 'pai-lsp expand'"
 
 
-class _Feature(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Feature:
     """One use of the extended protocol: its place, what a released cluster does, fixes that avoid expansion."""
 
     span: Span
@@ -343,7 +345,8 @@ def _problems_of_expansion(job: Job) -> tuple[Diagnostic, ...]:
     from pai_lsp.expand.write.released_job import expanded  # noqa: PLC0415 - most jobs use no extended protocol
 
     found = expanded(job)
-    return found.problems if found.run is None else ()  # what stops the expanded job stops this one, too
+    is_stopped = found.run is not None and found.text is None  # what stops the expanded job stops this one, too
+    return () if is_stopped else found.problems
 
 
 RULES = (

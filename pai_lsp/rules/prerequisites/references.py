@@ -13,7 +13,6 @@ from pai_lsp.findings.fixes import fix_of, near_name_fixes
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, Reference, name_span
 from pai_lsp.job.lookup import looks_like_address
 from pai_lsp.job.require_graph import no_prerequisite
-from pai_lsp.job.symbols import rename_prerequisite
 from pai_lsp.platform.job_schema import field
 from pai_lsp.platform.tables import PLUGIN_PREFIX, plugins
 from pai_lsp.source.edits import remove_item
@@ -162,6 +161,8 @@ def _idle(job: Job, definition: Definition) -> str | None:
     plugin = definition.extended_plugin
     if plugin is None:
         return "it has no 'plugin'"
+    if definition.plugin_scalar and not isinstance(definition.plugin_scalar.runtime_value, str):
+        return None  # the runtime fails on it, which is reported there
     known = (*plugins(), *job.site_plugins)
     if plugin in known or plugin in STORAGE_PLUGINS:
         return None
@@ -251,6 +252,8 @@ def duplicate_prerequisite(job: Job) -> Iterator[Finding]:
 def _rename(job: Job, definition: Definition) -> Fix:
     """Give a definition a unique name."""
     name = free_name(definition.name, {one.name for one in job.definitions})
+    from pai_lsp.job.symbols import rename_prerequisite  # noqa: PLC0415 - only for a fix
+
     return Fix(f"Rename this one to '{name}'", rename_prerequisite(job, definition, name))
 
 

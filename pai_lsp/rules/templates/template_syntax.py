@@ -17,7 +17,7 @@ from pai_lsp.findings.fixes import change_fix
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.job.template_uses import COMMAND_PLACES, TemplatePlace, place_at
 from pai_lsp.job.uses import command_lists
-from pai_lsp.job.variable_places import callback_scripts, role_scripts
+from pai_lsp.job.variable_places import callback_scripts
 from pai_lsp.rules.templates.template_fixes import inlined, meant_root, text_at
 from pai_lsp.source.content import MappedText, mapped, trimmed
 from pai_lsp.source.frozen import dataclass
@@ -211,7 +211,7 @@ def faults(job: Job) -> Iterator[SyntaxFault]:
                     yield SyntaxFault(scalar.span, _prototype_message(scalar.text))
                 if OPENING in scalar.text:
                     yield from _faults(mapped(job.text, scalar), *tags(scalar.text))
-    for place in (*role_scripts(job), *callback_scripts(job, command_lists(job.uses_of_plugin("cmd"), CLOSING))):
+    for place in (*job.role_scripts, *callback_scripts(job, command_lists(job.uses_of_plugin("cmd"), CLOSING))):
         yield from _left_over(place)
 
 

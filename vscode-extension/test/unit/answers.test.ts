@@ -21,7 +21,7 @@ test("a text without a language is a shell script", () => {
   assert.deepEqual(textAnswer({ text: "{}", languageId: "json" }), { text: "{}", languageId: "json" });
 });
 
-test("an expansion is a text, or why there is none", () => {
+test("an expansion is a text, or the reasons against it", () => {
   assert.deepEqual(expansion({ text: "name: a\n" }), { text: "name: a\n" });
   assert.deepEqual(expansion({ findings: ["a cycle", { message: "not there" }, 7] }), {
     findings: ["a cycle", "not there"],
