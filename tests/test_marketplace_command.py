@@ -372,7 +372,7 @@ def test_a_configuration_of_another_user_is_not_read(
         (project / folder).mkdir()
         (project / folder / "job.pai.yaml").write_text(JOB.replace("[data]", "[nothing]"))
     assert "unknown-prerequisite" not in codes(capsys)
-    monkeypatch.setattr("pai_lsp.project.targets.is_of_another_user", lambda _: True)
+    monkeypatch.setattr("pai_lsp.project.projects.is_of_another_user", lambda _: True)
     assert codes(capsys).count("unknown-prerequisite") == 2
     _, _, errors = run(capsys, "check")
     assert errors == (

@@ -9,8 +9,7 @@ from server_client import Client, codes, connected
 
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.lsp import workspace_settings
-from pai_lsp.lsp.workspace_settings import WorkspaceSettings, merged, section_configuration, section_in
-from pai_lsp.project.configuration import Configuration
+from pai_lsp.lsp.workspace_settings import section_configuration, section_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -173,17 +172,6 @@ async def test_faults_in_the_settings_are_told(tmp_path: Path) -> None:
         assert not [one for one in client.received if one.get("method") == "window/logMessage"], "and nothing else"
 
 
-def test_file_and_editor_together() -> None:
-    section = section_configuration({"rules": {CODE: "off", "yaml-syntax": "hint"}, "plugins": ["a"]})
-    file = section_configuration({"rules": {CODE: "warning"}, "plugins": ["b"], "exclude": ["x.yaml"]}, "/project")
-    both = merged(section, file, "/project/x.yaml")
-    assert both.settings.severities == {CODE: Severity.WARNING, "yaml-syntax": Severity.HINT}
-    assert both.settings.plugins == {"a", "b"}
-    assert both.is_excluded
-    assert not merged(section, file, "/project/y.yaml").is_excluded
-    assert not merged(section, Configuration(), "/project/x.yaml").is_excluded
-
-
 @pytest.mark.parametrize("section", [None, [], "off", 3, {}, {"rules": None}, {"trace": "off"}])
 def test_sections_that_say_nothing(section: Any) -> None:
     configuration = section_configuration(section)
@@ -194,11 +182,3 @@ def test_a_section_may_come_under_its_name() -> None:
     assert section_in({"openpai": OFF}) == OFF
     assert section_in(OFF) == OFF
     assert section_in(None) is None
-
-
-def test_a_document_that_is_no_file_has_the_editors_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / ".pai-lsp.yaml").write_text("rules: {unknown-prerequisite: warning}\n")
-    monkeypatch.chdir(tmp_path)
-    settings = WorkspaceSettings()
-    assert settings.effective("Untitled-1").settings.severities == {}
-    assert settings.effective(str(tmp_path / "job.yaml")).settings.severities == {CODE: Severity.WARNING}

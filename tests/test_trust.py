@@ -184,22 +184,28 @@ async def test_a_link_leads_out_of_what_is_trusted(tmp_path: Path, folder: Path,
 
 
 @in_a_loop
-async def test_a_configuration_above_the_workspace_is_not_read(folder: Path, server: Marketplace) -> None:
+async def test_a_configuration_above_the_workspace_is_not_trusted_with_it(folder: Path, server: Marketplace) -> None:
     inner = folder / "a" / "b"
     inner.mkdir(parents=True)
     configuration = json.loads((folder / ".pai-lsp.yaml").read_text()) | {"rules": {UNKNOWN: "off"}}
     (folder / ".pai-lsp.yaml").write_text(json.dumps(configuration))
     async with connected(**at(folder / "a", True)) as client:
-        assert UNKNOWN in codes(await client.published(opened(client, inner)))
-        # A file outside: its repository, or its own folder where it is in none, nor below the home folder.
-        assert UNKNOWN not in codes(await client.published(opened(client, folder, name="other.pai.yaml")))
+        assert UNKNOWN not in codes(await client.published(opened(client, inner))), "its rules apply"
+        assert (await refresh(client))["state"] == "untrusted"
+    assert server.requests == []
+    async with connected(**at(folder / "a", [str(folder)])) as client:
+        opened(client, inner)
         assert (await refresh(client))["state"] == "ready"
-    assert server.requests, "everything that is open is trusted"
-    server.requests.clear()
-    async with connected(**at(folder / "a", True)) as client:
-        await client.published(opened(client, inner))
-        assert (await refresh(client))["state"] == "none"
-        assert server.requests == []
+    assert server.requests
+
+
+@in_a_loop
+async def test_everything_that_is_open_is_trusted(folder: Path, server: Marketplace) -> None:
+    (folder.parent / "workspace").mkdir()
+    async with connected(**at(folder.parent / "workspace", True)) as client:
+        opened(client, folder)
+        assert (await refresh(client))["state"] == "ready"
+    assert server.requests
 
 
 @in_a_loop
@@ -209,11 +215,11 @@ async def test_a_file_outside_the_workspace(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / ".pai-lsp.yaml").write_text(f"rules: {{{UNKNOWN}: off}}\n")
     async with connected() as client:
         (tmp_path / "jobs").mkdir()
-        assert UNKNOWN in codes(await client.published(opened(client, tmp_path / "jobs")))
+        assert UNKNOWN not in codes(await client.published(opened(client, tmp_path / "jobs")))
         assert UNKNOWN not in codes(await client.published(opened(client, tmp_path)))
     async with connected() as client:
-        (tmp_path / ".git").mkdir()
-        assert UNKNOWN not in codes(await client.published(opened(client, tmp_path / "jobs")))
+        (tmp_path / "jobs" / ".git").mkdir()
+        assert UNKNOWN in codes(await client.published(opened(client, tmp_path / "jobs")))
 
 
 @in_a_loop
@@ -229,7 +235,7 @@ async def test_a_folder_of_a_user_that_there_is_not(folder: Path) -> None:
 
 
 @in_a_loop
-@pytest.mark.parametrize("part", ["pai_lsp.lsp.marketplaces.catalog_setup", "pai_lsp.catalog.loading.load_catalog"])
+@pytest.mark.parametrize("part", ["pai_lsp.catalog.setup.catalog_setup", "pai_lsp.catalog.loading.load_catalog"])
 async def test_a_marketplace_that_fails_takes_nothing_else_along(
     folder: Path, server: Marketplace, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:

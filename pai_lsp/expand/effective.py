@@ -43,6 +43,7 @@ from pai_lsp.job.require_graph import (
     undeclared_variable,
 )
 from pai_lsp.job.this_lookup import this_faults
+from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping
@@ -249,8 +250,8 @@ class _EffectiveJobReader:
 
 
 def _is_for(plugin: CmdPluginEntry | PluginEntry, role: TaskRole) -> bool:
-    names = (plugin.entry if isinstance(plugin, CmdPluginEntry) else plugin).task_roles
-    return names is None or any(name.text == role.name for name in names)
+    entry = plugin.entry if isinstance(plugin, CmdPluginEntry) else plugin
+    return entry.acts_for(converted_role_name(role.name))
 
 
 def entries_beyond(job: Job, role: TaskRole) -> dict[RequireLink, RequireLink]:

@@ -156,8 +156,22 @@ class PluginEntry:
 
     @cached_property
     def task_roles(self) -> tuple[Scalar, ...] | None:
-        """The roles it is for; None for all."""
+        """The roles that its list `taskroles` names; None for all."""
         return scalars(self.node.get("taskroles")) if self.node.entry("taskroles") else None
+
+    def acts_for(self, role: str) -> bool:
+        """Whether the runtime runs it for a role, by the role's converted name; false where the runtime fails.
+
+        The runtime asks with Python's `in`, which searches a string for a part of it.
+        Source: openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
+        """
+        filtered = self.node.get("taskroles")
+        if isinstance(filtered, Scalar):
+            value = filtered.runtime_value
+            return isinstance(value, str) and role in value
+        if isinstance(filtered, Mapping):
+            return filtered.entry(role) is not None
+        return filtered is None or role in {scalar.text for scalar in scalars(filtered)}
 
     @cached_property
     def callbacks(self) -> tuple[Callback, ...]:

@@ -140,7 +140,7 @@ def _values(job: Job) -> Iterator[Occurrence]:
         path = use.tag.server_steps
         dotted = ".".join(str(step.name) for step in path[1:])
         is_parameter = steps[0].name == "$parameters" and str(steps[1].name) not in job.parameters
-        if is_parameter and len(path) > 2 and use.text and dotted in job.parameters:
+        if is_parameter and len(path) > 2 and dotted in job.parameters:
             span = use.text.span(path[1].span.start, path[-1].span.end)
             yield Occurrence(Symbol(SymbolKind.PARAMETER, dotted), span)
             continue

@@ -15,6 +15,7 @@ from pai_lsp.embedded.template import ROOTS, TagKind
 from pai_lsp.job.definition import ROLE_TYPES
 from pai_lsp.job.template_uses import RUNTIME_PLACES, TemplatePlace, TemplateUse
 from pai_lsp.job.this_lookup import is_this
+from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
@@ -192,7 +193,7 @@ class TemplateAnswer:
     def step_span(self, number: int) -> Span:
         """The place of one step of the path; of the whole content, if the step is empty."""
         span = self.steps[number].span
-        if self.use.text is None or not len(span):
+        if not len(span):
             return self.use.content_span
         return self.use.text.span(span.start, span.end)
 
@@ -237,10 +238,10 @@ class _Finder:
             if not is_this(tag):
                 yield from self._by_role(use, self._roles_running(use.definition))
         elif use.place is TemplatePlace.PLUGIN and use.plugin is not None:
-            names = use.plugin.task_roles
-            wanted = None if names is None else {name.text for name in names}
-            roles = (role for role in self._job.task_roles if wanted is None or role.name in wanted)
-            yield from self._by_role(use, roles)
+            plugin = use.plugin
+            yield from self._by_role(
+                use, (role for role in self._job.task_roles if plugin.acts_for(converted_role_name(role.name)))
+            )
 
     def _by_role(self, use: TemplateUse, roles: Iterable[TaskRole]) -> Iterator[TemplateAnswer]:
         in_plugin = use.place in RUNTIME_PLACES
@@ -306,7 +307,5 @@ def _root(content: str, *, in_plugin: bool) -> str:
 
 def _is_in_comment(use: TemplateUse) -> bool:
     """Whether a tag is in a line that is a comment in bash, where its value does not matter."""
-    if use.text is None:
-        return False
     text = use.text.text
     return text[text.rfind("\n", 0, use.tag.span.start) + 1 :].lstrip(" \t").startswith("#")

@@ -42,18 +42,26 @@ class TemplateUse:
     """One `<% %>`; spans are places in the file. Its role, definition or plugin is set according to its place."""
 
     tag: TemplateTag
-    span: Span
-    content_span: Span
+    text: MappedText
     place: TemplatePlace
     role: TaskRole | None = None
     definition: Definition | None = None
     plugin: PluginEntry | None = None
-    text: MappedText | None = None
+
+    @property
+    def span(self) -> Span:
+        """The place of the tag with its delimiters."""
+        return self.text.span(self.tag.span.start, self.tag.span.end)
+
+    @property
+    def content_span(self) -> Span:
+        """The place of what is between the delimiters, without blanks."""
+        return self.text.span(self.tag.content_span.start, self.tag.content_span.end)
 
     def step_span(self, number: int) -> Span:
         """The place of one step of the path."""
         step = self.tag.steps[number]
-        return self.text.span(step.span.start, step.span.end) if self.text else self.content_span
+        return self.text.span(step.span.start, step.span.end)
 
 
 def template_uses(job: JobTree) -> tuple[TemplateUse, ...]:
@@ -65,7 +73,7 @@ def template_uses(job: JobTree) -> tuple[TemplateUse, ...]:
     for role in job.task_roles:
         if role.name in job.command_templates:
             text, role_tags, _ = job.command_templates[role.name]
-            found += (_use(text, tag, TemplatePlace.COMMANDS, role=role) for tag in role_tags)
+            found += [TemplateUse(tag, text, TemplatePlace.COMMANDS, role) for tag in role_tags]
         for scalar in job.command_parts(role):
             waiting.pop(scalar, None)
     for place, node, owner in _filled_nodes(job) if waiting else ():
@@ -119,16 +127,10 @@ def _taken(node: Node | None, waiting: dict[Scalar, None]) -> Iterator[Scalar]:
 
 def _in_text(job: JobTree, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
     text = mapped(job.text, scalar)
-    return [_use(text, tag, place, **owner) for tag in tags(scalar.text)[0]]
+    return [TemplateUse(tag, text, place, **owner) for tag in tags(scalar.text)[0]]
 
 
 def _in_plugin_text(job: JobTree, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
     text = mapped(job.text, scalar)
     found = sorted((*runtime_tags(scalar.text), *tags_without_dollar(scalar.text)), key=lambda tag: tag.span)
-    return [_use(text, tag, place, **owner) for tag in found]
-
-
-def _use(text: MappedText, tag: TemplateTag, place: TemplatePlace, **owner: Any) -> TemplateUse:
-    span = text.span(tag.span.start, tag.span.end)
-    content = text.span(tag.content_span.start, tag.content_span.end)
-    return TemplateUse(tag, span, content, place, text=text, **owner)
+    return [TemplateUse(tag, text, place, **owner) for tag in found]

@@ -139,11 +139,7 @@ def roles_acted_for(job: JobTree, use: PluginUse, uses: PrerequisiteUses) -> tup
     if isinstance(use.owner, Definition):
         listed = {listing.role.name for listing in uses.listings(use.owner)}
         return tuple(role for role in job.task_roles if role.name in listed)
-    wanted = use.owner.task_roles
-    if wanted is None:
-        return job.task_roles
-    names = {scalar.text for scalar in wanted}
-    return tuple(role for role in job.task_roles if converted_role_name(role.name) in names)
+    return tuple(role for role in job.task_roles if use.owner.acts_for(converted_role_name(role.name)))
 
 
 def plugin_uses(job: JobTree) -> tuple[PluginUse, ...]:

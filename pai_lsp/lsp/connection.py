@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pai_lsp.lsp.client import Client
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.trust import Trust
+    from pai_lsp.project.projects import Projects
 
 
 class Connection(Protocol):
@@ -20,6 +21,10 @@ class Connection(Protocol):
     @property
     def server(self) -> LanguageServer:
         """Sends messages to the client."""
+
+    @property
+    def projects(self) -> Projects:
+        """The configuration and the sources of definitions of each file."""
 
     @property
     def client(self) -> Client:

@@ -14,7 +14,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.catalog.setup import LOCK_NAME, CatalogSetup, catalog_setup
+from pai_lsp.catalog.setup import LOCK_NAME
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.lsp.documents import FileKind
 from pai_lsp.lsp.marketplace_reports import MarketplaceReports, state_of
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from pai_lsp.catalog.catalog import Catalog
     from pai_lsp.catalog.loading import Surroundings
+    from pai_lsp.catalog.setup import CatalogSetup
     from pai_lsp.lsp.connection import Connection
     from pai_lsp.lsp.marketplace_reports import Status
-    from pai_lsp.lsp.workspace_settings import Effective
 
 
 # In seconds: when the answer of a server is old, when to retry a server that could not be reached, and how long the
@@ -52,20 +52,22 @@ class Marketplaces:
         self._connection = connection
         self._reports = MarketplaceReports(connection.server)
         self._marketplaces: dict[CatalogSetup, ProjectMarketplace] = {}
-        self._setups: dict[str, CatalogSetup] = {}
 
     def begin(self, params: lsp.InitializeParams) -> None:
         """Take from an `initialize` request what the client can show."""
         self._reports.begin(params)
 
-    def marketplace_of(self, path: str, effective: Effective) -> ProjectMarketplace | None:
-        """The marketplace of a file, by what is configured for the file; None without any source of definitions."""
-        folder = self._folder_of(path)
-        if folder is None:
+    def marketplace_of(self, path: str) -> ProjectMarketplace | None:
+        """The marketplace of a file; for a document that is not a file, of the workspace's first folder.
+
+        None without any source of definitions.
+        """
+        base = self._connection.folder_of(path)
+        if not base:
+            base = str(Path(path).parent) if Path(path).is_absolute() else next(iter(self._connection.folders), "")
+        if not base:
             return None
-        setup = self._setups.get(folder)
-        if setup is None:
-            setup = self._setups[folder] = self._setup(folder, effective)
+        setup = self._connection.projects.setup_of(path, base)
         if not setup.sources and not setup.allowed_hosts:
             return None
         if setup not in self._marketplaces:
@@ -76,7 +78,6 @@ class Marketplaces:
 
     def reload(self) -> None:
         """Read everything on the disk again: folders or settings may have changed."""
-        self._setups.clear()
         for marketplace in self._marketplaces.values():
             marketplace.read_soon()
 
@@ -117,20 +118,10 @@ class Marketplaces:
     def _report_status(self) -> Status:
         return self._reports.status([one.catalog for one in self._marketplaces.values() if one.catalog is not None])
 
-    def _setup(self, folder: str, effective: Effective) -> CatalogSetup:
-        """Where the definitions for the files of a folder come from; from nowhere when finding out fails."""
-        top = self._connection.folder_of(folder) or folder
-        try:
-            return catalog_setup(effective.marketplace, effective.base, folder, top)
-        except Exception as error:  # noqa: BLE001 - the documents are checked without a marketplace
-            self._reports.failure(error)
-            return CatalogSetup()
-
-    def _folder_of(self, path: str) -> str | None:
-        """The folder of a file; for a document that is not a file, the workspace's first."""
-        if Path(path).is_absolute():
-            return str(Path(path).parent)
-        return next(iter(self._connection.folders), None)
+    def setup_failed(self, error: Exception) -> str:
+        """Show the user that the sources of a file are not known, by a fault of ours; returns the fault."""
+        self._reports.failure(error)
+        return kind_and_place(error)
 
 
 class NetworkDecision(Enum):

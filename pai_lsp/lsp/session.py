@@ -24,7 +24,6 @@ from pai_lsp.lsp.trust import Trust, refuses, trust_in
 from pai_lsp.lsp.worker_threads import Lane
 from pai_lsp.lsp.workspace import JobFiles, Workspace
 from pai_lsp.lsp.workspace_settings import (
-    WorkspaceSettings,
     asked_sections,
     hidden_hints,
     known,
@@ -34,7 +33,8 @@ from pai_lsp.lsp.workspace_settings import (
     section_configuration,
     section_in,
 )
-from pai_lsp.project.configuration import FILE_NAME
+from pai_lsp.project.configuration import FILE_NAME, Configuration, is_in_folder
+from pai_lsp.project.projects import Projects
 from pai_lsp.source.frozen import replace
 
 if TYPE_CHECKING:
@@ -55,10 +55,11 @@ class Session:
         self.server = server
         self.client = Client()
         self.lane = Lane()
-        self.settings = WorkspaceSettings()
+        self._hidden_hints: dict[str, frozenset[str]] = {}
         self.documents: Mapping[str, OpenDocument] = {}
         self._settings_known = asyncio.Event()
         self.marketplaces = Marketplaces(self)
+        self.projects = Projects(_log.warning, self.marketplaces.setup_failed)
         self._granted = Trust()
         self._is_trust_withdrawn = False
         self._job_files = JobFiles()
@@ -114,7 +115,11 @@ class Session:
         """Whether the configuration in a folder may run commands and ask servers.
 
         Empty for the editor's settings, which belong to no folder: then every folder of the workspace must be trusted.
+        Who trusts everything that is open does not trust a configuration above it.
         """
+        is_above = bool(folder) and any(one != folder and is_in_folder(one, folder) for one in self.folders)
+        if is_above and self.trust.is_everything:
+            return False
         return self.trust.covers([folder] if folder else self.folders)
 
     def grant_trust(self, value: Any) -> None:
@@ -129,16 +134,15 @@ class Session:
 
     def _take_sections(self, sections: Mapping[str, Any]) -> None:
         read = {path: section_configuration(section, path) for path, section in sections.items()}
-        self.settings.sections = {"": self.settings.sections[""], **read}
-        self.settings.hidden_hints |= {path: hidden_hints(section) for path, section in sections.items()}
+        self.projects.sections = {"": self.projects.sections.get("", Configuration()), **read}
+        self._hidden_hints |= {path: hidden_hints(section) for path, section in sections.items()}
         log_faults(self.server, read)
         self._take_trust(self._granted, is_withdrawn=any(map(refuses, sections.values())))
-        self.marketplaces.reload()
-        self.reconfigure()
+        self.reconfigure(look_at_files=True)
 
     def open(self, item: lsp.TextDocumentItem) -> None:
         """Add a document that the client has opened."""
-        self.settings.forget_files()
+        self.projects.forget_files()
         self.marketplaces.reload()
         path = path_of(item.uri)
         document = OpenDocument(item.uri, item.version, item.language_id, item.text, path, self.client)
@@ -182,7 +186,7 @@ class Session:
     def reconfigure(self, *, look_at_files: bool = False) -> None:
         """Update the open documents whose settings or definitions have changed; `look_at_files` to read files again."""
         if look_at_files:
-            self.settings.forget_files()
+            self.projects.forget_files()
             self.marketplaces.reload()
         again = [self._configured(one) for one in self.documents.values()]
         changed = [one for one in again if not one.is_checked_like(self.documents[one.uri])]
@@ -216,8 +220,8 @@ class Session:
     def _configured(self, document: OpenDocument) -> OpenDocument:
         """The same version with the settings and definitions that apply to its file now."""
         folder = self.folder_of(document.path)
-        effective = self.settings.effective(document.path, folder)
-        marketplace = self.marketplaces.marketplace_of(document.path, effective)
+        effective = self.projects.settings_of(document.path)
+        marketplace = self.marketplaces.marketplace_of(document.path)
         directory = marketplace.setup.directory_of(document.path) if marketplace else None
         return replace(
             document,
@@ -226,7 +230,7 @@ class Session:
             lookup=marketplace.lookup if marketplace else NoLookup(),
             is_in_catalog=directory is not None,
             is_wanted=marketplace is not None and directory != marketplace.setup.found,
-            hidden_hints=effective.hidden_hints,
+            hidden_hints=self._hidden_hints.get(self.projects.section_folder_of(document.path), frozenset()),
             folder=folder,
         )
 

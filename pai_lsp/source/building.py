@@ -27,7 +27,7 @@ from pai_lsp.source.nodes import (
     plain_value,
 )
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.scalar import server_text
+from pai_lsp.source.scalar import server_text, server_value
 from pai_lsp.source.tags import is_of_other_kind, server_refusal, tag_span, with_tag
 from pai_lsp.source.text import Span, TextEdit
 
@@ -233,13 +233,17 @@ class _Builder:
             self._problem(ProblemKind.SYNTAX, span, message, fix=blank)
 
     def _scalar(self, event: Any) -> None:
-        start, anchor = self._content_start(event)
+        start: int = event.start_mark.index
         end: int = event.end_mark.index
         style = _STYLES[event.style]
         value: str = event.value
+        tag, anchor = event.tag, None
+        if tag is not None or event.anchor is not None:
+            start, anchor = self._content_start(event)
+            end = max(start, end)
         if style is _PLAIN:
             if not value:
-                end = start = min(start, end)
+                end = start = min(start, event.end_mark.index)
             elif value == "-":
                 self._check_lone_dash(Span(start, end))
         elif event.style in "|>":
@@ -250,9 +254,9 @@ class _Builder:
                 self._problem(ProblemKind.SYNTAX, Span(start, stuck.end() + 1), message, fix=blank)
         if self._has_stand_ins and not value.isascii():
             value = _TO_BE_PUT_BACK.sub(lambda match: _ORIGINALS[match[0]], value)
-        scalar = Scalar(Span(start, max(start, end)), value, style, event.tag)
+        scalar = Scalar(Span(start, end), value, style, tag)
         self._scalars.append(scalar)
-        if scalar.tag is not None:
+        if tag is not None:
             self._check_tag(scalar)
         self._add(scalar, 1, anchor)
 
@@ -335,7 +339,7 @@ class _Builder:
 
     def _key_name(self, key: Node) -> str:
         if isinstance(key, Scalar):
-            value = key.value
+            value = server_value(key.text) if key.tag is None and key.style is _PLAIN else key.value
             return value if isinstance(value, str) else server_text(value)
         if isinstance(key, Sequence) and any(isinstance(item, Sequence) for item in key.items):
             self._problem(ProblemKind.SYNTAX, key.span, "a key cannot be a list of lists")

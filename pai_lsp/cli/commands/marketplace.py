@@ -17,8 +17,8 @@ from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.document import Document
 from pai_lsp.job.lookup import LookupState, looks_like_address
 from pai_lsp.job.require_graph import not_looked_up, nothing_at
-from pai_lsp.project.targets import Configurations, missing, targets
-from pai_lsp.rules import BY_CODE
+from pai_lsp.project.configuration import FILE_NAME
+from pai_lsp.project.targets import missing, run_projects, targets
 from pai_lsp.source.edits import column
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.lookup import LookupAnswer
+    from pai_lsp.project.projects import Projects
 
 _VERSION = 1
 _STATES = {LookupState.FOUND: "found", LookupState.ABSENT: "absent", LookupState.UNKNOWN: "unknown"}
@@ -44,8 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the action."""
     if not Path(arguments.folder).is_dir():
         return failed("marketplace", f"no such folder: {visible(arguments.folder)}", WRONG_USAGE)
-    configurations = Configurations(BY_CODE)
-    setup = configurations.setup_of(arguments.folder)
+    projects = run_projects()
+    setup = projects.setup_of(str(Path(arguments.folder, FILE_NAME).absolute()), str(Path.cwd()))
     surroundings = Surroundings(base=str(Path.cwd()))
     catalog = load_catalog(setup, surroundings)
     if arguments.action != "lock" or arguments.check:
@@ -55,11 +56,11 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "show":
         return _show(catalog, arguments)
     if arguments.action == "refresh":
-        return _refresh(catalog, surroundings, configurations, arguments.folder)
+        return _refresh(catalog, surroundings, projects, arguments.folder)
     if message := missing(arguments.paths):
         return failed("marketplace lock", message, WRONG_USAGE)
     paths = arguments.paths or [os.path.relpath(setup.folder) if setup.folder else arguments.folder]
-    return _lock(catalog, configurations, paths, is_check=arguments.check)
+    return _lock(catalog, projects, paths, is_check=arguments.check)
 
 
 def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
@@ -110,11 +111,11 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
     return failed("marketplace", visible(message + note), FINDINGS)
 
 
-def _refresh(catalog: Catalog, surroundings: Surroundings, configurations: Configurations, folder: str) -> int:
+def _refresh(catalog: Catalog, surroundings: Surroundings, projects: Projects, folder: str) -> int:
     if not catalog.setup.servers and not catalog.setup.allowed_hosts:
         sys.stdout.write("no server is configured; folders need no refresh\n")
         return 0
-    jobs = list(_jobs(configurations, catalog, [folder])) if catalog.setup.allowed_hosts else []
+    jobs = list(_jobs(projects, catalog, [folder])) if catalog.setup.allowed_hosts else []
 
     def addresses(known: Catalog) -> list[str]:
         uses = uses_of(jobs, known)
@@ -130,11 +131,11 @@ def _refresh(catalog: Catalog, surroundings: Surroundings, configurations: Confi
     return 0 if all(state is SourceState.READY for state in known) else FINDINGS
 
 
-def _lock(catalog: Catalog, configurations: Configurations, paths: Sequence[str], *, is_check: bool) -> int:
+def _lock(catalog: Catalog, projects: Projects, paths: Sequence[str], *, is_check: bool) -> int:
     file = catalog.setup.lock
     if not file:
         return failed("marketplace lock", "no .pai-lsp.yaml and no folder 'marketplace' found", WRONG_USAGE)
-    uses = uses_of(_jobs(configurations, catalog, paths), replace(catalog, lock=None))
+    uses = uses_of(_jobs(projects, catalog, paths), replace(catalog, lock=None))
     entries = locked_entries(catalog, uses)
     for reference, answer in uses.missing.items():
         note = f": {answer.note}" if answer.note else ""
@@ -157,12 +158,12 @@ def _lock(catalog: Catalog, configurations: Configurations, paths: Sequence[str]
     return FINDINGS if uses.missing or (is_check and not is_current) else 0
 
 
-def _jobs(configurations: Configurations, catalog: Catalog, paths: Sequence[str]) -> Iterator[Job]:
+def _jobs(projects: Projects, catalog: Catalog, paths: Sequence[str]) -> Iterator[Job]:
     """The jobs among the files that have the same marketplace."""
-    for target in targets(paths, configurations, given=b"", given_name="", force_exclude=False):
-        if target.candidate.problem is not None or target.is_configuration or target.in_catalog is not None:
+    for target in targets(paths, projects, given=b"", given_name="", force_exclude=False):
+        if target.candidate.problem is not None or target.is_configuration or target.catalog_folder is not None:
             continue
-        if configurations.setup_of(str(Path(target.path).parent)) != catalog.setup:
+        if projects.setup_of(str(Path(target.path).absolute()), str(Path.cwd())) != catalog.setup:
             continue
         data = read_bytes(target.path)
         if isinstance(data, UnreadableFile) or not (target.candidate.is_surely_job or might_be_job(data)):

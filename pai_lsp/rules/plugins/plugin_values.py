@@ -5,6 +5,7 @@ A value from a `<% %>` is not known here; its type is not checked. Facts: openpa
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
@@ -84,9 +85,22 @@ def _git(job: Job, use: PluginUse) -> Iterator[Finding]:
             if not _is_text(item):
                 fixes = (quote_fix(item),) if isinstance(item, Scalar) and item.text else ()
                 yield Finding(item.span, "an option of 'git clone' must be a string", fixes)
+            elif isinstance(item, Scalar) and _has_open_quote(item.text):
+                yield Finding(item.span, "this option has a quote without its end; the task dies before it starts")
     elif not isinstance(options.value, Scalar) or options.value.runtime_value is not None:
         fix = wrap_in_list_fix(job.text, options.value)
         yield Finding(options.place, "'options' must be a list of strings", (fix,) if fix else ())
+
+
+def _has_open_quote(option: str) -> bool:
+    """Whether GitPython, which splits the options as a shell does, fails on one."""
+    if "'" not in option and '"' not in option and not option.endswith("\\"):
+        return False
+    try:
+        shlex.split(option)
+    except ValueError:
+        return "<%" not in option
+    return False
 
 
 def _tensorboard(job: Job, use: PluginUse) -> Iterator[Finding]:
@@ -338,7 +352,7 @@ def _inserted_by_runtime(job: Job) -> Iterator[TemplateAnswer]:
 
 def _breaks(answer: TemplateAnswer, value: str) -> bool:
     """Whether the runtime can parse the string, but not with the value inserted."""
-    text = answer.use.text.text if answer.use.text else ""
+    text = answer.use.text.text
     span = answer.use.tag.span
     tag = text[span.start : span.end]
     if isinstance(runtime_round_trip([text], lambda written: written), ValueError):

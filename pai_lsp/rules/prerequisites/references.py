@@ -162,6 +162,8 @@ def _idle(job: Job, definition: Definition) -> str | None:
     plugin = definition.extended_plugin
     if plugin is None:
         return "it has no 'plugin'"
+    if definition.plugin_scalar and not isinstance(definition.plugin_scalar.runtime_value, str):
+        return None  # the runtime fails on it, which is reported there
     known = (*plugins(), *job.site_plugins)
     if plugin in known or plugin in STORAGE_PLUGINS:
         return None

@@ -52,17 +52,17 @@ def instances_missing(job: Job) -> Iterator[Finding]:
             yield Finding(role.name_span, f"'{role.name}' has no 'instances', which means 1", _instances_fix(job, role))
 
 
-@rule(Severity.WARNING)
+@rule(Severity.ERROR)
 def hived_needs_instances(job: Job) -> Iterator[Finding]:
     """Task role without `instances` in a HiveD job.
 
-    The rest-server uses the number for HiveD before it applies the default: the GPU count is not a number, and the
-    request fails with status 500 if the scheduler's entry cannot be written.
+    The rest-server uses the number for HiveD before it applies the default. It cannot write the scheduler's entry of a
+    job with gang allocation, and responds with status 500.
     Source: rest-server, middlewares/v2/hived.js (podNumber), models/v2/job/k8s.js (totalGpuNumber, safeDump).
 
         taskRoles:
           worker:
-          #^^^^^ warning
+          #^^^^^ error
             commands: [sleep 1]
         extras:
           hivedScheduler:
@@ -78,7 +78,7 @@ def hived_needs_instances(job: Job) -> Iterator[Finding]:
           hivedScheduler:
             jobPriorityClass: prod
     """
-    if job.hived is not None:
+    if job.hived is not None and job.has_gang_allocation:
         for role in _roles_without_instances(job):
             message = f"'{role.name}' needs 'instances' for HiveD; the default is not applied"
             yield Finding(role.name_span, message, _instances_fix(job, role))

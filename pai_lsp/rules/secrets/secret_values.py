@@ -293,7 +293,7 @@ def _parameter_fixes(job: Job, entry: Entry, written: str) -> tuple[Fix, ...]:
     roots = {
         TextEdit(use.text.span(steps[0].span.start, steps[0].span.end), "$secrets")
         for use in job.template_uses
-        if use.text and len(steps := use.tag.server_steps) > 1
+        if len(steps := use.tag.server_steps) > 1
         if (steps[0].name, steps[1].name) == ("$parameters", entry.name)
     }
     return (Fix(f"Move to the secret '{entry.name}'", (*moved, *sorted(roots))),)

@@ -186,11 +186,12 @@ _MAYBE_OTHERWISE = lazy_pattern(r"(?:yes|no|on|off|true|false|null|~)?$|[-+.0-9]
 
 @rule(Severity.ERROR)
 def runtime_reads_otherwise(job: Job) -> Iterator[Finding]:
-    """The runtime does not read a name as a string, and does not find what it refers to.
+    """The runtime does not read a name, an image's address or a plugin as a string, and fails.
 
     `yes`, `no`, `on` and `off` are booleans in YAML 1.1, `1_` and the key `1` are numbers. When such a prerequisite is
-    defined with quotes and referred to without them, or the other way round, or when `<% $parameters.on %>` is used in
-    a plugin's commands, the init container dies with a KeyError. In quotes, both parsers read a string.
+    defined with quotes and referred to without them, or the other way round, when `<% $parameters.on %>` is used in a
+    plugin's commands, or when such a value is the `uri` of an image or the `plugin` of a listed prerequisite, the init
+    container dies. In quotes, both parsers read a string.
     Sources: PyYAML, resolver.py; openpai-runtime, src/init.d/initializer.py, collect_plugin_configs and replace_ref;
     src/init.d/image_checker.py.
 
@@ -216,6 +217,7 @@ def runtime_reads_otherwise(job: Job) -> Iterator[Finding]:
     if job.is_catalog:
         return
     yield from _names_read_otherwise(job)
+    yield from _values_read_otherwise(job)
     yield from _parameters_read_otherwise(job)
 
 
@@ -227,15 +229,24 @@ def _names_read_otherwise(job: Job) -> Iterator[Finding]:
             if definition is None or definition.name_scalar is None:
                 continue
             here, there = reference.scalar, definition.name_scalar
-            if not (_is_read_otherwise(here) or _is_read_otherwise(there)) or here.runtime_value == there.runtime_value:
+            if not (is_read_otherwise(here) or is_read_otherwise(there)) or here.runtime_value == there.runtime_value:
                 continue
-            odd = here if _is_read_otherwise(here) else there
+            odd = here if is_read_otherwise(here) else there
             message = f"the runtime does not read '{odd.text}' as a string and does not find the prerequisite; quote it"
             yield Finding(odd.span, message, (quote_fix(odd),))
 
 
+def _values_read_otherwise(job: Job) -> Iterator[Finding]:
+    addresses = [definition.node.get("uri") for definition in job.chosen_images]
+    listed = [one for one in job.prerequisites if job.roles_listing(one)]
+    for value in (*addresses, *(definition.plugin_scalar for definition in listed)):
+        if isinstance(value, Scalar) and value.is_string and is_read_otherwise(value):
+            message = f"the runtime does not read '{value.text}' as a string, so the task dies at start; quote it"
+            yield Finding(value.span, message, (quote_fix(value),))
+
+
 def _parameters_read_otherwise(job: Job) -> Iterator[Finding]:
-    odd = {name: entry for name, entry in job.parameters.items() if _is_read_otherwise(entry.key)}
+    odd = {name: entry for name, entry in job.parameters.items() if is_read_otherwise(entry.key)}
     if not odd:
         return
     reported: set[str] = set()
@@ -257,7 +268,8 @@ def _runs(job: Job, use: TemplateUse) -> bool:
     return use.definition is None or bool(job.roles_listing(use.definition))
 
 
-def _is_read_otherwise(node: Node) -> bool:
+def is_read_otherwise(node: Node) -> bool:
+    """Whether the runtime reads a plain scalar, and not as a string."""
     return (
         isinstance(node, Scalar)
         and node.style is ScalarStyle.PLAIN
@@ -289,7 +301,7 @@ def plugin_role_read_otherwise(job: Job) -> Iterator[Finding]:
     """
     for plugin in job.plugins:
         for scalar in plugin.task_roles or ():
-            if _is_read_otherwise(scalar) and isinstance(scalar.value, str):
+            if is_read_otherwise(scalar) and isinstance(scalar.value, str):
                 message = f"the runtime does not read '{scalar.text}' as a string and skips the plugin; quote it"
                 yield Finding(scalar.span, message, (quote_fix(scalar),))
 

@@ -31,7 +31,7 @@ const scene = scenes(() => page);
 const group = (number) => page.locator(`.editor-group-container >> nth=${number}`);
 
 scene("a code lens opens the preview of its task role beside the job", async () => {
-  await workbench.statusSays(page, "OpenPAI: ready");
+  await workbench.statusShows(page, "OpenPAI: ready");
   await page.keyboard.press("Control+B");
   const lens = group(0).locator(".codelens-decoration a", { hasText: "preview" }).first();
   await workbench.clickWhenStill(page, lens, page.locator(".tab", { hasText: `What worker runs (${JOB})` }));

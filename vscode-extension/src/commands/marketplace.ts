@@ -58,7 +58,9 @@ export async function refreshMarketplace(controller: Controller): Promise<void> 
   const message = sentence(
     `the marketplace is ${WORDS[status.state] ?? status.state}${status.note ? `: ${status.note}` : ""}`,
   );
-  void (DOUBTS.has(status.state) ? vscode.window.showWarningMessage(message) : vscode.window.showInformationMessage(message));
+  void (DOUBTS.has(status.state)
+    ? vscode.window.showWarningMessage(message)
+    : vscode.window.showInformationMessage(message));
 }
 
 /** States that need their own words. */

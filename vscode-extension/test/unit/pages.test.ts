@@ -38,22 +38,22 @@ test("only the server's own findings have a page", () => {
 });
 
 const STATES: readonly (readonly [state: State, text: string, severity: string])[] = [
-  [{ kind: "starting", message: "looking" }, "$(sync~spin) OpenPAI: starting", "none"],
-  [{ kind: "ready", version: "1.0", origin: "PATH", isRestricted: false }, "$(check) OpenPAI: ready", "none"],
-  [{ kind: "ready", version: "1.0", origin: "PATH", isRestricted: true }, "$(shield) OpenPAI: ready", "none"],
-  [{ kind: "failed", message: "it is gone" }, "$(error) OpenPAI: failed", "error"],
-  [{ kind: "restricted", message: "not allowed" }, "$(shield) OpenPAI: restricted", "warning"],
+  [{ kind: "starting", message: "looking" }, "OpenPAI: starting", "information"],
+  [{ kind: "ready", version: "1.0", origin: "PATH", isRestricted: false }, "OpenPAI: ready", "information"],
+  [{ kind: "ready", version: "1.0", origin: "PATH", isRestricted: true }, "OpenPAI: ready", "information"],
+  [{ kind: "failed", message: "it is gone" }, "OpenPAI: failed", "error"],
+  [{ kind: "restricted", message: "not allowed" }, "OpenPAI: restricted", "warning"],
 ];
-test("the status bar shows that a marketplace cannot be reached, and its tooltip the reason", () => {
+test("the status shows that a marketplace cannot be reached, and the reason", () => {
   const ready: State = { kind: "ready", version: "1.0", origin: "PATH", isRestricted: false };
-  const { text, tooltip } = statusText(ready, { state: "unreachable", note: "'https://pai.example.com' is silent" });
-  assert.equal(text, "$(warning) OpenPAI: ready, marketplace unreachable");
-  assert.equal(tooltip, "pai-lsp 1.0, from PATH\nmarketplace unreachable: 'https://pai.example.com' is silent");
-  assert.equal(statusText(ready, { state: "ready", note: "3 definitions" }).text, "$(check) OpenPAI: ready");
+  const { text, detail } = statusText(ready, { state: "unreachable", note: "'https://pai.example.com' is silent" });
+  assert.equal(text, "OpenPAI: ready, marketplace unreachable");
+  assert.equal(detail, "pai-lsp 1.0, from PATH\nmarketplace unreachable: 'https://pai.example.com' is silent");
+  assert.equal(statusText(ready, { state: "ready", note: "3 definitions" }).text, "OpenPAI: ready");
 });
 
 for (const [state, text, severity] of STATES) {
-  test(`the status bar shows '${text}'`, () => {
+  test(`the status shows '${text}'`, () => {
     assert.deepEqual([statusText(state).text, statusText(state).severity], [text, severity]);
   });
 }
