@@ -32,6 +32,8 @@ class Role(Enum):
 class _Expected(Enum):
     """What comes next."""
 
+    __hash__ = object.__hash__  # the one of Enum is many times slower
+
     COMMAND = auto()  # a command may begin
     WORDS = auto()  # in a simple command
     AFTER = auto()  # after a compound command, where only redirections and operators may stand

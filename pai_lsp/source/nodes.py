@@ -150,9 +150,9 @@ class Mapping:
     def entry(self, name: str) -> Entry | None:
         """The entry of that name, own or merged: own ones win, then the first of the merged mappings."""
         own = self.first_by_name.get(name)
-        if own is not None and not own.is_merge:
+        if own is not None and (name not in _MERGE_NAMES or not own.is_merge):
             return own
-        for source in self.merged:
+        for source in self.merged if "<<" in self.first_by_name else ():
             if found := source.entry(name):
                 return found
         return None
