@@ -82,8 +82,7 @@ def expand(folder: Path, *arguments: str, stdin: str = "") -> Ended:
 def test_the_released_job_is_printed(folder: Path) -> None:
     run = expand(folder, "train.pai.yaml")
     assert (run.returncode, run.stderr) == (0, "")
-    assert "plugin: com.microsoft.pai.runtimeplugin.cmd\n" in run.stdout
-    assert "taskFails" in run.stdout  # in the comment of the trap
+    assert "pai_lsp_run 'taskFails of tools'" in run.stdout
     assert "event: taskFails" not in run.stdout
     again = expand(folder, "-", stdin=run.stdout)
     assert (again.returncode, again.stdout) == (0, run.stdout)
@@ -93,9 +92,8 @@ def test_json_is_what_the_runtime_runs(folder: Path) -> None:
     run = expand(folder, "train.pai.yaml", "--format", "json", "--task-role", "worker")
     roles = json.loads(run.stdout)["taskRoles"]
     assert list(roles) == ["worker"]
-    assert roles["worker"]["pre"] == ["set -o errexit\necho tools\n"]
-    assert roles["worker"]["post"] == ["set -o errexit\necho bye\n"]
-    assert roles["worker"]["command"].endswith("trap pai_lsp_at_exit EXIT\necho run <% $secrets.token %>")
+    assert (roles["worker"]["pre"], roles["worker"]["post"]) == ([], [])
+    assert roles["worker"]["command"].endswith("echo tools\nPAI_LSP_END\necho run <% $secrets.token %>")
 
 
 def test_the_script_tells_where_each_part_comes_from(folder: Path) -> None:
@@ -107,11 +105,11 @@ def test_the_script_tells_where_each_part_comes_from(folder: Path) -> None:
         "# --- the commands of 'worker' (line 19) ---\n"
         "echo run <% $secrets.token %>\n"
         "\n"
-        "# --- after the commands, when they failed: 'tools' (line 7) ---\n"
-        "echo sorry\n"
-        "\n"
         "# --- after the commands, when they succeeded: 'tools' (line 7) ---\n"
         "echo bye\n"
+        "\n"
+        "# --- after the commands, when they failed: 'tools' (line 7) ---\n"
+        "echo sorry\n"
     )
 
 
@@ -184,7 +182,9 @@ def test_inline_puts_the_commands_into_the_role(folder: Path) -> None:
     run = expand(folder, "train.pai.yaml", "--inline", "--format", "json")
     role = json.loads(run.stdout)["taskRoles"]["worker"]
     assert (role["pre"], role["post"]) == ([], [])
-    assert role["command"].endswith("echo tools\necho run <% $secrets.token %>\n# taskSucceeds of 'tools'\necho bye")
+    assert role["command"].endswith(
+        "trap pai_lsp_at_exit EXIT\n# taskStarts of 'tools'\necho tools\necho run <% $secrets.token %>"
+    )
 
 
 def test_an_output_file_is_written_and_compared(folder: Path) -> None:
@@ -261,7 +261,7 @@ def test_the_marketplace_of_the_project_is_asked(folder: Path) -> None:
     (folder / "marketplace").mkdir()
     definitions = (FOLDER / "marketplace.yaml").read_text(encoding="utf-8")
     (folder / "marketplace" / "all.yaml").write_text(definitions, encoding="utf-8")
-    job = JOB.replace("[tools]", '["marketplace://name/install_wget", tools]')
+    job = JOB.replace("[tools]", '["marketplace://name/install_wget", tools]').replace("taskFails", "taskStarts")
     (folder / "train.pai.yaml").write_text(job, encoding="utf-8")
     run = expand(folder, "train.pai.yaml")
     assert run.returncode == 0, run.stderr

@@ -85,7 +85,7 @@ def effective_parts(job: Job, role: EffectiveRole, values: RoleValues, origins: 
     before = [part for source in (*role.prerequisites, *role.plugins) for part in _start(source, values, origins)]
     ends = [
         part
-        for moment in (*moments_with(EventForm.TRAP), Moment.SUCCESS)
+        for moment in (Moment.SUCCESS, *moments_with(EventForm.TRAP))
         for source in reversed(role.sources)
         for part in _callbacks(source, moment, values, origins)
     ]

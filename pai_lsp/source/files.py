@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import os
-from pathlib import Path
 from stat import S_IMODE, S_ISREG
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
 JOB_ENDINGS = (".pai.yaml", ".pai.yml")
 YAML_ENDINGS = (".yaml", ".yml")
@@ -71,7 +71,7 @@ def candidates(path: str, is_excluded: Callable[[str, bool], bool]) -> Iterator[
     Hidden folders, node_modules and links to folders are not entered. `is_excluded` is asked with a path and whether it
     is a folder, for everything below `path`.
     """
-    if not Path(path).is_dir():
+    if not os.path.isdir(path):  # noqa: PTH112 - importing pathlib takes a while
         yield Candidate(path, is_named=True)
         return
     folders = ["" if os.path.normpath(path) == os.curdir else path]
@@ -99,10 +99,16 @@ def might_be_job(data: bytes) -> bool:
     return b"protocolVersion" in data and (b"taskRoles" in data or b"job" in data)
 
 
+def is_in_folder(path: str, folder: str) -> bool:
+    """Whether a path is a folder, or below it; both are absolute."""
+    path, folder = os.path.normcase(path), os.path.normcase(folder)
+    return path == folder or path.startswith(folder if folder.endswith(os.sep) else folder + os.sep)
+
+
 def read_bytes(path: str) -> bytes | UnreadableFile:
     """What is in the file, as far as `decoded` takes it, or why it can not be read."""
     try:
-        with Path(path).open("rb") as file:
+        with open(path, "rb") as file:  # noqa: PTH123 - as above
             return file.read(MAX_BYTES + 1)
     except OSError as error:
         return UnreadableFile(path, f"this file can not be read: {why(error)}")
@@ -139,6 +145,8 @@ def write_text(source: SourceFile, text: str) -> None:
     Raises:
         OSError: if it can not be written, or if it no longer holds the text of `source`.
     """
+    from pathlib import Path  # noqa: PLC0415 - most runs write nothing, and importing it takes a while
+
     path = Path(source.path).resolve()
     data = read_bytes(str(path))
     if isinstance(data, UnreadableFile) or decoded(source.path, data) != source:
@@ -165,7 +173,8 @@ def write_at_once(
     Raises:
         OSError: if it cannot be written; then nothing is left behind.
     """
-    from tempfile import mkstemp  # noqa: PLC0415 - most runs write nothing
+    from pathlib import Path  # noqa: PLC0415 - as above
+    from tempfile import mkstemp  # noqa: PLC0415 - as above
 
     handle, name = mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
     temporary = Path(name)

@@ -37,8 +37,7 @@ _TIMESTAMP = lazy_pattern(
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]*))?"
     r"(?:[ \t]*(?:Z|(?P<sign>[-+])(?P<zone_hour>[0-9]{1,2})(?::(?P<zone_minute>[0-9]{2}))?))?",
 )
-# Only a scalar that begins like this can be anything but a string.
-_MAYBE_SPECIAL = lazy_pattern(r"[-+.0-9~nNtTfF]|$")
+_BEGIN_OF_NUMBERS = "-+.0123456789"
 
 _SAFE_INTEGER = 2**53
 # What the readings below give for a text that is no such value.
@@ -70,11 +69,13 @@ class Binary:
 @lru_cache(maxsize=4096)
 def server_value(text: str) -> bool | int | float | str | Date | None:
     """The value that the rest-server reads in a plain scalar; whole numbers that a double holds exactly are ints."""
-    if not _MAYBE_SPECIAL.match(text):
-        return text
-    if not text:
+    if not text or text in _NULLS:
         return None
-    for reading in (_as_null, _as_boolean, _as_integer, _as_float, _as_timestamp):
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    if text[0] not in _BEGIN_OF_NUMBERS:
+        return text
+    for reading in (_as_integer, _as_float, _as_timestamp):
         value = reading(text)
         if value is not REFUSED:
             return value  # type: ignore[no-any-return]  # one of the above: not REFUSED, nor binary

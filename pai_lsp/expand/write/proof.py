@@ -11,7 +11,6 @@ from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.expand.as_is.released_run import command_source, released_run
 from pai_lsp.expand.effective import Prerequisite, effective_job
 from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, problem
-from pai_lsp.expand.write.released_form import cmd_plugins
 from pai_lsp.job.job import Job
 from pai_lsp.platform.tables import Moment
 from pai_lsp.source.frozen import dataclass
@@ -66,7 +65,7 @@ def _meant(role: EffectiveRole, form: ReleasedForm, items: Items) -> list[_Run]:
     def lines(source: Source, moment: Moment) -> str:
         return "\n".join(line for one in source.commands if one.moment is moment for line in items.get(one, ()))
 
-    return _runs((*form.listed[role.role.name], *cmd_plugins(role)), lines)
+    return _runs((*form.listed[role.role.name], *form.plugins(role)), lines)
 
 
 def _read(role: EffectiveRole) -> list[_Run]:

@@ -36,7 +36,8 @@ class ReleasedForm:
     names: of each prerequisite, its name in the released job.
     homes: by the node of a definition of the job, the prerequisite that takes its place.
     listed: by task role, the prerequisites that it lists, in order.
-    inlined: the names of the task roles whose commands take in those of their prerequisites.
+    inlined: the names of the task roles whose start callbacks run in the shell of their commands.
+    in_one_shell: the names of the task roles whose commands take in all their callbacks.
     """
 
     effective: EffectiveJob
@@ -44,6 +45,7 @@ class ReleasedForm:
     homes: dict[Mapping, Prerequisite]
     listed: dict[str, tuple[Prerequisite, ...]]
     inlined: frozenset[str]
+    in_one_shell: frozenset[str]
 
     def name(self, prerequisite: Prerequisite) -> str:
         """The prerequisite's name in the released job."""
@@ -58,6 +60,20 @@ class ReleasedForm:
                 found.setdefault(one, []).append(role)
         return found
 
+    @cached_property
+    def plugin_users(self) -> dict[CmdPluginEntry, tuple[str, ...]]:
+        """By `cmd` plugin of `extras`, the names of the task roles that it is still for."""
+        found: dict[CmdPluginEntry, tuple[str, ...]] = {}
+        for role in self.effective.roles:
+            for plugin in cmd_plugins(role):
+                names = () if role.role.name in self.in_one_shell else (role.role.name,)
+                found[plugin] = (*found.get(plugin, ()), *names)
+        return found
+
+    def plugins(self, role: EffectiveRole) -> tuple[CmdPluginEntry, ...]:
+        """The `cmd` plugins of `extras` that are still for a role."""
+        return tuple(one for one in cmd_plugins(role) if role.role.name in self.plugin_users[one])
+
     @property
     def listed_anywhere(self) -> tuple[Prerequisite, ...]:
         """Everything that some task role lists, each once."""
@@ -67,13 +83,14 @@ class ReleasedForm:
 def released_form(job: Job, effective: EffectiveJob, inlined: Collection[str] = ()) -> ReleasedForm:
     """Choose the names, and the list of each task role."""
     listed: dict[str, tuple[Prerequisite, ...]] = {}
+    in_one_shell = {role.role.name for role in effective.roles if has_hooks(role.sources)}.union(inlined)
     for role in effective.roles:
         own = {reference.name for reference in role.role.prerequisites}
-        is_inlined = role.role.name in inlined
+        is_inlined = role.role.name in in_one_shell
         listed[role.role.name] = tuple(
             one for one in role.prerequisites if not (is_inlined and one.plugin == "cmd") and _is_listed(one, own)
         )
-    form = ReleasedForm(effective, {}, {}, listed, frozenset(inlined))
+    form = ReleasedForm(effective, {}, {}, listed, frozenset(inlined), frozenset(in_one_shell))
     taken = {definition.name for definition in job.prerequisites}
     for one in effective.prerequisites:
         definition = one.definition
@@ -85,6 +102,11 @@ def released_form(job: Job, effective: EffectiveJob, inlined: Collection[str] = 
             form.names[one] = free_prerequisite_name(one.definition.name, taken)
             taken.add(form.names[one])
     return form
+
+
+def has_hooks(sources: Iterable[Prerequisite | CmdPluginEntry]) -> bool:
+    """Whether one of them runs something at a moment for which a released cluster has no callback."""
+    return any(source.moments(moment) for source in sources for moment in moments_with(EventForm.TRAP))
 
 
 def is_extended(definition: Definition) -> bool:

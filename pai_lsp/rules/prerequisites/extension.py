@@ -345,7 +345,8 @@ def _problems_of_expansion(job: Job) -> tuple[Diagnostic, ...]:
     from pai_lsp.expand.write.released_job import expanded  # noqa: PLC0415 - most jobs use no extended protocol
 
     found = expanded(job)
-    return found.problems if found.run is None else ()  # what stops the expanded job stops this one, too
+    is_stopped = found.run is not None and found.text is None  # what stops the expanded job stops this one, too
+    return () if is_stopped else found.problems
 
 
 RULES = (
