@@ -42,7 +42,7 @@ _LONGEST_MESSAGE = 500
 # A mistake that keeps a job from being expanded usually has a rule of its own; that a job is not expanded yet is none.
 _CONSEQUENCE = "cannot-be-expanded"
 _ANSWERED_BY_EXPANSION = frozenset({"needs-expansion", "refused-until-expanded"})
-_SYNTAX_CODES = frozenset(kind.value for kind in ProblemKind)
+_SYNTAX_CODES = frozenset({"alias-refused", *(kind.value for kind in ProblemKind)})
 
 
 @dataclass(frozen=True, eq=False)
