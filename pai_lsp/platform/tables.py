@@ -138,7 +138,7 @@ class EnvironmentVariable:
         return None if found is None else found.groupdict()
 
     def places(self, name: str) -> Mapping[str, Span]:
-        """The places of `role`, `index` and `label` in `name`; empty if it is of another family or has no such parts."""
+        """The places of `role`, `index` and `label` in `name`; empty if it is another variable or has no such parts."""
         found = _pattern(self.name).fullmatch(name)
         return {key: Span(*found.span(key)) for key in found.groupdict()} if found else {}
 
