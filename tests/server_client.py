@@ -72,7 +72,7 @@ class Client:
         self.received.append(message)
         self._arrived.set()
         if "id" in message and "method" in message and message["method"] in self.answers:
-            result = self.answers[message["method"]](message["params"])
+            result = self.answers[message["method"]](message.get("params"))
             self.send({"id": message["id"], "result": result})
 
     def close(self) -> None:

@@ -16,7 +16,7 @@ from pai_lsp.ide.folding import folds, selection_ranges
 from pai_lsp.ide.hierarchy import members_at, needed_by, needs
 from pai_lsp.ide.hover import hover
 from pai_lsp.ide.inlay_hints import HintKind, inlay_hints
-from pai_lsp.ide.lenses import lenses
+from pai_lsp.ide.lenses import LensKind, lenses
 from pai_lsp.ide.links import links
 from pai_lsp.ide.names import RenameRefused, references, rename
 from pai_lsp.ide.outline import OutlineItem, outline
@@ -180,3 +180,4 @@ def test_the_table_has_all_methods() -> None:
 
 def test_the_settings_are_those_of_the_hints() -> None:
     assert set(re.findall(r"`openpai\.inlayHints\.(\w+)`", PAGE)) == {kind.value for kind in HintKind}
+    assert set(re.findall(r"`openpai\.codeLens\.(\w+)`", PAGE)) == {kind.value for kind in LensKind}

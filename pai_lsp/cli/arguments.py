@@ -280,9 +280,7 @@ def explain(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Explain a rule or an exit code: what is wrong, what the cluster does, the source for that, and examples."
     )
-    parser.add_argument(
-        "code", metavar="CODE", help="the code of a rule, as shown in reports and by pai-lsp rules, or an exit code"
-    )
+    parser.add_argument("code", metavar="CODE", help="the code of a rule, as shown in reports, or an exit code")
     choices = ("auto", "always", "never")
     parser.add_argument("--color", choices=choices, default="auto", help="use colors (default: auto)")
 

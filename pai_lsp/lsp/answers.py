@@ -217,9 +217,10 @@ def some_tokens(document: OpenDocument, params: lsp.SemanticTokensRangeParams) -
 
 
 def code_lenses(document: OpenDocument, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
-    """The lenses of the document; where the client lacks the command, a lens only shows its text."""
+    """The lenses that are not switched off; where the client lacks the command, a lens only shows its text."""
     del params
-    commands = ((lens, _command(document, lens)) for lens in lenses(document.document))
+    wanted = frozenset(kind for kind in LensKind if kind.value not in document.hidden_hints)
+    commands = ((lens, _command(document, lens)) for lens in lenses(document.document, wanted))
     return [lsp.CodeLens(document.places.range(lens.span), command) for lens, command in commands if command]
 
 
@@ -233,7 +234,7 @@ def _command(document: OpenDocument, lens: Lens) -> lsp.Command | None:
             else None
         )
     show = next((name for name in SHOW_REFERENCES if name in known), None)
-    if lens.kind is LensKind.SHOW_REFERENCES and lens.references and show:
+    if lens.kind is LensKind.REFERENCES and lens.references and show:
         places = [location(document.uri, span, document.places) for span in lens.references]
         position = document.places.position(lens.span.start)
         return lsp.Command(lens.title, show, arguments=[document.uri, position, places])

@@ -64,7 +64,7 @@ class OpenDocument:
     is_excluded: whether the configuration leaves this file out; then it has no diagnostics.
     lookup: finds definitions outside of the document.
     is_in_catalog: whether it is in a folder of definitions; `is_wanted` whether that folder is configured.
-    hidden_hints: the names of the inlay hints that are switched off.
+    hidden_hints: the names of the inlay hints and lenses that are switched off.
     folder: its workspace folder, which the paths of other files are shown relative to; empty for none.
     changes: the last changes that led to this version, oldest first.
     """

@@ -43,9 +43,10 @@ def section_configuration(section: Any, folder: str = "") -> Configuration:
 
 
 def hidden_hints(section: Any) -> frozenset[str]:
-    """The names of the inlay hints that the editor's section switches off: `inlayHints: {runOrder: false}`."""
-    hints = section.get("inlayHints") if isinstance(section, dict) else {}
-    return frozenset(name for name, shown in (hints if isinstance(hints, dict) else {}).items() if shown is False)
+    """The inlay hints and lenses that the editor's section switches off, by name: `inlayHints: {runOrder: false}`."""
+    groups = [section.get(name) for name in ("inlayHints", "codeLens")] if isinstance(section, dict) else []
+    kinds = [kind for group in groups if isinstance(group, dict) for kind in group.items()]
+    return frozenset(name for name, is_shown in kinds if is_shown is False)
 
 
 def section_in(settings: Any) -> Any:
@@ -67,12 +68,14 @@ async def asked_sections(server: LanguageServer, folders: Sequence[lsp.Workspace
 
 
 async def refresh_hints(server: LanguageServer, client: Client) -> None:
-    """Let the client ask for inlay hints again, because they have changed."""
-    if client.reading.refreshes_hints:
-        try:
+    """Let the client ask for inlay hints and lenses again, because they have changed."""
+    try:
+        if client.reading.refreshes_hints:
             await server.workspace_inlay_hint_refresh_async(None)
-        except JsonRpcException as error:
-            _log.warning("the client does not refresh inlay hints: error %s", error.code)
+        if client.reading.refreshes_lenses:
+            await server.workspace_code_lens_refresh_async(None)
+    except JsonRpcException as error:
+        _log.warning("the client does not refresh inlay hints or lenses: error %s", error.code)
 
 
 def log_faults(server: LanguageServer, sections: Mapping[str, Configuration]) -> None:

@@ -15,6 +15,7 @@ test("settings are sent with the keys of .pai-lsp.yaml", () => {
       "openpai.marketplace.sources": [{ directory: "market" }],
       "openpai.marketplace.allowedHosts": ["pai.example.com"],
       "openpai.inlayHints.resources": false,
+      "openpai.codeLens.preview": false,
       "openpai.server.command": "/not/the/server's/business",
     }),
     "openpai",
@@ -25,6 +26,7 @@ test("settings are sent with the keys of .pai-lsp.yaml", () => {
     exclude: ["templates/**"],
     marketplace: { sources: [{ directory: "market" }], allowed_hosts: ["pai.example.com"] },
     inlayHints: { resources: false },
+    codeLens: { preview: false },
   });
 });
 
