@@ -76,7 +76,7 @@ def shown_anywhere(document: Document, step: int = 1) -> Iterator[str]:
     yield str(outline(document))
     graph = prerequisite_graph(document.job)
     yield from (mermaid(graph), dot(graph))
-    yield preview(document) if not document.is_catalog else ""
+    yield preview(document).text if not document.is_catalog else ""
     for offset in range(0, len(text), 10 * every):
         yield from (found.title for found in refactorings(document, Span(offset, offset)))
 
