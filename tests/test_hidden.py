@@ -386,6 +386,16 @@ def test_many_secrets_are_looked_up_all_at_once() -> None:
     assert len(hidden.spans) == len(names) + 1
 
 
+@pytest.mark.parametrize("text", JOBS.values(), ids=JOBS)
+def test_what_has_nothing_hidden_is_not_changed(text: str) -> None:
+    hidden = document_of(text).job.hidden
+    lines = [f"'{line.strip()}'" for line in text.splitlines()]
+    staying = [line for line in lines if not hidden.changes(line)]
+    assert [line for line in staying if hidden.without(line) != line] == []
+    assert [line for line in staying if hidden.sentence(line, is_in_place=True) != line] == []
+    assert 0 < len(staying) < len(lines)
+
+
 def test_a_password_that_is_cut_off_is_hidden_too() -> None:
     hidden = document_of("secrets: {a: zq-scissors-and-stone}\n").job.hidden
     assert hidden.without("login zq-scissors-a…") == "login ***…"
