@@ -15,6 +15,8 @@ from pai_lsp.findings.suppression import ignores, unused_ignore, unused_ignores
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.rules import BY_CODE, RULES
+from pai_lsp.rules.prerequisites.extension import needs_expansion
+from pai_lsp.rules.unexplained_stops import task_never_starts
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
@@ -119,9 +121,30 @@ def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnosti
     """All diagnostics of a document, sorted by place and code, each once."""
     found: dict[Diagnostic, None] = {}
     for rule in RULES:
-        for diagnostic in _run(rule, document, on_fault):
-            found[diagnostic] = None
+        if rule is not task_never_starts:
+            for diagnostic in _run(rule, document, on_fault):
+                found[diagnostic] = None
+    if not _explains_stops(found, document):
+        found |= dict.fromkeys(_run(task_never_starts, document, on_fault))
     return _finished(tuple(found), document)
+
+
+def _explains_stops(found: Iterable[Diagnostic], document: Document) -> bool:
+    """Whether a finding may say why a task role does not start: any error, or a feature that needs expansion.
+
+    Rules that the settings switch off or report as something else explain it as well.
+    """
+    if any(BY_CODE[diagnostic.code] in _EXPLAINING for diagnostic in found):
+        return True
+    silent = [rule for rule in _EXPLAINING if document.settings.severity_of(rule) is None]
+    return any(True for rule in silent for _ in rule.check(document.job))
+
+
+_EXPLAINING = frozenset(
+    rule
+    for rule in RULES
+    if rule is needs_expansion or (rule.severity is Severity.ERROR and rule is not task_never_starts)
+)
 
 
 def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:

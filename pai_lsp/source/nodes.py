@@ -16,6 +16,7 @@ from yaml.nodes import ScalarNode
 from yaml.resolver import Resolver
 
 from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import REFUSED, server_value, tagged_server_value
 from pai_lsp.source.text import Span, TextEdit
 
@@ -67,7 +68,8 @@ class Scalar:
         if tag is None and (self.style is not ScalarStyle.PLAIN or self.text[:1] not in _SPECIAL_STARTS):
             return self.text
         if tag is None or tag == NO_TYPE:
-            tag = _RESOLVER.resolve(ScalarNode, self.text, (True, False))
+            is_float = _FLOAT_OF_PYYAML_5.fullmatch(self.text)
+            tag = f"{YAML_TAG}float" if is_float else _RESOLVER.resolve(ScalarNode, self.text, (True, False))
         try:
             # A tag of a collection gives its value only in a document, and a constructor keeps all that it has made.
             return SafeConstructor().construct_document(ScalarNode(tag, self.text))
@@ -310,6 +312,8 @@ def plain_value(node: Node | None) -> Any:
 
 # Only a plain scalar that begins like this can be anything but text to PyYAML.
 _SPECIAL_STARTS = frozenset(Resolver.yaml_implicit_resolvers)
+# The runtime's PyYAML 5 takes these for numbers, PyYAML 6 for strings.
+_FLOAT_OF_PYYAML_5 = lazy_pattern(r"\._[0-9_]*(?:[eE][-+][0-9]+)?")
 _RESOLVER: Any = Resolver()  # types-PyYAML leaves `resolve` untyped
 # What PyYAML's constructors raise where a tag or a date does not fit; only the first is meant.
 _CONSTRUCTOR_FAULTS = (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError)
