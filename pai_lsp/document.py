@@ -42,18 +42,22 @@ _LONGEST_MESSAGE = 500
 # A mistake that keeps a job from being expanded usually has a rule of its own; that a job is not expanded yet is none.
 _CONSEQUENCE = "cannot-be-expanded"
 _ANSWERED_BY_EXPANSION = frozenset({"needs-expansion", "refused-until-expanded"})
-_SYNTAX_CODES = frozenset(kind.value for kind in ProblemKind)
+_SYNTAX_CODES = frozenset({"alias-refused", *(kind.value for kind in ProblemKind)})
 
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """One file's text with its settings; `path` is its name in reports, and the ending of that may mark it as a job."""
+    """One file's text with its settings; `path` is its name in reports, and the ending of that may mark it as a job.
+
+    known_job: the job of this text if it has been read before; one of another text is not used.
+    """
 
     text: str
     settings: Settings = Settings()
     path: str | None = None
     lookup: Lookup = NoLookup()
     is_catalog: bool = False
+    known_job: Job | None = None
 
     @lazy
     def lines(self) -> LineIndex:
@@ -63,12 +67,16 @@ class Document:
     @lazy
     def syntax(self) -> Syntax:
         """The tree of the text."""
-        return parse(self.text)
+        return parse(self.text) if self._known is None else self._known.syntax
+
+    @property
+    def _known(self) -> Job | None:
+        return self.known_job if self.known_job is not None and self.known_job.text == self.text else None
 
     @lazy
     def job(self) -> Job:
         """The job that the tree describes."""
-        return Job(self.syntax, self.settings.plugins, self.lookup, self.is_catalog)
+        return self._known or Job(self.syntax, self.settings.plugins, self.lookup, self.is_catalog)
 
     @lazy
     def is_job(self) -> bool:
