@@ -216,8 +216,8 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose help fails where it cannot be written; argparse ignores that and ends with success."""
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
-        if file is sys.stdout:
-            sys.stdout.write(message)
+        if file is not None and file is sys.stdout:
+            file.write(message)
         else:
             super()._print_message(message, file)
 
