@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import sys
 from typing import TYPE_CHECKING
 
 from pai_lsp import __version__
@@ -16,6 +17,8 @@ from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+
+    from _typeshed import SupportsWrite
 
 _EXAMPLES = """\
 examples:
@@ -195,7 +198,7 @@ SUBCOMMANDS = (
 
 def parser_of(subcommand: Subcommand) -> argparse.ArgumentParser:
     """The argument parser of a subcommand."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"pai-lsp {subcommand.name}",
         formatter_class=_Help,
         allow_abbrev=False,
@@ -206,7 +209,7 @@ def parser_of(subcommand: Subcommand) -> argparse.ArgumentParser:
 
 def whole_parser(words: Collection[str] = ()) -> argparse.ArgumentParser:
     """The parser of the whole command line; only the subcommands among `words` have arguments."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="pai-lsp",
         description="Check OpenPAI job files before you submit them.",
         epilog=_EXAMPLES,
@@ -220,6 +223,16 @@ def whole_parser(words: Collection[str] = ()) -> argparse.ArgumentParser:
         if one.name in words:
             one.add_arguments(added)
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help fails where it cannot be written; argparse ignores that and ends with success."""
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        if file is not None and file is sys.stdout:
+            file.write(message)
+        else:
+            super()._print_message(message, file)
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
