@@ -15,6 +15,8 @@ from pai_lsp.findings.suppression import ignores, unused_ignore, unused_ignores
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.rules import BY_CODE, RULES
+from pai_lsp.rules.prerequisites.extension import needs_expansion
+from pai_lsp.rules.unexplained_stops import task_never_starts
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
@@ -40,18 +42,22 @@ _LONGEST_MESSAGE = 500
 # A mistake that keeps a job from being expanded usually has a rule of its own; that a job is not expanded yet is none.
 _CONSEQUENCE = "cannot-be-expanded"
 _ANSWERED_BY_EXPANSION = frozenset({"needs-expansion", "refused-until-expanded"})
-_SYNTAX_CODES = frozenset(kind.value for kind in ProblemKind)
+_SYNTAX_CODES = frozenset({"alias-refused", *(kind.value for kind in ProblemKind)})
 
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """One file's text with its settings; `path` is its name in reports, and the ending of that may mark it as a job."""
+    """One file's text with its settings; `path` is its name in reports, and the ending of that may mark it as a job.
+
+    known_job: the job of this text if it has been read before; one of another text is not used.
+    """
 
     text: str
     settings: Settings = Settings()
     path: str | None = None
     lookup: Lookup = NoLookup()
     is_catalog: bool = False
+    known_job: Job | None = None
 
     @lazy
     def lines(self) -> LineIndex:
@@ -61,12 +67,16 @@ class Document:
     @lazy
     def syntax(self) -> Syntax:
         """The tree of the text."""
-        return parse(self.text)
+        return parse(self.text) if self._known is None else self._known.syntax
+
+    @property
+    def _known(self) -> Job | None:
+        return self.known_job if self.known_job is not None and self.known_job.text == self.text else None
 
     @lazy
     def job(self) -> Job:
         """The job that the tree describes."""
-        return Job(self.syntax, self.settings.plugins, self.lookup, self.is_catalog)
+        return self._known or Job(self.syntax, self.settings.plugins, self.lookup, self.is_catalog)
 
     @lazy
     def is_job(self) -> bool:
@@ -119,32 +129,59 @@ def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnosti
     """All diagnostics of a document, sorted by place and code, each once."""
     found: dict[Diagnostic, None] = {}
     for rule in RULES:
-        found |= dict.fromkeys(_run(rule, document, on_fault))
+        if rule is not task_never_starts:
+            for diagnostic in _run(rule, document, on_fault):
+                found[diagnostic] = None
+    if not _explains_stops(found, document):
+        found |= dict.fromkeys(_run(task_never_starts, document, on_fault))
     return _finished(tuple(found), document)
+
+
+def _explains_stops(found: Iterable[Diagnostic], document: Document) -> bool:
+    """Whether a finding may say why a task role does not start: any error, or a feature that needs expansion.
+
+    Rules that the settings switch off or report as something else explain it as well.
+    """
+    if any(BY_CODE[diagnostic.code] in _EXPLAINING for diagnostic in found):
+        return True
+    silent = [rule for rule in _EXPLAINING if document.settings.severity_of(rule) is None]
+    return any(True for rule in silent for _ in rule.check(document.job))
+
+
+_EXPLAINING = frozenset(
+    rule
+    for rule in RULES
+    if rule is needs_expansion or (rule.severity is Severity.ERROR and rule is not task_never_starts)
+)
 
 
 def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
     kept = _without_echoes(found, document)
     comments = ignores(document.text, document.lines)
     if comments:
-        unused = _report(unused_ignore, unused_ignores(comments, kept, document.lines, BY_CODE), document)
+        severity = document.settings.severity_of(unused_ignore)
+        unused: list[Diagnostic] = []
+        if severity is not None:
+            findings = unused_ignores(comments, kept, document.lines, BY_CODE)
+            unused = _diagnostics(unused_ignore, severity, findings, document)
         silenced = {d for d in kept for comment in comments if comment.silences(d, document.lines)}
         kept = (*(diagnostic for diagnostic in kept if diagnostic not in silenced), *unused)
     return tuple(sorted(kept, key=lambda diagnostic: (diagnostic.span, diagnostic.code, diagnostic.message)))
 
 
-def _run(rule: Rule, document: Document, on_fault: OnFault) -> list[Diagnostic]:
-    try:
-        return _report(rule, rule.check(document.job), document)
-    except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
-        on_fault(rule, error)
-        return []
-
-
-def _report(rule: Rule, findings: Iterable[Finding], document: Document) -> list[Diagnostic]:
+def _run(rule: Rule, document: Document, on_fault: OnFault) -> Iterable[Diagnostic]:
     severity = document.settings.severity_of(rule)
     if severity is None:
-        return []
+        return ()
+    try:
+        findings = tuple(rule.check(document.job))
+        return _diagnostics(rule, severity, findings, document) if findings else ()
+    except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
+        on_fault(rule, error)
+        return ()
+
+
+def _diagnostics(rule: Rule, severity: Severity, findings: Iterable[Finding], document: Document) -> list[Diagnostic]:
     return [
         Diagnostic(
             rule.code,

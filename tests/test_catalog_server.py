@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 TOKEN = "s3cr3t-t0ken"  # noqa: S105 - a made-up token
 # A busy machine may take its time with an answer; only servers that never end theirs are left soon.
 PATIENT = Limits(connect=5.0, silence=5.0, total=20.0, size=20_000)
-QUICK = Limits(connect=5.0, silence=0.2, total=0.5, size=20_000)
+QUICK = Limits(connect=5.0, silence=0.1, total=0.2, size=20_000)
 MNIST = "marketplace://name/mnist"
 
 
@@ -53,10 +53,17 @@ def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PAI_TOKEN", TOKEN)
 
 
-@pytest.fixture
-def server() -> Iterator[Marketplace]:
-    with marketplace(items(item(1, "mnist"), item(2, "cifar"))) as found:
+@pytest.fixture(scope="module")
+def running() -> Iterator[Marketplace]:
+    with marketplace(never) as found:
         yield found
+
+
+@pytest.fixture
+def server(running: Marketplace) -> Marketplace:
+    running.reaction = items(item(1, "mnist"), item(2, "cifar"))
+    running.requests.clear()
+    return running
 
 
 def setup(server: Marketplace | str, **more: object) -> CatalogSetup:

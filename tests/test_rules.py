@@ -36,8 +36,8 @@ WITHOUT_EXAMPLE = {
     "locked-definition-changed",
     "broken-lock-file",
 }
-# Rules about characters that a docstring, which loses its tabs, cannot show.
-WITHOUT_DOCUMENTED_EXAMPLE = WITHOUT_EXAMPLE | {"stray-tab", "unicode-line-end"}
+# Rules about characters that a docstring, which loses its tabs, cannot show, and the one about whole jobs.
+WITHOUT_DOCUMENTED_EXAMPLE = WITHOUT_EXAMPLE | {"stray-tab", "unicode-line-end", "task-never-starts"}
 
 _EXAMPLE = re.compile(r"(?:^(?: {4}.*)?\n)+", re.MULTILINE)
 

@@ -99,6 +99,8 @@ def test_a_value_is_reported_where_the_runtime_fails(value: str) -> None:
         "'secrets': {a: &x 1}\nb: *x",
         "secrets:\n  a: =\n  b:\t1\n  [c]: 1\n  d: [x?y]\nb: 1",
         "a: [b, c]: 1",
+        'a: "b"# c \t# d',
+        "a: 'b'#\t\nc: [d]#\td\ne: {f: g}#\t",
     ],
 )
 def test_a_text_is_reported_where_the_runtime_fails(text: str) -> None:

@@ -6,7 +6,6 @@ import errno
 import io
 import os
 import sys
-from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from pai_lsp.cli import WRONG_USAGE
@@ -138,6 +137,8 @@ def _failed(error: Exception) -> int:
         message = "the current directory does not exist"
     else:
         message = f"{error.filename!r}: {why(error)}" if error.filename else why(error)
+    from contextlib import suppress  # noqa: PLC0415 - as above
+
     with suppress(OSError):
         sys.stderr.write(f"pai-lsp: {message}\n")
     _give_up_output()

@@ -91,7 +91,7 @@ def _right_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
     yield Refusal(Stage.JOB, 403, "ForbiddenUserError", message, text, path, "virtual-cluster-not-allowed")
 
 
-def _storage_entries(values: Any) -> tuple[Any, tuple[str | int, ...]]:
+def storage_entries(values: Any) -> tuple[Any, tuple[str | int, ...]]:
     """The storages that the job names, or None, and where.
 
     Source: rest-server, models/v2/job/k8s.js: `extras.storages` hides the plugin teamwise_storage.
@@ -115,7 +115,7 @@ def _storage_entries(values: Any) -> tuple[Any, tuple[str | int, ...]]:
 
 def mounted_storages(values: Any, profile: Profile) -> tuple[str, ...] | list[Refusal]:
     """The names of the storages that the job mounts, or why the rest-server refuses it."""
-    entries, place = _storage_entries(values)
+    entries, place = storage_entries(values)
     if entries is None or profile.user is None:
         return ()
     if isinstance(entries, str):

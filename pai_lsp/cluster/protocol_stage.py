@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.cluster.profile import Profile
 from pai_lsp.cluster.refusal import Refusal, Stage
 from pai_lsp.embedded.server_rendering import rendered
 from pai_lsp.embedded.template import TemplateFault
@@ -17,7 +18,6 @@ from pai_lsp.expand.as_is.released_run import command_source, server_values
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.cluster.profile import Profile
     from pai_lsp.job.job import Job
     from pai_lsp.platform.job_schema import StructureError
 
@@ -35,6 +35,14 @@ The following parameters must be specified for inference job:
 INTERNAL_SERVER_IP=$PAI_HOST_IP_taskrole_0
 INTERNAL_SERVER_PORT=$PAI_PORT_LIST_taskrole_0_http
 API_KEY=[any string]"""
+
+
+_ANY_CLUSTER = Profile({"platform": "openpai", "scheduler": "unknown"})
+
+
+def is_accepted(job: Job) -> bool:
+    """Whether the rest-server of OpenPAI accepts the file as such, whatever the cluster has."""
+    return not any(protocol_refusals(job, _ANY_CLUSTER)) and not any(render_refusals(job))
 
 
 def protocol_refusals(job: Job, profile: Profile) -> Iterator[Refusal]:

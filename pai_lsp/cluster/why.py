@@ -15,8 +15,8 @@ from pai_lsp.cluster.failure_causes import (
 )
 from pai_lsp.cluster.failure_line import has_silent_command, line_of
 from pai_lsp.cluster.failure_report import FailureReport, known_code, read_report
-from pai_lsp.platform.tables import exit_codes
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.platform.tables import converted_role_name, exit_codes
+from pai_lsp.source.frozen import dataclass, replace
 
 if TYPE_CHECKING:
     from pai_lsp.job.job import Job
@@ -54,12 +54,21 @@ def retry_text(code: ExitCode) -> str:
     return _RETRY_TEXTS[code.retry]
 
 
-def failure(text: str, job: Job | None = None, exit_code: int | None = None, platform_log: str = "") -> Failure:
+def failure(
+    text: str,
+    job: Job | None = None,
+    exit_code: int | None = None,
+    platform_log: str = "",
+    role: str | None = None,
+) -> Failure:
     """The explanation of a pasted text: the end of a log, diagnostics, an event.
 
-    exit_code: of the commands, where it is known. platform_log: the log of the runtime.
+    exit_code: of the commands, where it is known. platform_log: the log of the runtime. role: the task role that
+    failed; without it the one that the text names, else the first.
     """
     report = read_report(text, exit_code, platform_log)
+    if role is not None:
+        report = replace(report, role=converted_role_name(role))
     cause = _cause(report, job)
     return Failure(cause, report.code, line_of(cause.name, report, job) if job is not None else None)
 

@@ -60,6 +60,8 @@ def _found(document: Document, offset: int) -> Hover | None:
         if found is not None:
             return found
     if cursor.name is not None:
+        if cursor.name.symbol.kind is SymbolKind.ANCHOR and document.job.hidden.holds(cursor.name.span):
+            return None  # a value that begins with '&' or '*', rather than a name
         return Hover(_symbol(document, cursor.name), cursor.name.span)
     if location.is_key:
         documentation = _key(document, location)

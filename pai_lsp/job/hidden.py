@@ -9,6 +9,7 @@ Values that are not ordinary words are hidden wherever else they appear, too.
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,9 @@ _LINE = lazy_pattern(r"\S[^\n\r]*")
 _PART = lazy_pattern(r"""[^\s'",:\[\]{}*&!|>]+""")
 _TEMPLATE = lazy_pattern(r"<%.*%>", re.DOTALL)
 _WORD = lazy_pattern(r"\w+")
+_ENDS = lazy_pattern(r"^\W+|\W+$")
+_RUN = lazy_pattern(r"[^\W_]{4,}")
+_CONTENT_LINE = lazy_pattern(r"^[ \t]*[^\s#]", re.MULTILINE)
 _QUOTED = lazy_pattern(r"'[^']*'")
 _CUT = "…"
 
@@ -97,7 +101,7 @@ class Hidden:
 class _Texts:
     """Finds several texts in another one, in one pass."""
 
-    __slots__ = ("_has_short", "_lengths", "_longest", "_texts")
+    __slots__ = ("_lengths", "_longest", "_short", "_texts")
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._texts = frozenset(texts)
@@ -107,7 +111,8 @@ class _Texts:
             if len(text) >= _START:
                 lengths.setdefault(text[:_START], set()).add(len(text))
         self._lengths = {start: sorted(found, reverse=True) for start, found in lengths.items()}
-        self._has_short = any(len(text) < _START for text in self._texts)
+        short = sorted((text for text in self._texts if len(text) < _START and _WORD.search(text)), reverse=True)
+        self._short = re.compile("|".join(map(_whole_word, short))) if short else None
 
     def without(self, text: str) -> str:
         """The other text with asterisks instead of these."""
@@ -121,8 +126,7 @@ class _Texts:
         """The places of these texts in another one, also of a text that is cut off with `…`."""
         if len(self._texts) <= _FEW and _CUT not in text and not any(one in text for one in self._texts):
             return
-        found_words = _WORD.finditer(text) if self._has_short else ()
-        words = {match.start(): match.end() for match in found_words if match[0] in self._texts}
+        words = {match.start(): match.end() for match in self._short.finditer(text)} if self._short else {}
         if len(self._lengths) <= _FEW:
             starts = [at for start in self._lengths for at in _places_of(start, text)]
         else:
@@ -164,19 +168,22 @@ def hidden_values(job: JobTree, in_clear: Callable[[], Iterable[ClearSecret]]) -
     places = _found(job, lambda: _below_secrets(job))
     places += _found(job, lambda: _shared(job))
     places += _found(job, lambda: _in_clear(job.text, in_clear()))
-    names = _names(job)
+    names = _names(job, _united(place.span for place in places))
     values: set[str] = set()
     for place in places:
-        # In a text with a fault, what is read may differ from what is written.
+        # In a text with a fault, the value that is read may differ from the written one, mostly at its ends.
         written = text[place.span.start : place.span.end] if place.value else ""
-        for value in (place.value, *place.value.splitlines(), " ".join(place.value.split()), written):
+        core = _ENDS.sub("", place.value) if job.syntax.problems else ""
+        for value in (place.value, *place.value.splitlines(), " ".join(place.value.split()), written, core):
             known = value.strip()
             is_long = len(known) >= (_SHORTEST_SPECIAL if _is_special(known) else _SHORTEST_PLAIN)
             if known and (is_long or place.is_anywhere) and known not in names and not _TEMPLATE.fullmatch(known):
-                values.add(known)
+                values |= {known, *_quoted_forms(known)}
     spans = [line for place in places for line in _lines(text, place.span)]
     in_place = {part for span in spans for part in _PART.findall(text[span.start : span.end])}
     in_place.update(place.value for place in places if place.value)
+    # A message about a text with a fault can quote a repaired copy, in which some characters are replaced.
+    in_place.update(run for part in tuple(in_place) for run in _RUN.findall(part))
     elsewhere = _Texts(value for value in values if _is_special(value)).found(text)
     return Hidden(_united([*spans, *elsewhere]), values, in_place)
 
@@ -190,10 +197,14 @@ def _found(job: JobTree, find: Callable[[], Iterator[_HiddenPlace]]) -> list[_Hi
         return [_HiddenPlace(Span(0, len(job.text))), *parts]
 
 
-def _names(job: JobTree) -> set[str]:
-    """Names that are never hidden: a value as in `docker_password: docker_password` would hide them everywhere."""
+def _names(job: JobTree, hidden: tuple[Span, ...]) -> set[str]:
+    """Names that are never hidden: a value as in `docker_password: docker_password` would hide them everywhere.
+
+    A key at a hidden place is not a name, but perhaps a value without its key.
+    """
     try:
-        return {*job.secrets, *job.parameters}
+        entries = (*job.secrets.items(), *job.parameters.items())
+        return {name for name, entry in entries if not any_overlaps(hidden, entry.key.span)}
     except Exception:  # noqa: BLE001 - as above
         return set()
 
@@ -230,7 +241,7 @@ def _shared(job: JobTree) -> Iterator[_HiddenPlace]:
         elif hidden.holds(alias.anchor.span) != hidden.holds(alias.span):
             yield from (_HiddenPlace(one.span, one.text, is_anywhere=True) for one in _scalars(alias.anchor.node))
     for anchor in job.syntax.anchors:
-        if not len(anchor.node.span) and hidden.holds(anchor.span):
+        if hidden.holds(anchor.span):
             yield _HiddenPlace(anchor.span, anchor.name)
 
 
@@ -272,7 +283,7 @@ def _section_end(text: str, mapping: Mapping, entry: Entry) -> int:
     """Where the next key begins, or the comments above it."""
     start = entry.key.span.start
     next_keys = (one.key.span.start for one in mapping.entries if one.key.span.start > start)
-    end = min(next_keys, default=mapping.span.end if mapping.is_flow else len(text))
+    end = min(next_keys, default=mapping.span.end if mapping.is_flow else _block_end(text, mapping))
     column = start - text.rfind("\n", 0, start) - 1
     line = text.rfind("\n", start, end)
     while line >= 0 and (bare := text[line + 1 : end].strip("\r\n")).lstrip()[:1] in {"", "#"}:
@@ -281,6 +292,12 @@ def _section_end(text: str, mapping: Mapping, entry: Entry) -> int:
         end = line
         line = text.rfind("\n", start, end)
     return end
+
+
+def _block_end(text: str, mapping: Mapping) -> int:
+    """The start of the first line after a block mapping that is neither empty nor a comment."""
+    rest = _CONTENT_LINE.search(text, mapping.span.end)
+    return rest.start() if rest else len(text)
 
 
 def _trimmed(text: str, span: Span, inner: Node) -> Span:
@@ -302,6 +319,13 @@ def _scalars(node: Node) -> Iterator[Scalar]:
     else:
         for entry in node.entries:
             yield from _scalars(entry.value)
+
+
+def _quoted_forms(value: str) -> Iterator[str]:
+    """A value as edits write it between quotes."""
+    yield value.replace("'", "''")
+    yield json.dumps(value)[1:-1]
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
 
 
 def _section_lines(text: str, lines: LineIndex) -> Iterator[Span]:
@@ -361,6 +385,13 @@ def _replaced(text: str, spans: Iterable[Span]) -> str:
             parts += text[done : span.start], _STAND_IN
             done = span.end
     return "".join([*parts, text[done:]])
+
+
+def _whole_word(text: str) -> str:
+    """A pattern for a text that is not a part of a longer word."""
+    before = r"(?<!\w)" if _WORD.match(text) else ""
+    after = r"(?!\w)" if _WORD.match(text[-1]) else ""
+    return f"{before}{re.escape(text)}{after}"
 
 
 def _is_special(text: str) -> bool:

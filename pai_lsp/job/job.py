@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pai_lsp.job.clear_secrets import ClearSecret, clear_secrets
-from pai_lsp.job.hidden import Hidden, hidden_values
 from pai_lsp.job.require_graph import RequireGraph, require_graph
 from pai_lsp.job.template_answers import PathOutcome, TemplateAnswer, template_answers
 from pai_lsp.job.template_uses import TemplateUse, template_uses
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from pai_lsp.job.definition import Definition
+    from pai_lsp.job.hidden import Hidden
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.source.nodes import Mapping
 
@@ -76,6 +76,8 @@ class Job(JobTree):
     @cached_property
     def hidden(self) -> Hidden:
         """The texts and places that no output about this job may show."""
+        from pai_lsp.job.hidden import hidden_values  # noqa: PLC0415 - only for output about findings
+
         return hidden_values(self, lambda: self.clear_secrets)
 
     @cached_property

@@ -10,12 +10,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from pai_lsp.job.definition import ROLE_TYPES
+from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
@@ -228,8 +229,8 @@ class NoLookup:
 
 def displayed_path(path: str, folder: str) -> str:
     """A path for messages: relative to `folder` if it is below it; addresses and other paths unchanged."""
-    if folder and "://" not in path and Path(path).is_relative_to(folder):
-        return Path(path).relative_to(folder).as_posix()
+    if folder and "://" not in path and is_in_folder(path, folder):
+        return path[len(folder) :].replace(os.sep, "/").lstrip("/")
     return path
 
 

@@ -33,8 +33,9 @@ from pai_lsp.lsp.workspace_settings import (
     section_configuration,
     section_in,
 )
-from pai_lsp.project.configuration import FILE_NAME, Configuration, is_in_folder
+from pai_lsp.project.configuration import FILE_NAME, Configuration
 from pai_lsp.project.projects import Projects
+from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.frozen import replace
 
 if TYPE_CHECKING:

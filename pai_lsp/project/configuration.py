@@ -11,6 +11,7 @@ import os
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Settings
+from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.frozen import dataclass, field
 
 if TYPE_CHECKING:
@@ -72,12 +73,6 @@ def project_folder(folder: str) -> str | None:
         if here in {home, os.path.realpath(home)} or os.path.lexists(os.path.join(here, ".git")):
             return here
     return None
-
-
-def is_in_folder(path: str, folder: str) -> bool:
-    """Whether a path is a folder, or below it; both are absolute."""
-    path, folder = os.path.normcase(path), os.path.normcase(folder)
-    return path == folder or path.startswith(folder if folder.endswith(os.sep) else folder + os.sep)
 
 
 def _with_parents(folder: str) -> Iterator[str]:

@@ -12,10 +12,10 @@ from pai_lsp.job.lookup import LazyLookup, Lookup, NoLookup
 from pai_lsp.project.configuration import (
     Configuration,
     find_configuration,
-    is_in_folder,
     is_of_another_user,
     project_folder,
 )
+from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.text import visible
 

@@ -1,6 +1,6 @@
 """The tree of a YAML text: nodes with the places of every key and value, and what is wrong with the text.
 
-A node says what the rest-server's js-yaml reads; `Scalar.runtime_value` says what the runtime's PyYAML reads; what
+A node holds what the rest-server's js-yaml reads; `Scalar.runtime_value` is what the runtime's PyYAML reads; what
 explicit tags do to both is in pai_lsp/source/tags.py.
 Aliases share nodes; a tree that passed the caps of building.py may be walked naively.
 """
@@ -16,6 +16,7 @@ from yaml.nodes import ScalarNode
 from yaml.resolver import Resolver
 
 from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import REFUSED, server_value, tagged_server_value
 from pai_lsp.source.text import Span, TextEdit
 
@@ -39,7 +40,7 @@ class ScalarStyle(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scalar:
-    """A scalar; `span` holds the quotes or the block's indicator, `text` is what it says."""
+    """A scalar; `span` holds the quotes or the block's indicator, `text` is its content."""
 
     span: Span
     text: str
@@ -67,7 +68,8 @@ class Scalar:
         if tag is None and (self.style is not ScalarStyle.PLAIN or self.text[:1] not in _SPECIAL_STARTS):
             return self.text
         if tag is None or tag == NO_TYPE:
-            tag = _RESOLVER.resolve(ScalarNode, self.text, (True, False))
+            is_float = _FLOAT_OF_PYYAML_5.fullmatch(self.text)
+            tag = f"{YAML_TAG}float" if is_float else _RESOLVER.resolve(ScalarNode, self.text, (True, False))
         try:
             # A tag of a collection gives its value only in a document, and a constructor keeps all that it has made.
             return SafeConstructor().construct_document(ScalarNode(tag, self.text))
@@ -150,9 +152,9 @@ class Mapping:
     def entry(self, name: str) -> Entry | None:
         """The entry of that name, own or merged: own ones win, then the first of the merged mappings."""
         own = self.first_by_name.get(name)
-        if own is not None and not own.is_merge:
+        if own is not None and (name not in _MERGE_NAMES or not own.is_merge):
             return own
-        for source in self.merged:
+        for source in self.merged if "<<" in self.first_by_name else ():
             if found := source.entry(name):
                 return found
         return None
@@ -255,7 +257,7 @@ class Alias:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Syntax:
-    """What a text says: its documents (None for an empty one), and what is wrong with it."""
+    """The documents of a text (None for an empty one), and what is wrong with it."""
 
     text: str
     documents: tuple[Node | None, ...]
@@ -310,6 +312,8 @@ def plain_value(node: Node | None) -> Any:
 
 # Only a plain scalar that begins like this can be anything but text to PyYAML.
 _SPECIAL_STARTS = frozenset(Resolver.yaml_implicit_resolvers)
+# The runtime's PyYAML 5 takes these for numbers, PyYAML 6 for strings.
+_FLOAT_OF_PYYAML_5 = lazy_pattern(r"\._[0-9_]*(?:[eE][-+][0-9]+)?")
 _RESOLVER: Any = Resolver()  # types-PyYAML leaves `resolve` untyped
 # What PyYAML's constructors raise where a tag or a date does not fit; only the first is meant.
 _CONSTRUCTOR_FAULTS = (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError)

@@ -37,11 +37,10 @@ _TIMESTAMP = lazy_pattern(
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]*))?"
     r"(?:[ \t]*(?:Z|(?P<sign>[-+])(?P<zone_hour>[0-9]{1,2})(?::(?P<zone_minute>[0-9]{2}))?))?",
 )
-# Only a scalar that begins like this can be anything but a string.
-_MAYBE_SPECIAL = lazy_pattern(r"[-+.0-9~nNtTfF]|$")
+_BEGIN_OF_NUMBERS = "-+.0123456789"
 
 _SAFE_INTEGER = 2**53
-# What the readings below give for a text that is no such value.
+# The result of the readings below for a text that is not such a value.
 REFUSED = object()
 _BASE_64 = re.compile(r"[A-Za-z0-9+/=\r\n]*")
 _NOT_CODED = lazy_pattern(r"[\r\n=]")
@@ -70,11 +69,13 @@ class Binary:
 @lru_cache(maxsize=4096)
 def server_value(text: str) -> bool | int | float | str | Date | None:
     """The value that the rest-server reads in a plain scalar; whole numbers that a double holds exactly are ints."""
-    if not _MAYBE_SPECIAL.match(text):
-        return text
-    if not text:
+    if not text or text in _NULLS:
         return None
-    for reading in (_as_null, _as_boolean, _as_integer, _as_float, _as_timestamp):
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    if text[0] not in _BEGIN_OF_NUMBERS:
+        return text
+    for reading in (_as_integer, _as_float, _as_timestamp):
         value = reading(text)
         if value is not REFUSED:
             return value  # type: ignore[no-any-return]  # one of the above: not REFUSED, nor binary
@@ -84,7 +85,7 @@ def server_value(text: str) -> bool | int | float | str | Date | None:
 def tagged_server_value(kind: str, text: str) -> Any:
     """The value that the rest-server reads in a scalar with the tag `!!kind`; REFUSED where it refuses the file.
 
-    An empty plain scalar is no text; see pai_lsp/source/tags.py.
+    An empty plain scalar is not a string; see pai_lsp/source/tags.py.
     """
     reading = _READINGS.get(kind)
     return REFUSED if reading is None else reading(text)
@@ -116,7 +117,7 @@ def _as_timestamp(text: str) -> Any:
 
 
 def _as_binary(text: str) -> Any:
-    """Four characters of base 64 are three bytes; js-yaml ignores where the `=` stand.
+    """Four characters of base 64 are three bytes; js-yaml ignores the places of `=`.
 
     Source: js-yaml 3.13.1, lib/js-yaml/type/binary.js.
     """
@@ -238,7 +239,7 @@ def _number_text(value: float) -> str:
     mantissa, _, exponent = repr(abs(value)).partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction.removesuffix("0" if fraction == "0" else "")).lstrip("0")
-    # The decimal point stands after `point` digits, counted from the first one that is not 0.
+    # The decimal point comes after `point` digits, counted from the first one that is not 0.
     point = len(whole.lstrip("0")) + int(exponent or 0)
     if not whole.lstrip("0"):
         point = -(len(fraction) - len(fraction.lstrip("0"))) + int(exponent or 0)

@@ -84,7 +84,7 @@ def code_text(code: int) -> str:
 
 
 def _print(text: str, platform_log: str, job: Job | None, arguments: argparse.Namespace) -> None:
-    found = failure(text, job, arguments.exit_code, platform_log)
+    found = failure(text, job, arguments.exit_code, platform_log, arguments.role)
     cause = found.cause
     if arguments.format == "json":
         answer = {

@@ -1,11 +1,10 @@
 """The job, its secrets and its commands as the released runtime reads them.
 
 The runtime reads the job with PyYAML, from a text in which the rest-server has masked the secrets. The secrets arrive
-separately: the rest-server writes them as YAML, and the runtime reads that. js-yaml quotes each string that it would
-itself read as another type; PyYAML reads a few more strings as numbers, such as `1234_`, and these change on the way.
+separately, see pai_lsp/job/written_secrets.py.
 
-Sources: rest-server, src/utils/protocolSecret.js, mask, and src/models/v2/job/k8s.js, getConfigSecretDef; js-yaml
-3.13.1, lib/js-yaml/dumper.js, writeScalar; openpai-runtime, src/init.d/initializer.py and user_command_renderer.py.
+Sources: rest-server, src/utils/protocolSecret.js, mask; openpai-runtime, src/init.d/initializer.py and
+user_command_renderer.py.
 
 In a job with secrets, the runtime renders the commands a second time: the rest-server leaves references to secrets as
 they are, and pystache reads the whole script again with nothing but `$secrets`. It writes secrets as HTML, and every
@@ -15,17 +14,15 @@ openpai-runtime, src/common/utils.py, render_string_with_secrets; pystache 0.5.4
 
 from __future__ import annotations
 
-import html
-import math
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.template import CLOSING, MISSING, OPENING
+from pai_lsp.job.written_secrets import runtime_secrets
 from pai_lsp.platform.masking import masked_span
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.scalar import Binary, Date, server_text, server_value
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.tags import runtime_value
 from pai_lsp.source.text import Span
@@ -108,46 +105,6 @@ def masked_text(text: str) -> str:
         return text
     following = text[span.end :]
     return text[: span.start] + 'secrets: "******"' + (f"\n{following}" if following else "")
-
-
-# Booleans of YAML 1.1, which js-yaml quotes although it reads them as strings.
-_QUOTED = frozenset(["y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF"])
-_NO_POINT = lazy_pattern(r"(-?[0-9]+)e")
-
-
-def runtime_secrets(secrets: Any) -> Any:
-    """The secrets as the runtime reads them: Python values.
-
-    secrets: a value as the rest-server reads it (see `pai_lsp.source.nodes.plain_value`).
-
-    Raises:
-        ValueError: if the runtime cannot read the YAML that the rest-server writes.
-    """
-    if isinstance(secrets, dict):
-        return {runtime_secrets(key): runtime_secrets(value) for key, value in secrets.items()}
-    if isinstance(secrets, list):
-        return [runtime_secrets(item) for item in secrets]
-    if isinstance(secrets, str):
-        is_quoted = secrets in _QUOTED or secrets.startswith("-") or not isinstance(server_value(secrets), str)
-        return secrets if is_quoted else _plain(secrets)
-    if isinstance(secrets, Date):
-        return secrets.moment
-    if isinstance(secrets, Binary):
-        return secrets.content
-    if isinstance(secrets, float) and not math.isfinite(secrets):
-        return secrets
-    if isinstance(secrets, (int, float)) and not isinstance(secrets, bool):
-        text = server_text(secrets)
-        # An integer keeps its exponent without a point, which PyYAML reads as a string.
-        return _plain(text if float(secrets).is_integer() else _NO_POINT.sub(r"\1.e", text))
-    return secrets
-
-
-def _plain(text: str) -> Any:
-    value = Scalar(Span(0, len(text)), text).runtime_value
-    if isinstance(value, ValueError):
-        raise value
-    return value
 
 
 _KINDS = frozenset("!>&/#^")
@@ -306,8 +263,10 @@ def _rendered(parts: list[_Part], text: str, stack: list[Any], *, shows_secrets:
         if value is not MISSING and not shows_secrets:
             yield text[part.span.start : part.span.end]
         elif isinstance(part, _Name):
+            from html import escape  # noqa: PLC0415 - only for a secret among commands
+
             written = "" if value is MISSING else str(value)
-            yield written if part.is_raw else html.escape(written)
+            yield written if part.is_raw else escape(written)
         else:
             yield from _section(part, "" if value is MISSING else value, text, stack, shows_secrets=shows_secrets)
 

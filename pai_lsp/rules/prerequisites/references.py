@@ -13,7 +13,6 @@ from pai_lsp.findings.fixes import fix_of, near_name_fixes
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, Reference, name_span
 from pai_lsp.job.lookup import looks_like_address
 from pai_lsp.job.require_graph import no_prerequisite
-from pai_lsp.job.symbols import rename_prerequisite
 from pai_lsp.platform.job_schema import field
 from pai_lsp.platform.tables import PLUGIN_PREFIX, plugins
 from pai_lsp.source.edits import remove_item
@@ -253,6 +252,8 @@ def duplicate_prerequisite(job: Job) -> Iterator[Finding]:
 def _rename(job: Job, definition: Definition) -> Fix:
     """Give a definition a unique name."""
     name = free_name(definition.name, {one.name for one in job.definitions})
+    from pai_lsp.job.symbols import rename_prerequisite  # noqa: PLC0415 - only for a fix
+
     return Fix(f"Rename this one to '{name}'", rename_prerequisite(job, definition, name))
 
 

@@ -1,4 +1,4 @@
-"""Rules about secrets: values that should be secrets, how secrets arrive in commands, and unused ones.
+"""Rules about secrets: values that should be secrets, masked and unused ones.
 
 `moved_to_secrets` is the fix for a plain-text password, token or key; an editor offers it for any text.
 """
@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import tags
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.definition import key_name_span, name_span
-from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.job.template_uses import TemplatePlace, place_at
 from pai_lsp.platform.masking import is_line_start, masked_span
 from pai_lsp.rules.templates.parameters import removable, unused_entries, used_names
@@ -29,13 +28,11 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.clear_secrets import ClearSecret
     from pai_lsp.job.job import Job
-    from pai_lsp.job.template_answers import TemplateAnswer
     from pai_lsp.source.nodes import Entry
 
 
 # The path of the secrets in the container; a script that reads them there needs no template.
 _SECRETS_FILE = "/secrets"
-_HTML = frozenset("&<>\"'")
 # Source: webportal, src/app/job-submission, constants.js, SECRET_PATTERN.
 _PORTAL_PATTERN = lazy_pattern(r"<% \$secrets\.[a-zA-Z_][a-zA-Z0-9_]* %>")
 _PORTAL_NAME = lazy_pattern(r"\$secrets\.[a-zA-Z_][a-zA-Z0-9_]*")
@@ -81,49 +78,6 @@ def secret_in_clear(job: Job) -> Iterator[Finding]:
             continue
         message = f"this looks like {found.kind}; everyone who sees the job can read it, so move it to 'secrets'"
         yield Finding(found.span, message, fixes_of(job, found))
-
-
-@rule(Severity.WARNING)
-def secret_html_escaped(job: Job) -> Iterator[Finding]:
-    """Secret with `&`, `<`, `>`, `"` or `'` that is changed in a command or a login.
-
-    The runtime fills secrets with a template engine for HTML: `&` becomes `&amp;`, `'` becomes `&#x27;`. The same
-    happens to a registry's password when the runtime looks up the image, which then fails. Secrets in callbacks and
-    plugin parameters are not changed; a command can also read `/usr/local/pai/secrets/secrets.yaml`.
-    Source: openpai-runtime, src/common/utils.py, render_string_with_secrets (pystache 0.5.4).
-
-        secrets:
-          token: not&a&real&one
-        taskRoles:
-          worker:
-            commands:
-              - login --token <% $secrets.token %>
-              #                  ^^^^^^^^^^^^^^ warning
-
-    Good:
-
-        secrets:
-          token: not-a-real-one
-        taskRoles:
-          worker:
-            commands:
-              - login --token <% $secrets.token %>
-    """
-    for answer in job.answers_with(PathOutcome.FOUND):
-        if answer.in_plugin or answer.root != "$secrets":
-            continue
-        node = answer.node
-        if isinstance(node, Scalar) and isinstance(node.value, str) and not _HTML.isdisjoint(node.value):
-            where = "the image check logs in" if answer.use.place is TemplatePlace.AUTH else "the command runs"
-            message = (
-                f"this secret contains & < > \" or ', which are escaped as HTML: {where} with different characters"
-            )
-            yield Finding(answer.use.content_span, message, related=_secret_place(job, answer))
-
-
-def _secret_place(job: Job, answer: TemplateAnswer) -> tuple[Related, ...]:
-    entry = job.secrets.get(str(answer.steps[1].name)) if len(answer.steps) > 1 else None
-    return (Related(key_name_span(entry), "the secret"),) if entry else ()
 
 
 @rule(Severity.INFORMATION)
@@ -332,7 +286,6 @@ def _text_fixes(job: Job, span: Span) -> tuple[Fix, ...]:
 
 RULES = (
     secret_in_clear,
-    secret_html_escaped,
     docker_password_not_secret_pattern,
     masked_secrets,
     unused_secret,

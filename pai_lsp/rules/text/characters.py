@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 _TABS = lazy_pattern(r"\t+")
 _BLANKS_BEFORE = lazy_pattern(r"[ \t]*\Z")
-_COMMENT = lazy_pattern(r"(?<![^ \t\r\n\ufeff])#")
+# Outside of scalars; quotes and brackets need no blank between them and a comment.
+_COMMENT = lazy_pattern(r"(?<![^ \t\r\n\ufeff\"'\[\]{},])#")
 _HEADER = lazy_pattern(r"[^\r\n]*")
 _INDENTED = lazy_pattern(r"^( *)[^ \r\n]", re.MULTILINE)
 _BLANKS_AND_DASHES = lazy_pattern(r" *(?:- +)*")
