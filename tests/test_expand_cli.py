@@ -234,17 +234,49 @@ def test_a_job_that_cannot_be_expanded_gives_its_line_and_no_output(folder: Path
     assert not (folder / "released.yaml").exists()
 
 
-def test_other_findings_stop_nothing(folder: Path) -> None:
+def test_a_job_with_errors_is_printed_only_with_force(folder: Path) -> None:
     (folder / "train.pai.yaml").write_text(JOB.replace("cpu: 1,", "cpu: many,", 1), encoding="utf-8")
-    run = expand(folder, "train.pai.yaml")
-    assert run.returncode == 0
+    run = expand(folder, "train.pai.yaml", "--output", "released.yaml")
+    assert (run.returncode, run.stdout) == (1, "")
     assert "error[type-mismatch]" in run.stderr
+    assert "train.pai.yaml:18:32" in run.stderr
+    assert "the expanded job has errors; --force prints it anyway" in run.stderr
+    assert not (folder / "released.yaml").exists()
+    run = expand(folder, "train.pai.yaml", "--force")
+    assert run.returncode == 1
     assert "cpu: many" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("definition", "finding", "line"),
+    [
+        ("{name: tools, plugin: git, plugin_params: {repo: a}}", "plugin-missing-parameter", 17),
+        ("{name: tools, plugin: cmd, callbacks: [{event: taskFails, commands: ['echo )']}]}", "shell-syntax", 17),
+        (f"{{name: tools, plugin: cmd, preCommands: ['echo {'x' * 102_400}']}}", "job-too-large", None),
+    ],
+)
+def test_errors_of_the_expanded_job_are_shown_at_the_reference(
+    folder: Path, definition: str, finding: str, line: int | None
+) -> None:
+    (folder / "marketplace").mkdir()
+    (folder / "marketplace" / "tools.yaml").write_text(definition, encoding="utf-8")
+    text = JOB.replace("[tools]", '["marketplace://name/tools"]')
+    (folder / "train.pai.yaml").write_text(text, encoding="utf-8")
+    run = expand(folder, "train.pai.yaml")
+    assert (run.returncode, run.stdout) == (1, "")
+    assert f"error[{finding}]" in run.stderr
+    assert line is None or f"train.pai.yaml:{line}:22" in run.stderr
+
+
+def test_what_expansion_repairs_is_no_finding(folder: Path) -> None:
+    text = JOB.replace("[echo tools]", '["echo a\\necho b"]')
+    (folder / "train.pai.yaml").write_text(text, encoding="utf-8")
+    run = expand(folder, "train.pai.yaml")
+    assert (run.returncode, run.stderr) == (0, "")
 
 
 def test_a_role_that_never_starts_has_no_scripts_to_show(folder: Path) -> None:
     (folder / "train.pai.yaml").write_text(JOB.replace("  other:", "  my_other:"), encoding="utf-8")
-    assert expand(folder, "train.pai.yaml").returncode == 0
     run = expand(folder, "train.pai.yaml", "--format", "json")
     assert (run.returncode, run.stdout) == (1, "")
     assert "train.pai.yaml:20:3" in run.stderr

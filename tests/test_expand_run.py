@@ -44,8 +44,7 @@ def job(definitions: str, listed: str, command: str = "echo run", more: str = ""
 def ended(text: str, folder: Path, *, inline: bool = False) -> Ended:
     """Expand a job and run a task of its role."""
     result = expanded(job_of(text), ["worker"] if inline else ())
-    assert result.problems == ()
-    assert result.text is not None
+    assert result.text is not None, result.problems
     return run_task(run_of(result.text), folder, SECRETS)
 
 

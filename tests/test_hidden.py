@@ -77,7 +77,7 @@ def shown_anywhere(document: Document, step: int = 1) -> Iterator[str]:
     yield str(outline(document))
     graph = prerequisite_graph(document.job)
     yield from (mermaid(graph), dot(graph))
-    yield preview(document) if not document.is_catalog else ""
+    yield preview(document).text if not document.is_catalog else ""
     for offset in range(0, len(text), 10 * every):
         yield from (found.title for found in refactorings(document, Span(offset, offset)))
 
@@ -194,6 +194,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def use_rules(monkeypatch: pytest.MonkeyPatch, *rules: Rule) -> None:
+    monkeypatch.setattr(document_module, "RULES", rules)
+    monkeypatch.setattr(document_module, "BY_CODE", {rule.code: rule for rule in (*RULES, *rules)})
+
+
 def raising(job: Job) -> Iterator[Finding]:
     yield Finding(Span(0, 0), "this finding comes first")
     raise ValueError(job.text)
@@ -258,7 +263,7 @@ def test_no_secret_is_shown_when_rules_fail(
 ) -> None:
     broken = tuple(Rule(rule.code, rule.severity, raising, rule.docstring) for rule in RULES if "secret" in rule.code)
     others = tuple(rule for rule in RULES if "secret" not in rule.code)
-    monkeypatch.setattr(document_module, "RULES", (*broken, *others))
+    use_rules(monkeypatch, *broken, *others)
     assert_hidden(outputs(capsys, text))
     assert_hidden(reports(document_of(text)))
 
@@ -268,7 +273,7 @@ def test_no_secret_is_shown_when_rules_fail(
 def test_no_secret_is_shown_by_a_rule_that_quotes_everything(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    monkeypatch.setattr(document_module, "RULES", (Rule("quoting", RULES[0].severity, quoting, ""), *RULES))
+    use_rules(monkeypatch, Rule("quoting", RULES[0].severity, quoting, ""), *RULES)
     assert_hidden(outputs(capsys, text))
     assert_hidden(reports(document_of(text)))
 
@@ -300,8 +305,8 @@ def test_what_runs_is_shown_without_passwords(folder: Path, capsys: pytest.Captu
 
 def test_the_log_does_not_quote_the_job(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     broken = Rule("broken", RULES[0].severity, failing, "")
-    monkeypatch.setattr(document_module, "RULES", (broken,))
-    assert document_of(FILES["clear.pai.yaml"]).diagnostics == ()
+    use_rules(monkeypatch, broken)
+    assert {one.code for one in document_of(FILES["clear.pai.yaml"]).diagnostics} <= {"task-never-starts"}
     assert "rule broken failed: ValueError in pai_lsp.document, line" in caplog.text
     assert MARK not in caplog.text
 
@@ -384,6 +389,16 @@ def test_many_secrets_are_looked_up_all_at_once() -> None:
     hidden = document_of(text).job.hidden
     assert hidden.without(f"{names[7]} {names[2999]}{names[0]} secret") == "*** ****** secret"
     assert len(hidden.spans) == len(names) + 1
+
+
+@pytest.mark.parametrize("text", JOBS.values(), ids=JOBS)
+def test_what_has_nothing_hidden_is_not_changed(text: str) -> None:
+    hidden = document_of(text).job.hidden
+    lines = [f"'{line.strip()}'" for line in text.splitlines()]
+    staying = [line for line in lines if not hidden.changes(line)]
+    assert [line for line in staying if hidden.without(line) != line] == []
+    assert [line for line in staying if hidden.sentence(line, is_in_place=True) != line] == []
+    assert 0 < len(staying) < len(lines)
 
 
 def test_a_password_that_is_cut_off_is_hidden_too() -> None:

@@ -1,4 +1,4 @@
-"""The reader of bash: what commands say to it, what they leave open, what they do to the shell that reads them.
+"""The reader of bash: the commands of a script, what it leaves open, and what it does to the shell that runs it.
 
 This is not a shell: nothing is expanded or run, and what bash only knows at run time stays unknown. It reads the
 grammar (quotes, expansions, here-documents, comments, arithmetic, compound commands) in one pass from start to end.
@@ -40,7 +40,7 @@ _DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _READING = frozenset({"read", "mapfile", "readarray", "getopts"})
 # Builtins whose arguments may be arrays, as in an assignment.
 _TAKING_ARRAYS = _DECLARING | {"alias", "eval", "let"}
-# What may stand between a reserved word and its command: an option, the name of a coprocess.
+# What may be between a reserved word and its command: an option, the name of a coprocess.
 _AFTER_PREFIX = {
     "time": re.compile(r"[ \t]+-p(?=[ \t\n;&|)]|$)"),
     "coproc": re.compile(r"[ \t]+[A-Za-z_][A-Za-z0-9_]*(?=[ \t]+(?:\(|(?:\{|if|while|until|for|case)[ \t\n]))"),
@@ -58,7 +58,7 @@ class _UnfinishedCommand:
     """A simple command that is still being read."""
 
     words: list[Word] = field(default_factory=list)
-    # For each word, the variable that it sets if it stands where an assignment may stand.
+    # For each word, the variable that it sets where an assignment is allowed.
     sets: list[Assignment | None] = field(default_factory=list)
     keyword: str = ""
     operator: str = ""

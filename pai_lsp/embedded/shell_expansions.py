@@ -11,7 +11,7 @@ from pai_lsp.embedded.shell_script import Assignment, Part, PartKind, Unclosed, 
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
-# Substitutions nested deeper are not read: nobody writes them, and reading them costs stack.
+# Substitutions nested deeper are not read: that would take too much of the stack.
 _MAX_DEPTH = 40
 _MAX_SUBSCRIPT = 200
 
@@ -36,7 +36,7 @@ _BRACKET = lazy_pattern(r"[()]|\\.|'[^']{0,200}'|\"[^\"\\]{0,200}\"")
 
 
 class ExpansionReader(ABC):
-    """Reads expansions in a text, and keeps what it finds; the classes below read what may stand in them."""
+    """Reads expansions in a text, and keeps what it finds; its subclasses read what is inside of them."""
 
     __slots__ = (
         "_assignments", "_at", "_conditional", "_depth", "_end", "_fault", "_fault_inside", "_inner",
@@ -65,7 +65,7 @@ class ExpansionReader(ABC):
 
     @abstractmethod
     def _quoted(self, texts: list[str]) -> bool:
-        """Read one quoted part, and put its text behind the others; whether there was no expansion in it."""
+        """Read one quoted part and append its text to `texts`; return whether it has no expansion."""
 
     def _found_fault(self, span: Span, inside: Unclosed | None = None) -> None:
         if self._fault is None and not self._unchecked:
@@ -235,7 +235,7 @@ class ExpansionReader(ABC):
                 self._quoted([])
             elif character == "'":
                 self._quoted([])
-                if is_quoted:  # bash looks for the other quote, but expands what stands between them
+                if is_quoted:  # bash looks for the other quote, but expands what is between them
                     self._expansions(at + 1, self._at - 1)
             elif character == "\\":
                 self._at = min(at + 2, self._end)
@@ -282,7 +282,7 @@ class ExpansionReader(ABC):
 
 
 def arithmetic_end(text: str, start: int, end: int) -> int:
-    """The offset after the `))` that closes arithmetic begun before `start`; 0 where there is none before `end`."""
+    """The offset after the `))` that closes arithmetic begun before `start`; 0 if it is not closed before `end`."""
     opened = 2
     for match in _BRACKET.finditer(text, start, min(end, start + _LONGEST_ARITHMETIC)):
         if len(match[0]) > 1:

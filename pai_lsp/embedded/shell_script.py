@@ -101,10 +101,10 @@ class SimpleCommand:
     """A command and its arguments, without assignments in front and without redirections.
 
     keyword: the reserved word in front of it (`while`, `then`), or empty.
-    operator: what stands before it (`&&`, `||`, `|`, `;`, a line end, or nothing for the first).
-    function: the function in whose body it stands, or empty.
+    operator: what is written before it (`&&`, `||`, `|`, `;`, a line end, or nothing for the first).
+    function: the function whose body it is in, or empty.
     is_background: it is a part of what `&` runs in the background.
-    is_nested: it stands in a substitution, such as `$(date)`.
+    is_nested: it is in a substitution, such as `$(date)`.
     is_subshell: it runs in a process of its own, which cannot change or replace the shell that reads the script.
     """
 
@@ -133,7 +133,7 @@ class Script:
 
     commands: the simple commands, `[[ … ]]` included; those of a substitution come before the command around it.
     parts: the outermost parts, so that none overlaps another.
-    line_ends: the line ends that bash reads as such: a comment may stand before each.
+    line_ends: the line ends that bash reads as such: a comment is allowed before each.
     functions: the names of the functions that it defines.
     has_pipeline: there is a `|` between two of its commands.
     unclosed: what it leaves open, the outermost first; meaningful as long as there is no `fault`.
@@ -277,7 +277,7 @@ def _exit_trap_word(words: tuple[Word, ...]) -> Word | None:
 
 
 def _programs(arguments: list[str]) -> list[str]:
-    """What stands after the options of `exec`, of which `-a` has a value."""
+    """The arguments after the options of `exec`, of which `-a` has a value."""
     at = 0
     while at < len(arguments) and len(arguments[at]) > 1 and arguments[at].startswith("-"):
         option = arguments[at]

@@ -14,7 +14,7 @@ _PLAIN = lazy_pattern(r"[^ \t\n;&|()<>$`\"'\\]+")
 _PLAIN_IN_QUOTES = lazy_pattern(r"[^\"$`\\<]+")
 _ASSIGNMENT = lazy_pattern(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\s]{0,100}\])?\+?=")
 _MAX_INDEX = 200
-# A word where an assignment may stand: bash looks for the bracket that closes an index before anything else.
+# A word where an assignment is allowed: bash looks for the bracket that closes an index before anything else.
 _INDEX = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*\[")
 _IN_INDEX = lazy_pattern(r"[\[\]]|'[^']*'|\"(?:[^\"\\]|\\[\s\S])*\"|\\[\s\S]")
 _EXTENDED_PATTERN = frozenset("?*+@!")
@@ -176,7 +176,7 @@ class _HereDocument:
 
 
 class LineReader(WordReader):
-    """Reads what is no word."""
+    """Reads what is between words."""
 
     __slots__ = ("_comments", "_here_documents", "_line_ends", "_open_redirections")
 
@@ -188,7 +188,7 @@ class LineReader(WordReader):
         self._open_redirections: list[Span] = []
 
     def _blanks(self) -> bool:
-        """Read blanks, and line ends that a backslash takes away; whether there are any."""
+        """Read blanks, and line ends after a backslash; return whether there are any."""
         match = _BLANK.match(self._text, self._at, self._end)
         if match is None:
             return False

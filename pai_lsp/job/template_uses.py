@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 class TemplatePlace(Enum):
     """Who fills the `<% %>` of a place."""
 
+    __hash__ = object.__hash__  # the one of Enum is many times slower
+
     COMMANDS = "commands"  # the rest-server, then the runtime for $secrets
     IDLE_DEPLOYMENT = "deployment"  # not filled, unless `defaults.deployment` names it
     AUTH = "auth"  # the rest-server, $secrets only

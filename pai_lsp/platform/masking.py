@@ -10,13 +10,13 @@ from __future__ import annotations
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
-# A line begins where JavaScript's `^` says so, and its `\w` is ASCII's.
+# A line begins where JavaScript's `^` matches, and its `\w` matches ASCII alone.
 _SECRETS, _LINE_ENDS = "secrets:", "\n\r\u2028\u2029"
 _NEXT_WORD = lazy_pattern(f"[{_LINE_ENDS}][A-Za-z0-9_]")
 
 
 def is_line_start(text: str, offset: int) -> bool:
-    """Whether a line that the rest-server reads begins at an offset, be it behind the byte order mark."""
+    """Whether a line that the rest-server reads begins at an offset, perhaps after the byte order mark."""
     return offset == 0 or text[offset - 1] == "\n" or (offset == 1 and text[0] == "\ufeff")
 
 

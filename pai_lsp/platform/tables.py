@@ -1,6 +1,6 @@
 """OpenPAI itself as values: events, runtime plugins, environment variables and exit codes.
 
-The facts stand in the JSON tables of `schemas/`, each entry with the place it comes from.
+The facts are in the JSON tables of `schemas/`, each entry with its source.
 """
 
 # ruff: noqa: PTH112, PTH118, PTH120, PTH123 - importing pathlib takes a twentieth of the time that checking a file does
@@ -28,7 +28,7 @@ PLUGIN_PREFIX = f"{RUNTIME_PLUGIN}."
 
 _NOT_IN_CONVERTED_NAME = lazy_pattern("[^a-z0-9]")
 
-# A role is matched in any spelling, so that a variable with the wrong one can be told from an unknown variable.
+# A role is matched in any spelling, so that a variable with the wrong one is distinguished from an unknown variable.
 _PLACEHOLDERS = {
     "{role}": "(?P<role>[a-zA-Z0-9_]+?)",
     "{index}": "(?P<index>[0-9]+)",
@@ -76,9 +76,9 @@ class PluginParameter:
     """One key that a runtime plugin reads.
 
     type: JSON Schema's name of its type, or several with ` or ` between.
-    default: what the plugin takes when the key is absent; None when there is no such value.
+    default: what the plugin uses when the key is absent; None without a default.
     values: the only values, when they are few.
-    keys: what stands within, for a mapping, or for each mapping of a list.
+    keys: the keys of its value, for a mapping, or of each mapping of a list.
     """
 
     name: str
@@ -138,7 +138,7 @@ class EnvironmentVariable:
         return None if found is None else found.groupdict()
 
     def places(self, name: str) -> Mapping[str, Span]:
-        """Where `role`, `index` and `label` stand in `name`; empty if it is not of this family or has no such parts."""
+        """The places of `role`, `index` and `label` in `name`; empty if it is another variable or has no such parts."""
         found = _pattern(self.name).fullmatch(name)
         return {key: Span(*found.span(key)) for key in found.groupdict()} if found else {}
 
@@ -159,7 +159,7 @@ class ExitPattern:
 class ExitCode:
     """How a task can end.
 
-    code: as the portal shows it; -8000 and 256 stand for all codes that are not listed.
+    code: as the portal shows it; -8000 and 256 mean all codes that are not listed.
     phrase: the platform's name for it; empty when it is not known.
     cause: `user`, `platform`, `stop` (on request), `resources`, `unknown` or `success`.
     retry: `always` and `backoff` (whatever the retry counts say), `limited` (as often as they say) or `never`.

@@ -71,7 +71,7 @@ def readable(text: str) -> str:
 def build(text: str, depth: int = 0) -> tuple[Tree, yaml.YAMLError | None]:
     """The tree of a text as far as it can be read, and the error where it is not YAML.
 
-    `depth` is in how many collections the text stands that are not part of it.
+    `depth` is the number of collections around the text that are not part of it.
     """
     tree = Tree()
     try:
@@ -214,22 +214,22 @@ class _Builder:
         return match.end(), anchor
 
     def _check_tag(self, node: Node) -> None:
-        """Report a tag that js-yaml refuses: for its place, for what stands beside it, or for its node."""
+        """Report a tag that js-yaml refuses: for its place, for what follows it, or for its node."""
         text = self._text
         span = tag_span(text, node) or node.span
-        behind = _BLANKS.match(text, span.end).end()
-        removal = ("Remove the tag", TextEdit(Span(span.start, behind), ""))
+        end = _BLANKS.match(text, span.end).end()
+        removal = ("Remove the tag", TextEdit(Span(span.start, end), ""))
         if self._is_first_key():
             is_same = isinstance(node, Scalar) and Scalar(node.span, node.text, node.style).value == node.value
-            message = "a tag cannot stand in front of a mapping's first key: the rest-server refuses the file"
+            message = "a tag is not allowed before the first key of a mapping: the rest-server refuses the file"
             self._problem(ProblemKind.SYNTAX, with_tag(text, node), message, fix=removal if is_same else None)
         elif refusal := server_refusal(node):
             message = f"'{text[span.start : span.end]}' {refusal}: the rest-server refuses the file"
             is_other_kind = is_of_other_kind(node)
             self._problem(ProblemKind.SYNTAX, with_tag(text, node), message, fix=removal if is_other_kind else None)
         elif span is not node.span and text[span.end : span.end + 1].strip():
-            message = f"a blank must stand behind '{text[span.start : span.end]}': the rest-server refuses the file"
-            blank = ("Write a blank", TextEdit(Span(span.end, span.end), " "))
+            message = f"add a space after '{text[span.start : span.end]}': the rest-server refuses the file"
+            blank = ("Add a space", TextEdit(Span(span.end, span.end), " "))
             self._problem(ProblemKind.SYNTAX, span, message, fix=blank)
 
     def _scalar(self, event: Any) -> None:
@@ -316,7 +316,7 @@ class _Builder:
     def _check_lone_dash(self, span: Span) -> None:
         """`[-]`: js-yaml takes a dash in brackets for text only where more text follows."""
         if self._open and self._open[-1].event.flow_style and self._text[span.end] in ",[]{}":
-            message = "a '-' that stands alone in brackets must be quoted: the rest-server refuses the file"
+            message = "quote a '-' that is alone in brackets: the rest-server refuses the file"
             self._problem(ProblemKind.SYNTAX, span, message, fix=("Quote it", TextEdit(span, "'-'")))
 
     def _is_unquoted_template(self, span: Span) -> bool:
@@ -383,7 +383,7 @@ class _Builder:
     def _add(self, node: Node, weight: int, anchor: tuple[str, Span] | None) -> None:
         if anchor is not None:
             if node.tag is None and self._is_first_key():
-                message = "an anchor cannot stand in front of a mapping's first key: the rest-server refuses the file"
+                message = "an anchor is not allowed before the first key of a mapping: the rest-server refuses the file"
                 self._problem(ProblemKind.SYNTAX, Span(anchor[1].start - 1, anchor[1].end), message)
             named = Anchor(anchor[0], anchor[1], node)
             self._tree.anchors.append(named)
@@ -409,7 +409,7 @@ _STYLES = {style.value or None: style for style in ScalarStyle} | {"": ScalarSty
 
 
 # Libyaml ends lines at the first three, and refuses a byte order mark inside the text and a tab where a block begins.
-# While it reads, the last five of all characters stand in for them. Nobody writes those; in a text they become U+FFFD.
+# While it reads, the last five code points of Unicode replace them; those of the text itself become U+FFFD.
 _STAND_INS = {
     "\x85": "\U0010fffb",
     "\u2028": "\U0010fffc",

@@ -1,4 +1,4 @@
-"""Where each character of a scalar's text stands in the file.
+"""Where each character of a scalar's text is written in the file.
 
 A command may be written plain, quoted, as a block, folded or with escapes; what is found inside its text (a template,
 a variable) must be shown on the very characters the author wrote.

@@ -35,7 +35,7 @@ def line_span(text: str, span: Span) -> Span:
 
 
 def column(text: str, offset: int) -> int:
-    """How many characters stand in front of a place on its line."""
+    """The number of characters before an offset on its line."""
     return offset - (text.rfind("\n", 0, offset) + 1)
 
 
@@ -91,7 +91,7 @@ def _number(mapping: Mapping, entry: Entry) -> int | None:
 
 
 def entry_end(text: str, entry: Entry) -> int:
-    """Where a key with its value ends; an alias is where it stands, not where its anchor does."""
+    """The offset at which a key with its value ends; for an alias, that of the alias, not of its anchor."""
     key_end = entry.key.span.end
     if entry.value.span.end < key_end and (alias := _ALIAS.match(text, key_end)):
         return alias.end()
@@ -105,7 +105,7 @@ def _block_end(text: str, at: int, depth: int, *, is_list: bool) -> int:
     """Where a block ends that is known up to `at`: after the last line indented deeper than `depth`.
 
     The tree knows an alias only by its anchor, so the lines of aliases at the end of a block are found in the text.
-    The items of a list may stand at `depth` itself.
+    The items of a list may be at `depth` itself.
     """
     following = line_span(text, Span(at, at)).end
     while following < len(text):

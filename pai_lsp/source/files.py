@@ -34,7 +34,7 @@ _FIRST_BYTES = 8_000
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file that may be a job; `problem` says why a folder or file in its place can not be looked at."""
+    """A file that may be a job; `problem` is the reason why a folder or file cannot be read, in words."""
 
     path: str
     is_named: bool
@@ -42,7 +42,7 @@ class Candidate:
 
     @property
     def is_surely_job(self) -> bool:
-        """Whether it is to be checked whatever it holds: somebody named it, or its name says so."""
+        """Whether it is checked whatever it contains: it was named by the user, or has the name of a job file."""
         return self.is_named or self.path.lower().endswith(JOB_ENDINGS)
 
 
@@ -57,7 +57,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableFile:
-    """A file that is no job that anybody could read; `text` and `span` show where, as far as it can be shown."""
+    """A file that cannot be read; `text` and `span` are the place of the fault, if it has one."""
 
     path: str
     message: str
@@ -81,7 +81,7 @@ def candidates(path: str, is_excluded: Callable[[str, bool], bool]) -> Iterator[
             with os.scandir(folder or os.curdir) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
-            yield Candidate(folder or path, is_named=False, problem=f"this folder can not be listed: {why(error)}")
+            yield Candidate(folder or path, is_named=False, problem=f"this folder cannot be listed: {why(error)}")
             continue
         inner: list[str] = []
         for entry in entries:
@@ -106,12 +106,12 @@ def is_in_folder(path: str, folder: str) -> bool:
 
 
 def read_bytes(path: str) -> bytes | UnreadableFile:
-    """What is in the file, as far as `decoded` takes it, or why it can not be read."""
+    """What is in the file, as far as `decoded` takes it, or why it cannot be read."""
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - as above
             return file.read(MAX_BYTES + 1)
     except OSError as error:
-        return UnreadableFile(path, f"this file can not be read: {why(error)}")
+        return UnreadableFile(path, f"this file cannot be read: {why(error)}")
 
 
 def decoded(path: str, data: bytes) -> SourceFile | UnreadableFile:
@@ -133,7 +133,7 @@ def decoded(path: str, data: bytes) -> SourceFile | UnreadableFile:
     except UnicodeDecodeError as error:
         shown = data.decode("utf-8", "replace")
         start = len(data[: error.start].decode("utf-8", "replace"))
-        message = f"this file is not UTF-8: byte 0x{data[error.start]:02x} can not be read; OpenPAI reads UTF-8"
+        message = f"this file is not UTF-8: byte 0x{data[error.start]:02x} cannot be read; OpenPAI reads UTF-8"
         return UnreadableFile(path, message, shown, Span(start, start + 1))
 
 
@@ -143,7 +143,7 @@ def write_text(source: SourceFile, text: str) -> None:
     The file keeps its mode, its byte order mark and, where that is allowed, its owner; a link stays a link.
 
     Raises:
-        OSError: if it can not be written, or if it no longer holds the text of `source`.
+        OSError: if it cannot be written, or if it no longer holds the text of `source`.
     """
     from pathlib import Path  # noqa: PLC0415 - most runs write nothing, and importing it takes a while
 
@@ -171,7 +171,7 @@ def write_at_once(
     prepare: does what else must be done to the new file before it gets its mode and its place.
 
     Raises:
-        OSError: if it cannot be written; then nothing is left behind.
+        OSError: if it cannot be written; then no temporary file is left.
     """
     from pathlib import Path  # noqa: PLC0415 - as above
     from tempfile import mkstemp  # noqa: PLC0415 - as above

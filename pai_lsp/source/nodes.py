@@ -1,6 +1,6 @@
 """The tree of a YAML text: nodes with the places of every key and value, and what is wrong with the text.
 
-A node says what the rest-server's js-yaml reads; `Scalar.runtime_value` says what the runtime's PyYAML reads; what
+A node holds what the rest-server's js-yaml reads; `Scalar.runtime_value` is what the runtime's PyYAML reads; what
 explicit tags do to both is in pai_lsp/source/tags.py.
 Aliases share nodes; a tree that passed the caps of building.py may be walked naively.
 """
@@ -40,7 +40,7 @@ class ScalarStyle(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scalar:
-    """A scalar; `span` holds the quotes or the block's indicator, `text` is what it says."""
+    """A scalar; `span` holds the quotes or the block's indicator, `text` is its content."""
 
     span: Span
     text: str
@@ -152,9 +152,9 @@ class Mapping:
     def entry(self, name: str) -> Entry | None:
         """The entry of that name, own or merged: own ones win, then the first of the merged mappings."""
         own = self.first_by_name.get(name)
-        if own is not None and not own.is_merge:
+        if own is not None and (name not in _MERGE_NAMES or not own.is_merge):
             return own
-        for source in self.merged:
+        for source in self.merged if "<<" in self.first_by_name else ():
             if found := source.entry(name):
                 return found
         return None
@@ -257,7 +257,7 @@ class Alias:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Syntax:
-    """What a text says: its documents (None for an empty one), and what is wrong with it."""
+    """The documents of a text (None for an empty one), and what is wrong with it."""
 
     text: str
     documents: tuple[Node | None, ...]

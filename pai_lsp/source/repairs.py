@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _TEMPLATE_VALUE = lazy_pattern(r"(?:^|[:\-,\[] +)(\{\{[^\n]*\}\}[^\n,\]]*)")
-# A double-quoted scalar, one of its escapes, and what stands between two of them in a text such as `json.dumps` writes.
+# A double-quoted scalar, one of its escapes, and what is between two of them in a text such as `json.dumps` writes.
 _DOUBLE_QUOTED = lazy_pattern(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _ESCAPE = lazy_pattern(rf"(?P<surrogates>{SURROGATE_ESCAPE.pattern})|\\.", re.DOTALL)
 _UP_TO_QUOTE = lazy_pattern(r'[\s\w,:\[\]{}.-]*(?=")')
@@ -127,7 +127,7 @@ def _line(text: str, at: int) -> tuple[int, int]:
 
 
 def _content(text: str, at: int) -> Span:
-    """What stands on the line of `at` between its indentation and its comment."""
+    """The place on the line of `at` between its indentation and its comment."""
     start, end = _line(text, at)
     match = _LINE_CONTENT.match(text[start:end])
     if match is None:
@@ -174,7 +174,7 @@ def _what_js_yaml_reads(fault: _ParserFault) -> Repair | None:
         return Repair("", Span(at, at), ((at + 1, at + 1, " "),))
     if "block scalar" in context and "tab character" in problem and text[at : at + 1] == "\t":
         start, _ = _line(text, at)
-        # In a folded block a tab also decides how lines are joined, which no stand-in does.
+        # In a folded block a tab also decides how lines are joined, which a replacement would not.
         if at > start and text[context_at : context_at + 1] == "|":
             return Repair("", Span(at, at), ((at, at + 1, TAB_STAND_IN),))
     return None
@@ -291,7 +291,7 @@ def _close_quote(text: str, start: int) -> Repair:
 
 
 def _half_typed_key(fault: _ParserFault) -> Repair | None:
-    """A word alone on its line where a `key:` must stand."""
+    """A word alone on its line where a `key:` is expected."""
     text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
     if "could not find expected ':'" in problem and "simple key" in context:
         content = _content(text, context_at)
@@ -360,7 +360,7 @@ def _open_bracket(fault: _ParserFault) -> Repair | None:
 
 
 def _unclosed_bracket(text: str, at: int) -> int:
-    """The nearest bracket before `at` that has no partner between; `at` where there is none."""
+    """The offset of the nearest bracket before `at` that is not closed; `at` without one."""
     partners = {"]": "[", "}": "{"}
     waiting: list[str] = []
     for index in range(at - 1, max(at - 10_000, -1), -1):

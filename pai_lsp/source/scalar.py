@@ -40,7 +40,7 @@ _TIMESTAMP = lazy_pattern(
 _BEGIN_OF_NUMBERS = "-+.0123456789"
 
 _SAFE_INTEGER = 2**53
-# What the readings below give for a text that is no such value.
+# The result of the readings below for a text that is not such a value.
 REFUSED = object()
 _BASE_64 = re.compile(r"[A-Za-z0-9+/=\r\n]*")
 _NOT_CODED = lazy_pattern(r"[\r\n=]")
@@ -85,7 +85,7 @@ def server_value(text: str) -> bool | int | float | str | Date | None:
 def tagged_server_value(kind: str, text: str) -> Any:
     """The value that the rest-server reads in a scalar with the tag `!!kind`; REFUSED where it refuses the file.
 
-    An empty plain scalar is no text; see pai_lsp/source/tags.py.
+    An empty plain scalar is not a string; see pai_lsp/source/tags.py.
     """
     reading = _READINGS.get(kind)
     return REFUSED if reading is None else reading(text)
@@ -117,7 +117,7 @@ def _as_timestamp(text: str) -> Any:
 
 
 def _as_binary(text: str) -> Any:
-    """Four characters of base 64 are three bytes; js-yaml ignores where the `=` stand.
+    """Four characters of base 64 are three bytes; js-yaml ignores the places of `=`.
 
     Source: js-yaml 3.13.1, lib/js-yaml/type/binary.js.
     """
@@ -239,7 +239,7 @@ def _number_text(value: float) -> str:
     mantissa, _, exponent = repr(abs(value)).partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction.removesuffix("0" if fraction == "0" else "")).lstrip("0")
-    # The decimal point stands after `point` digits, counted from the first one that is not 0.
+    # The decimal point comes after `point` digits, counted from the first one that is not 0.
     point = len(whole.lstrip("0")) + int(exponent or 0)
     if not whole.lstrip("0"):
         point = -(len(fraction) - len(fraction.lstrip("0"))) + int(exponent or 0)

@@ -40,7 +40,7 @@ _WANTED = {
 }
 # Nothing at all fits these; js-yaml makes an empty text, list or mapping of it, or null.
 _FIT_NOTHING = frozenset({"null", "str", "merge", "map", "set", "seq", "omap", "pairs"})
-# A tag, and the anchor that may stand between it and its node.
+# A tag, and the anchor that may be between it and its node.
 _TAG_BEFORE = lazy_pattern(r"(?<![^\s,\[{])(?P<tag>![^\s]*)(?:[ \t\r\n]+&[^\s,\[\]{}]+)?[ \t\r\n]*\Z")
 _LONGEST_TAG = 500
 

@@ -36,7 +36,7 @@ class Span:
         return self.start <= offset < self.end
 
     def touches(self, offset: int) -> bool:
-        """Whether a cursor at `offset` stands in the span or at its end, as an editor's user sees it."""
+        """Whether a cursor at `offset` is in the span or at its end, as an editor's user sees it."""
         return self.start <= offset <= self.end
 
     def overlaps(self, other: Span) -> bool:
@@ -66,7 +66,7 @@ class ColumnUnit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A line and a column in it, both from 0; who makes it says what the column counts."""
+    """A line and a column in it, both from 0; the unit of the column is that of the call that returned it."""
 
     line: int
     column: int
@@ -152,7 +152,7 @@ def text_width(text: str, unit: ColumnUnit) -> int:
 
 @dataclass(frozen=True, slots=True, order=True)
 class TextEdit:
-    """Replace what stands in `span` by `new_text`; an empty span inserts."""
+    """Replace the text in `span` by `new_text`; an empty span inserts."""
 
     span: Span
     new_text: str

@@ -1,7 +1,7 @@
 """Writing values and keys as YAML that the rest-server and the runtime read alike.
 
 Every module that writes a scalar asks this one whether it needs quotes. A text is written plain where both readers read
-the same text back in that place, in quotes anywhere else. What is already in the job stays as its author wrote it.
+the same text back in that place, in quotes anywhere else. Values that are already in the job stay as written.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def quoted(text: str) -> str:
 
 
 def within_quotes(text: str, quote: str) -> str:
-    """A text between two quotes that stand there already."""
+    """A text between two quotes that are already there."""
     return text.replace("'", "''") if quote == "'" else "".join(map(_escaped, text))
 
 

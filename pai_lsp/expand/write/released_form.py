@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Mapping
+    from pai_lsp.source.text import Span
 
 _NOT_IN_NAME = lazy_pattern(r"[^a-zA-Z0-9_-]+")
 _LONGEST_NAME = 255
@@ -50,6 +51,13 @@ class ReleasedForm:
     def name(self, prerequisite: Prerequisite) -> str:
         """The prerequisite's name in the released job."""
         return self.names[prerequisite]
+
+    def origin_of(self, name: str) -> Span | None:
+        """The reference in the job that brings in the definition of this name from another place; else None."""
+        homes = set(self.homes.values())
+        return next(
+            (one.entry.reference.span for one, own in self.names.items() if own == name and one not in homes), None
+        )
 
     @cached_property
     def users(self) -> dict[Prerequisite, list[EffectiveRole]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
-from pai_lsp.expand.effective import effective_job
+from pai_lsp.expand.effective import Prerequisite, effective_job
 from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, merged_storages, problem
 from pai_lsp.expand.write.proof import proven
 from pai_lsp.expand.write.released_commands import CanNotExpressError, callback_items, role_values
@@ -26,6 +26,7 @@ from pai_lsp.expand.write.released_edits import (
 )
 from pai_lsp.expand.write.released_form import is_extended, origin_comment, released_form
 from pai_lsp.expand.write.role_commands import AddedCommands, added_commands, owner, place_of
+from pai_lsp.expand.write.source_places import SourcePlaces
 from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, EventForm, event_at, moments_with
 from pai_lsp.source.comments import comments
@@ -53,13 +54,16 @@ if TYPE_CHECKING:
 class ExpandedJob:
     """The released job's text, and what it runs; without a text, the problems have the reasons.
 
-    problems: with a text, callbacks of other files that bash refuses; everything else runs.
+    problems: with a text, callbacks that bash refuses; everything else runs.
+    job: the text as it was read again; `places` carries its spans back.
     run: None if the job cannot be expanded; with stops, and without a text, if its tasks would not start.
     """
 
     text: str | None
     problems: tuple[Diagnostic, ...] = ()
     run: ReleasedRun | None = None
+    job: Job | None = None
+    places: SourcePlaces = SourcePlaces()
 
 
 def expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
@@ -82,17 +86,20 @@ def _expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
     proof = proven(job, text, writer.form, writer.items, writer.added)
     if proof.problems:
         return ExpandedJob(None, proof.problems, proof.run)
-    return ExpandedJob(text, tuple(_broken_callbacks(effective)), proof.run)
+    origins = ((definition.node.span, writer.form.origin_of(definition.name)) for definition in proof.job.prerequisites)
+    places = SourcePlaces(tuple(sorted(writer.edits)), tuple((part, origin) for part, origin in origins if origin))
+    return ExpandedJob(text, tuple(_broken_callbacks(effective)), proof.run, proof.job, places)
 
 
 def _broken_callbacks(effective: EffectiveJob) -> Iterator[Diagnostic]:
-    """Callbacks in other files that bash cannot read; those of the job have findings of their own."""
-    for one in effective.prerequisites:
-        for commands in () if one.is_own else one.commands:
+    """Callbacks that bash cannot read."""
+    for one in dict.fromkeys(source for role in effective.roles for source in role.sources):
+        for commands in one.commands:
             fault = syntax_problem(read_script("\n".join(item.text for item in commands.items)))
             if fault and fault.is_error:
                 message = f"bash cannot read {event_at(commands.moment)} of {owner(one)}: {fault.message}"
-                yield problem("shell-syntax", one.entry.reference.span, message, *one.related)
+                related = one.related if isinstance(one, Prerequisite) else ()
+                yield problem("shell-syntax", place_of(one, commands.items), message, *related)
 
 
 class _ReleasedJobWriter:
@@ -105,6 +112,7 @@ class _ReleasedJobWriter:
         self.form = released_form(job, effective, inlined)
         self._values = role_values(job)
         self._edits: dict[TextEdit, None] = {}
+        self.edits: tuple[TextEdit, ...] = ()
         self._shared: dict[tuple[Node, str], tuple[str, ...]] = {}
         self.problems: list[Diagnostic] = []
         self.items: Items = {}
@@ -122,9 +130,10 @@ class _ReleasedJobWriter:
             return ""
         newline = line_end(self._text)
         kept = keeping_comments(self._text, tuple(self._edits), comments(self._job.syntax))
-        edits = (TextEdit(edit.span, edit.new_text.replace("\r\n", "\n").replace("\n", newline)) for edit in kept)
+        texts = (edit.new_text.replace("\r\n", "\n").replace("\n", newline) for edit in kept)
+        self.edits = tuple(TextEdit(edit.span, text) for edit, text in zip(kept, texts, strict=True))
         try:
-            return apply_edits(self._text, edits)
+            return apply_edits(self._text, self.edits)
         except ValueError:
             self._problem(Span(0, 0), "aliases in this job share text that expansion must change in different ways")
             return ""

@@ -333,7 +333,8 @@ def cannot_be_expanded(job: Job) -> Iterator[Finding]:
             prerequisites: [data]
     """
     for problem in _problems_of_expansion(job):
-        if problem.code not in {"cannot-be-expressed", "marketplace-not-asked"}:
+        has_a_rule = problem.code == "shell-syntax" and not problem.related
+        if problem.code not in {"cannot-be-expressed", "marketplace-not-asked"} and not has_a_rule:
             yield Finding(problem.span, problem.message, related=problem.related)
 
 
