@@ -125,6 +125,13 @@ def test_other_ways(line: str, status: int, errors: str, folder: Path) -> None:
 
 @pytest.mark.slow
 @needs_bash
+@pytest.mark.parametrize("call", ["--help", "--version", "check --help", "marketplace list --help"])
+def test_help_that_cannot_be_written(call: str, folder: Path) -> None:
+    assert run(f"pai-lsp {call} > /dev/full", folder, unbuffered="1") == (3, "", FULL)
+
+
+@pytest.mark.slow
+@needs_bash
 @pytest.mark.parametrize("call", ["check", "check {}/good.pai.yaml", "marketplace list", "marketplace lock"])
 def test_a_current_directory_that_was_deleted(call: str, folder: Path) -> None:
     gone = "mkdir gone; cd gone; rmdir ../gone; "

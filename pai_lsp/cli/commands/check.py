@@ -101,11 +101,12 @@ def _numbered(found: Sequence[Target], options: Options, jobs: int | None) -> It
         return
     from pai_lsp.cli.processes import Lost, mapped  # noqa: PLC0415 - most runs have too few files to need them
 
-    for number, outcome in mapped(work, found, processes):
+    yield 0, work(found[0])  # what is loaded and compiled for it, the processes need not load and compile again
+    for number, outcome in mapped(work, found[1:], processes):
         if isinstance(outcome, Lost):
-            yield number, Outcome(failures=(Failure(found[number].path, outcome.reason),))
+            yield number + 1, Outcome(failures=(Failure(found[number + 1].path, outcome.reason),))
         else:
-            yield number, outcome
+            yield number + 1, outcome
 
 
 def _processes(found: Sequence[Target], jobs: int | None) -> int:
