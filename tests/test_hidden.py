@@ -77,7 +77,7 @@ def shown_anywhere(document: Document, step: int = 1) -> Iterator[str]:
     yield str(outline(document))
     graph = prerequisite_graph(document.job)
     yield from (mermaid(graph), dot(graph))
-    yield preview(document) if not document.is_catalog else ""
+    yield preview(document).text if not document.is_catalog else ""
     for offset in range(0, len(text), 10 * every):
         yield from (found.title for found in refactorings(document, Span(offset, offset)))
 
@@ -389,6 +389,16 @@ def test_many_secrets_are_looked_up_all_at_once() -> None:
     hidden = document_of(text).job.hidden
     assert hidden.without(f"{names[7]} {names[2999]}{names[0]} secret") == "*** ****** secret"
     assert len(hidden.spans) == len(names) + 1
+
+
+@pytest.mark.parametrize("text", JOBS.values(), ids=JOBS)
+def test_what_has_nothing_hidden_is_not_changed(text: str) -> None:
+    hidden = document_of(text).job.hidden
+    lines = [f"'{line.strip()}'" for line in text.splitlines()]
+    staying = [line for line in lines if not hidden.changes(line)]
+    assert [line for line in staying if hidden.without(line) != line] == []
+    assert [line for line in staying if hidden.sentence(line, is_in_place=True) != line] == []
+    assert 0 < len(staying) < len(lines)
 
 
 def test_a_password_that_is_cut_off_is_hidden_too() -> None:
