@@ -311,8 +311,7 @@ def rules(parser: argparse.ArgumentParser) -> None:
 def explain(parser: argparse.ArgumentParser) -> None:
     """Describe `pai-lsp explain`."""
     parser.description = (
-        "Explain a rule or an exit code: what is wrong, what the cluster does, the\n"
-        "source for that, and examples."
+        "Explain a rule or an exit code: what is wrong, what the cluster does, the\nsource for that, and examples."
     )
     parser.add_argument("code", metavar="CODE", help="the code of a rule, as shown in reports, or an exit code")
     choices = ("auto", "always", "never")
