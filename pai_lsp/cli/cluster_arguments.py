@@ -89,7 +89,7 @@ _WHY_EPILOG = """\
 examples:
   pai-lsp why 137
   pai-lsp why --job train.pai.yaml --exit-code 1 user.pai.all
-  pai-lsp why "Pod needs to wait, reason: insufficient capacity when scheduling in VC default"
+  pai-lsp why "Pod needs to wait, reason: insufficient capacity"
 """
 
 
@@ -117,7 +117,8 @@ starts, unless you give --yes.
 
 _RUN_EPILOG = """\
 exit status:
-  the exit status of the commands; 1 if the task would not start; 2 for wrong usage
+  the exit status of the commands; 1 if the task would not start; 2 for wrong
+  usage
 
 examples:
   pai-lsp run --dry train.pai.yaml                         show what would run
