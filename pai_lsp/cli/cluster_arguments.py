@@ -138,3 +138,33 @@ def run(parser: argparse.ArgumentParser) -> None:
     )
     add("--yes", action="store_true", help="do not ask before running")
     add("--format", choices=("text", "json"), default="text", help="output format of --dry (default: text)")
+
+
+_IMAGE_DESCRIPTION = """\
+Check the images of a job as the platform does before a task starts: is the name accepted, and does the registry have
+the image? The registry in the image's name is asked, with the job's account where the platform would use it.
+
+Three answers: there, not there, could not ask. The platform lets images pass that it cannot check; a job with a missing
+image then waits for ever.
+"""
+
+_IMAGE_EPILOG = """\
+exit status:
+  0  no image is refused or missing      1  an image is refused or missing      2  wrong usage
+
+examples:
+  pai-lsp image-check train.pai.yaml
+  pai-lsp image-check --platform ltp --role worker train.pai.yaml
+"""
+
+
+def image_check(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp image-check`."""
+    parser.description = _IMAGE_DESCRIPTION
+    parser.epilog = _IMAGE_EPILOG
+    add = parser.add_argument
+    add("job", type=path, metavar="JOB", help="a job file, or - for standard input")
+    add("--role", metavar="ROLE", help="only the image of this task role")
+    add("--platform", choices=("openpai", "ltp"), default="openpai", help="the platform (default: openpai)")
+    add("--answers", type=path, metavar="FILE", help="recorded answers to use instead of the network")
+    add("--format", choices=("text", "json"), default="text", help="output format (default: text)")

@@ -61,7 +61,7 @@ def run_projects() -> Projects:
 
     def report_fault(error: Exception) -> str:
         message = f"the marketplace cannot be read: {kind_and_place(error)}"
-        report(f"{message}; jobs are checked without it. This is a fault of pai-lsp")
+        report(f"{message}; jobs are checked without it. This is a bug in pai-lsp")
         return message
 
     return Projects(report, report_fault)
