@@ -13,6 +13,7 @@ from pai_lsp.cli.report import render
 from pai_lsp.cli.report.results import CheckFailure, Results
 from pai_lsp.cli.report.terminal import terminal_for, with_progress
 from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.platform.platforms import platform_named
 from pai_lsp.project.targets import STANDARD_INPUT, faulty, missing, run_projects, targets
 from pai_lsp.rules import KNOWN_RULES, UnknownCodeError, codes_in
 from pai_lsp.source.failures import OWN_FAILURE, PLEASE_REPORT
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pai_lsp.cli.report.terminal import Terminal
-    from pai_lsp.project.targets import Target
+from pai_lsp.project.targets import Target
 
 _SEVERITIES = {severity.label: severity for severity in Severity}
 # Formats for programs, which filter findings themselves.
@@ -83,6 +84,7 @@ def _options(arguments: argparse.Namespace) -> Options:
         threshold=threshold,
         writes=arguments.fix,
         compares=arguments.diff,
+        platform=platform_named(arguments.platform) if arguments.platform else None,
     )
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from pai_lsp.findings.diagnostic import Rule, Settings
+    from pai_lsp.platform.platforms import Platform
     from pai_lsp.project.configuration import Configuration
     from pai_lsp.project.targets import Target
 
@@ -31,6 +32,7 @@ class Options:
     selected, ignored: codes of rules; if `selected` is empty, all rules but the ignored ones apply.
     shown: the lowest severity in the report; threshold: the lowest one that sets the exit status and is fixed.
     writes: whether fixed texts are written; compares: whether to make diffs.
+    platform: the platform of all files; None for what each file says or its configuration.
     """
 
     selected: frozenset[str] = frozenset()
@@ -39,6 +41,7 @@ class Options:
     threshold: Severity = Severity.WARNING
     writes: bool = False
     compares: bool = False
+    platform: Platform | None = None
 
     @property
     def fixes(self) -> bool:
@@ -139,7 +142,9 @@ def _fixed(document: Document, source: SourceFile, target: Target, options: Opti
 
 
 def _settings(settings: Settings, options: Options) -> Settings:
-    """The settings with the rules that the command line names turned on again."""
+    """The settings with the platform of the command line, and the rules that it names turned on again."""
+    if options.platform is not None:
+        settings = replace(settings, platform=options.platform, is_platform_fixed=True)
     turned_off = [code for code, severity in settings.severities.items() if severity is None]
     if not options.selected.intersection(turned_off):
         return settings
