@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell_expansions import arithmetic_end
 from pai_lsp.embedded.shell_grammar import Conditional, Grammar, Role
-from pai_lsp.embedded.shell_script import HERE_DOCUMENT, Assignment, PartKind, Script, SimpleCommand
+from pai_lsp.embedded.shell_script import HERE_DOCUMENT, Assignment, EventKind, PartKind, Script, SimpleCommand
 from pai_lsp.embedded.shell_words import LineReader
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.text import Span
@@ -96,6 +96,7 @@ class _ScriptReader(LineReader):
             self._fault,
             self._fault_inside,
             tuple(self._open_redirections),
+            tuple(self._events),
         )
 
     def _marked_commands(self) -> tuple[SimpleCommand, ...]:
@@ -111,7 +112,7 @@ class _ScriptReader(LineReader):
 
     def _commands(self, closing: str) -> bool:
         text = self._text
-        grammar = Grammar(lambda: len(self._made), self._found_fault)
+        grammar = Grammar(lambda: len(self._made), self._found_fault, self._events.append)
         outer, self._here_documents = self._here_documents, []
         command = _UnfinishedCommand()
         is_closed = False
@@ -130,8 +131,14 @@ class _ScriptReader(LineReader):
                 grammar.close(Span(at, at + 1))
                 self._at += 1
                 is_closed = True
-            elif character in "<>&0123456789{" and not text.startswith("<%", at) and self._redirection():
-                command.is_begun = True
+            elif (
+                character in "<>&0123456789{"
+                and not text.startswith("<%", at)
+                and self._redirection(
+                    EventKind.REDIRECTION_AFTER if grammar.is_after_compound else EventKind.REDIRECTION
+                )
+            ):
+                command.is_begun = not grammar.is_after_compound
                 grammar.begin()
             elif match := _OPERATOR.match(text, at, self._end):
                 self._finish(command, grammar)
@@ -193,6 +200,7 @@ class _ScriptReader(LineReader):
             return command
         if sets is not None and is_first:
             self._assignments.append(sets)
+            self._events.append((EventKind.ASSIGNED, sets.name, word.span))
             command.is_begun = True
             grammar.begin()
             return command
@@ -221,7 +229,10 @@ class _ScriptReader(LineReader):
         """Take down a command that has ended."""
         words = command.words
         if not words:
+            if command.is_begun:
+                self._events.append((EventKind.BARE, "", None))
             return
+        self._events.append((EventKind.COMMAND, str(len(self._made)), None))
         self._assignments += _set_by(words, command.sets)
         self._tested.update(_tested_by(words))
         if words[0].text == "shopt" and [word.text for word in words[1:]] == ["-s", "extglob"]:

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
-from pai_lsp.embedded.shell_script import Assignment, Part, PartKind, Unclosed, VariableUse
+from pai_lsp.embedded.shell_script import Assignment, EventKind, Part, PartKind, Unclosed, VariableUse
 from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from pai_lsp.embedded.shell_script import Event
 
 # Substitutions nested deeper are not read: nobody writes them, and reading them costs stack.
 _MAX_DEPTH = 40
@@ -39,8 +43,8 @@ class ExpansionReader(ABC):
     """Reads expansions in a text, and keeps what it finds; the classes below read what may stand in them."""
 
     __slots__ = (
-        "_assignments", "_at", "_conditional", "_depth", "_end", "_fault", "_fault_inside", "_inner",
-        "_last_template_end", "_parts", "_text", "_unchecked", "_unclosed", "_uses",
+        "_assignments", "_at", "_conditional", "_depth", "_document", "_end", "_events", "_fault", "_fault_inside",
+        "_inner", "_last_template_end", "_parts", "_text", "_unchecked", "_unclosed", "_uses",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
@@ -58,6 +62,8 @@ class ExpansionReader(ABC):
         self._unclosed: list[Unclosed] = []
         self._fault: Span | None = None
         self._fault_inside: Unclosed | None = None
+        self._events: list[Event] = []
+        self._document = ""  # "<<" within a here-document
 
     @abstractmethod
     def _commands(self, closing: str) -> bool:
@@ -154,7 +160,10 @@ class ExpansionReader(ABC):
             return
         self._depth += 1
         self._unchecked += is_unchecked
+        opener = self._document + self._text[start : start + length]
+        self._events.append((EventKind.SUBSTITUTION, opener, Span(start, start + length)))
         is_closed = self._commands(")")
+        self._events.append((EventKind.SUBSTITUTION_END, "", Span(start, self._at)))
         self._unchecked -= is_unchecked
         if not is_closed:
             self._left_open(self._text[start : start + length], start)
@@ -171,7 +180,9 @@ class ExpansionReader(ABC):
         self._at, self._end = start + 1, min(end, outer)
         if not self._is_too_deep(start):
             self._depth += 1
+            self._events.append((EventKind.SUBSTITUTION, f"{self._document}`", Span(start, start + 1)))
             self._commands("")
+            self._events.append((EventKind.SUBSTITUTION_END, "", Span(start, min(end + 1, outer))))
             self._depth -= 1
         self._unchecked -= 1
         self._at, self._end = min(end + 1, outer), outer
