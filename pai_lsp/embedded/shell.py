@@ -68,16 +68,21 @@ class _UnfinishedCommand:
 class _ScriptReader(LineReader):
     """Reads a text from its start to its end."""
 
-    __slots__ = ("_background", "_functions", "_has_pipeline", "_made", "_separate", "_tested")
+    __slots__ = ("_background", "_functions", "_grammars", "_has_pipeline", "_made", "_separate", "_tested")
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._made: list[SimpleCommand] = []
         self._tested: set[str] = set()
         self._functions: set[str] = set()
+        self._grammars: list[Grammar] = []
         self._has_pipeline = False
         self._separate: list[tuple[int, int]] = []
         self._background: list[tuple[int, int]] = []
+
+    @property
+    def _is_in_function(self) -> bool:
+        return any(grammar.function for grammar in self._grammars)
 
     def read(self) -> Script:
         self._commands("")
@@ -97,6 +102,8 @@ class _ScriptReader(LineReader):
             self._fault_inside,
             tuple(self._open_redirections),
             tuple(self._events),
+            tuple(self._positionals),
+            tuple(self._bad_substitutions),
         )
 
     def _marked_commands(self) -> tuple[SimpleCommand, ...]:
@@ -113,6 +120,7 @@ class _ScriptReader(LineReader):
     def _commands(self, closing: str) -> bool:
         text = self._text
         grammar = Grammar(lambda: len(self._made), self._found_fault, self._events.append)
+        self._grammars.append(grammar)
         outer, self._here_documents = self._here_documents, []
         command = _UnfinishedCommand()
         is_closed = False
@@ -156,6 +164,7 @@ class _ScriptReader(LineReader):
         left = grammar.unclosed()
         if not self._unchecked and not is_closed:
             self._unclosed += reversed(left)
+        self._grammars.pop()
         self._has_pipeline = self._has_pipeline or grammar.has_pipeline
         self._separate += grammar.separate
         self._background += grammar.background

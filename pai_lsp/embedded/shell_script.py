@@ -162,6 +162,8 @@ class Script:
     unclosed: what it leaves open, the outermost first; meaningful as long as there is no `fault`.
     fault: the first word or operator at which bash stops with a syntax error; empty at the end of the text.
     fault_inside: the innermost command that is open at the fault.
+    positionals: where it reads `$0` to `$9` outside of functions, without a default.
+    bad_substitutions: the `${…}` that bash refuses when it runs them.
     events: what `shell_structure` needs, in the order in which it ends.
     open_redirections: the operators, such as `>`, that no file name follows, so that bash refuses the script.
     """
@@ -181,6 +183,8 @@ class Script:
     fault_inside: Unclosed | None = None
     open_redirections: tuple[Span, ...] = ()
     events: tuple[Event, ...] = ()
+    positionals: tuple[Span, ...] = ()
+    bad_substitutions: tuple[Span, ...] = ()
 
     @property
     def is_complete(self) -> bool:

@@ -6,13 +6,17 @@ from pai_lsp.rules.commands import (
     bash_commands,
     download_commands,
     environment,
+    errexit_rules,
     job_end,
     launch_commands,
     mpi,
     mpi_hosts,
+    nounset_rules,
     package_commands,
     shell_syntax_rules,
+    task_programs,
     task_variables,
+    word_rules,
 )
 
 RULES = (
@@ -20,6 +24,10 @@ RULES = (
     *package_commands.RULES,
     *launch_commands.RULES,
     *download_commands.RULES,
+    *errexit_rules.RULES,
+    *word_rules.RULES,
+    *nounset_rules.RULES,
+    *task_programs.RULES,
     *job_end.RULES,
     *bash_commands.RULES,
     *environment.RULES,

@@ -184,8 +184,9 @@ def download_to_missing_folder(job: Job) -> Iterator[Finding]:
             continue
         folder = option.value.rpartition("/")[0]
         before = use.place.script.text[: use.line.span.start]
+        after = use.place.script.text[use.line.span.end :]
         first = folder.removeprefix("./").partition("/")[0]
-        if not first or option.value.startswith(("/", "~", "$")) or first in {".", ".."} or first in before:
+        if not first or option.value.startswith(("/", "~", "$")) or first in {".", ".."} or first in before + after:
             continue
         if "cd " in before or option.value_span is None or not use.ends_script:
             continue

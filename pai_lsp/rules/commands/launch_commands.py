@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
 
 _TORCH = ("torchrun", "torch.distributed.launch")
+# Options with which it is another program or only prints something.
+_MPI_OTHERS = frozenset({"-ppn", "-launcher", "-genv", "-bootstrap", "--version", "--help", "-h", "-V", "-f"})
 _MPI = ("mpirun", "mpiexec", "orterun")
 # What people write, by the launcher that they write it for.
 _TORCH_NAMES = {
@@ -148,6 +150,8 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
             if not arguments.has("--logdir") and not is_other:
                 yield Finding(use.word(use.line.name), "'tensorboard' needs a folder, '--logdir'")
         elif name in _FOREIGN and not arguments.operands and _has_options(name, arguments):
+            if any((option.value or "").endswith(".py") for option in arguments.options):
+                continue
             yield Finding(use.word(use.line.name), f"'{name}' needs the script to run")
 
 
@@ -185,7 +189,9 @@ def torchrun_bad_value(job: Job) -> Iterator[Finding]:
                 is_right = re.fullmatch(r"[0-9]+(?::[0-9]+)?", value) is not None
             elif option.name.replace("-", "_") in {"__node_rank", "__master_port"}:
                 is_right = value.isdigit()
-            if not is_right:
+            if not is_right and value.endswith(".py"):
+                yield Finding(use.span(option.span), f"'{option.name}' needs a value, and takes '{value}' for it")
+            elif not is_right:
                 new = numbers.get(value.lower())
                 fixes = edit_fix(use.place, f"Change to '{new}'", span, new) if new else ()
                 yield Finding(use.span(span), f"'{option.name}' needs a number, but is '{value}'", fixes)
@@ -441,21 +447,13 @@ def mpi_as_root(job: Job) -> Iterator[Finding]:
             commands:
               - mpirun --allow-run-as-root -np 2 python train.py
     """
-    others = (
-        "-ppn",
-        "-launcher",
-        "-genv",
-        "-bootstrap",
-        "--version",
-        "--help",
-        "-h",
-        "-V",
-        "-f",
-        "--allow-run-as-root",
-    )
+    others = ("-ppn", "-launcher", "-genv", "-bootstrap", "--version", "--help", "-h", "-V", "-f")
     for use in uses(job, *_MPI, with_callbacks=False):
         text = use.place.script.text
-        if any(one in use.line.texts for one in ("-allow-run-as-root", *others)) or "OMPI_ALLOW_RUN_AS_ROOT" in text:
+        if (
+            any(one in use.line.texts for one in ("--allow-run-as-root", "-allow-run-as-root", *others))
+            or "OMPI_ALLOW_RUN_AS_ROOT" in text
+        ):
             continue
         if "sudo" in use.line.starters or not use.line.arguments:
             continue
