@@ -102,7 +102,9 @@ def download_option(job: Job) -> Iterator[Finding]:
             continue
         cookies = arguments.option("-c")
         if cookies is not None and cookies.value and _ADDRESS.match(cookies.value):
-            yield Finding(use.span(cookies.span), "'-c' writes cookies to a file of that name; curl has no such resume")
+            yield Finding(
+                use.span(cookies.span), "'-c' writes cookies to a file of that name; '-C -' continues a download"
+            )
         elif not use.line.step.redirections and use.line.step.after != "|" and use.role is not None:
             yield from _curl_findings(use, arguments)
 

@@ -131,7 +131,7 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
         if arguments.unknown:
             continue
         for option in arguments.without_value:
-            yield Finding(use.span(option.span), f"'{option.name}' needs a value")
+            yield Finding(use.span(option.span), f"'{_written(use, option)}' needs a value")
         if arguments.is_open or arguments.without_value or use.line.step.has_piped_input or use.line.step.after == "|":
             continue
         if arguments.has("-h", "--help", "--helpfull", "--helpshort", "--version", "-v", "-cb", "--config_file"):
@@ -190,11 +190,13 @@ def torchrun_bad_value(job: Job) -> Iterator[Finding]:
             elif option.name.replace("-", "_") in {"__node_rank", "__master_port"}:
                 is_right = value.isdigit()
             if not is_right and value.endswith(".py"):
-                yield Finding(use.span(option.span), f"'{option.name}' needs a value, and takes '{value}' for it")
+                yield Finding(
+                    use.span(option.span), f"'{_written(use, option)}' needs a value, and takes '{value}' for it"
+                )
             elif not is_right:
                 new = numbers.get(value.lower())
                 fixes = edit_fix(use.place, f"Change to '{new}'", span, new) if new else ()
-                yield Finding(use.span(span), f"'{option.name}' needs a number, but is '{value}'", fixes)
+                yield Finding(use.span(span), f"'{_written(use, option)}' needs a number, but is '{value}'", fixes)
 
 
 @rule(Severity.WARNING)
@@ -248,7 +250,8 @@ def processes_below_gpu(job: Job) -> Iterator[Finding]:
               - torchrun --nproc_per_node 4 train.py
     """
     for use, gpu, option, count in _process_counts(job):
-        if "CUDA_VISIBLE_DEVICES" in use.place.script.text or len(list(uses(job, *_TORCH, "deepspeed"))) > 1:
+        launched = [one for one in uses(job, *_TORCH, "deepspeed") if one.role is use.role]
+        if "CUDA_VISIBLE_DEVICES" in use.place.script.text or len(launched) > 1:
             continue
         if option.value_span is not None and count < gpu:
             fixes = edit_fix(use.place, f"Change to {gpu}", option.value_span, str(gpu))
@@ -421,7 +424,7 @@ def deepspeed_arguments(job: Job) -> Iterator[Finding]:
         elif include and count:
             end = include.value_span.end if include.value_span else include.span.end
             related = (Related(use.span(count.span), "a count"),)
-            message = f"'{include.name}' cannot be combined with '{count.name}'"
+            message = f"'{_written(use, include)}' cannot be combined with '{_written(use, count)}'"
             yield Finding(use.span(Span(include.span.start, end)), message, related=related)
         elif gpu == 0 and not hosts and not arguments.has("--bind_cores_to_rank") and arguments.operands:
             yield Finding(use.word(use.line.name), "'deepspeed' needs a GPU, but the task has none")
@@ -460,7 +463,9 @@ def mpi_as_root(job: Job) -> Iterator[Finding]:
         if any(not is_one_word(text, word) for word in _before_program(use)):
             continue
         fixes = insert_fix(use.place, use.line.name.span.end, " --allow-run-as-root")
-        yield Finding(use.word(use.line.name), "Open MPI refuses to run as root; add '--allow-run-as-root'", fixes)
+        yield Finding(
+            use.word(use.line.name), f"'{use.line.program}' refuses to run as root; add '--allow-run-as-root'", fixes
+        )
 
 
 @rule(Severity.WARNING)
@@ -659,8 +664,8 @@ class _Launch:
     @property
     def reaches_other_roles(self) -> bool:
         """Whether tasks of other roles run a launcher, too."""
-        others = {use.role for use in uses(self.use.place.job, *_TORCH, "accelerate", with_callbacks=False)}
-        return len(others) > 1
+        launches = _launches(self.use.place.job)
+        return any(one.role is not self.role and one.nodes is not None and one.node_count != 1 for one in launches)
 
 
 def _launches(job: Job) -> Iterator[_Launch]:
@@ -735,6 +740,10 @@ def _before_program(use: CommandUse) -> tuple[Word, ...]:
         if number and (name.startswith("python") or name in {"bash", "sh", "env"} or name.endswith((".py", ".sh"))):
             return words[:number]
     return words
+
+
+def _written(use: CommandUse, option: Option) -> str:
+    return use.place.script.text[option.span.start : option.span.end]
 
 
 def _slots(option: Option) -> int:

@@ -153,7 +153,8 @@ def used_before_set(job: Job) -> Iterator[Finding]:
 # Variables that every image has, or bash itself.
 _KNOWN = frozenset(
     {"HOME", "PATH", "PWD", "OLDPWD", "HOSTNAME", "LANG", "SHELL", "TERM", "SHLVL", "UID", "EUID", "PPID", "RANDOM",
-     "SECONDS", "IFS", "OPTIND", "OPTARG", "OSTYPE", "LINENO", "REPLY", "CUDA_VISIBLE_DEVICES", "CUDA_HOME", *_NOT_IN_CONTAINER}
+     "SECONDS", "IFS", "OPTIND", "OPTARG", "OSTYPE", "LINENO", "REPLY", "CUDA_VISIBLE_DEVICES", "CUDA_HOME",
+     *_NOT_IN_CONTAINER}
 )  # fmt: skip
 
 

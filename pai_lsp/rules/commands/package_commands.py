@@ -178,7 +178,7 @@ def unknown_subcommand(job: Job) -> Iterator[Finding]:
           worker:
             commands:
               - pip instal six
-              #   ^^^^^^ error
+              #     ^^^^^^ error
 
     Good:
 

@@ -202,7 +202,7 @@ def jupyter_as_root(job: Job) -> Iterator[Finding]:
             continue
         span = Span(use.line.name.span.start, end)
         fixes = insert_fix(use.place, end, " --allow-root", safe=True)
-        yield Finding(use.span(span), "Jupyter refuses to run as root; add '--allow-root'", fixes)
+        yield Finding(use.span(span), "'jupyter' refuses to run as root; add '--allow-root'", fixes)
 
 
 @rule(Severity.WARNING)
@@ -471,11 +471,10 @@ def unknown_nccl_variable(job: Job) -> Iterator[Finding]:
             if any(use.name == one.name for use in place.script.uses):
                 continue
             near = nearest(one.name, nccl_variables())
-            fixes = edit_fix(place, f"Change to '{near[0]}'", one.span, near[0]) if near else ()
-            if near or "NCCL_" in one.name:
-                yield Finding(
-                    place.span(one.span), f"NCCL does not read '{one.name}'{did_you_mean(one.name, near)}", fixes
-                )
+            if near:
+                fixes = edit_fix(place, f"Change to '{near[0]}'", one.span, near[0])
+                message = f"'{one.name}' is not a variable of NCCL{did_you_mean(one.name, near)}"
+                yield Finding(place.span(one.span), message, fixes)
 
 
 @rule(Severity.WARNING)
@@ -562,7 +561,7 @@ def _named(job: Job, place: ScriptPlace, names: tuple[str, ...]) -> Iterator[Com
 
 def _may_be_there(text: str, name: str) -> bool:
     """Whether a script installs a program, defines it or asks for it."""
-    asks = rf"\b(?:install|add|which|type|hash|-v|alias|function)\b[^\n]*\b{name}\b|\b{name}\s*\(\)"
+    asks = rf"(?:\b(?:install|add|which|type|hash|alias|function)|-v)\b[^\n]*\b{name}\b|\b{name}\s*\(\)"
     return re.search(asks, text) is not None
 
 

@@ -64,7 +64,7 @@ _SMART = re.compile("[" + "".join((*_PASTED, *_DASHES, *_QUOTES)) + "]")
 # Programs with which a line begins, if it is a command of its own.
 _BEGINNING = frozenset(
     {"python", "python3", "pip", "pip3", "git", "wget", "curl", "apt-get", "apt", "cd", "export", "source", "bash",
-     "tar", "unzip", "mkdir", "torchrun", "conda", "make", "cp", "mv", "rm", "nvidia-smi", "mpirun", "horovodrun", "deepspeed"}
+     "tar", "unzip", "mkdir", "torchrun", "conda", "make", "cp", "mv", "rm", "nvidia-smi", "mpirun"}
 )  # fmt: skip
 _WITH_WORDS = frozenset(
     {"export", "cd", "echo", "source", "mkdir", "set", "pip", "git", "wget", "curl", "apt-get", "apt", "rm"}
@@ -128,6 +128,9 @@ def _declared(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
         if _NAME_OR_VALUE.fullmatch(word.text) or "<%" in written or "{{" in written:
             continue
         before = words[number - 1]
+        gap = use.span(Span(before.span.end, word.span.start))
+        if "\n" in use.place.job.text[gap.start : gap.end] and "\n" not in text[before.span.end : word.span.start]:
+            return  # `folded_lines_joined` reports it
         start = before if number > 1 and (before.text.endswith("=") or _NAME.fullmatch(before.text)) else word
         end = words[number + 1] if word.text == "=" and number + 1 < len(words) else word
         span = Span(words[0].span.start, end.span.end)
@@ -246,9 +249,9 @@ def _test_operators(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Findin
     for number, word in enumerate(inner):
         sides = [inner[at] for at in (number - 1, number + 1) if 0 <= at < len(inner)]
         if word.text in _NUMERIC and any(one.is_literal and not re.fullmatch(r"[-+]?\d+", one.text) for one in sides):
-            new = _TEST_OPERATORS.get(word.text)
-            fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new) if new else ()
-            yield Finding(use.word(word), f"'{word.text}' compares numbers; use '{new or '='}' for text", fixes)
+            better = _TEST_OPERATORS.get(word.text, "")
+            fixes = edit_fix(use.place, f"Change to '{better}'", word.span, better) if better else ()
+            yield Finding(use.word(word), f"'{word.text}' compares numbers; use '{better or '='}' for text", fixes)
 
 
 @rule(Severity.WARNING)
@@ -289,7 +292,8 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
                 fixes = edit_fix(use.place, "Change to '$HOME'", Span(at, at + 1), "$HOME")
                 yield Finding(use.word(word), "bash does not expand '~' after '='", fixes)
             elif quote == "'" and re.fullmatch(r"\$\{?[A-Za-z_]\w*\}?(?:/[\w.*/-]*)?", bare):
-                if line.program in _ON_FILES and before not in {"-c", "-e"}:
+                is_path = "/" in bare or line.program != "python"
+                if is_path and line.program in _ON_FILES and before not in {"-c", "-e"}:
                     fixes = edit_fix(use.place, "Use double quotes", word.span, f'"{bare}"')
                     yield Finding(use.word(word), "bash does not expand variables in single quotes", fixes)
             elif quote and _OPTION_AND_VALUE.fullmatch(bare) and " " in bare and not before.startswith("-"):
@@ -604,7 +608,7 @@ def backslash_then_space(job: Job) -> Iterator[Finding]:
             commands:
               - >-
                 python train.py \
-                #               ^^ warning
+                #               ^ warning
                 --epochs 2
 
     Good:
