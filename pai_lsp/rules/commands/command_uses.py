@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import command_lines, parsed
@@ -15,7 +16,7 @@ from pai_lsp.source.nodes import ScalarStyle
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, KeysView
 
     from pai_lsp.embedded.command_lines import Arguments, CommandLine
     from pai_lsp.embedded.shell_script import Word
@@ -60,27 +61,53 @@ class CommandUse:
 
 def uses(job: Job, *programs: str, with_callbacks: bool = True) -> Iterator[CommandUse]:
     """The command lines of some programs, in the commands of task roles and in callbacks."""
-    for place in scripts(job, with_callbacks=with_callbacks):
-        by_program = command_lines(place.script).by_program
-        for name in programs:
-            for line in by_program.get(name, ()):
-                yield CommandUse(place, line)
+    by_program = _found(job).by_program
+    for name in programs:
+        for use in by_program.get(name, ()):
+            if with_callbacks or use.role is not None:
+                yield use
 
 
 def all_uses(job: Job, *, with_callbacks: bool = True) -> Iterator[CommandUse]:
     """Every command line."""
-    for place in scripts(job, with_callbacks=with_callbacks):
-        for line in command_lines(place.script).all:
-            yield CommandUse(place, line)
+    return (use for use in _found(job).uses if with_callbacks or use.role is not None)
 
 
 def scripts(job: Job, *, with_callbacks: bool = False) -> Iterator[ScriptPlace]:
     """The scripts that bash can read; those of callbacks too, if wanted."""
-    callbacks = callback_scripts(job, command_lists(job.uses_of_plugin("cmd"))) if with_callbacks else ()
-    for place in (*role_scripts(job), *callbacks):
-        script = place.script
-        if script.fault is None and script.text:
-            yield place
+    return (place for place in _found(job).places if with_callbacks or place.role is not None)
+
+
+def programs_of(job: Job) -> KeysView[str]:
+    """The programs that the scripts run."""
+    return _found(job).by_program.keys()
+
+
+def all_scripts(job: Job) -> tuple[ScriptPlace, ...]:
+    """The scripts of task roles and callbacks, those with a syntax error too."""
+    return _found(job).all_places
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """What all rules ask for, found once for a job."""
+
+    all_places: tuple[ScriptPlace, ...]
+    places: tuple[ScriptPlace, ...]
+    uses: tuple[CommandUse, ...]
+    by_program: dict[str, list[CommandUse]]
+
+
+@lru_cache(maxsize=1)
+def _found(job: Job) -> _Found:
+    callbacks = callback_scripts(job, command_lists(job.uses_of_plugin("cmd")))
+    all_places = (*role_scripts(job), *callbacks)
+    places = tuple(place for place in all_places if place.script.fault is None and place.script.text)
+    found = tuple(CommandUse(place, line) for place in places for line in command_lines(place.script).all)
+    by_program: dict[str, list[CommandUse]] = {}
+    for use in found:
+        by_program.setdefault(use.line.program, []).append(use)
+    return _Found(all_places, places, found, by_program)
 
 
 def edit_fix(place: ScriptPlace, title: str, span: Span, new: str, *, safe: bool = False) -> tuple[Fix, ...]:

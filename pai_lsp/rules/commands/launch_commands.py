@@ -14,7 +14,7 @@ from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.job.parts import whole_number
 from pai_lsp.platform.programs import program
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, uses
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, programs_of, uses
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
@@ -684,10 +684,14 @@ def _launches(job: Job) -> Iterator[_Launch]:
         yield _Launch(use, name, use.role, arguments, nodes, rank, master)
 
 
+_FIRST_WORDS = frozenset({*(name.partition(" ")[0] for name in _FOREIGN), "pip", "git", "accelerate.commands.launch"})
+
+
 def _known_lines(job: Job, names: tuple[str, ...] = ()) -> Iterator[tuple[CommandUse, str, Arguments]]:
     """The command lines of programs with a table; `names` are those wanted, all without."""
     wanted = names or (*_FOREIGN, "pip", "git clone")
-    for name in wanted:
+    met = programs_of(job)
+    for name in wanted if not met.isdisjoint(_FIRST_WORDS) else ():
         first, _, second = name.partition(" ")
         for use in uses(job, first, *(("accelerate.commands.launch",) if first == "accelerate" else ())):
             words = use.line.arguments

@@ -140,12 +140,13 @@ def used_before_set(job: Job) -> Iterator[Finding]:
         if script.allows_unset or script.is_open_ended or not script.assignments or not script.uses:
             continue
         tree = structure(script)
+        known = _known_from(tree)
         for use in script.uses:
-            if use.is_guarded or use.name in script.guarded_names or use.name not in script.assigned_names:
+            if use.is_guarded or use.name not in script.assigned_names or known.get(use.name, _NEVER) < use.span.start:
+                continue
+            if use.name in script.guarded_names:
                 continue
             if use.name.startswith(("PAI_", "FC_")) or use.name in _KNOWN or use.name in _PATHS:
-                continue
-            if place.role is None or tree.root is None:
                 continue
             yield from _judged(place, tree, use)
 
@@ -156,6 +157,24 @@ _KNOWN = frozenset(
      "SECONDS", "IFS", "OPTIND", "OPTARG", "OSTYPE", "LINENO", "REPLY", "CUDA_VISIBLE_DEVICES", "CUDA_HOME",
      *_NOT_IN_CONTAINER}
 )  # fmt: skip
+
+
+_NEVER = 1 << 62
+
+
+def _known_from(tree: Structure) -> dict[str, int]:
+    """By variable, the offset from which on the script's own shell has it."""
+    hidden = {
+        span.start
+        for step in tree.all
+        for _, span in step.assigned
+        if step.kind != "assignment" or any(_is_shell(one) for one in (step, *step.ancestors))
+    }
+    found: dict[str, int] = {}
+    for one in tree.script.assignments:
+        if one.span.start not in hidden:
+            found[one.name] = min(one.span.start, found.get(one.name, _NEVER))
+    return found
 
 
 def _judged(place: ScriptPlace, tree: Structure, use: VariableUse) -> Iterator[Finding]:

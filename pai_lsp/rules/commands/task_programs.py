@@ -74,25 +74,20 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
             commands:
               - apt-get update
     """
-    for place in scripts(job):
-        for use in _named(job, place, (*_MISSING, "nvidia-smi")):
-            word = use.line.step.command.words[0] if use.line.step.command else use.line.name
-            name = word.text
-            gpu = whole_number(use.role.resources.get("gpu")) if use.role and use.role.resources else None
-            why = _MISSING.get(name, "")
-            if use.line.program == "nvidia-smi" and gpu == 0:
-                name, word, why = "nvidia-smi", use.line.name, "the task has no GPU"
-            if not why or not use.ends_script or _may_be_there(place.script.text, name):
-                continue
-            fixes = (
-                edit_fix(place, "Remove 'sudo'", Span(word.span.start, word.span.end + 1), "") if name == "sudo" else ()
-            )
-            if (
-                any(one.startswith("-") for one in use.line.starters)
-                or place.script.text[word.span.end + 1 :][:1] == "-"
-            ):
-                fixes = ()
-            yield Finding(place.span(word.span), f"'{name}' does not work here: {why}", fixes)
+    for use in _named(job, *_MISSING, "nvidia-smi"):
+        place = use.place
+        word = use.line.step.command.words[0] if use.line.step.command else use.line.name
+        name = word.text
+        gpu = whole_number(use.role.resources.get("gpu")) if use.role and use.role.resources else None
+        why = _MISSING.get(name, "")
+        if use.line.program == "nvidia-smi" and gpu == 0:
+            name, word, why = "nvidia-smi", use.line.name, "the task has no GPU"
+        if not why or not use.ends_script or _may_be_there(place.script.text, name):
+            continue
+        fixes = edit_fix(place, "Remove 'sudo'", Span(word.span.start, word.span.end + 1), "") if name == "sudo" else ()
+        if any(one.startswith("-") for one in use.line.starters) or place.script.text[word.span.end + 1 :][:1] == "-":
+            fixes = ()
+        yield Finding(place.span(word.span), f"'{name}' does not work here: {why}", fixes)
 
 
 @rule(Severity.WARNING)
@@ -116,35 +111,30 @@ def needs_terminal(job: Job) -> Iterator[Finding]:
             commands:
               - sed -i 's/lr=1/lr=0.1/' train.py
     """
-    for place in scripts(job):
-        for use in _named(job, place, (*_TERMINAL, "top", "tmux", "read", "git")):
-            line = use.line
-            if line.step.has_piped_input or not use.ends_script:
-                continue
-            texts = line.texts
-            short = "".join(text[1:] for text in texts if re.fullmatch(r"-[A-Za-z0-9.]+", text))
-            if line.program in _MISSING and line.program not in {"nano", "htop"}:
-                continue
-            if line.program == "top" and "b" in short:
-                continue
-            if line.program == "tmux" and (
-                "d" in short or (texts and texts[0] not in {"new", "new-session", "attach"})
-            ):
-                continue
-            if line.program == "git" and not (texts[:1] == ("commit",) and not _has_message(texts)):
-                continue
-            if line.program in {"vim", "vi", "emacs"} and {"-c", "-es", "--batch", "-E", "-s", "--version"} & set(
-                texts
-            ):
-                continue
-            if line.program in {"gdb", "screen"} and (texts and short and set("dLbm") & set(short)):
-                continue
-            if line.program == "read" and any(text in {"-t", "-u"} or text.startswith("-t") for text in texts):
-                continue
-            if line.program in _TERMINAL and ("--version" in texts or "--help" in texts):
-                continue
-            what = "there is nothing to read" if line.program == "read" else "a task has no terminal"
-            yield Finding(use.word(line.name), f"'{line.program}' fails here: {what}")
+    for use in uses(job, *_TERMINAL, "top", "tmux", "read", "git", with_callbacks=False):
+        line = use.line
+        if line.step.has_piped_input or not use.ends_script:
+            continue
+        texts = line.texts
+        short = "".join(text[1:] for text in texts if re.fullmatch(r"-[A-Za-z0-9.]+", text))
+        if line.program in _MISSING and line.program not in {"nano", "htop"}:
+            continue
+        if line.program == "top" and "b" in short:
+            continue
+        if line.program == "tmux" and ("d" in short or (texts and texts[0] not in {"new", "new-session", "attach"})):
+            continue
+        if line.program == "git" and not (texts[:1] == ("commit",) and not _has_message(texts)):
+            continue
+        if line.program in {"vim", "vi", "emacs"} and {"-c", "-es", "--batch", "-E", "-s", "--version"} & set(texts):
+            continue
+        if line.program in {"gdb", "screen"} and (texts and short and set("dLbm") & set(short)):
+            continue
+        if line.program == "read" and any(text in {"-t", "-u"} or text.startswith("-t") for text in texts):
+            continue
+        if line.program in _TERMINAL and ("--version" in texts or "--help" in texts):
+            continue
+        what = "there is nothing to read" if line.program == "read" else "a task has no terminal"
+        yield Finding(use.word(line.name), f"'{line.program}' fails here: {what}")
 
 
 @rule(Severity.INFORMATION)
@@ -313,6 +303,8 @@ def port_list_as_port(job: Job) -> Iterator[Finding]:
             commands:
               - python -m http.server ${PAI_PORT_LIST_worker_0_web%%,*}
     """
+    if "PAI_PORT_LIST" not in job.text:
+        return
     roles = {converted_role_name(role.name): role for role in job.task_roles}
     counts = {
         name: {entry.name: whole_number(entry.value) or 1 for entry in role.port_labels} for name, role in roles.items()
@@ -421,9 +413,13 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
             - plugin: ssh
               parameters: {jobssh: true}
     """
+    programs = ("ssh", "scp", "sftp", "rsync", "ping", "nc", "curl", "wget", "telnet")
+    connecting = list(uses(job, *programs, with_callbacks=False))
+    if not connecting:
+        return
     roles = {converted_role_name(role.name): role for role in job.task_roles}
     has_ssh = any(use.is_on("jobssh") for use in job.uses_of_plugin("ssh"))
-    for use in uses(job, "ssh", "scp", "sftp", "rsync", "ping", "nc", "curl", "wget", "telnet", with_callbacks=False):
+    for use in connecting:
         for word in use.line.arguments:
             match = _HOST.fullmatch(word.text.removeprefix("http://"))
             if match is None or match[1] not in roles or not word.is_literal:
@@ -549,14 +545,11 @@ def cuda_devices(job: Job) -> Iterator[Finding]:
                 yield Finding(place.span(span), f"the task has {count}, numbered from 0", fixes)
 
 
-def _named(job: Job, place: ScriptPlace, names: tuple[str, ...]) -> Iterator[CommandUse]:
-    for use in uses(job, *names, with_callbacks=False):
-        if use.place.role is place.role:
-            yield use
-    if "sudo" in names:
-        for use in all_uses(job, with_callbacks=False):
-            if use.line.starters[:1] == ("sudo",) and use.place.role is place.role:
-                yield use
+def _named(job: Job, *names: str) -> Iterator[CommandUse]:
+    """The command lines of some programs, and those with sudo in front."""
+    yield from uses(job, *names, with_callbacks=False)
+    if "sudo" in job.text:
+        yield from (use for use in all_uses(job, with_callbacks=False) if use.line.starters[:1] == ("sudo",))
 
 
 def _may_be_there(text: str, name: str) -> bool:

@@ -280,6 +280,8 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
         if line.program in _PRINTING or "ssh" in line.program:
             continue
         for number, word in enumerate(line.arguments):
+            if use.place.script.text[word.span.start] not in "\"'" and "=~/" not in word.text:
+                continue
             written = line.written(word)
             quote = written[:1] if written[:1] in "\"'" and written.endswith(written[:1]) and len(written) > 2 else ""
             bare = written[1:-1] if quote else written
@@ -339,7 +341,7 @@ def braces_not_expanded(job: Job) -> Iterator[Finding]:
     quoted = re.compile(r"\bin[ \t]+(\"\{\w+\.\.\w+\}\"|'\{\w+\.\.\w+\}')")
     for place in scripts(job, with_callbacks=True):
         text = place.script.text
-        if ".." not in text:
+        if ".." not in text or "{" not in text:
             continue
         for match in pattern.finditer(text):
             if _is_quoted(place.script, match.start()):
@@ -487,7 +489,7 @@ def pasted_character(job: Job) -> Iterator[Finding]:
         done = 0
         for match in _SMART.finditer(text):
             at, character = match.start(), match[0]
-            if at < done or _is_quoted(place.script, at):
+            if at < done or (place.role is None and character.isspace()) or _is_quoted(place.script, at):
                 continue
             start = max(text.rfind(mark, 0, at) for mark in " \t\n=") + 1
             end = min((p for p in (text.find(mark, at) for mark in " \t\n;|&") if p >= 0), default=len(text))
@@ -577,6 +579,8 @@ def line_not_continued(job: Job) -> Iterator[Finding]:
     for use in all_uses(job):
         step = use.line.step
         name = use.line.name
+        if step.before != "\n" or not name.text.startswith("-"):
+            continue
         if step.command is None or name is not step.command.words[0] or step.before not in {"\n", ""}:
             continue
         written = use.line.written(name)
