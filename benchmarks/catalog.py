@@ -1,4 +1,4 @@
-"""What a catalogue of 10,000 definitions costs: read for the first time, read again, asked, and held in memory."""
+"""What a catalog of 10,000 definitions costs: read for the first time, read again, asked, and held in memory."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from pai_lsp.catalog.server_source import read_items, server_key
-from pai_lsp.catalog.settings import ServerSource
+from pai_lsp.catalog.remote_sources import read_items, server_key
+from pai_lsp.catalog.setup import ServerSource
 from pai_lsp.catalog.store import Store, Stored, user_cache_folder
 
 DEFINITIONS = 10_000
@@ -58,7 +58,7 @@ _PROBE = """
 import json, sys, time
 begin = time.perf_counter()
 from pai_lsp.catalog.setup import CatalogSetup
-from pai_lsp.catalog.sources import Surroundings, load_catalog
+from pai_lsp.catalog.loading import Surroundings, load_catalog
 from pai_lsp.document import Document
 from pai_lsp.ide.completion import complete
 from pai_lsp.marketplace_settings import DirectorySource, ServerSource
@@ -80,7 +80,7 @@ def completion(number):
     text = job.replace("MARK", typed)
     return complete(Document(text, path="job.pai.yaml", lookup=catalog), len(text.rstrip("\\n")))
 figures = {
-    "definitions": sum(shelf.count for shelf in catalog.shelves),
+    "definitions": sum(shelf.count for shelf in catalog.sources),
     "found": found.state.value,
     "start": loaded - begin,
     "load": loaded - imported,

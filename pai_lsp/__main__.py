@@ -1,8 +1,6 @@
 """`python -m pai_lsp` is the command `pai-lsp`."""
 
-import sys
-
-from pai_lsp.cli.main import main
+from pai_lsp.cli.main import run
 
 if __name__ == "__main__":
-    sys.exit(main())
+    run()

@@ -9,15 +9,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.findings.diagnostic import Diagnostic, Settings
+from pai_lsp.findings.diagnostic import Diagnostic, Settings, Severity
 from pai_lsp.findings.fixes import takes_what_is_repeated
 from pai_lsp.findings.suppression import ignores, unused_ignore, unused_ignores
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.rules import BY_CODE, RULES
+from pai_lsp.rules.prerequisites.extension import needs_expansion
+from pai_lsp.rules.unexplained_stops import task_never_starts
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import LineIndex, overlapping
 
@@ -31,23 +34,30 @@ if TYPE_CHECKING:
     OnFault: TypeAlias = Callable[[Rule, Exception], None]
 
 # The keys of a job's root as nearly everybody writes them, so that the text need not be parsed to find them.
-_JOB_VERSION = re.compile(r"^protocolVersion:[ \t]+(?:2|'2'|\"2\")[ \t]*(?:#.*)?\r?$", re.MULTILINE)
-_JOB_KIND = re.compile(r"^(?:taskRoles:|type:[ \t]+job[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
-_DOCUMENT = re.compile(r"^---", re.MULTILINE)
-JOB_FILE = re.compile(r"\.pai\.ya?ml$", re.IGNORECASE)
+_JOB_VERSION = lazy_pattern(r"^protocolVersion:[ \t]+(?:2|'2'|\"2\")[ \t]*(?:#.*)?\r?$", re.MULTILINE)
+_JOB_KIND = lazy_pattern(r"^(?:taskRoles:|type:[ \t]+job[ \t]*(?:#.*)?\r?$)", re.MULTILINE)
+_DOCUMENT = lazy_pattern(r"^---", re.MULTILINE)
+JOB_FILE = lazy_pattern(r"\.pai\.ya?ml$", re.IGNORECASE)
 _LONGEST_MESSAGE = 500
-_SYNTAX_CODES = frozenset(kind.value for kind in ProblemKind)
+# A mistake that keeps a job from being expanded usually has a rule of its own; that a job is not expanded yet is none.
+_CONSEQUENCE = "cannot-be-expanded"
+_ANSWERED_BY_EXPANSION = frozenset({"needs-expansion", "refused-until-expanded"})
+_SYNTAX_CODES = frozenset({"alias-refused", *(kind.value for kind in ProblemKind)})
 
 
 @dataclass(frozen=True, eq=False)
 class Document:
-    """One file's text with its settings; `path` is its name in reports, and the ending of that may mark it as a job."""
+    """One file's text with its settings; `path` is its name in reports, and the ending of that may mark it as a job.
+
+    known_job: the job of this text if it has been read before; one of another text is not used.
+    """
 
     text: str
     settings: Settings = Settings()
     path: str | None = None
     lookup: Lookup = NoLookup()
-    is_catalogue: bool = False
+    is_catalog: bool = False
+    known_job: Job | None = None
 
     @lazy
     def lines(self) -> LineIndex:
@@ -57,12 +67,16 @@ class Document:
     @lazy
     def syntax(self) -> Syntax:
         """The tree of the text."""
-        return parse(self.text)
+        return parse(self.text) if self._known is None else self._known.syntax
+
+    @property
+    def _known(self) -> Job | None:
+        return self.known_job if self.known_job is not None and self.known_job.text == self.text else None
 
     @lazy
     def job(self) -> Job:
         """The job that the tree describes."""
-        return Job(self.syntax, self.settings.plugins, self.lookup, self.is_catalogue)
+        return self._known or Job(self.syntax, self.settings.plugins, self.lookup, self.is_catalog)
 
     @lazy
     def is_job(self) -> bool:
@@ -90,7 +104,7 @@ class Document:
 
         if not reads_as_definitions(self.syntax, is_wanted=is_wanted):
             return self
-        return replace(self, is_catalogue=True)
+        return replace(self, is_catalog=True)
 
     @lazy
     def occurrences(self) -> tuple[Occurrence, ...]:
@@ -115,32 +129,59 @@ def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnosti
     """All diagnostics of a document, sorted by place and code, each once."""
     found: dict[Diagnostic, None] = {}
     for rule in RULES:
-        found |= dict.fromkeys(_run(rule, document, on_fault))
+        if rule is not task_never_starts:
+            for diagnostic in _run(rule, document, on_fault):
+                found[diagnostic] = None
+    if not _explains_stops(found, document):
+        found |= dict.fromkeys(_run(task_never_starts, document, on_fault))
     return _finished(tuple(found), document)
+
+
+def _explains_stops(found: Iterable[Diagnostic], document: Document) -> bool:
+    """Whether a finding may say why a task role does not start: any error, or a feature that needs expansion.
+
+    Rules that the settings switch off or report as something else explain it as well.
+    """
+    if any(BY_CODE[diagnostic.code] in _EXPLAINING for diagnostic in found):
+        return True
+    silent = [rule for rule in _EXPLAINING if document.settings.severity_of(rule) is None]
+    return any(True for rule in silent for _ in rule.check(document.job))
+
+
+_EXPLAINING = frozenset(
+    rule
+    for rule in RULES
+    if rule is needs_expansion or (rule.severity is Severity.ERROR and rule is not task_never_starts)
+)
 
 
 def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
     kept = _without_echoes(found, document)
     comments = ignores(document.text, document.lines)
     if comments:
-        unused = _report(unused_ignore, unused_ignores(comments, kept, document.lines, BY_CODE), document)
+        severity = document.settings.severity_of(unused_ignore)
+        unused: list[Diagnostic] = []
+        if severity is not None:
+            findings = unused_ignores(comments, kept, document.lines, BY_CODE)
+            unused = _diagnostics(unused_ignore, severity, findings, document)
         silenced = {d for d in kept for comment in comments if comment.silences(d, document.lines)}
         kept = (*(diagnostic for diagnostic in kept if diagnostic not in silenced), *unused)
     return tuple(sorted(kept, key=lambda diagnostic: (diagnostic.span, diagnostic.code, diagnostic.message)))
 
 
-def _run(rule: Rule, document: Document, on_fault: OnFault) -> list[Diagnostic]:
-    try:
-        return _report(rule, rule.check(document.job), document)
-    except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
-        on_fault(rule, error)
-        return []
-
-
-def _report(rule: Rule, findings: Iterable[Finding], document: Document) -> list[Diagnostic]:
+def _run(rule: Rule, document: Document, on_fault: OnFault) -> Iterable[Diagnostic]:
     severity = document.settings.severity_of(rule)
     if severity is None:
-        return []
+        return ()
+    try:
+        findings = tuple(rule.check(document.job))
+        return _diagnostics(rule, severity, findings, document) if findings else ()
+    except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
+        on_fault(rule, error)
+        return ()
+
+
+def _diagnostics(rule: Rule, severity: Severity, findings: Iterable[Finding], document: Document) -> list[Diagnostic]:
     return [
         Diagnostic(
             rule.code,
@@ -174,7 +215,11 @@ def _sentence(message: str) -> str:
 
 
 def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
-    """The diagnostics without those that only follow from a syntax problem at the same place."""
+    """The diagnostics without those that only follow from a syntax problem, or from another error, at their place."""
+    if any(one.code == _CONSEQUENCE for one in found):
+        errors = [one for one in found if one.severity is Severity.ERROR and one.code not in _ANSWERED_BY_EXPANSION]
+        causes = [one.span for one in errors if one.code != _CONSEQUENCE]
+        found = tuple(one for one in found if one.code != _CONSEQUENCE or not any(map(one.span.overlaps, causes)))
     problems = [problem.span for problem in document.syntax.problems if problem.kind is not ProblemKind.DUPLICATE_KEY]
     if not problems:
         return found

@@ -104,7 +104,7 @@ def _name(diagnostic: Diagnostic, fix: Fix) -> tuple[str, str, str]:
 
 def _started(document: Document) -> int:
     """How many task roles a released cluster starts; none where it can not read the file."""
-    if document.is_catalogue or document.syntax.problems or not document.job.task_roles:
+    if document.is_catalog or document.syntax.problems or not document.job.task_roles:
         return 0
     from pai_lsp.expand.as_is.released_run import released_run  # noqa: PLC0415 - only mending asks for it
 

@@ -7,6 +7,7 @@ import gc
 from hypothesis import settings
 
 settings.register_profile("fast")
+gc.set_threshold(200_000, 20, 50)  # as in the language server
 
 
 def pytest_collection_finish() -> None:

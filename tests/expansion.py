@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from programs import harmless_programs
 from pai_lsp.expand.as_is.released_run import released_run
 from pai_lsp.job.definition import Definition, Origin, read_definitions
 from pai_lsp.job.job import Job
-from pai_lsp.job.lookup import LookupAnswer, LookupState, Offer
+from pai_lsp.job.lookup import LookupAnswer, LookupState, SuggestedDefinition
 from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class MemoryLookup:
         self._path = path
         self._found: dict[str, Definition] = {}
         for document in parse(text).documents:
-            for definition in read_definitions(document, Origin.CATALOGUE):
+            for definition in read_definitions(document, Origin.CATALOG):
                 self._found[f"marketplace://name/{definition.name}"] = definition
 
     def find(self, reference: str) -> LookupAnswer:
@@ -45,11 +46,12 @@ class MemoryLookup:
     def names(self) -> tuple[str, ...]:
         return tuple(self._found)
 
-    def offers(self, typed: str, most: int) -> tuple[Offer, ...]:
+    def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
         del typed, most
         return ()
 
 
+@cache
 def marketplace() -> MemoryLookup:
     return MemoryLookup((FOLDER / "marketplace.yaml").read_text(encoding="utf-8"))
 

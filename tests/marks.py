@@ -3,9 +3,9 @@
     prerequisites: [justecho_wrong]
     #               ^^^^^^^^^^^^^^ error[unknown-prerequisite]
 
-A mark line is taken out before the text is read, so it may stand inside a block scalar. Its carets stand under the
-characters of the last line above that is no mark; where the `#` touches the first caret it counts as one, for places at
-the start of a line. A finding of several lines is marked on its first line, to its end. `error[code]: message` also
+Mark lines are removed before the text is read, so they also work inside block scalars. The carets are under the
+characters of the last line above that is not a mark; a `#` that touches the first caret counts as a caret, for places
+at the start of a line. A finding of several lines is marked on its first line, to its end. `error[code]: message` also
 fixes the message. `$0` is the cursor.
 """
 
@@ -30,7 +30,7 @@ _MARK = re.compile(
 
 @dataclass(frozen=True, order=True)
 class Mark:
-    """A finding as a person writes it down: line and columns from 0, in the text without marks."""
+    """A finding in a fixture: line and columns from 0, in the text without marks."""
 
     line: int
     start: int
@@ -41,7 +41,7 @@ class Mark:
 
 
 def read_marks(text: str, code: str = "") -> tuple[str, list[Mark]]:
-    """The text without its mark lines, and the marks; `code` is meant where a mark names none."""
+    """The text without its mark lines, and the marks; `code` is the code of marks that name none."""
     lines: list[str] = []
     marks: list[Mark] = []
     for line in re.findall(r"[^\n]*\n|[^\n]+", text):
@@ -64,7 +64,7 @@ def read_marks(text: str, code: str = "") -> tuple[str, list[Mark]]:
 
 
 def as_marks(text: str, diagnostics: Iterable[Diagnostic], *, with_messages: Iterable[Mark] = ()) -> list[Mark]:
-    """The diagnostics as marks; a message only where one of `with_messages` stands at the same place with one."""
+    """The diagnostics as marks; with a message only where a mark of `with_messages` at the same place has one."""
     index = LineIndex(text)
     spoken = {(mark.line, mark.start, mark.code) for mark in with_messages if mark.message}
     marks: list[Mark] = []
@@ -81,6 +81,6 @@ def as_marks(text: str, diagnostics: Iterable[Diagnostic], *, with_messages: Ite
 
 
 def read_cursor(text: str) -> tuple[str, int]:
-    """The text without its `$0`, and the offset at which it stood."""
+    """The text without its `$0`, and its offset."""
     offset = text.index("$0")
     return text[:offset] + text[offset + 2 :], offset

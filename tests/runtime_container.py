@@ -48,7 +48,7 @@ class Container:
             one.mkdir()
 
     def tool(self, name: str, script: str = "") -> None:
-        """A program that says how it was called, and then does what `script` says."""
+        """A program that prints how it is called, and then runs `script`."""
         path = self._tools / name
         path.write_text(f'#!/bin/bash\nset -o errexit\necho "{name} $*"\n{script}\n', encoding="utf-8")
         path.chmod(0o755)

@@ -48,7 +48,7 @@ def framed(*messages: dict[str, Any]) -> bytes:
 
 
 class Client:
-    """One connection; `answers` says what to answer to the server's own requests."""
+    """One connection; `answers` has the answers to the server's own requests."""
 
     def __init__(self) -> None:
         self.server = Server()
@@ -72,7 +72,7 @@ class Client:
         self.received.append(message)
         self._arrived.set()
         if "id" in message and "method" in message and message["method"] in self.answers:
-            result = self.answers[message["method"]](message["params"])
+            result = self.answers[message["method"]](message.get("params"))
             self.send({"id": message["id"], "result": result})
 
     def close(self) -> None:
@@ -146,7 +146,7 @@ class Client:
         return diagnostics
 
     async def settle(self) -> None:
-        """Wait until everything that was sent has been worked on: checks come behind requests."""
+        """Wait until everything that was sent has been worked on: checks come after requests."""
         probe = "file:///probe.pai.yaml"
         self.open("type: job\n", uri=probe)
         await self.published(probe)

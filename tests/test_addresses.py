@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pai_lsp.job.addresses import Address, AddressFault, AddressKind, looks_like_address, near_addresses, read_address
+from pai_lsp.job.lookup import Address, AddressFault, AddressKind, looks_like_address, near_addresses, read_address
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,10 @@ from pai_lsp.catalog import directory_source
 from pai_lsp.catalog.catalog import Catalog
 from pai_lsp.catalog.definition_text import DefinitionText, read_definition_text
 from pai_lsp.catalog.directory_source import read_directory
-from pai_lsp.catalog.index import SourceState
+from pai_lsp.catalog.loading import Surroundings, load_catalog, overlaid_catalog
 from pai_lsp.catalog.lock import definition_hash
-from pai_lsp.catalog.settings import DirectorySource, Marketplace, ServerSource
-from pai_lsp.catalog.setup import CatalogSetup, catalog_setup
-from pai_lsp.catalog.sources import Surroundings, load_catalog, overlaid_catalog
-from pai_lsp.catalog.store import Store, user_cache_folder
+from pai_lsp.catalog.setup import CatalogSetup, DirectorySource, Marketplace, ServerSource, catalog_setup
+from pai_lsp.catalog.store import SourceState, Store, user_cache_folder
 from pai_lsp.document import Document
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.require_graph import expansion
@@ -79,28 +77,28 @@ def catalog(folder: Path) -> Catalog:
 
 
 def names(folder: Path) -> list[str]:
-    return [place.card.name for place in catalog(folder).places()]
+    return [place.header.name for place in catalog(folder).entries()]
 
 
 def test_one_definition_a_list_and_a_stream(folder: Path) -> None:
     write(folder, "mnist.yaml", MNIST)
     write(folder, "more/script.yml", STREAM)
     found = catalog(folder)
-    assert [place.card.name for place in found.places()] == ["base", "last", "mnist", "tools"]
+    assert [place.header.name for place in found.entries()] == ["base", "last", "mnist", "tools"]
     answer = found.find("marketplace://data/mnist")
     assert answer.state is LookupState.FOUND
     assert answer.path == str(folder / "mnist.yaml")
     # A file is an item: its name is the item's id.
     several = found.find("marketplace://prerequisites/itemId/script")
     assert [one.name for one in several.definitions] == ["base", "tools", "last"]
-    assert found.offers("ba", 5)[0].summary == "What all need."
+    assert found.suggestions("ba", 5)[0].summary == "What all need."
     assert found.text(str(folder / "mnist.yaml")) == MNIST
 
 
 def test_definitions_have_their_places_in_the_file(folder: Path) -> None:
     write(folder, "script.yaml", STREAM)
     found = catalog(folder)
-    whole = {one.name: one for one in Document(STREAM, is_catalogue=True).job.definitions}
+    whole = {one.name: one for one in Document(STREAM, is_catalog=True).job.definitions}
     for name, expected in whole.items():
         (definition,) = found.find(f"marketplace://name/{name}").definitions
         assert definition.node.span == expected.node.span
@@ -167,8 +165,8 @@ def test_links_are_followed_inside_of_the_folder_only(folder: Path, tmp_path: Pa
     (folder / "gone.yaml").symlink_to(tmp_path / "nothing.yaml")
     (folder / "inside.yaml").symlink_to(folder / "mnist.yaml")
     found = catalog(folder)
-    assert {place.card.name for place in found.places()} == {"mnist"}
-    assert "'file.yaml' is a link that leads out of the folder" in found.shelves[0].skipped
+    assert {place.header.name for place in found.entries()} == {"mnist"}
+    assert "'file.yaml' is a link to a file outside the folder" in found.sources[0].skipped
     assert found.find("marketplace://prerequisites/itemId/inside").state is LookupState.FOUND
 
 
@@ -189,8 +187,8 @@ def test_a_broken_file_leaves_the_others_alone(folder: Path) -> None:
     write(folder, "broken.yaml", "- name: half\n  type: data\n  require: [a\n- name: second\n  type: data\n")
     write(folder, "binary.yaml", b"\xff\xfe\x00")
     found = catalog(folder)
-    assert {"half", "mnist"} <= {place.card.name for place in found.places()}
-    binary, broken = found.shelves[0].skipped
+    assert {"half", "mnist"} <= {place.header.name for place in found.entries()}
+    binary, broken = found.sources[0].skipped
     assert binary.startswith("'binary.yaml': this file is UTF-16")
     assert broken.startswith("'broken.yaml', line ")
     absent = found.find("marketplace://name/nothing")
@@ -202,7 +200,7 @@ def test_a_pipe_does_not_stop_the_reading(folder: Path) -> None:
     write(folder, "mnist.yaml", MNIST)
     os.mkfifo(folder / "pipe.yaml")
     assert names(folder) == ["mnist"]
-    assert catalog(folder).shelves[0].skipped == ("'pipe.yaml' is no regular file",)
+    assert catalog(folder).sources[0].skipped == ("'pipe.yaml' is not a regular file",)
 
 
 def test_names_that_no_address_can_hold(folder: Path) -> None:
@@ -224,13 +222,13 @@ def test_only_changed_files_are_read_again(folder: Path, monkeypatch: pytest.Mon
     changing.write_text("name: other\ntype: data\n")
     after = load_catalog(before.setup, Surroundings(), before)
     assert read == ["script.yaml"]
-    assert [place.card.name for place in after.places()] == ["mnist", "other"]
+    assert [place.header.name for place in after.entries()] == ["mnist", "other"]
     assert after.find("marketplace://name/mnist").definitions == before.find("marketplace://name/mnist").definitions
     # It was changed a moment ago, so it may change again without a new time stamp.
     again = load_catalog(before.setup, Surroundings(), after)
     assert read == ["script.yaml", "script.yaml"]
-    assert again.says_the_same(after)
-    assert not again.says_the_same(before)
+    assert again.has_same_answers(after)
+    assert not again.has_same_answers(before)
 
 
 def test_a_large_folder_is_kept(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -259,16 +257,16 @@ def test_what_is_being_written_counts_as_if_it_were_saved(folder: Path) -> None:
     a, b, new = (str(folder / name) for name in ("a.yaml", "b.yaml", "new/c.yml"))
     written = {a: "# moved\nname: z\ntype: data\n", b: "- {name: b, type: data}\n", new: "{name: c, type: data}\n"}
     after = overlaid_catalog(found, {**written, str(folder / "notes.txt"): "{name: d, type: data}"})
-    assert [one.card.name for one in after.places()] == ["b", "c", "z"]
+    assert [one.header.name for one in after.entries()] == ["b", "c", "z"]
     answer = after.find("marketplace://name/z")
     assert (answer.path, answer.definitions[0].name_span.start) == (a, len("# moved\nname: "))
     assert after.text(a) == written[a]
-    assert after.find("marketplace://name/x").note == "", "the fault is mended"
+    assert after.find("marketplace://name/x").note == "", "the fault is fixed"
     assert after.find("marketplace://prerequisites/itemId/c").state is LookupState.FOUND
     again = overlaid_catalog(found, {**written, a: "{name: [\n"}, after)
-    assert again.shelves[0].texts[1] is after.shelves[0].texts[1], "what has not changed is not read again"
+    assert again.sources[0].texts[1] is after.sources[0].texts[1], "what has not changed is not read again"
     assert "'a.yaml', line" in again.find("marketplace://name/x").note
-    assert [one.card.name for one in found.places()] == ["a", "b"]
+    assert [one.header.name for one in found.entries()] == ["a", "b"]
 
 
 def test_what_is_open_and_unchanged_changes_nothing(folder: Path, tmp_path: Path) -> None:
@@ -289,12 +287,12 @@ def test_the_first_definition_of_a_folder_counts_before_it_is_saved(folder: Path
     )
 
 
-def test_a_folder_that_is_none(tmp_path: Path) -> None:
+def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
     setup = CatalogSetup(sources=(DirectorySource(str(tmp_path / "nothing")),))
     found = load_catalog(setup, Surroundings())
     assert found.state is SourceState.UNREACHABLE
     assert found.find("marketplace://name/x").state is LookupState.UNKNOWN
-    assert found.find("marketplace://name/x").note.endswith("nothing' is no folder")
+    assert found.find("marketplace://name/x").note.endswith("nothing' is not a folder")
 
 
 def test_too_many_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,11 +334,11 @@ def test_the_first_source_counts(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write(tmp_path / name, "x.yaml", f"name: x\ntype: data\nsummary: of {name}\n")
     setup = CatalogSetup(sources=(DirectorySource(str(tmp_path / "two")), DirectorySource(str(tmp_path / "one"))))
-    assert load_catalog(setup, Surroundings()).offers("x", 1)[0].summary == "of two"
+    assert load_catalog(setup, Surroundings()).suggestions("x", 1)[0].summary == "of two"
 
 
 def test_offers_are_few_and_the_best() -> None:
-    assert Catalog().offers("", 9) == ()
+    assert Catalog().suggestions("", 9) == ()
     assert Catalog().find("marketplace://name/x").note == "no marketplace is configured"
 
 
@@ -351,7 +349,7 @@ def test_offers_of_many(folder: Path) -> None:
     found = catalog(folder)
 
     def offered(typed: str, most: int = 3) -> list[str]:
-        return [offer.reference for offer in found.offers(typed, most)]
+        return [offer.reference for offer in found.suggestions(typed, most)]
 
     assert offered("") == [f"marketplace://name/set_00{number}" for number in range(3)]
     assert offered("marketplace:") == offered("")

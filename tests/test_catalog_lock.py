@@ -1,4 +1,4 @@
-"""The lock file: what it holds, that it counts, and what is said when it does not fit."""
+"""The lock file: its content, that it is used, and the messages when it does not match."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import pytest
 from loopback import alone, item, items, marketplace
 
 from pai_lsp.catalog.catalog import Catalog
+from pai_lsp.catalog.loading import Surroundings, load_catalog, locked_entries, refreshed_catalog, uses_of
 from pai_lsp.catalog.lock import LockedDefinition, definition_hash, lock_text, read_lock
-from pai_lsp.catalog.settings import Marketplace, ServerSource
-from pai_lsp.catalog.setup import LOCK_NAME, CatalogSetup, catalog_setup
-from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalog
-from pai_lsp.catalog.used_addresses import locked_entries, uses_of
+from pai_lsp.catalog.setup import LOCK_NAME, CatalogSetup, Marketplace, ServerSource, catalog_setup
 from pai_lsp.document import Document
 from pai_lsp.ide.completion.complete import complete
 from pai_lsp.job.definition import Definition, Origin, read_definitions
@@ -71,7 +69,7 @@ def found(catalog: Catalog, code: str = "locked-definition-changed") -> list[str
 
 
 def definition(text: str) -> Definition:
-    (one,) = read_definitions(parse(text).root, Origin.CATALOGUE)
+    (one,) = read_definitions(parse(text).root, Origin.CATALOG)
     return one
 
 
@@ -122,7 +120,7 @@ def test_a_definition_that_was_changed(project: Path) -> None:
     assert found(catalog(project)) == []
     file.write_text(file.read_text() + "description: new\n")
     assert found(catalog(project)) == [
-        f"'{MNIST}': it is not what '.pai-lsp.lock' holds; see 'pai-lsp marketplace lock'"
+        f"'{MNIST}': it differs from '.pai-lsp.lock'; run 'pai-lsp marketplace lock' to accept the change"
     ]
     lock(project, catalog(project))
     assert found(catalog(project)) == []
@@ -131,9 +129,9 @@ def test_a_definition_that_was_changed(project: Path) -> None:
 def test_what_is_required_was_changed(project: Path) -> None:
     lock(project, catalog(project))
     (project / "marketplace" / "tools.yaml").write_text("name: tools\ntype: data\n")
-    catalogue = catalog(project)
-    (message,) = found(catalogue)
-    assert message.startswith(f"'{MNIST}' requires 'tools': it is not what")
+    read = catalog(project)
+    (message,) = found(read)
+    assert message.startswith(f"'{MNIST}' requires 'tools': it differs from")
 
 
 def test_what_a_server_gave_is_in_the_lock(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +147,7 @@ def test_what_a_server_gave_is_in_the_lock(project: Path, tmp_path: Path, monkey
         assert asked.find(MNIST).definitions[0].type == "data"
         assert asked.find("marketplace://script/mnist").definitions[0].type == "script"
         assert asked.names()[0] == MNIST
-        assert asked.offers("mnist", 9)[0].type == "data"
+        assert asked.suggestions("mnist", 9)[0].type == "data"
     # Another machine, without network and cache.
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
     monkeypatch.setenv("HOME", str(tmp_path / "other"))
@@ -161,60 +159,60 @@ def test_what_a_server_gave_is_in_the_lock(project: Path, tmp_path: Path, monkey
     assert text[span.start : span.end] == "mnist"
     assert elsewhere.find("marketplace://name/other2").state is LookupState.UNKNOWN
     # It is offered as what the project's own folder holds is.
-    assert [one.reference for one in elsewhere.offers("", 9)] == [
+    assert [one.reference for one in elsewhere.suggestions("", 9)] == [
         MNIST, "marketplace://name/other", "marketplace://name/tools"
     ]  # fmt: skip
-    (offer,) = elsewhere.offers("mni", 9)
+    (offer,) = elsewhere.suggestions("mni", 9)
     assert (offer.name, offer.type, offer.variables) == ("mnist", "data", ("dataPath",))
-    assert elsewhere.offers("marketplace://data/", 9) == (), "under no address that is not locked"
+    assert elsewhere.suggestions("marketplace://data/", 9) == (), "under no address that is not locked"
     before = JOB[: JOB.index(MNIST)]
     labels = [one.label for one in complete(Document(JOB, lookup=elsewhere), len(before))]
     assert MNIST in labels
     assert [one.code for one in Document(JOB, lookup=elsewhere).diagnostics if "marketplace" in one.code] == []
 
 
-def test_what_can_not_be_asked_stays_locked(project: Path) -> None:
+def test_an_unreachable_source_stays_locked(project: Path) -> None:
     (project / "marketplace" / "mnist.yaml").unlink()
     with marketplace(items(item(1, "mnist"))) as server:
         source = ServerSource(server.url)
         lock(project, refreshed_catalog(catalog(project, source), Surroundings()))
     gone = catalog(project, ServerSource(server.url, token_env="OTHER"))  # noqa: S106 - the name of a variable
-    uses = uses_of([Document(JOB).job], Catalog(gone.setup, gone.shelves))
+    uses = uses_of([Document(JOB).job], Catalog(gone.setup, gone.sources))
     assert uses.missing[MNIST].state is LookupState.UNKNOWN
     assert MNIST in locked_entries(gone, uses)
-    assert MNIST not in locked_entries(Catalog(gone.setup, gone.shelves), uses)
+    assert MNIST not in locked_entries(Catalog(gone.setup, gone.sources), uses)
 
 
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", "'.pai-lsp.lock' is no lock file of this version of pai-lsp"),
-        ("[]", "'.pai-lsp.lock' is no lock file of this version of pai-lsp"),
-        ('{"version": 2, "definitions": {}}', "'.pai-lsp.lock' is no lock file of this version of pai-lsp"),
+        ("", "'.pai-lsp.lock' is not a lock file of this version of pai-lsp"),
+        ("[]", "'.pai-lsp.lock' is not a lock file of this version of pai-lsp"),
+        ('{"version": 2, "definitions": {}}', "'.pai-lsp.lock' is not a lock file of this version of pai-lsp"),
         (
             f'{{"version": 1, "definitions": {{"{MNIST}": [{{"name": "mnist"}}]}}}}',
-            f"what '.pai-lsp.lock' says of '{MNIST}' was changed by hand",
+            f"'{MNIST}' in '.pai-lsp.lock' was edited by hand; run 'pai-lsp marketplace lock'",
         ),
         (
             f'{{"version": 1, "definitions": {{"{MNIST}": [], "marketplace://name/b": 7}}}}',
-            f"what '.pai-lsp.lock' says of '{MNIST}' and 1 more was changed by hand",
+            f"'{MNIST}' and 1 more in '.pai-lsp.lock' was edited by hand; run 'pai-lsp marketplace lock'",
         ),
         (
             json.dumps({"version": 1, "definitions": {MNIST: [FORGED]}}),
-            f"what '.pai-lsp.lock' says of '{MNIST}' was changed by hand",
+            f"'{MNIST}' in '.pai-lsp.lock' was edited by hand; run 'pai-lsp marketplace lock'",
         ),
     ],
 )
 def test_a_damaged_lock(project: Path, text: str, fault: str) -> None:
     (project / LOCK_NAME).write_text(text)
-    catalogue = catalog(project)
-    assert catalogue.find(MNIST).state is LookupState.FOUND
-    assert found(catalogue, "broken-lock-file") == [fault], "once in a job"
+    read = catalog(project)
+    assert read.find(MNIST).state is LookupState.FOUND
+    assert found(read, "broken-lock-file") == [fault], "once in a job"
 
 
 def test_a_lock_that_is_no_text(project: Path) -> None:
     (project / LOCK_NAME).write_bytes(b"\xff\xfe\x00")
-    assert "can not be used: this file is UTF-16" in found(catalog(project), "broken-lock-file")[0]
+    assert "cannot be used: this file is UTF-16" in found(catalog(project), "broken-lock-file")[0]
 
 
 def test_without_a_project_there_is_no_lock() -> None:

@@ -29,11 +29,10 @@ from loopback import (
     says,
 )
 
-from pai_lsp.catalog.fetching import Failure, Limits, fetch
-from pai_lsp.catalog.index import SourceState
-from pai_lsp.catalog.settings import ServerSource
-from pai_lsp.catalog.setup import CatalogSetup
-from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalog
+from pai_lsp.catalog.fetching import FetchFailure, Limits, fetch
+from pai_lsp.catalog.loading import Surroundings, load_catalog, refreshed_catalog
+from pai_lsp.catalog.setup import CatalogSetup, ServerSource
+from pai_lsp.catalog.store import SourceState
 from pai_lsp.job.lookup import LookupState
 
 if TYPE_CHECKING:
@@ -41,10 +40,10 @@ if TYPE_CHECKING:
 
     from pai_lsp.catalog.catalog import Catalog
 
-TOKEN = "s3cr3t-t0ken"  # noqa: S105 - nobody's
+TOKEN = "s3cr3t-t0ken"  # noqa: S105 - a made-up token
 # A busy machine may take its time with an answer; only servers that never end theirs are left soon.
 PATIENT = Limits(connect=5.0, silence=5.0, total=20.0, size=20_000)
-QUICK = Limits(connect=5.0, silence=0.2, total=0.5, size=20_000)
+QUICK = Limits(connect=5.0, silence=0.1, total=0.2, size=20_000)
 MNIST = "marketplace://name/mnist"
 
 
@@ -54,10 +53,17 @@ def surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PAI_TOKEN", TOKEN)
 
 
-@pytest.fixture
-def server() -> Iterator[Marketplace]:
-    with marketplace(items(item(1, "mnist"), item(2, "cifar"))) as found:
+@pytest.fixture(scope="module")
+def running() -> Iterator[Marketplace]:
+    with marketplace(never) as found:
         yield found
+
+
+@pytest.fixture
+def server(running: Marketplace) -> Marketplace:
+    running.reaction = items(item(1, "mnist"), item(2, "cifar"))
+    running.requests.clear()
+    return running
 
 
 def setup(server: Marketplace | str, **more: object) -> CatalogSetup:
@@ -90,7 +96,7 @@ def test_prerequisites_are_found_in_all_three_ways(server: Marketplace) -> None:
     assert catalog.find("marketplace://script/mnist").state is LookupState.ABSENT
     assert catalog.find("marketplace://name/mnits").state is LookupState.ABSENT
     assert catalog.names()[:2] == ("marketplace://name/cifar", MNIST)
-    offer = catalog.offers("mni", 5)[0]
+    offer = catalog.suggestions("mni", 5)[0]
     assert (offer.reference, offer.type, offer.summary, offer.variables) == (
         MNIST,
         "data",
@@ -147,7 +153,7 @@ def test_only_the_user_can_read_what_is_kept(server: Marketplace) -> None:
     assert stat.S_IMODE(files[0].parent.stat().st_mode) == 0o700
 
 
-def test_the_token_is_sent_and_told_nowhere(server: Marketplace) -> None:
+def test_the_token_is_sent_and_never_shown(server: Marketplace) -> None:
     server.reaction = items(item(1, "mnist"), token=TOKEN)
     command = (sys.executable, "-c", f"print('{TOKEN}')")
     for source in (setup(server, token_env="PAI_TOKEN"), setup(server, token_command=command)):  # noqa: S106 - a variable
@@ -155,7 +161,7 @@ def test_the_token_is_sent_and_told_nowhere(server: Marketplace) -> None:
     server.reaction = says(401, f"the token {TOKEN} is bad".encode())
     failed = refreshed(setup(server, token_env="PAI_TOKEN"))  # noqa: S106 - the name of a variable
     assert failed.doubts == (
-        f"{server.url}: it does not accept the access token (401): 'the token *** is bad'; it was last asked just now",
+        f"{server.url}: the server requires a valid access token (401): 'the token *** is bad'; last updated just now",
     )
     assert TOKEN not in everything_kept()
 
@@ -163,23 +169,23 @@ def test_the_token_is_sent_and_told_nowhere(server: Marketplace) -> None:
 @pytest.mark.parametrize(
     ("more", "note"),
     [
-        ({"token_env": "NO_SUCH"}, "the environment variable 'NO_SUCH' holds no token"),
-        ({"token_env": "PAI_BAD"}, "what the environment variable 'PAI_BAD' gives is no token"),
+        ({"token_env": "NO_SUCH"}, "the environment variable 'NO_SUCH' is empty; set it to the access token"),
+        ({"token_env": "PAI_BAD"}, "the value of the environment variable 'PAI_BAD' is not a valid token"),
         (
             {"token_command": ("no-such-command",)},
-            "the command 'no-such-command', which prints the token, can not be run: no such file or directory",
+            "the token command 'no-such-command' cannot be run: no such file or directory",
         ),
         (
             {"token_command": (sys.executable, "-c", "import sys; print('s3cr3t'); sys.exit(3)")},
-            f"the command '{sys.executable}', which prints the token, ended with status 3",
+            f"the token command '{sys.executable}' failed with status 3",
         ),
         (
             {"token_command": (sys.executable, "-c", "print('two\\nlines')")},
-            f"what the command '{sys.executable}' gives is no token",
+            f"the output of the token command '{sys.executable}' is not a valid token",
         ),
     ],
 )
-def test_a_token_that_can_not_be_had(
+def test_a_token_that_is_not_available(
     server: Marketplace, monkeypatch: pytest.MonkeyPatch, more: dict[str, object], note: str
 ) -> None:
     monkeypatch.setenv("PAI_BAD", "two words")
@@ -206,44 +212,44 @@ def test_an_untrusted_workspace_asks_nobody_and_runs_nothing(server: Marketplace
 
 
 FAULTS: dict[str, tuple[Reaction, str]] = {
-    "silent": (never, "it does not answer in time"),
-    "dripping": (dripping, "it does not answer in time"),
-    "half": (half, "the connection broke off"),
-    "endless": (endless, "its answer is larger than 20,000 bytes"),
+    "silent": (never, "the server did not answer in time"),
+    "dripping": (dripping, "the server did not answer in time"),
+    "half": (half, "the connection was lost"),
+    "endless": (endless, "the answer is larger than 20,000 bytes"),
     "401": (
         says(401, b"Authentication token is missing or invalid"),
-        "it does not accept the access token (401): 'Authentication token is missing or invalid'",
+        "the server requires a valid access token (401): 'Authentication token is missing or invalid'",
     ),
     "403": (
         says(403, b"The access to the item ID is forbidden"),
-        "it forbids this (403): 'The access to the item ID is forbidden'",
+        "access is denied (403): 'The access to the item ID is forbidden'",
     ),
-    "404": (says(404, b"Result not found"), "there is nothing at this address (404): 'Result not found'"),
-    "500": (says(500, b"Database error"), "it has a failure of its own (500): 'Database error'"),
-    "gateway": (says(502, b"<html><h1>Bad Gateway</h1></html>"), "it has a failure of its own (502)"),
-    "long": (says(500, b"no " * 1000), f"it has a failure of its own (500): '{('no ' * 40)}'"),
-    "teapot": (says(418), "it answers with status 418"),
-    "no JSON": (says(200, b"[{"), "its answer is no JSON"),
-    "deep": (says(200, b"[" * 15_000), "its answer is no JSON"),
-    "no list": (says(200, b'{"items": []}'), "its answer is no list of items"),
+    "404": (says(404, b"Result not found"), "nothing is found at this address (404): 'Result not found'"),
+    "500": (says(500, b"Database error"), "the server failed (500): 'Database error'"),
+    "gateway": (says(502, b"<html><h1>Bad Gateway</h1></html>"), "the server failed (502)"),
+    "long": (says(500, b"no " * 1000), f"the server failed (500): '{('no ' * 40)}'"),
+    "teapot": (says(418), "unexpected answer of the server (418)"),
+    "no JSON": (says(200, b"[{"), "the answer is not JSON; check the server's address"),
+    "deep": (says(200, b"[" * 15_000), "the answer is not JSON; check the server's address"),
+    "no list": (says(200, b'{"items": []}'), "the answer is not a list of items; check the server's address"),
     "bad packing": (
         says(200, b"no gzip", Content_Encoding="gzip"),
-        "its answer is packed in a way that can not be read",
+        "the answer cannot be decompressed",
     ),
     "bomb": (
         says(200, gzip.compress(b" " * 1_000_000), Content_Encoding="gzip"),
-        "its answer is larger than 20,000 bytes",
+        "the answer is larger than 20,000 bytes",
     ),
     "elsewhere": (
         says(302, Location="http://example.com/items"),
-        "it sends us to another host, 'example.com', where we do not go",
+        "a redirect to another host, 'example.com', is not followed",
     ),
     "another port": (
         says(302, Location="http://127.0.0.1:1/items"),
-        "it sends us to another host, '127.0.0.1', where we do not go",
+        "a redirect to another host, '127.0.0.1', is not followed",
     ),
-    "odd scheme": (says(301, Location="file:///etc/passwd"), "it sends us to another host, '', where we do not go"),
-    "round": (says(307, Location="/items"), "it sends us round and round"),
+    "odd scheme": (says(301, Location="file:///etc/passwd"), "a redirect to another host, '', is not followed"),
+    "round": (says(307, Location="/items"), "too many redirects"),
 }
 
 
@@ -259,13 +265,13 @@ def test_faults(server: Marketplace, fault: str) -> None:
     assert catalog.doubts == (f"{server.url}: {note}",)
     assert catalog.find(MNIST).state is LookupState.UNKNOWN
     assert time.monotonic() - begin < 5
-    # With a catalogue from before, that is used on.
+    # With a catalog from before, that is used on.
     server.reaction = items(item(1, "mnist"))
     assert refreshed(source).state is SourceState.READY
     server.reaction = reaction
     catalog = refreshed(source, limits)
     assert catalog.state is SourceState.STALE
-    assert catalog.doubts == (f"{server.url}: {note}; it was last asked just now",)
+    assert catalog.doubts == (f"{server.url}: {note}; last updated just now",)
     assert catalog.find(MNIST).state is LookupState.FOUND
     assert catalog.find("marketplace://name/other").state is LookupState.UNKNOWN
 
@@ -279,9 +285,9 @@ def test_nobody_there() -> None:
 @pytest.mark.parametrize(
     ("url", "note"),
     [
-        ("http://127.0.0.1:99999", "this is no address that can be asked"),
-        ("http://[::1", "this is no address that can be asked"),
-        ("http://", "this is no address that can be asked"),
+        ("http://127.0.0.1:99999", "this is not a valid web address"),
+        ("http://[::1", "this is not a valid web address"),
+        ("http://", "this is not a valid web address"),
     ],
 )
 def test_odd_addresses(url: str, note: str) -> None:
@@ -308,26 +314,29 @@ def test_certificates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with marketplace(items(item(1, "mnist")), context) as server:
         failed = refreshed(setup(server), Limits())
         assert failed.state is SourceState.UNREACHABLE
-        assert failed.doubts[0].startswith(f"{server.url}: its certificate is not trusted: ")
-        assert failed.doubts[0].endswith("; see SSL_CERT_FILE")
+        assert failed.doubts[0].startswith(f"{server.url}: the certificate is not trusted: ")
+        assert failed.doubts[0].endswith("; set SSL_CERT_FILE to the file of your CA")
         file = tmp_path / "ca.pem"
         authority.cert_pem.write_to_path(str(file))
         monkeypatch.setenv("SSL_CERT_FILE", str(file))
         assert refreshed(setup(server), Limits()).find(MNIST).state is LookupState.FOUND
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
-        assert "in the settings of the environment" in refreshed(setup(server), Limits()).doubts[0]
+        assert (
+            "check the proxy and certificate variables of the environment"
+            in refreshed(setup(server), Limits()).doubts[0]
+        )
 
 
 def test_a_proxy_from_the_environment_is_used(server: Marketplace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", server.url)
     outcome = fetch("http://marketplace.example/items", accept="application/json", limits=QUICK)
-    assert not isinstance(outcome, Failure)
+    assert not isinstance(outcome, FetchFailure)
     assert [request.path for request in server.requests] == ["http://marketplace.example/items"]
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    assert isinstance(fetch("http://marketplace.example/items", accept="*/*", limits=QUICK), Failure)
+    assert isinstance(fetch("http://marketplace.example/items", accept="*/*", limits=QUICK), FetchFailure)
 
 
-def test_items_that_can_not_be_read_are_passed_over(server: Marketplace) -> None:
+def test_unreadable_items_are_skipped(server: Marketplace) -> None:
     odd = [
         item(1, "mnist"),
         item(2, "broken", protocol="type: job\nsecrets: {password: hunter2}\nprerequisites: [{"),
@@ -345,16 +354,16 @@ def test_items_that_can_not_be_read_are_passed_over(server: Marketplace) -> None
     server.reaction = lambda request: request.send(200, json.dumps([*odd, 7]).encode())
     catalog = refreshed(setup(server))
     assert catalog.names()[:2] == ("marketplace://name/j", MNIST)
-    assert catalog.shelves[0].skipped == (
-        "item 'The broken dataset' holds no job that could be read",
-        "item 'The nothing dataset' holds no job that could be read",
-        "item 'The several dataset' holds no job that could be read",
-        "item 'twolines' holds no job that could be read",
-        "item 'The outer dataset' holds no job that could be read",
-        "1 of the answers are no items",
+    assert catalog.sources[0].skipped == (
+        "item 'The broken dataset' has no readable job",
+        "item 'The nothing dataset' has no readable job",
+        "item 'The several dataset' has no readable job",
+        "item 'twolines' has no readable job",
+        "item 'The outer dataset' has no readable job",
+        "entries of the answer that are not items: 1",
     )
     absent = catalog.find("marketplace://name/broken")
-    assert (absent.state, absent.note) == (LookupState.ABSENT, f"{catalog.shelves[0].skipped[0]}, and 5 more")
+    assert (absent.state, absent.note) == (LookupState.ABSENT, f"{catalog.sources[0].skipped[0]}, and 5 more")
     assert "hunter" not in everything_kept()
 
 
@@ -370,9 +379,9 @@ def test_old_knowledge_does_not_say_that_something_is_not_there(server: Marketpl
     days_ago = time.time() - 3 * 24 * 3600 - 60
     os.utime(file, (days_ago, days_ago))
     catalog = known(setup(server))
-    assert catalog.find(MNIST).note == "asked 3 days ago"
+    assert catalog.find(MNIST).note == "updated 3 days ago"
     missing = catalog.find("marketplace://name/other")
-    assert (missing.state, missing.note) == (LookupState.UNKNOWN, f"{server.url}: asked 3 days ago")
+    assert (missing.state, missing.note) == (LookupState.UNKNOWN, f"{server.url}: updated 3 days ago")
 
 
 HEAD = b'{"form": 1, "etag": "", "skipped": []}\n'
@@ -401,7 +410,7 @@ RECORD = {
         b"\xff\xfe",
     ],
 )
-def test_a_damaged_cache_counts_as_none(server: Marketplace, damage: bytes) -> None:
+def test_a_damaged_cache_is_ignored(server: Marketplace, damage: bytes) -> None:
     refreshed(setup(server))
     (file,) = (file for file in Path(os.environ["XDG_CACHE_HOME"]).rglob("*.jsonl"))
     file.write_bytes(damage)
@@ -414,7 +423,7 @@ def test_a_cache_with_a_card_too_many(server: Marketplace) -> None:
     (file,) = (file for file in Path(os.environ["XDG_CACHE_HOME"]).rglob("*.jsonl"))
     head, *lines = file.read_text(encoding="utf-8").splitlines()
     record = json.loads(lines[0])
-    record["cards"].append(["ghost", "data", "", [], 0, 3])
+    record["headers"].append(["ghost", "data", "", [], 0, 3])
     file.write_text("\n".join([head, json.dumps(record)]), encoding="utf-8")
     (ghost,) = known(setup(server)).find("marketplace://name/ghost").definitions
     assert ghost.name == ""
@@ -424,4 +433,4 @@ def test_without_a_place_to_keep_it(server: Marketplace, tmp_path: Path) -> None
     (tmp_path / "cache").write_text("a file")
     catalog = refreshed(setup(server))
     assert catalog.find(MNIST).state is LookupState.FOUND
-    assert "what it said can not be kept: " in catalog.shelves[0].note
+    assert "the answer cannot be saved in the cache: " in catalog.sources[0].note

@@ -10,11 +10,10 @@ import pytest
 from loopback import Marketplace, Request, alone, marketplace, never, says
 
 from pai_lsp.catalog.fetching import Limits
-from pai_lsp.catalog.index import SourceState
+from pai_lsp.catalog.loading import Surroundings, load_catalog, refreshed_catalog, uses_of
+from pai_lsp.catalog.remote_sources import page_path, why_not_asked
 from pai_lsp.catalog.setup import CatalogSetup
-from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalog
-from pai_lsp.catalog.used_addresses import uses_of
-from pai_lsp.catalog.web_source import page_path, why_not_asked
+from pai_lsp.catalog.store import SourceState
 from pai_lsp.document import Document
 from pai_lsp.job.lookup import LookupState
 
@@ -63,7 +62,7 @@ def refreshed(setup: CatalogSetup, *addresses: str, is_trusted: bool = True) -> 
 def test_an_allowed_host_is_asked(server: Marketplace) -> None:
     address = f"{server.url}/mnist.yaml"
     before = load_catalog(setup("127.0.0.1"), Surroundings())
-    assert before.find(address).note == "it was not asked yet; see 'pai-lsp marketplace refresh'"
+    assert before.find(address).note == "not loaded yet; run 'pai-lsp marketplace refresh'"
     assert server.requests == []
     answer = refreshed(setup("127.0.0.1"), address).find(address)
     assert answer.state is LookupState.FOUND
@@ -71,7 +70,7 @@ def test_an_allowed_host_is_asked(server: Marketplace) -> None:
     assert answer.path == address
     kept = load_catalog(setup("127.0.0.1"), Surroundings())
     assert kept.find(address).state is LookupState.FOUND
-    assert kept.find(address).note == "asked just now"
+    assert kept.find(address).note == "updated just now"
     assert kept.state is SourceState.READY
     assert refreshed(setup("127.0.0.1"), address).find(address).state is LookupState.FOUND
     assert [request.headers.get("if-none-match") for request in server.requests] == [None, '"7"']
@@ -108,7 +107,7 @@ def test_nobody_else_is_asked(server: Marketplace) -> None:
     catalog = refreshed(setup("example.com"), address)
     assert server.requests == []
     assert catalog.find(address).state is LookupState.UNKNOWN
-    assert "does not list the host '127.0.0.1'" in catalog.find(address).note
+    assert "add the host '127.0.0.1' to 'allowed_hosts'" in catalog.find(address).note
     assert refreshed(setup("127.0.0.1"), address, is_trusted=False).find(address).state is LookupState.UNKNOWN
     assert server.requests == []
 
@@ -119,7 +118,7 @@ def test_nothing_is_there(server: Marketplace) -> None:
         assert catalog.find(address).state is LookupState.ABSENT
 
 
-def test_what_can_not_be_asked_again_stays(server: Marketplace) -> None:
+def test_a_failed_request_keeps_the_last_answer(server: Marketplace) -> None:
     address = f"{server.url}/mnist.yaml"
     refreshed(setup("127.0.0.1"), address)
     for reaction in (never, says(500, b"broken"), says(200, b"\xff\xfe")):
@@ -127,11 +126,11 @@ def test_what_can_not_be_asked_again_stays(server: Marketplace) -> None:
         catalog = refreshed(setup("127.0.0.1"), address)
         assert catalog.find(address).state is LookupState.FOUND
         assert catalog.state is SourceState.STALE
-        assert catalog.doubts[0].endswith("it was last asked just now")
+        assert catalog.doubts[0].endswith("last updated just now")
         assert load_catalog(catalog.setup, Surroundings(), catalog).state is SourceState.STALE
     other = f"{server.url}/other.yaml"
     unknown = refreshed(setup("127.0.0.1"), other).find(other)
-    assert (unknown.state, unknown.note) == (LookupState.UNKNOWN, "its answer is not UTF-8")
+    assert (unknown.state, unknown.note) == (LookupState.UNKNOWN, "the file is not UTF-8")
 
 
 def test_what_holds_no_definition(server: Marketplace) -> None:
@@ -140,7 +139,7 @@ def test_what_holds_no_definition(server: Marketplace) -> None:
     assert refreshed(setup("127.0.0.1"), address).find(address).state is LookupState.UNKNOWN
     server.reaction = says(200, b"just: text\n")
     answer = refreshed(setup("127.0.0.1"), address).find(address)
-    assert (answer.state, answer.note) == (LookupState.ABSENT, "no definition stands there")
+    assert (answer.state, answer.note) == (LookupState.ABSENT, "the file at this address has no definition")
 
 
 def test_what_a_page_requires_is_asked_too(server: Marketplace) -> None:
@@ -157,7 +156,7 @@ def test_what_a_page_requires_is_asked_too(server: Marketplace) -> None:
     assert catalog.find(f"{server.url}/tools.yaml").definitions[0].name == "tools"
 
 
-def test_a_query_is_told_and_kept_nowhere(server: Marketplace) -> None:
+def test_a_query_is_neither_shown_nor_stored(server: Marketplace) -> None:
     address = f"{server.url}/mnist.yaml?key=s3cr3t"
     answer = refreshed(setup("127.0.0.1"), address).find(address)
     assert answer.state is LookupState.FOUND

@@ -11,10 +11,11 @@ from expansion import marketplace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_edits import edited, job_texts
-from test_expand_round_trip import document_of, jobs
+from test_expand_round_trip import ANSWERED, document_of, jobs
 
 from pai_lsp.document import Document
 from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.source.nodes import Mapping
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 TEXTS = job_texts()
 
-# What makes a job impossible to expand. `cannot-be-expanded` is reported by the command alone.
+# What makes a job impossible to expand, and has a rule of its own.
 CODES = {
     "unresolved-this",
     "undeclared-template-variable",
@@ -42,6 +43,20 @@ FOUND_FIRST = {"unresolved-this", "undeclared-template-variable", "unfilled-temp
 
 
 def assert_agreed(document: Document) -> None:
+    result = expanded(document.job)
+    problems = result.problems if result.run is None else ()
+    found = [one for one in document.diagnostics if one.code not in ANSWERED]
+    reasons = [one for one in found if one.severity is Severity.ERROR or one.code == "marketplace-not-asked"]
+    places = [span for one in reasons for span in (one.span, *(related.span for related in one.related))]
+    lines = {document.lines.line_of(span.start) for span in places}
+    silent = [one for one in problems if not any(map(one.span.overlaps, places))]
+    assert [one for one in silent if document.lines.line_of(one.span.start) not in lines] == []
+    assert result.text is not None or reasons
+    assert problems or not {"cannot-be-expanded", "cannot-be-expressed"}.intersection(one.code for one in found)
+    assert_same_words(document)
+
+
+def assert_same_words(document: Document) -> None:
     refused = {_words(one) for one in expanded(document.job).problems if one.code in CODES}
     found = {_words(one) for one in document.diagnostics if one.code in CODES}
     assert refused <= found
@@ -137,7 +152,7 @@ KEYS = {
     "template_variables": "[]",
     "uri": "https://example.com/<% this.text %>",
 }
-REQUIRED = ("two", "nobody", "one", "marketplace://name/cache", "marketplace://name/nothing")
+REQUIRED = ("two", "no-such-name", "one", "marketplace://name/cache", "marketplace://name/nothing")
 
 
 @st.composite

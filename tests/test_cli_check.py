@@ -140,10 +140,10 @@ def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("data", "message", "place"),
     [
-        (b"name: caf\xe9 au lait\n", "this file is not UTF-8: byte 0xe9 can not be read; OpenPAI reads UTF-8", (1, 10)),
+        (b"name: caf\xe9 au lait\n", "this file is not UTF-8: byte 0xe9 cannot be read; OpenPAI reads UTF-8", (1, 10)),
         (
             "name: é\ntype: ".encode() + b"\xc3(",
-            "this file is not UTF-8: byte 0xc3 can not be read; OpenPAI reads UTF-8",
+            "this file is not UTF-8: byte 0xc3 cannot be read; OpenPAI reads UTF-8",
             (2, 7),
         ),
         (GOOD.encode("utf-16"), "this file is UTF-16; OpenPAI reads UTF-8, so save it as UTF-8", (1, 1)),
@@ -168,7 +168,7 @@ def test_a_file_that_can_not_be_read(capsys: pytest.CaptureFixture[str]) -> None
     status, output, _ = run(capsys, "/proc/self/mem", "a.pai.yaml", *KNOWN, "--format", "concise")
     assert status == 1
     assert output.startswith(
-        "/proc/self/mem:1:1: error[unreadable-file] this file can not be read: input/output error\n"
+        "/proc/self/mem:1:1: error[unreadable-file] this file cannot be read: input/output error\n"
     )
     assert "a.pai.yaml:10:21" in output
 
@@ -187,7 +187,7 @@ def test_a_folder_that_can_not_be_listed(capsys: pytest.CaptureFixture[str], mon
     status, output, _ = run(capsys, *KNOWN, "--format", "concise")
     assert status == 1
     assert output.splitlines()[0] == (
-        "closed:1:1: error[unreadable-file] this folder can not be listed: permission denied"
+        "closed:1:1: error[unreadable-file] this folder cannot be listed: permission denied"
     )
     assert output.splitlines()[1].startswith("open/a.pai.yaml:10:21")
     write(".pai-lsp.yaml", "rules: {unreadable-file: off}\n")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-FORMER = """\
+VERSION_1 = """\
 // trains
 {
   "jobName": "train",
@@ -51,22 +51,22 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
     return status, output, errors
 
 
-def test_a_former_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_protocol_v1_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = tmp_path / "train.json"
-    job.write_text(FORMER, encoding="utf-8")
+    job.write_text(VERSION_1, encoding="utf-8")
     assert run(capsys, str(job)) == (0, CONVERTED, "")
     assert Document(CONVERTED).diagnostics == ()
 
 
 def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(FORMER.encode())))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(VERSION_1.encode())))
     assert run(capsys, "-") == (0, CONVERTED, "")
 
 
 def test_json_as_people_write_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Tabs, commas at the end, and comments of several lines."""
     job = tmp_path / "train.json"
-    text = FORMER.replace("// trains\n", "/* trains */\n").replace("  ", "\t").replace('_Main"}]', '_Main",},]')
+    text = VERSION_1.replace("// trains\n", "/* trains */\n").replace("  ", "\t").replace('_Main"}]', '_Main",},]')
     job.write_text(text.replace('"image"', '/* the\n\t * image */ "image"'), encoding="utf-8")
     status, output, errors = run(capsys, str(job))
     assert (status, errors) == (0, "")
@@ -75,7 +75,7 @@ def test_json_as_people_write_it(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 def test_a_file_that_is_there_stays(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job, output = tmp_path / "train.json", tmp_path / "train.pai.yaml"
-    job.write_text(FORMER, encoding="utf-8")
+    job.write_text(VERSION_1, encoding="utf-8")
     assert run(capsys, str(job), "--output", str(output)) == (0, "", "")
     assert output.read_text(encoding="utf-8") == CONVERTED
     assert run(capsys, str(job), "--output", str(output)) == (2, "", f"pai-lsp convert: {output} already exists\n")
@@ -84,9 +84,9 @@ def test_a_file_that_is_there_stays(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert errors.endswith("no such file or directory\n")
 
 
-def test_what_is_found_in_the_new_job_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_findings_in_the_new_job_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = tmp_path / "train.json"
-    job.write_text(FORMER.replace('  "image": "ubuntu:20.04",\n', ""), encoding="utf-8")
+    job.write_text(VERSION_1.replace('  "image": "ubuntu:20.04",\n', ""), encoding="utf-8")
     status, output, errors = run(capsys, str(job))
     assert status == 0
     assert "dockerImage" not in output
@@ -104,7 +104,7 @@ def test_jobs_with_odd_values_are_converted(tmp_path: Path, capsys: pytest.Captu
     assert "dockerImage: docker_image_0" in output
 
 
-def test_what_is_no_former_job(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_files_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     job = tmp_path / "job.yaml"
     job.write_text(CONVERTED, encoding="utf-8")
     assert run(capsys, str(job)) == (1, "", f"pai-lsp convert: {job}: this is not a job of protocol version 1\n")

@@ -1,4 +1,4 @@
-"""Completion: what is offered where, in whole, half-typed and broken text, and what accepting it leaves behind."""
+"""Completion: what is offered where, in whole, half-typed and broken text, and the text after accepting it."""
 
 # ruff: noqa: E501 - a table reads best in long lines
 
@@ -116,6 +116,8 @@ CONTEXTS = [
     ("parameter in commands", in_commands("      - python <% $parameters.$0 %>"),
      ["$parameters.epochs", "$parameters.nested.rate", "$data.uri[0]", "$secrets.token"], ["$script.name"]),
     ("parameter in a block", in_commands("      - |\n        cd x\n        python <% $0"), ["$parameters.epochs"], []),
+    ("template, nothing to name", "prerequisites: []\ntaskRoles:\n  worker:\n    commands:\n      - ls <% $0\n",
+     ["$parameters", "$secrets"], []),
     ("this", JOB.replace("  - type: script", "  - {name: base, type: data, folder: /x, gone: }\n  - type: script", 1)
      .replace("commands:", "commands: [ls <% this.$0 %>]\n        more:", 1)
      .replace("    plugin: com", "    require: [base]\n    server: {host: a}\n    plugin: com", 1),
@@ -149,7 +151,7 @@ def offered(text: str) -> tuple[str, list[Suggestion]]:
 
 
 def variants(text: str) -> dict[str, str]:
-    """The text as it is, cut behind the cursor's line, and with a fault somewhere else."""
+    """The text as it is, cut after the cursor's line, and with a fault somewhere else."""
     end = text.index("\n", text.index("$0")) if "\n" in text[text.index("$0") :] else len(text)
     return {"whole": text, "half-typed": text[:end], "with a fault elsewhere": BROKEN + text}
 
@@ -159,7 +161,7 @@ CASES = [
     for name, text, wanted, unwanted in CONTEXTS
     for kind, variant in variants(text).items()
     if not (name == "empty file" and kind != "whole")
-    # What these offer stands behind the cursor, where the half-typed text ends.
+    # These offer names that are defined after the cursor, where the half-typed text ends.
     if not (name in {"secret in auth", "undefined parameter"} and kind == "half-typed")
 ]
 
@@ -203,6 +205,11 @@ def test_accepting_leaves_valid_yaml(text: str, wanted: list[str], unwanted: lis
         (in_role("prerequisites: $0"), "prepare", "    prerequisites: [prepare]"),
         (in_role("dockerImage: 'im$0"), "image", "    dockerImage: 'image'"),
         (in_commands("      - python <% $par$0"), "$parameters.epochs", "      - python <% $parameters.epochs %>"),
+        (
+            "taskRoles:\n  worker:\n    commands:\n      - ls <% $par$0",
+            "$parameters",
+            "      - ls <% $parameters.name %>",
+        ),
         (in_commands("      - python <%$0 %>"), "$parameters.epochs", "      - python <% $parameters.epochs %>"),
         (in_commands("      - echo ${PAI_J$0"), "PAI_JOB_NAME", "      - echo ${PAI_JOB_NAME}"),
         (in_commands("      - echo $$0"), "<% $parameters.epochs %>", "      - echo <% $parameters.epochs %>"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
-from pai_lsp.catalog.settings import DirectorySource, Marketplace, ServerSource
+from pai_lsp.catalog.setup import DirectorySource, Marketplace, ServerSource
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.platform.tables import table
 from pai_lsp.project.config_reader import SEVERITIES, load_configuration, parse_configuration
@@ -288,10 +288,10 @@ def test_one_that_can_not_be_read_is_reported(tmp_path: Path) -> None:
     file.write_bytes(b"rules: {}\n# caf\xe9\n")
     configuration = load_configuration(str(file), CODES)
     assert [d.message for d in configuration.diagnostics] == [
-        "this file is not UTF-8: byte 0xe9 can not be read; OpenPAI reads UTF-8"
+        "this file is not UTF-8: byte 0xe9 cannot be read; OpenPAI reads UTF-8"
     ]
     gone = load_configuration(str(tmp_path / "gone"), CODES)
-    assert [d.message for d in gone.diagnostics] == ["this file can not be read: no such file or directory"]
+    assert [d.message for d in gone.diagnostics] == ["this file cannot be read: no such file or directory"]
 
 
 def test_patterns_count_from_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

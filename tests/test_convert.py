@@ -46,7 +46,7 @@ def test_places_there_and_back(text: str, unit: ColumnUnit, data: st.DataObject)
     offset = data.draw(st.integers(0, len(text)))
     here = places(text, unit)
     back = here.offset(here.position(offset))
-    # Between CR and LF there is no place that a client could name.
+    # A client cannot name the place between CR and LF.
     assert back == offset or text[offset - 1 : offset + 1] == "\r\n"
 
 
@@ -64,7 +64,7 @@ def test_a_range_whose_ends_are_swapped() -> None:
 
 
 class ClientText:
-    """A text as a client keeps it: encoded, in lines that end as LSP says, changed by line and column."""
+    """A text as a client keeps it: encoded, in lines that end as LSP defines, changed by line and column."""
 
     def __init__(self, text: str, unit: ColumnUnit) -> None:
         self.unit = unit

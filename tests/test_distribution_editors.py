@@ -14,7 +14,7 @@ import pytest
 from documentation_blocks import DOCUMENTATION, marked_blocks
 
 from pai_lsp.lsp.documents import JOB_LANGUAGE
-from pai_lsp.lsp.marketplaces import HOW_TO_TRUST
+from pai_lsp.lsp.marketplace_reports import HOW_TO_TRUST
 from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.source.files import JOB_ENDINGS
 

@@ -1,4 +1,4 @@
-"""Edits of lists and mappings: they land where the text says it, and comments stay."""
+"""Edits of lists and mappings: they change the right lines, and comments stay."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def dedented(text: str) -> str:
 
 
 REMOVED = {
-    "behind the value": (
+    "after the value": (
         """
         a: 1
         b: 2  # two

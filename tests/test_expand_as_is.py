@@ -357,7 +357,7 @@ def test_secrets_come_into_callbacks_as_they_are() -> None:
     assert run.roles["worker"].pre == ("set -o errexit\necho a&b\n",)
 
 
-def test_a_secret_that_the_runtime_can_not_read_ends_the_task() -> None:
+def test_a_secret_that_the_runtime_cannot_read_ends_the_task() -> None:
     assert worker((JOB % "    preCommands: [a]").replace("token: abc", 'token: "="')) == (
         ": the runtime's YAML reader fails on the secrets as the rest-server writes them"
     )
@@ -400,7 +400,7 @@ def test_the_command_line_prints_what_runs(tmp_path: Path) -> None:
     assert json.loads(run.stdout) == {"version": 1, "taskRoles": {"worker": role}}
 
 
-def test_the_command_line_says_why_nothing_runs(tmp_path: Path) -> None:
+def test_the_command_reports_why_nothing_runs(tmp_path: Path) -> None:
     job = tmp_path / "train.pai.yaml"
     job.write_text(callbacks("echo <% $parameters.nope %>"), encoding="utf-8")
     run = subprocess.run(

@@ -82,8 +82,7 @@ def expand(folder: Path, *arguments: str, stdin: str = "") -> Ended:
 def test_the_released_job_is_printed(folder: Path) -> None:
     run = expand(folder, "train.pai.yaml")
     assert (run.returncode, run.stderr) == (0, "")
-    assert "plugin: com.microsoft.pai.runtimeplugin.cmd\n" in run.stdout
-    assert "taskFails" in run.stdout  # in the comment of the trap
+    assert "pai_lsp_run 'taskFails of tools'" in run.stdout
     assert "event: taskFails" not in run.stdout
     again = expand(folder, "-", stdin=run.stdout)
     assert (again.returncode, again.stdout) == (0, run.stdout)
@@ -93,9 +92,8 @@ def test_json_is_what_the_runtime_runs(folder: Path) -> None:
     run = expand(folder, "train.pai.yaml", "--format", "json", "--task-role", "worker")
     roles = json.loads(run.stdout)["taskRoles"]
     assert list(roles) == ["worker"]
-    assert roles["worker"]["pre"] == ["set -o errexit\necho tools\n"]
-    assert roles["worker"]["post"] == ["set -o errexit\necho bye\n"]
-    assert roles["worker"]["command"].endswith("trap pai_lsp_at_exit EXIT\necho run <% $secrets.token %>")
+    assert (roles["worker"]["pre"], roles["worker"]["post"]) == ([], [])
+    assert roles["worker"]["command"].endswith("echo tools\nPAI_LSP_END\necho run <% $secrets.token %>")
 
 
 def test_the_script_tells_where_each_part_comes_from(folder: Path) -> None:
@@ -107,11 +105,11 @@ def test_the_script_tells_where_each_part_comes_from(folder: Path) -> None:
         "# --- the commands of 'worker' (line 19) ---\n"
         "echo run <% $secrets.token %>\n"
         "\n"
-        "# --- after the commands, when they failed: 'tools' (line 7) ---\n"
-        "echo sorry\n"
-        "\n"
         "# --- after the commands, when they succeeded: 'tools' (line 7) ---\n"
         "echo bye\n"
+        "\n"
+        "# --- after the commands, when they failed: 'tools' (line 7) ---\n"
+        "echo sorry\n"
     )
 
 
@@ -125,7 +123,7 @@ def test_all_task_roles_stand_below_each_other(folder: Path) -> None:
     )
 
 
-def test_as_is_shows_that_the_extension_is_ignored_and_says_so(folder: Path) -> None:
+def test_as_is_shows_and_reports_that_the_extension_is_ignored(folder: Path) -> None:
     run = expand(folder, "train.pai.yaml", "--as-is")
     assert run.returncode == 0
     assert json.loads(run.stdout)["taskRoles"]["worker"]["pre"] == []
@@ -184,7 +182,9 @@ def test_inline_puts_the_commands_into_the_role(folder: Path) -> None:
     run = expand(folder, "train.pai.yaml", "--inline", "--format", "json")
     role = json.loads(run.stdout)["taskRoles"]["worker"]
     assert (role["pre"], role["post"]) == ([], [])
-    assert role["command"].endswith("echo tools\necho run <% $secrets.token %>\n# taskSucceeds of 'tools'\necho bye")
+    assert role["command"].endswith(
+        "trap pai_lsp_at_exit EXIT\n# taskStarts of 'tools'\necho tools\necho run <% $secrets.token %>"
+    )
 
 
 def test_an_output_file_is_written_and_compared(folder: Path) -> None:
@@ -218,13 +218,13 @@ def test_an_output_file_is_written_and_compared(folder: Path) -> None:
         (("--output", "train.pai.yaml"), "--output names the job itself"),
     ],
 )
-def test_wrong_usage_is_said(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+def test_wrong_usage_is_reported(folder: Path, arguments: tuple[str, ...], message: str) -> None:
     run = expand(folder, "train.pai.yaml", *arguments)
     assert (run.returncode, run.stdout) == (2, "")
     assert message in run.stderr
 
 
-def test_what_can_not_be_expanded_gives_no_output_and_its_line(folder: Path) -> None:
+def test_a_job_that_cannot_be_expanded_gives_its_line_and_no_output(folder: Path) -> None:
     broken = JOB.replace("[tools]", "[tols]")
     (folder / "train.pai.yaml").write_text(broken, encoding="utf-8")
     run = expand(folder, "train.pai.yaml", "--output", "released.yaml")
@@ -234,23 +234,55 @@ def test_what_can_not_be_expanded_gives_no_output_and_its_line(folder: Path) -> 
     assert not (folder / "released.yaml").exists()
 
 
-def test_other_findings_stop_nothing(folder: Path) -> None:
+def test_a_job_with_errors_is_printed_only_with_force(folder: Path) -> None:
     (folder / "train.pai.yaml").write_text(JOB.replace("cpu: 1,", "cpu: many,", 1), encoding="utf-8")
-    run = expand(folder, "train.pai.yaml")
-    assert run.returncode == 0
+    run = expand(folder, "train.pai.yaml", "--output", "released.yaml")
+    assert (run.returncode, run.stdout) == (1, "")
     assert "error[type-mismatch]" in run.stderr
+    assert "train.pai.yaml:18:32" in run.stderr
+    assert "the expanded job has errors; --force prints it anyway" in run.stderr
+    assert not (folder / "released.yaml").exists()
+    run = expand(folder, "train.pai.yaml", "--force")
+    assert run.returncode == 1
     assert "cpu: many" in run.stdout
+
+
+@pytest.mark.parametrize(
+    ("definition", "finding", "line"),
+    [
+        ("{name: tools, plugin: git, plugin_params: {repo: a}}", "plugin-missing-parameter", 17),
+        ("{name: tools, plugin: cmd, callbacks: [{event: taskFails, commands: ['echo )']}]}", "shell-syntax", 17),
+        (f"{{name: tools, plugin: cmd, preCommands: ['echo {'x' * 102_400}']}}", "job-too-large", None),
+    ],
+)
+def test_errors_of_the_expanded_job_are_shown_at_the_reference(
+    folder: Path, definition: str, finding: str, line: int | None
+) -> None:
+    (folder / "marketplace").mkdir()
+    (folder / "marketplace" / "tools.yaml").write_text(definition, encoding="utf-8")
+    text = JOB.replace("[tools]", '["marketplace://name/tools"]')
+    (folder / "train.pai.yaml").write_text(text, encoding="utf-8")
+    run = expand(folder, "train.pai.yaml")
+    assert (run.returncode, run.stdout) == (1, "")
+    assert f"error[{finding}]" in run.stderr
+    assert line is None or f"train.pai.yaml:{line}:22" in run.stderr
+
+
+def test_what_expansion_repairs_is_no_finding(folder: Path) -> None:
+    text = JOB.replace("[echo tools]", '["echo a\\necho b"]')
+    (folder / "train.pai.yaml").write_text(text, encoding="utf-8")
+    run = expand(folder, "train.pai.yaml")
+    assert (run.returncode, run.stderr) == (0, "")
 
 
 def test_a_role_that_never_starts_has_no_scripts_to_show(folder: Path) -> None:
     (folder / "train.pai.yaml").write_text(JOB.replace("  other:", "  my_other:"), encoding="utf-8")
-    assert expand(folder, "train.pai.yaml").returncode == 0
     run = expand(folder, "train.pai.yaml", "--format", "json")
     assert (run.returncode, run.stdout) == (1, "")
     assert "train.pai.yaml:20:3" in run.stderr
 
 
-def test_a_file_that_can_not_be_read_is_a_finding(folder: Path) -> None:
+def test_an_unreadable_file_is_a_finding(folder: Path) -> None:
     (folder / "broken.yaml").write_bytes(b"name: \xff\n")
     run = expand(folder, "broken.yaml")
     assert (run.returncode, run.stdout) == (1, "")
@@ -261,7 +293,7 @@ def test_the_marketplace_of_the_project_is_asked(folder: Path) -> None:
     (folder / "marketplace").mkdir()
     definitions = (FOLDER / "marketplace.yaml").read_text(encoding="utf-8")
     (folder / "marketplace" / "all.yaml").write_text(definitions, encoding="utf-8")
-    job = JOB.replace("[tools]", '["marketplace://name/install_wget", tools]')
+    job = JOB.replace("[tools]", '["marketplace://name/install_wget", tools]').replace("taskFails", "taskStarts")
     (folder / "train.pai.yaml").write_text(job, encoding="utf-8")
     run = expand(folder, "train.pai.yaml")
     assert run.returncode == 0, run.stderr

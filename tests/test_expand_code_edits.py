@@ -1,4 +1,4 @@
-"""Writing out what stands behind one reference: the role runs the same commands in the same order afterwards."""
+"""Replacing one reference by its definition: the role runs the same commands in the same order."""
 
 from __future__ import annotations
 

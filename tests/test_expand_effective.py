@@ -103,7 +103,7 @@ def test_every_line_tells_where_it_is_written() -> None:
     assert [line.path for line in found if line.path is not None] == ["marketplace/all.yaml"]
 
 
-def test_a_preview_shows_what_is_known_and_says_what_is_not() -> None:
+def test_a_preview_shows_what_is_known_and_reports_what_is_unknown() -> None:
     document = Document(
         """\
 protocolVersion: 2
@@ -128,7 +128,7 @@ extras:
       parameters: {preCommands: ["echo <% $parameters.rate %>"]}
 """
     )
-    assert preview(document, "worker") == (
+    assert preview(document, "worker").text == (
         "# line 13: no prerequisite is named 'nothing'\n"
         "# --- before the commands: 'login', plugin 'ssh' (line 8) ---\n"
         "\n"
@@ -138,4 +138,4 @@ extras:
         "# --- the commands of 'worker' (line 15) ---\n"
         "python train.py 0.1 <% $secrets.key %>\n"
     )
-    assert preview(document, "nobody").endswith("# no task role is named 'nobody'\n")
+    assert preview(document, "absent").text.endswith("# no task role is named 'absent'\n")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
 from expansion import FOLDER, marketplace
 from marks import read_marks
-from test_rules import is_catalogue
+from test_rules import is_catalog
 
-from pai_lsp.catalog.settings import DirectorySource
-from pai_lsp.catalog.setup import CatalogSetup
-from pai_lsp.catalog.sources import Surroundings, load_catalog
+from pai_lsp.catalog.loading import Surroundings, load_catalog
+from pai_lsp.catalog.setup import CatalogSetup, DirectorySource
 from pai_lsp.document import Document
-from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.expand.write.released_job import ExpandedJob, expanded
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.job.lookup import Lookup, NoLookup
 
@@ -28,9 +28,10 @@ def jobs() -> list[Path]:
     """Every job that the tests and the examples hold, those of other tests' fixtures with their marks."""
     folders = (EXAMPLES, TESTS / "rules", *(one for one in sorted(FOLDER.iterdir()) if one.is_dir()))
     found = [path for folder in folders for path in sorted(folder.glob("*.yaml"))]
-    return [path for path in found if not is_catalogue(path.read_bytes().decode())]
+    return [path for path in found if not is_catalog(path.read_bytes().decode())]
 
 
+@cache
 def document_of(path: Path) -> Document:
     text = path.read_bytes().decode()
     lookup: Lookup = NoLookup()
@@ -42,6 +43,17 @@ def document_of(path: Path) -> Document:
     else:
         text, _ = read_marks(text)
     return Document(text, path=path.name, lookup=lookup)
+
+
+@cache
+def expanded_job(path: Path, *, is_inline: bool) -> ExpandedJob:
+    job = document_of(path).job
+    return expanded(job, [role.name for role in job.task_roles] if is_inline else [])
+
+
+@cache
+def expanded_document(path: Path, *, is_inline: bool) -> Document:
+    return Document(expanded_job(path, is_inline=is_inline).text or "", path=path.name)
 
 
 def errors(document: Document) -> list[str]:
@@ -60,13 +72,12 @@ def test_there_are_jobs_to_try() -> None:
 @pytest.mark.parametrize("is_inline", [False, True], ids=["", "inline"])
 @pytest.mark.parametrize("path", jobs(), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_expanding_twice_is_expanding_once(path: Path, is_inline: bool) -> None:
-    before = document_of(path)
-    inlined = [role.name for role in before.job.task_roles] if is_inline else []
-    result = expanded(before.job, inlined)
+    inlined = [role.name for role in document_of(path).job.task_roles] if is_inline else []
+    result = expanded_job(path, is_inline=is_inline)
     if result.text is None:
         assert result.problems
         return
-    after = Document(result.text, path=path.name)
+    after = expanded_document(path, is_inline=is_inline)
     assert not ANSWERED.intersection(one.code for one in after.diagnostics)
     assert expanded(after.job, inlined).text == result.text
 
@@ -77,14 +88,13 @@ def test_a_job_without_an_error_becomes_one_without_an_error(path: Path, is_inli
     before = document_of(path)
     if errors(before) or "pai-lsp: ignore[" in before.text:
         return
-    inlined = [role.name for role in before.job.task_roles] if is_inline else []
-    result = expanded(before.job, inlined)
+    result = expanded_job(path, is_inline=is_inline)
     if result.text is None:
         known = {"alias-inside-itself"}
         unknown = [one.message for one in result.problems if one.code not in known]
         assert all("could not be looked up" in message for message in unknown)
         return
-    assert errors(Document(result.text, path=path.name)) == []
+    assert errors(expanded_document(path, is_inline=is_inline)) == []
     needs_expansion = ANSWERED.intersection(one.code for one in before.diagnostics)
     assert is_inline or needs_expansion or result.text == before.text
 

@@ -89,7 +89,7 @@ def calls(output: Callable[[Job], Any], text: str) -> int:
     ids=["yaml", "inline", "json", "script"],
 )
 def test_the_work_grows_as_the_job_does(shape: Callable[[int], str], output: Callable[[Job], Any]) -> None:
-    assert calls(output, shape(160)) < 4.4 * calls(output, shape(40))
+    assert calls(output, shape(80)) < 4.4 * calls(output, shape(20))
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What an edit leaves behind is gone at once: the pauses of Python's collector would be felt while typing."""
+"""The objects of an edit are freed at once: the pauses of Python's collector would be felt while typing."""
 
 from __future__ import annotations
 

@@ -41,12 +41,12 @@ taskRoles:
 """
 
 
-def graph_of(text: str, lookup: Lookup | None = None, *, is_catalogue: bool = False) -> PrerequisiteGraph:
-    job = Job(parse(text), is_catalogue=is_catalogue)
-    return prerequisite_graph(Job(job.syntax, job.site_plugins, lookup, is_catalogue) if lookup else job)
+def graph_of(text: str, lookup: Lookup | None = None, *, is_catalog: bool = False) -> PrerequisiteGraph:
+    job = Job(parse(text), is_catalog=is_catalog)
+    return prerequisite_graph(Job(job.syntax, job.site_plugins, lookup, is_catalog) if lookup else job)
 
 
-def told(graph: PrerequisiteGraph) -> list[str]:
+def lines_of(graph: PrerequisiteGraph) -> list[str]:
     """The edges in a form that is easy to read; a `!` marks those in a cycle."""
     names = [f"{node.name} ({node.kind.name.lower()})" for node in graph.nodes]
     return [
@@ -73,7 +73,7 @@ def test_everything_that_references_lead_to_is_in_the_graph() -> None:
         (NodeKind.MISSING, "lost", "", ""),
         (NodeKind.MISSING, "nowhere", "", ""),
     ]
-    assert told(graph) == [
+    assert lines_of(graph) == [
         "worker (role) dockerImage image (own)",
         "worker (role) data gone (missing)",
         "worker (role) lists set (own)",
@@ -108,7 +108,7 @@ prerequisites:
 taskRoles: {worker: {prerequisites: [a, me, "out"]}}
 """
     graph = graph_of(text, MemoryLookup(MARKETPLACE))
-    assert [line for line in told(graph) if "!" in line] == [
+    assert [line for line in lines_of(graph) if "!" in line] == [
         "a (own) requires! b (own)",
         "b (own) requires! c (own)",
         "c (own) requires! a (own)",
@@ -124,9 +124,9 @@ taskRoles: {worker: {prerequisites: [a, me, "out"]}}
 
 
 def test_a_file_of_definitions_has_a_graph_too() -> None:
-    graph = graph_of(MARKETPLACE, MemoryLookup(MARKETPLACE), is_catalogue=True)
+    graph = graph_of(MARKETPLACE, MemoryLookup(MARKETPLACE), is_catalog=True)
     assert [node.name for node in graph.nodes if node.kind is NodeKind.OWN] == ["digits", "wget", "round", "about"]
-    assert "round (own) requires! about (own)" in told(graph)
+    assert "round (own) requires! about (own)" in lines_of(graph)
 
 
 @pytest.mark.parametrize("text", ["", "just text", "[]", "taskRoles: []", "{", "prerequisites: {a: 1}\ntaskRoles: 3"])

@@ -5,14 +5,15 @@ Every file of `tests/hidden` holds secrets in many forms, and `zq` is in each of
 
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from budgets import stride
-from random_edits import job_texts
-from test_rules import examples, is_catalogue
+from budgets import budget, stride
+from random_edits import edited, job_texts, random_edit
+from test_rules import examples, is_catalog
 
 import pai_lsp.job.job as job_module
 from pai_lsp import document as document_module
@@ -57,18 +58,18 @@ OTHERS = with_marks()
 
 
 def document_of(text: str, settings: Settings | None = None) -> Document:
-    return Document(text, settings or Settings(), "a.pai.yaml", is_catalogue=is_catalogue(text))
+    return Document(text, settings or Settings(), "a.pai.yaml", is_catalog=is_catalog(text))
 
 
 def shown_anywhere(document: Document, step: int = 1) -> Iterator[str]:
-    """Everything that the editor shows of a document, but the text itself and what it is changed into."""
+    """Everything that the editor shows of a document, except its text and edits."""
     text, whole, every = document.text, Span(0, len(document.text)), stride(step)
     for offset in range(0, len(text) + 1, every):
         if found := hover(document, offset):
             yield found.markdown
     for offset in range(0, len(text) + 1, 5 * every):
         for one in complete(document, offset):
-            # What is being typed stands in front of the cursor.
+            # The word before the cursor is what the user types.
             typed = re.findall(r"\S*$", text[:offset])[0]
             yield f"{one.label} {one.detail} {one.documentation} {one.edit.new_text}".replace(typed or "\0", "")
     yield from (f"{hint.label} {hint.tooltip}" for hint in inlay_hints(document, whole))
@@ -76,7 +77,7 @@ def shown_anywhere(document: Document, step: int = 1) -> Iterator[str]:
     yield str(outline(document))
     graph = prerequisite_graph(document.job)
     yield from (mermaid(graph), dot(graph))
-    yield preview(document) if not document.is_catalogue else ""
+    yield preview(document).text if not document.is_catalog else ""
     for offset in range(0, len(text), 10 * every):
         yield from (found.title for found in refactorings(document, Span(offset, offset)))
 
@@ -132,6 +133,54 @@ def test_nothing_in_the_editor_shows_a_secret_of_an_example() -> None:
         assert_hidden(shown_anywhere(document_of(text), step=1 + len(text) // 30))
 
 
+WORD = re.compile(rf"[\w-]*{MARK}[\w-]*", re.IGNORECASE)
+
+
+def hidden_words(document: Document) -> set[str]:
+    """The marked words that are hidden at all their places, and long enough to be hidden everywhere else."""
+    found: dict[str, bool] = {}
+    for match in WORD.finditer(document.text):
+        word = match[0].lower()
+        is_hidden = all(document.job.hidden.holds(Span(at, at + 1)) for at in range(*match.span()))
+        found[word] = found.get(word, len(word) >= (8 if word.isalnum() else 6)) and is_hidden
+    shown = [word for word, is_hidden in found.items() if not is_hidden]
+    return {word for word, is_hidden in found.items() if is_hidden and not any(word in other for other in shown)}
+
+
+def assert_not_shown(words: set[str], document: Document) -> None:
+    offsets = [match.start() for match in WORD.finditer(document.text)]
+    hovers = (found.markdown for offset in offsets if (found := hover(document, offset)))
+    step = max(1, len(document.text) // (8 * stride(1)))
+    for output in (*hovers, *reports(document), *shown_anywhere(document, step)):
+        lines = output.lower().splitlines()
+        assert not [line for line in lines if any(word in line for word in words)], document.text
+
+
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES)
+def test_every_output_hides_what_is_hidden_in_an_edited_text(text: str) -> None:
+    for seed in range(budget(40)):
+        document = document_of(edited(text, seed).replace("\ud83d", "?"))
+        assert_not_shown(hidden_words(document), document)
+
+
+SECTION = re.compile(r"^secrets:.*\n(?:[ #].*\n|\n)*", re.MULTILINE)
+
+
+@pytest.mark.parametrize("text", FILES.values(), ids=FILES)
+def test_secrets_stay_hidden_while_other_sections_are_edited(text: str) -> None:
+    sections = tuple(SECTION.finditer(text))
+    if len(sections) != 1:
+        return
+    before, after = text[: sections[0].start()], text[sections[0].end() :]
+    for seed in range(budget(40)):
+        source = random.Random(seed)  # noqa: S311 - nothing to keep secret
+        above = random_edit(before[:-1], source).applied(before[:-1]) + "\n"
+        below = random_edit(after, source).applied(after)
+        document = document_of(f"{above}{sections[0][0]}{below}".replace("\ud83d", "?"))
+        words = {word for word in map(str.lower, WORD.findall(sections[0][0])) if len(word) >= 8}
+        assert_not_shown({word for word in words if word not in (above + below).lower()}, document)
+
+
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """Everything that a command prints."""
     main([*arguments])
@@ -145,34 +194,47 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def use_rules(monkeypatch: pytest.MonkeyPatch, *rules: Rule) -> None:
+    monkeypatch.setattr(document_module, "RULES", rules)
+    monkeypatch.setattr(document_module, "BY_CODE", {rule.code: rule for rule in (*RULES, *rules)})
+
+
 def raising(job: Job) -> Iterator[Finding]:
     yield Finding(Span(0, 0), "this finding comes first")
     raise ValueError(job.text)
 
 
 def quoting(job: Job) -> Iterator[Finding]:
-    """Every line on its own, as the clumsiest rule would say it."""
+    """A finding for each line that quotes it; the fix of the first marked line repeats it at the top of the file."""
     start = 0
-    for line in job.text.splitlines(keepends=True):
-        span, said = Span(start, start + len(line.rstrip())), f"'{line.strip()}' is wrong"
+    lines = job.text.splitlines(keepends=True)
+    marked = [line for line in lines if MARK in line]
+    for line in lines:
+        span, message = Span(start, start + len(line.rstrip())), f"'{line.strip()}' is wrong"
         fix = Fix(f"Write '{line.strip()}'", (TextEdit(Span(0, 0), line),), safe=True)
-        yield Finding(span, said, (fix,), (Related(Span(0, 1), said),))
+        is_fixed = line not in marked[:1] or job.text.startswith(line)
+        yield Finding(span, message, () if is_fixed else (fix,), (Related(Span(0, 1), message),))
         start += len(line)
 
 
-ALL_OUTPUTS = (
-    *(("check", "--severity", "hint", "--format", name) for name in FORMATS),
-    ("check", "--diff", "--severity", "hint"),
+CHECKS = (("check", "--severity", "hint"), ("check", "--diff", "--severity", "hint"))
+OTHERS_THAN_CHECK = (
     *(("graph", "--format", name) for name in ("mermaid", "dot")),
     *(("expand", "--format", name) for name in ("script", "json")),
     ("expand", "--as-is"),
 )
 
 
-def outputs(capsys: pytest.CaptureFixture[str], text: str, *more: str) -> Iterator[str]:
+def checked(capsys: pytest.CaptureFixture[str], text: str, *more: str) -> Iterator[str]:
+    """What `check` prints; `reports` tries its formats faster."""
     Path("a.pai.yaml").write_text(text, encoding="utf-8")
-    for arguments in ALL_OUTPUTS:
-        yield run(capsys, *arguments, *(more if arguments[0] == "check" else ()), "a.pai.yaml")
+    yield from (run(capsys, *arguments, *more, "a.pai.yaml") for arguments in CHECKS)
+
+
+def outputs(capsys: pytest.CaptureFixture[str], text: str) -> Iterator[str]:
+    """What all commands print."""
+    yield from checked(capsys, text)
+    yield from (run(capsys, *arguments, "a.pai.yaml") for arguments in OTHERS_THAN_CHECK)
     run(capsys, "expand", "--output", "released.yaml", "a.pai.yaml")
 
 
@@ -182,7 +244,8 @@ JOBS = {name: text for name, text in FILES.items() if name.endswith(".pai.yaml")
 @pytest.mark.parametrize("text", JOBS.values(), ids=JOBS)
 def test_no_command_shows_a_secret(folder: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
     assert_hidden(outputs(capsys, text))
-    assert_hidden(outputs(capsys, text, "--ignore", "secret-in-clear"))
+    assert_hidden(run(capsys, *CHECKS[0], "--format", name, "a.pai.yaml") for name in FORMATS)
+    assert_hidden(checked(capsys, text, "--ignore", "secret-in-clear"))
     (folder / ".pai-lsp.yaml").write_text("rules: {secret-in-clear: off, unused-ignore: off}\n")
     assert_hidden(outputs(capsys, text))
 
@@ -194,7 +257,8 @@ def test_no_secret_is_shown_beside_an_ignore_comment(capsys: pytest.CaptureFixtu
     commented = re.sub(r"(?m)^( *)(?=[^ ].*zq)", r"\1# pai-lsp: ignore[secret-in-clear]\n\1", text)
     assert commented != text
     for one in (ignored, commented):
-        assert_hidden(outputs(capsys, one))
+        assert_hidden(checked(capsys, one))
+        assert_hidden(reports(document_of(one)))
 
 
 @pytest.mark.parametrize("text", JOBS.values(), ids=JOBS)
@@ -204,8 +268,9 @@ def test_no_secret_is_shown_when_rules_fail(
 ) -> None:
     broken = tuple(Rule(rule.code, rule.severity, raising, rule.docstring) for rule in RULES if "secret" in rule.code)
     others = tuple(rule for rule in RULES if "secret" not in rule.code)
-    monkeypatch.setattr(document_module, "RULES", (*broken, *others))
+    use_rules(monkeypatch, *broken, *others)
     assert_hidden(outputs(capsys, text))
+    assert_hidden(reports(document_of(text)))
 
 
 @pytest.mark.parametrize("text", JOBS.values(), ids=JOBS)
@@ -213,8 +278,9 @@ def test_no_secret_is_shown_when_rules_fail(
 def test_no_secret_is_shown_by_a_rule_that_quotes_everything(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    monkeypatch.setattr(document_module, "RULES", (Rule("quoting", RULES[0].severity, quoting, ""), *RULES))
-    assert_hidden(output for output in outputs(capsys, text))
+    use_rules(monkeypatch, Rule("quoting", RULES[0].severity, quoting, ""), *RULES)
+    assert_hidden(outputs(capsys, text))
+    assert_hidden(reports(document_of(text)))
 
 
 def failing(job: Job) -> Any:
@@ -223,7 +289,7 @@ def failing(job: Job) -> Any:
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)
 @pytest.mark.usefixtures("folder")
-def test_no_secret_is_shown_when_nobody_knows_what_is_one(
+def test_no_secret_is_shown_when_the_search_for_secrets_fails(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.setattr(job_module, "clear_secrets", failing)
@@ -244,8 +310,8 @@ def test_what_runs_is_shown_without_passwords(folder: Path, capsys: pytest.Captu
 
 def test_the_log_does_not_quote_the_job(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     broken = Rule("broken", RULES[0].severity, failing, "")
-    monkeypatch.setattr(document_module, "RULES", (broken,))
-    assert document_of(FILES["clear.pai.yaml"]).diagnostics == ()
+    use_rules(monkeypatch, broken)
+    assert {one.code for one in document_of(FILES["clear.pai.yaml"]).diagnostics} <= {"task-never-starts"}
     assert "rule broken failed: ValueError in pai_lsp.document, line" in caplog.text
     assert MARK not in caplog.text
 
@@ -330,9 +396,53 @@ def test_many_secrets_are_looked_up_all_at_once() -> None:
     assert len(hidden.spans) == len(names) + 1
 
 
+@pytest.mark.parametrize("text", JOBS.values(), ids=JOBS)
+def test_what_has_nothing_hidden_is_not_changed(text: str) -> None:
+    hidden = document_of(text).job.hidden
+    lines = [f"'{line.strip()}'" for line in text.splitlines()]
+    staying = [line for line in lines if not hidden.changes(line)]
+    assert [line for line in staying if hidden.without(line) != line] == []
+    assert [line for line in staying if hidden.sentence(line, is_in_place=True) != line] == []
+    assert 0 < len(staying) < len(lines)
+
+
 def test_a_password_that_is_cut_off_is_hidden_too() -> None:
     hidden = document_of("secrets: {a: zq-scissors-and-stone}\n").job.hidden
     assert hidden.without("login zq-scissors-a…") == "login ***…"
+
+
+TABBED = """\
+parameters:
+  password: zq-hidden\ttabbed
+"taskRoles":
+  worker:
+    prerequisite<% $parameters.s: []
+  commands: [echo <% $parameters.password %>]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("secrets:\n  key: &zq-anchor 1\n  other: *zq-anchor\n", "zq-anchor"),
+        ("secrets:\n  a: 1\n  keyzqPassWord\n", "zqPassWord"),
+        ("secrets: {a: 1, zq-without-a-key}\n", "zq-without-a-key"),
+        ("secrets: %>\n  key: *zqPassWord%\n", "zqPassWord"),
+        ("secrets:\n  a: 1\n cent: %zqPassWord\n", "zqPassWord"),
+        (TABBED, "zq-hidden"),
+        ("parameters:\n  password: zq-\n  b: <% $parameters.password %>\n", "zq"),
+    ],
+)
+def test_a_half_typed_secret_is_hidden(text: str, shown: str) -> None:
+    document = document_of(text)
+    for output in (*reports(document), *shown_anywhere(document)):
+        assert shown not in output
+
+
+def test_the_lines_after_a_merged_section_are_not_hidden() -> None:
+    text = "base: &base\n  secrets: {key: zq-merged}\n  # none\n<<: *base\nname: train\n"
+    document = document_of(text)
+    assert [text[span.start : span.end] for span in document.job.hidden.spans] == ["zq-merged"]
 
 
 def test_a_password_is_hidden_as_it_is_written_where_a_fault_is_repaired() -> None:

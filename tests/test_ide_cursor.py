@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from budgets import IS_FAST
 
 from pai_lsp.document import Document
+from pai_lsp.ide import cursor as cursor_module
 from pai_lsp.ide.completion.complete import complete
-from pai_lsp.ide.cursor import cursor
+from pai_lsp.ide.cursor import Cursor, Location
+from pai_lsp.ide.folding import selection_ranges
+from pai_lsp.ide.hover import hover
+from pai_lsp.ide.names import definitions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 JOB = """\
 protocolVersion: 2
@@ -83,8 +88,8 @@ def typed(text: str, step: int) -> Iterator[tuple[str, str, int]]:
 @pytest.mark.parametrize(("end", "step"), [("\n", 4), ("\r\n", 9)], ids=["LF", "CRLF"])
 def test_what_would_be_replaced_is_around_the_cursor(end: str, step: int) -> None:
     found = 0
-    for what, text, offset in typed(JOB.replace("\n", end), step):
-        place = cursor(Document(text), offset)
+    for what, text, offset in typed(JOB.replace("\n", end), 3 * step if IS_FAST else step):
+        place = Cursor(Document(text), offset).insertion_point
         if place is None:
             continue
         found += 1
@@ -92,7 +97,7 @@ def test_what_would_be_replaced_is_around_the_cursor(end: str, step: int) -> Non
         assert place.replace.start <= offset <= place.replace.end, where
         assert "\n" not in text[place.replace.start : place.replace.end], where
         assert place.content[: place.index].endswith(place.prefix), where
-    assert found > len(JOB) // step
+    assert found > len(JOB) // (3 * step)
 
 
 @pytest.mark.parametrize(
@@ -112,3 +117,31 @@ def test_names_of_the_whole_job_are_offered(place: str, wanted: str) -> None:
     document = Document(JOB)
     offset = JOB.index(place) + len(place)
     assert wanted in [suggestion.label for suggestion in complete(document, offset)]
+
+
+@pytest.mark.parametrize("ask", [hover, definitions, selection_ranges], ids=lambda ask: ask.__name__)
+def test_an_answer_locates_once(monkeypatch: pytest.MonkeyPatch, ask: Callable[[Document, int], object]) -> None:
+    document = Document(JOB)
+    asked: list[int] = []
+
+    def counted(document: Document, offset: int) -> Location | None:
+        asked.append(offset)
+        return locate(document, offset)
+
+    locate = cursor_module._locate
+    monkeypatch.setattr(cursor_module, "_locate", counted)
+    for offset in range(0, len(JOB), 3):
+        asked.clear()
+        ask(document, offset)
+        assert asked.count(offset) <= 1, JOB[:offset][-40:]
+
+
+@pytest.mark.parametrize("section", ["taskRoles", "deployments"])
+def test_a_command_knows_its_task_role(section: str) -> None:
+    deployment = "- name: prod\n    taskRoles:\n      worker:\n        preCommands: [echo]\n"
+    text = f"{JOB[: JOB.index('deployments:')]}deployments:\n  {deployment}"
+    start = text.index("echo", text.index(f"{section}:"))
+    location = Cursor(Document(text), start).location
+    assert location is not None
+    assert location.task_role is not None
+    assert location.task_role.name == {"taskRoles": "master", "deployments": "worker"}[section]

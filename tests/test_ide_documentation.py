@@ -16,7 +16,7 @@ from pai_lsp.ide.folding import folds, selection_ranges
 from pai_lsp.ide.hierarchy import members_at, needed_by, needs
 from pai_lsp.ide.hover import hover
 from pai_lsp.ide.inlay_hints import HintKind, inlay_hints
-from pai_lsp.ide.lenses import lenses
+from pai_lsp.ide.lenses import LensKind, lenses
 from pai_lsp.ide.links import links
 from pai_lsp.ide.names import RenameRefused, references, rename
 from pai_lsp.ide.outline import OutlineItem, outline
@@ -32,7 +32,7 @@ JOB = BLOCKS["job"]
 DOCUMENT = Document(JOB)
 PAGE = (DOCUMENTATION / "features.md").read_text(encoding="utf-8")
 
-# Where the lines of the completion's example are typed: what they stand instead of, the first time it comes.
+# Where the lines of the completion's example are typed: the text that they replace, the first time it occurs.
 TYPED = {
     "dockerImage: |": "dockerImage: pytorch\n",
     "prerequisites: [mnist, |": "prerequisites: [mnist]\n",
@@ -58,9 +58,9 @@ def completion() -> Iterator[str]:
         prefix = re.split(r"[ $]", typed[:-1])[-1]
         labels = [one.label for one in complete(Document(text), start + len(typed) - 1)]
         wanted = [label for label in labels if label.startswith(prefix)]
-        told = [one for one in wanted if one in row.partition("|")[2].replace(",", " ").split()]
-        assert wanted[: len(told)] == told, f"{typed} offers {wanted}"
-        yield f"{typed:32}{', '.join(told)}"
+        named = [one for one in wanted if one in row.partition("|")[2].replace(",", " ").split()]
+        assert wanted[: len(named)] == named, f"{typed} offers {wanted}"
+        yield f"{typed:32}{', '.join(named)}"
 
 
 def hovered() -> Iterator[str]:
@@ -180,3 +180,4 @@ def test_the_table_has_all_methods() -> None:
 
 def test_the_settings_are_those_of_the_hints() -> None:
     assert set(re.findall(r"`openpai\.inlayHints\.(\w+)`", PAGE)) == {kind.value for kind in HintKind}
+    assert set(re.findall(r"`openpai\.codeLens\.(\w+)`", PAGE)) == {kind.value for kind in LensKind}

@@ -1,4 +1,4 @@
-"""Who needs whom: task roles and prerequisites, in the job and in a catalogue."""
+"""Who needs whom: task roles and prerequisites, in the job and in a catalog."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pai_lsp.job.definition import Origin, read_definitions
 from pai_lsp.job.lookup import LookupAnswer, LookupState, NoLookup
 from pai_lsp.source.syntax import parse
 
-CATALOGUE = """\
+CATALOG = """\
 - name: wget
   type: script
 - name: mnist
@@ -38,11 +38,11 @@ taskRoles:
 """
 
 
-class Catalogue(NoLookup):
+class Catalog(NoLookup):
     """One file of definitions."""
 
     def __init__(self) -> None:
-        self.definitions = read_definitions(parse(CATALOGUE).root, Origin.CATALOGUE)
+        self.definitions = read_definitions(parse(CATALOG).root, Origin.CATALOG)
 
     def find(self, reference: str) -> LookupAnswer:
         name = reference.rpartition("/")[2]
@@ -51,10 +51,10 @@ class Catalogue(NoLookup):
 
 
 def document(end: str = "\n") -> Document:
-    return Document(JOB.replace("\n", end), lookup=Catalogue())
+    return Document(JOB.replace("\n", end), lookup=Catalog())
 
 
-def told(calls: list[Call], text: str) -> list[tuple[str, str | None, list[tuple[int, str]]]]:
+def summary(calls: list[Call], text: str) -> list[tuple[str, str | None, list[tuple[int, str]]]]:
     """Each member's name and file, and the lines and words of the references."""
     return [
         (
@@ -63,7 +63,7 @@ def told(calls: list[Call], text: str) -> list[tuple[str, str | None, list[tuple
             [
                 (source[: span.start].count("\n") + 1, source[span.start : span.end])
                 for span in call.places
-                for source in (text if call.path is None else CATALOGUE,)
+                for source in (text if call.path is None else CATALOG,)
             ],
         )
         for call in calls
@@ -78,7 +78,7 @@ def key_at(one: Document, word: str) -> str:
 @pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["LF", "CRLF"])
 def test_what_a_role_needs(end: str) -> None:
     one = document(end)
-    assert told(needs(one, key_at(one, "master:")), one.text) == [
+    assert summary(needs(one, key_at(one, "master:")), one.text) == [
         ("prepare", None, [(13, "prepare")]),
         ("dataset", None, [(13, "dataset")]),
         ("image", None, [(11, "image")]),
@@ -88,38 +88,40 @@ def test_what_a_role_needs(end: str) -> None:
 
 def test_what_a_prerequisite_needs() -> None:
     one = document()
-    assert told(needs(one, key_at(one, "prepare,")), JOB) == [("install", None, [(5, "install"), (5, "install")])]
-    assert told(needs(one, key_at(one, "dataset, require")), JOB) == [
+    assert summary(needs(one, key_at(one, "prepare,")), JOB) == [("install", None, [(5, "install"), (5, "install")])]
+    assert summary(needs(one, key_at(one, "dataset, require")), JOB) == [
         ("mnist", PATH, [(6, "marketplace://name/mnist")]),
     ]
 
 
-def test_what_a_definition_of_the_catalogue_needs() -> None:
+def test_what_a_definition_of_the_catalog_needs() -> None:
     one = document()
     (call,) = needs(one, key_at(one, "dataset, require"))
     assert call.member.detail == "data"
-    assert CATALOGUE[call.member.name_span.start : call.member.name_span.end] == "mnist"
-    assert told(needs(one, call.member.key), JOB) == [
+    assert CATALOG[call.member.name_span.start : call.member.name_span.end] == "mnist"
+    assert summary(needs(one, call.member.key), JOB) == [
         ("wget", PATH, [(5, "wget"), (5, "marketplace://name/wget")]),
     ]
 
 
 def test_who_needs_a_prerequisite() -> None:
     one = document()
-    assert told(needed_by(one, key_at(one, "install}")), JOB) == [("prepare", None, [(5, "install"), (5, "install")])]
-    assert told(needed_by(one, key_at(one, "image}")), JOB) == [
+    assert summary(needed_by(one, key_at(one, "install}")), JOB) == [
+        ("prepare", None, [(5, "install"), (5, "install")])
+    ]
+    assert summary(needed_by(one, key_at(one, "image}")), JOB) == [
         ("master", None, [(11, "image")]),
         ("worker", None, [(15, "image")]),
     ]
     assert needed_by(one, key_at(one, "master:")) == []
 
 
-def test_who_needs_a_definition_of_the_catalogue() -> None:
+def test_who_needs_a_definition_of_the_catalog() -> None:
     one = document()
     (mnist,) = needs(one, key_at(one, "dataset, require"))
-    assert told(needed_by(one, mnist.member.key), JOB) == [("dataset", None, [(6, "marketplace://name/mnist")])]
+    assert summary(needed_by(one, mnist.member.key), JOB) == [("dataset", None, [(6, "marketplace://name/mnist")])]
     (wget,) = needs(one, mnist.member.key)
-    assert told(needed_by(one, wget.member.key), JOB) == [
+    assert summary(needed_by(one, wget.member.key), JOB) == [
         ("mnist", PATH, [(5, "wget"), (5, "marketplace://name/wget")])
     ]
 
@@ -137,7 +139,7 @@ def test_where_there_is_nothing_to_ask(word: str) -> None:
 
 
 def test_a_key_of_a_text_that_has_changed() -> None:
-    changed = Document("\n\n" + JOB.replace("    instances: 2\n", ""), lookup=Catalogue())
+    changed = Document("\n\n" + JOB.replace("    instances: 2\n", ""), lookup=Catalog())
     assert needs(changed, key_at(document(), "master:"))[0].member.name == "prepare"
     assert needs(changed, "definition  script gone") == []
 

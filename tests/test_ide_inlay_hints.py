@@ -30,7 +30,7 @@ parameters:
   text: 漢字
   list: [a, b]
   empty: ""
-  long: a text that is so long that it would hide what stands behind it
+  long: a text that is so long that it would hide the rest of the line
   password: hunter2hunter2
 secrets:
   token: very-secret

@@ -66,7 +66,7 @@ def test_the_lenses_of_a_job(end: str) -> None:
 
 
 def test_a_count_leads_to_the_places() -> None:
-    shown = {line: lens for line, lens in found(JOB) if lens.kind is LensKind.SHOW_REFERENCES}
+    shown = {line: lens for line, lens in found(JOB) if lens.kind is LensKind.REFERENCES}
     places = [JOB[: span.start].count("\n") + 1 for span in shown[4].references]
     assert places == [18, 23]
     assert [JOB[span.start : span.end] for span in shown[4].references] == ["image", "image"]

@@ -8,7 +8,8 @@ import pytest
 from budgets import budget, stride
 
 from pai_lsp.document import Document
-from pai_lsp.ide.names import name_at, places_of
+from pai_lsp.ide.cursor import Cursor
+from pai_lsp.ide.names import places_of
 from pai_lsp.job.symbols import SymbolKind, occurrence_at
 
 TESTS = Path(__file__).parent
@@ -43,7 +44,7 @@ extras:
 def assert_the_same(text: str, step: int) -> None:
     whole = Document(text)
     for offset in range(0, len(text) + 1, step):
-        found = name_at(Document(text), offset)
+        found = Cursor(Document(text), offset).name
         assert found == occurrence_at(whole.occurrences, offset), f"at {offset}: {text[offset - 20 : offset + 20]!r}"
         if found is not None:
             places = [one for one in whole.occurrences if one.symbol == found.symbol]

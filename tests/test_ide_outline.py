@@ -66,7 +66,7 @@ extras:
   gangAllocation: false
 """
 
-TOLD = """\
+OUTLINE = """\
 name (field) 训练😀
 prerequisites (section) 2
   image (prerequisite) dockerimage
@@ -107,10 +107,10 @@ extras (section)
 """
 
 
-def told(items: Iterable[OutlineItem], indentation: str = "") -> Iterator[str]:
+def lines_of(items: Iterable[OutlineItem], indentation: str = "") -> Iterator[str]:
     for item in items:
         yield f"{indentation}{item.name} ({item.kind.value}) {item.detail}".rstrip()
-        yield from told(item.children, indentation + "  ")
+        yield from lines_of(item.children, indentation + "  ")
 
 
 def every(items: Iterable[OutlineItem]) -> Iterator[OutlineItem]:
@@ -120,7 +120,7 @@ def every(items: Iterable[OutlineItem]) -> Iterator[OutlineItem]:
 
 
 def test_a_job_in_outline() -> None:
-    assert "\n".join(told(outline(Document(JOB)))) + "\n" == TOLD
+    assert "\n".join(lines_of(outline(Document(JOB)))) + "\n" == OUTLINE
 
 
 def test_names_are_selected() -> None:
@@ -130,8 +130,8 @@ def test_names_are_selected() -> None:
 
 
 def test_a_file_of_definitions() -> None:
-    document = Document("- name: mnist\n  type: data\n- name: imagenet\n  type: data\n", is_catalogue=True)
-    assert list(told(outline(document))) == ["mnist (prerequisite) data", "imagenet (prerequisite) data"]
+    document = Document("- name: mnist\n  type: data\n- name: imagenet\n  type: data\n", is_catalog=True)
+    assert list(lines_of(outline(document))) == ["mnist (prerequisite) data", "imagenet (prerequisite) data"]
 
 
 def test_what_looks_like_a_secret_is_not_told() -> None:

@@ -1,4 +1,4 @@
-"""Every feature through the server as a process, in the client's units: emoji, CJK and CRLF stand before each place."""
+"""Every feature through the server as a process, in the client's units: emoji, CJK and CRLF come before each place."""
 
 # ruff: noqa: E501 - a table reads best in long lines
 

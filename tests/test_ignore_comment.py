@@ -11,7 +11,7 @@ from pai_lsp.source.text import Span, apply_edits
 
 
 def ignored(text: str) -> str:
-    """The text, in which `$` is the place of a finding, after ignoring it; or why that can not be."""
+    """The text, in which `$` is the place of a finding, after ignoring it; or why that is not possible."""
     offset = text.index("$")
     text = text.replace("$", "", 1)
     diagnostic = Diagnostic("some-code", Severity.ERROR, Span(offset, offset), "found")
@@ -52,7 +52,7 @@ def test_a_comment_at_the_end_of_the_line(before: str, after: str) -> None:
         ("a: >\n  echo $x\n  echo y\n", "a part of the text"),
         ("a: $b\n  c\n", "a part of the text"),
         ('a: "$b\n  c"\n', "a part of the text"),
-        ("a: |\n  echo $x \\\n    y\n", "goes on"),
+        ("a: |\n  echo $x \\\n    y\n", "continues"),
         ("a: |\n  cat <<EOF\n  $x\n  EOF\n", "here-document"),
         ("a: |\n  echo '$x\n  y'\n", "quoted word"),
     ],

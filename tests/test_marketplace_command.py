@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
-TOKEN = "s3cr3t-t0ken"  # noqa: S105 - nobody's
+TOKEN = "s3cr3t-t0ken"  # noqa: S105 - a made-up token
 JOB = """\
 protocolVersion: 2
 name: train
@@ -147,7 +147,7 @@ def test_what_is_not_there(capsys: pytest.CaptureFixture[str], project: Path) ->
         f"pai-lsp marketplace: the marketplace has no 'marketplace://name/mnits'; {meant}\n",
     )
     wrong = run(capsys, "marketplace", "show", "marketplace://mnist")[2]
-    assert wrong.count("marketplace://name/mnist") == 1, "what is wrong is said once"
+    assert wrong.count("marketplace://name/mnist") == 1, "one message for one problem"
     (project / ".pai-lsp.lock").mkdir()
     status, _, errors = run(capsys, "marketplace", "lock")
     assert status == 3
@@ -161,11 +161,11 @@ def test_a_server_is_asked_by_refresh_alone(capsys: pytest.CaptureFixture[str], 
     assert codes(capsys) == ["marketplace-not-asked"]
     assert server.requests == []
     status, printed, errors = run(capsys, "marketplace", "refresh")
-    assert (status, printed, errors) == (0, f"{server.url}: 2 definitions, asked just now\n", "")
+    assert (status, printed, errors) == (0, f"{server.url}: 2 definitions, updated just now\n", "")
     assert codes(capsys) == []
     status, printed, _ = run(capsys, "marketplace", "show", "mnist")
     assert f"from:     {server.url}/items/" in printed
-    assert "state:    asked just now\n" in printed
+    assert "state:    updated just now\n" in printed
     assert run(capsys, "expand", "job.pai.yaml")[0] == 0
     assert len(server.requests) == 1
 
@@ -174,7 +174,7 @@ def test_a_refresh_that_fails(capsys: pytest.CaptureFixture[str], server: Market
     server.reaction = says(500, f"Database error {TOKEN}".encode())
     status, printed, errors = run(capsys, "marketplace", "refresh")
     assert (status, errors) == (1, "")
-    assert printed == f"{server.url}: 0 definitions, it has a failure of its own (500): 'Database error ***'\n"
+    assert printed == f"{server.url}: 0 definitions, the server failed (500): 'Database error ***'\n"
 
 
 def test_with_folders_alone_there_is_nothing_to_refresh(capsys: pytest.CaptureFixture[str], project: Path) -> None:
@@ -195,7 +195,7 @@ def test_addresses_in_jobs_are_refreshed(capsys: pytest.CaptureFixture[str], pro
         assert server.requests == []
         status, printed, _ = run(capsys, "marketplace", "refresh")
         assert status == 0
-        assert f"{server.url}/mnist.yaml: asked just now\n" in printed
+        assert f"{server.url}/mnist.yaml: updated just now\n" in printed
         assert [request.path for request in server.requests] == ["/mnist.yaml"]
         assert "marketplace-not-asked" not in codes(capsys, "job.pai.yaml")
 
@@ -317,8 +317,8 @@ def test_a_broken_lock_is_refused(
     (tmp_path / "team" / "marketplace" / "mnist.yaml").write_text("{name: mnist, type: script}\n")
     job.write_text(JOB + '    - {name: other, require: ["marketplace://name/mnist"]}\n')
     message = (
-        f"nothing in '{LOCK_NAME}' is used, because it is broken; "
-        "resolve the conflict or repair it, or run 'pai-lsp marketplace lock' again ("
+        f"'{LOCK_NAME}' is ignored because it is broken; "
+        "resolve the merge conflict, or run 'pai-lsp marketplace lock' ("
     )
     report = json.loads(run(capsys, "check", "--format", "json")[1])
     (finding,) = (one for one in report["diagnostics"] if one["code"] == "broken-lock-file")
@@ -346,7 +346,7 @@ def test_a_folder_of_a_user_that_there_is_not(capsys: pytest.CaptureFixture[str]
         assert "Traceback" not in run(capsys, "marketplace", command)[2]
 
 
-@pytest.mark.parametrize("part", ["setup.catalog_setup", "sources.load_catalog"])
+@pytest.mark.parametrize("part", ["setup.catalog_setup", "loading.load_catalog"])
 def test_a_marketplace_that_fails_takes_nothing_else_along(
     capsys: pytest.CaptureFixture[str], project: Path, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
@@ -372,7 +372,7 @@ def test_a_configuration_of_another_user_is_not_read(
         (project / folder).mkdir()
         (project / folder / "job.pai.yaml").write_text(JOB.replace("[data]", "[nothing]"))
     assert "unknown-prerequisite" not in codes(capsys)
-    monkeypatch.setattr("pai_lsp.project.targets.is_of_another_user", lambda _: True)
+    monkeypatch.setattr("pai_lsp.project.projects.is_of_another_user", lambda _: True)
     assert codes(capsys).count("unknown-prerequisite") == 2
     _, _, errors = run(capsys, "check")
     assert errors == (
@@ -390,7 +390,7 @@ def test_a_configuration_above_the_repository_is_not_read(capsys: pytest.Capture
     assert "unknown-prerequisite" in codes(capsys)
 
 
-def test_what_can_not_be_locked_is_told(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+def test_a_reference_that_cannot_be_locked_is_reported(capsys: pytest.CaptureFixture[str], project: Path) -> None:
     with_examples(project)
     (project / "job.pai.yaml").write_text(JOB.replace("name/mnist", "name/mnits"))
     status, printed, errors = run(capsys, "marketplace", "lock")
@@ -450,14 +450,14 @@ def imported(folder: Path, *arguments: str) -> set[str]:
     return set(ended.stderr.split())
 
 
-def test_a_job_without_references_reads_no_catalogue(project: Path) -> None:
+def test_a_job_without_references_reads_no_catalog(project: Path) -> None:
     with_examples(project)
     (project / ".pai-lsp.yaml").write_text("marketplace: {sources: [{url: 'http://127.0.0.1:1'}]}\n")
     (project / "plain.pai.yaml").write_text(
         JOB.split("extras:", maxsplit=1)[0].replace("    prerequisites: [data]\n", "")
     )
     modules = imported(project, "check", "plain.pai.yaml")
-    assert not modules & {"httpx", "asyncio", "pai_lsp.catalog.catalog", "pai_lsp.catalog.sources"}
+    assert not modules & {"httpx", "asyncio", "pai_lsp.catalog.catalog", "pai_lsp.catalog.loading"}
     modules = imported(project, "check", "job.pai.yaml")
     assert "pai_lsp.catalog.catalog" in modules
     assert not modules & {"httpx", "asyncio", "subprocess"}

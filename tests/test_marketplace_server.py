@@ -1,4 +1,4 @@
-"""The server with marketplaces: what documents get, what is asked when, and what the client is told."""
+"""The server with marketplaces: what documents find, when requests are sent, and what the client receives."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import pytest
 from loopback import Marketplace, alone, item, items, marketplace, never, says
 from server_client import CAPABILITIES, TIMEOUT, Client, codes, connected, place
 
-from pai_lsp.catalog.index import SourceState
+from pai_lsp.catalog.store import SourceState
 from pai_lsp.document import Document
-from pai_lsp.lsp import marketplaces
+from pai_lsp.lsp import marketplace_reports, marketplaces
 from pai_lsp.source.text import ColumnUnit, LineIndex, Span, TextEdit, apply_edits
 
 if TYPE_CHECKING:
@@ -142,18 +142,18 @@ async def test_a_folder_that_changes(workspace: Path) -> None:
 
 
 @in_a_loop
-@pytest.mark.parametrize("told", ["rootUri", "rootPath"])
-async def test_a_client_without_workspace_folders_tells_its_root(workspace: Path, told: str) -> None:
+@pytest.mark.parametrize("key", ["rootUri", "rootPath"])
+async def test_a_client_without_workspace_folders_sends_its_root(workspace: Path, key: str) -> None:
     shutil.copytree(EXAMPLES / "marketplace", workspace / "marketplace")
     (workspace / "jobs").mkdir()
     roots: dict[str, Any] = {"rootUri": workspace.as_uri(), "rootPath": str(workspace)}
-    async with connected(**{"rootUri": None, told: roots[told]}) as client:
+    async with connected(**{"rootUri": None, key: roots[key]}) as client:
         uri = open_job(client, workspace / "jobs")
         assert not codes(await client.published(uri)) & {UNKNOWN, NOT_ASKED}
 
 
 @in_a_loop
-async def test_files_are_told_from_the_workspace_on(workspace: Path) -> None:
+async def test_paths_are_relative_to_the_workspace(workspace: Path) -> None:
     shutil.copytree(EXAMPLES / "marketplace", workspace / "marketplace")
     (workspace / "jobs").mkdir()
     text = JOB.replace(f'["{MNIST}"]', "[mine]\n    commands: [ls]")
@@ -181,14 +181,14 @@ async def test_what_is_written_counts_before_it_is_saved(workspace: Path) -> Non
         client.open(text, uri=file.as_uri())
         client.change({"text": text.replace("name: mnist\n", "name: digits\n")}, version=2, uri=file.as_uri())
         await until_code(client, uri, UNKNOWN, is_there=True)
-        # Lines above it move the definition, and no reader is told of places in the file that is on the disk.
+        # Lines above it move the definition; places in the file on the disk are no longer used.
         client.change({"text": f"# one\n# two\n{text}"}, version=3, uri=file.as_uri())
         await until_code(client, uri, UNKNOWN, is_there=False)
         (found,) = await client.ask(
             "textDocument/definition", textDocument={"uri": uri}, position=place((5, 30))["start"]
         )
         assert (found["uri"], found["range"]["start"]["line"]) == (file.as_uri(), 2)
-        # Half a text is no reason to lose what it still says; what is new and nowhere on the disk counts too.
+        # A half-written text keeps its readable definitions; a new file that is not yet on the disk counts too.
         client.change({"text": f"{text}callbacks: ["}, version=4, uri=file.as_uri())
         new = folder / "more" / "new.yaml"
         client.open("name: fresh\ntype: data\n", uri=new.as_uri())
@@ -223,7 +223,9 @@ async def test_a_lock_in_a_merge_conflict(workspace: Path) -> None:
     async with connected(**in_workspace(workspace)) as client:
         uri = open_job(client, workspace)
         broken = [one for one in await client.published(uri) if one["code"] == "broken-lock-file"]
-        assert [one["message"].partition(",")[0] for one in broken] == ["nothing in '.pai-lsp.lock' is used"]
+        assert [one["message"].partition(";")[0] for one in broken] == [
+            "'.pai-lsp.lock' is ignored because it is broken"
+        ]
         lock.unlink()
         event = {"uri": lock.as_uri(), "type": 3}
         client.send(client.notification("workspace/didChangeWatchedFiles", changes=[event]))
@@ -292,7 +294,7 @@ async def test_the_definition_of_an_item_is_a_file_to_look_at(workspace: Path, s
 async def test_a_client_that_opens_no_progress(
     workspace: Path, server: Marketplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pai_lsp.lsp.progress_reports._PATIENCE", 0.01)
+    monkeypatch.setattr("pai_lsp.lsp.marketplace_reports._PATIENCE", 0.01)
     async with connected(capabilities=PROGRESS, **in_workspace(workspace)) as client:
         uri = open_job(client, workspace)
         await until_code(client, uri, NOT_ASKED, is_there=False)
@@ -314,29 +316,26 @@ async def test_typing_does_not_wait_for_a_silent_server(workspace: Path, server:
 
 
 @in_a_loop
-async def test_a_server_that_fails_is_told(workspace: Path, server: Marketplace) -> None:
+async def test_a_server_that_fails_is_reported(workspace: Path, server: Marketplace) -> None:
     server.reaction = says(500, b"Database error")
     async with connected(**in_workspace(workspace)) as client:
         uri = open_job(client, workspace)
-        note = f"{server.url}: it has a failure of its own (500): 'Database error'"
-        assert (
-            await status(client, "unreachable")
-            == f"{server.url}: it was not asked yet; see 'pai-lsp marketplace refresh'"
-        )
+        note = f"{server.url}: the server failed (500): 'Database error'"
+        assert await status(client, "unreachable") == f"{server.url}: not loaded yet; run 'pai-lsp marketplace refresh'"
         assert await status(client, "unreachable") == note
         await client.next(lambda one: "Database error" in str(one.get("params", {}).get("diagnostics", "")))
         server.reaction = items(item(1, "mnist"))
         assert await command(client, "refresh") == {"state": "ready", "note": "1 definition"}
         await until_code(client, uri, NOT_ASKED, is_there=False)
         server.reaction = says(403, b"no")
-        stale = {"state": "stale", "note": f"{server.url}: it forbids this (403): 'no'; it was last asked just now"}
+        stale = {"state": "stale", "note": f"{server.url}: access is denied (403): 'no'; last updated just now"}
         assert await command(client, "refresh") == stale
         # What came to light stays known when files are looked at again.
         event = {"uri": (workspace / ".pai-lsp.yaml").as_uri(), "type": 2}
         client.send(client.notification("workspace/didChangeWatchedFiles", changes=[event]))
         await client.settle()
-        told = [one for one in client.received if one.get("method") == "pai-lsp/marketplaceStatus"]
-        assert [one["params"]["state"] for one in told] == ["ready", "stale"]
+        notified = [one for one in client.received if one.get("method") == "pai-lsp/marketplaceStatus"]
+        assert [one["params"]["state"] for one in notified] == ["ready", "stale"]
 
 
 @in_a_loop
@@ -476,5 +475,5 @@ async def test_a_large_marketplace_is_offered_in_parts(workspace: Path) -> None:
 
 
 def test_every_state_of_a_source_is_a_state_of_the_marketplace() -> None:
-    known = [state.value for state in marketplaces.MarketplaceState]
+    known = [state.value for state in marketplace_reports.MarketplaceState]
     assert known == ["none", *(state.value for state in SourceState)]

@@ -1,4 +1,4 @@
-"""Hover, definition, references, highlights and rename: every name, in every place where it stands."""
+"""Hover, definition, references, highlights and rename: every name, in every place."""
 
 # ruff: noqa: E501 - a table reads best in long lines
 
@@ -134,7 +134,8 @@ def test_definition(word: str, number: int, line: int | None) -> None:
         ("137", 1, ["exit 137", "ContainerSigKillReceived"]),
         ("memoryMB", 1, ["integer", "required"]),
         ("ssh", 1, ["jobssh"]),
-        ("taskRoles", 1, ["`worker`: 3 tasks"]),
+        ("taskRoles", 1, ["`worker`: 3 tasks", "```yaml\ntaskRoles:\n  worker:\n    instances: 1\n"]),
+        ("name: ", 1, ["For example `mnist_training`."]),
     ],
 )
 def test_hover(word: str, number: int, parts: list[str]) -> None:
@@ -148,7 +149,7 @@ def test_no_hover_shows_a_secret() -> None:
     document = Document(JOB)
     for offset in range(len(JOB)):
         found = hover(document, offset)
-        # The value itself may be pointed at; what is said of it must not repeat it.
+        # The cursor may be on the value itself; the answer must not repeat it.
         assert found is None or "very-secret" not in found.markdown
 
 
@@ -186,9 +187,9 @@ def test_rename_changes_every_place(word: str, number: int, new_name: str, lines
         ("worker", 2, "master", "there is a task role 'master' already"),
         ("prepare", 1, "dataset", "there is a prerequisite 'dataset' already"),
         ("prepare", 1, "two words", "letters, digits, '_' and '-'"),
-        ("rate", 2, "a.b", "no blanks, dots"),
+        ("rate", 2, "a.b", "a word without spaces, dots"),
         ("sync", 1, "ssh", "every task has a port 'ssh' already"),
-        ("protocolVersion", 1, "x", "there is no name here"),
+        ("protocolVersion", 1, "x", "only names that a job defines can be renamed"),
     ],
 )
 def test_a_rename_that_would_break_the_job_is_refused(word: str, number: int, new_name: str, reason: str) -> None:
@@ -196,9 +197,10 @@ def test_a_rename_that_would_break_the_job_is_refused(word: str, number: int, ne
         rename(Document(JOB), at(word, number), new_name)
 
 
-def test_what_nothing_defines_can_not_be_renamed() -> None:
+def test_a_name_that_nothing_defines_is_not_renamed() -> None:
     text, offset = read_cursor(JOB.replace("data: dataset", "data: no$0where"))
-    assert prepare(Document(text), offset) is None
+    with pytest.raises(RenameRefused, match="this file does not define 'nowhere'"):
+        prepare(Document(text), offset)
 
 
 def test_names_are_found_in_text_with_a_fault_elsewhere() -> None:

@@ -231,7 +231,8 @@ def test_exit_codes() -> None:
     assert exit_codes()[254].cause == "user"
     assert exit_codes()[137].retry == "always"
     assert {code.retry for code in exit_codes().values()} == {"always", "backoff", "limited", "never"}
-    phrases = [code.phrase for code in exit_codes().values() if code.phrase]
+    phrases = [code.phrase for code in exit_codes().values()]
+    assert all(phrases)
     assert len(phrases) == len(set(phrases))
 
 

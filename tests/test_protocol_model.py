@@ -49,7 +49,7 @@ class Shelf(NoLookup):
             return LookupAnswer(LookupState.ABSENT)
         found = self._answers.get(reference)
         if found is None:
-            definitions = read_definitions(parse(self._texts[reference]).root, Origin.CATALOGUE)
+            definitions = read_definitions(parse(self._texts[reference]).root, Origin.CATALOG)
             found = self._answers[reference] = LookupAnswer(LookupState.FOUND, definitions, path="shelf.yaml")
         return found
 
@@ -80,9 +80,9 @@ def echo(name: str, more: str = "", *, event: str = "taskStarts", said: str = ""
     return f"- {{name: {name}, type: script, callbacks: [{callback}]{more}}}\n"
 
 
-def findings(text: str, lookup: Shelf | None = None, *, is_catalogue: bool = False) -> list[tuple[str, str, str]]:
+def findings(text: str, lookup: Shelf | None = None, *, is_catalog: bool = False) -> list[tuple[str, str, str]]:
     """Severity, code and words of each finding that is about the protocol."""
-    document = Document(text, lookup=lookup or Shelf({}), is_catalogue=is_catalogue)
+    document = Document(text, lookup=lookup or Shelf({}), is_catalog=is_catalog)
     found = document.diagnostics
     return [(one.severity.label, one.code, text[one.span.start : one.span.end]) for one in found]
 
@@ -271,7 +271,7 @@ def test_only_what_is_not_there_is_an_error(reference: str) -> None:
     asleep = Shelf({}, unknown=reference)
     assert errors(text, asleep) == []
     assert ("information", "marketplace-not-asked", reference) in findings(text, asleep)
-    assert refused(text, asleep) == [("cannot-be-expanded", reference)]
+    assert refused(text, asleep) == [("marketplace-not-asked", reference)]
 
 
 def test_an_unknown_name_is_an_error() -> None:

@@ -25,7 +25,7 @@ from pai_lsp.source.text import Span, TextEdit, apply_edits
 FIXTURES = sorted((Path(__file__).parent / "refactorings").glob("*.yaml"))
 # Their jobs run nothing yet.
 BROKEN_BEFORE = {"conversion", "missing_keys", "duplicate_names", "template_variables"}
-# A job that needs to be expanded says so in one way or the other.
+# A job that needs expansion has one of these findings.
 EXTENDED = {"needs-expansion", "refused-until-expanded"}
 
 
@@ -113,7 +113,7 @@ def runs(text: str) -> dict[str, list[str]]:
     return found
 
 
-# What each refactoring is to mend is gone afterwards.
+# The finding that each refactoring fixes is gone afterwards.
 MENDED = {
     "missing_keys": {"missing-key"},
     "duplicate_names": {"duplicate-prerequisite", "image-name-shared", "prerequisite-name-shared-across-types"},

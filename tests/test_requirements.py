@@ -14,14 +14,14 @@ from pai_lsp.source.syntax import parse
 
 @dataclass(frozen=True)
 class Shelf:
-    """A catalogue of definition files by address."""
+    """A catalog of definition files by address."""
 
     files: dict[str, str]
 
     def answers(self) -> dict[str, LookupAnswer]:
         return {
             address: LookupAnswer(
-                LookupState.FOUND, read_definitions(parse(text).root, Origin.CATALOGUE), path=f"{address[-4:]}.yaml"
+                LookupState.FOUND, read_definitions(parse(text).root, Origin.CATALOG), path=f"{address[-4:]}.yaml"
             )
             for address, text in self.files.items()
         }
@@ -133,7 +133,7 @@ taskRoles: {worker: {prerequisites: [start]}}
     assert len(found.steps) == 2
 
 
-def test_through_the_catalogue() -> None:
+def test_through_the_catalog() -> None:
     files = {
         "marketplace://name/data": "- {name: data, require: [helper, tool]}\n- {name: helper}\n",
         "marketplace://name/tool": "- {name: tool, require: [base]}\n",

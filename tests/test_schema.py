@@ -37,7 +37,7 @@ taskRoles:
 
 
 class Beside(TypedDict, total=False):
-    """What stands beside a key, for its meaning."""
+    """The keys beside a key that decide its meaning."""
 
     prerequisite_type: str
     plugin: str
@@ -130,7 +130,7 @@ def test_nothing_is_said_of_what_nobody_knows(path: tuple[str | int, ...]) -> No
 
 
 def schemas_of_keys(schema: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every schema of a key, with where it stands; references are followed where they lead."""
+    """Every schema of a key, with its place; references are followed."""
     if isinstance(schema, list):
         for part in schema:
             yield from schemas_of_keys(part, path)

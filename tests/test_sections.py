@@ -23,19 +23,19 @@ TEXTS = job_texts()
 NAMES = sorted(TEXTS)
 
 
-def told(node: Node | None) -> Any:
-    """All that a node says, to be compared."""
+def described(node: Node | None) -> Any:
+    """All that a node holds, to be compared."""
     if node is None or isinstance(node, Scalar):
         return node and (node.span, node.text, node.style, node.tag)
     if isinstance(node, Mapping):
-        entries = [(told(entry.key), told(entry.value), entry.name) for entry in node.entries]
+        entries = [(described(entry.key), described(entry.value), entry.name) for entry in node.entries]
         return (node.span, node.is_flow, node.tag, entries)
-    return (node.span, node.is_flow, node.tag, [told(item) for item in node.items])
+    return (node.span, node.is_flow, node.tag, [described(item) for item in node.items])
 
 
-def all_told(tree: Tree | Syntax) -> Any:
+def all_described(tree: Tree | Syntax) -> Any:
     problems = sorted(tree.problems, key=lambda problem: (problem.span, problem.message))
-    return ([told(root) for root in tree.documents], [told(scalar) for scalar in tree.scalars], problems)
+    return ([described(root) for root in tree.documents], [described(scalar) for scalar in tree.scalars], problems)
 
 
 def whole(text: str) -> Tree | None:
@@ -53,7 +53,7 @@ def test_the_tree_is_that_of_the_whole_text(name: str, seed: int, count: int) ->
         # Of other texts, `build` expects a copy with the characters that js-yaml reads.
         if text.isascii():
             in_sections, tree = build_in_sections(text), whole(text)
-            assert in_sections is None or tree is None or all_told(in_sections) == all_told(tree)
+            assert in_sections is None or tree is None or all_described(in_sections) == all_described(tree)
 
 
 # None of these has a fault.
@@ -78,7 +78,7 @@ def test_a_sound_text_has_no_fault_however_it_is_laid_out(layout: str) -> None:
     assert parse(text).problems == ()
     in_sections, tree = build_in_sections(text), whole(text)
     assert tree is not None
-    assert in_sections is None or all_told(in_sections) == all_told(tree)
+    assert in_sections is None or all_described(in_sections) == all_described(tree)
 
 
 LINES = budget(20_000)

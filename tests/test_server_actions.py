@@ -107,10 +107,10 @@ async def test_fixing_all(only: str) -> None:
         client.open(text)
         (action,) = await actions(client, (0, 0), only=[only])
         assert action["kind"] == "source.fixAll.pai-lsp"
-        mended = applied(text, action["edit"])
-        assert "prerequisites: [justecho]" in mended
-        assert "dockerImage: image\n" in mended
-        assert mended.splitlines()[0] == text.splitlines()[0]
+        fixed = applied(text, action["edit"])
+        assert "prerequisites: [justecho]" in fixed
+        assert "dockerImage: image\n" in fixed
+        assert fixed.splitlines()[0] == text.splitlines()[0]
 
 
 @in_a_loop
@@ -156,7 +156,7 @@ async def test_a_client_that_knows_only_commands() -> None:
 
 @in_a_loop
 @pytest.mark.parametrize(
-    ("command", "arguments", "says"),
+    ("command", "arguments", "message"),
     [
         ("pai-lsp.explain", ["unknown-prerequisit"], "did you mean 'unknown-prerequisite'?"),
         ("pai-lsp.explain", None, "no rule has the code ''"),
@@ -166,11 +166,11 @@ async def test_a_client_that_knows_only_commands() -> None:
         ("pai-lsp.unheardOf", [], "no command is named 'pai-lsp.unheardOf'"),
     ],
 )
-async def test_wrong_commands(command: str, arguments: Any, says: str) -> None:
+async def test_wrong_commands(command: str, arguments: Any, message: str) -> None:
     async with connected() as client:
         error = await client.ask_in_vain("workspace/executeCommand", command=command, arguments=arguments)
         assert error["code"] == -32602
-        assert says in error["message"]
+        assert message in error["message"]
 
 
 @in_a_loop

@@ -166,18 +166,18 @@ async def test_who_chooses_while_more_is_typed(line: str, options: dict[str, Any
 
 
 @pytest.mark.parametrize(
-    ("can", "told"),
+    ("can", "expected"),
     [
         ({"tagSupport": {"valueSet": [1]}, "deprecatedSupport": True}, {"tags": [1]}),
         ({"deprecatedSupport": True}, {"deprecated": True}),
         ({}, {}),
     ],
 )
-async def test_an_old_key_is_struck_through(can: dict[str, Any], told: dict[str, Any]) -> None:
+async def test_an_old_key_is_struck_through(can: dict[str, Any], expected: dict[str, Any]) -> None:
     async with connected(capabilities=client_with(can)) as client:
         text = f"{JOB}extras:\n  $0\n"
         item = await offered(client, text, "tensorBoard")
-        assert {key: item[key] for key in ("tags", "deprecated") if key in item} == told
+        assert {key: item[key] for key in ("tags", "deprecated") if key in item} == expected
         assert not {"tags", "deprecated"} & set(await offered(client, text, "submitFrom"))
 
 
@@ -199,7 +199,7 @@ async def test_a_rename_that_is_refused_says_why() -> None:
             "textDocument/rename", textDocument={"uri": URI}, position=position, newName="My_Role"
         )
         assert error["code"] == -32803
-        assert error["message"].startswith("'My_Role' can not name a task role: lower-case letters and digits")
+        assert error["message"].startswith("'My_Role' cannot name a task role: use lower-case letters and digits")
 
 
 @pytest.mark.parametrize("versions", [True, False])
@@ -217,19 +217,28 @@ async def test_a_rename_changes_the_version_that_it_was_asked_in(*, versions: bo
         assert [edit["newText"] for edit in edits] == ["torch", "torch"]
 
 
-@pytest.mark.parametrize(("can", "told"), [({"prepareSupport": True}, {"prepareProvider": True}), ({}, True)])
-async def test_preparing_a_rename_is_told_to_those_who_know_it(can: dict[str, Any], told: Any) -> None:
+async def test_a_word_that_is_not_a_name_is_not_renamed_for_a_reason() -> None:
+    async with connected() as client:
+        client.open(JOB)
+        error = await client.ask_in_vain(
+            "textDocument/prepareRename", textDocument={"uri": URI}, position=place_of(JOB, 0)
+        )
+        assert error["message"].startswith("only names that a job defines can be renamed")
+
+
+@pytest.mark.parametrize(("can", "expected"), [({"prepareSupport": True}, {"prepareProvider": True}), ({}, True)])
+async def test_preparing_a_rename_is_offered_to_those_who_know_it(can: dict[str, Any], expected: Any) -> None:
     client = Client()
     result = await client.ask(
         "initialize", processId=None, rootUri=None, capabilities={"textDocument": {"rename": can}}
     )
-    assert result["capabilities"]["renameProvider"] == told
+    assert result["capabilities"]["renameProvider"] == expected
     await client.ask("shutdown")
     client.send({"method": "exit"})
     assert await client.serving == 0
 
 
-async def test_definition_and_hover_lead_into_the_catalogue(tmp_path: Path) -> None:
+async def test_definition_and_hover_lead_into_the_catalog(tmp_path: Path) -> None:
     (tmp_path / "marketplace").mkdir()
     file = tmp_path / "marketplace" / "mnist.yaml"
     file.write_text("# 漢字😀\n- {漢😀: 1, name: mnist, type: data, description: digits}\n", encoding="utf-8")

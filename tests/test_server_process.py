@@ -31,7 +31,7 @@ name: "漢字😀"
 prerequisites: [{name: justecho, type: script, plugin: com.microsoft.pai.runtimeplugin.cmd}]
 taskRoles: {worker: {prerequisites: [justecho_wrong]}}
 """
-PASSWORD = "hunter2"  # noqa: S105 - nobody's
+PASSWORD = "hunter2"  # noqa: S105 - not a real one
 
 INITIALIZE = {
     "id": 1,
@@ -193,7 +193,7 @@ def test_the_end_of_the_clients_process() -> None:
 
 
 def test_work_that_never_ends_and_prints_does_not_keep_the_server() -> None:
-    """Whatever happens in the analysis: nothing gets among the messages, no text is told, and `exit` is the end."""
+    """Whatever happens in the analysis: nothing gets among the messages, no text is logged, and `exit` is the end."""
     code = (
         "import sys, threading; from pai_lsp.lsp import checks, language_server\n"
         "def endless(document):\n"
@@ -215,13 +215,13 @@ def test_work_that_never_ends_and_prints_does_not_keep_the_server() -> None:
         assert server.stderr is not None
         server.stdin.write(framed(INITIALIZE, OPEN))
         server.stdin.flush()
-        told = b""
-        while b"ValueError" not in told.splitlines():
-            told += server.stderr.readline()
+        logged = b""
+        while b"ValueError" not in logged.splitlines():
+            logged += server.stderr.readline()
         output, rest = server.communicate(framed(SHUTDOWN, EXIT), TIMEOUT)
     assert server.returncode == 0
-    assert b"stray" in told
-    assert PASSWORD.encode() not in told + rest
+    assert b"stray" in logged
+    assert PASSWORD.encode() not in logged + rest
     assert [one["id"] for one in bodies(output)] == [1, 2]
 
 

@@ -41,14 +41,15 @@ async def hints(client: Client) -> list[str]:
     return [one["label"] for one in found]
 
 
-def telling(sections: list[Any]) -> dict[str, Any]:
+def answering(sections: list[Any]) -> dict[str, Any]:
     """A client that answers with these sections, one after the other."""
 
     def answer(parameters: Any) -> list[Any]:
         section = sections.pop(0)
         return [section for _ in parameters["items"]]
 
-    return {"workspace/configuration": answer, "workspace/inlayHint/refresh": lambda _: None}
+    refreshed = dict.fromkeys(("workspace/inlayHint/refresh", "workspace/codeLens/refresh"), lambda _: None)
+    return {"workspace/configuration": answer, **refreshed}
 
 
 async def test_hints_are_placed_beside_what_they_tell_of() -> None:
@@ -79,16 +80,25 @@ async def test_each_kind_of_hint_can_be_switched_off(name: str, left: list[str])
         assert await hints(client) == left
 
 
-async def test_hints_are_asked_for_again_when_settings_change() -> None:
-    sections = [None, {"inlayHints": {"runOrder": False, "resources": False, "templateValues": 0}}]
-    workspace = {**CAPABILITIES["workspace"], "inlayHint": {"refreshSupport": True}}
-    async with connected(capabilities={**CAPABILITIES, "workspace": workspace}, answers=telling(sections)) as client:
+async def test_hints_and_lenses_are_asked_for_again_when_settings_change() -> None:
+    hidden = {"runOrder": False, "resources": False, "templateValues": 0}
+    sections = [None, {"inlayHints": hidden, "codeLens": {"references": False}}]
+    refresh = {"refreshSupport": True}
+    workspace = {**CAPABILITIES["workspace"], "inlayHint": refresh, "codeLens": refresh}
+    async with connected(capabilities={**CAPABILITIES, "workspace": workspace}, answers=answering(sections)) as client:
         client.open(JOB)
         await client.published()
         assert len(await hints(client)) == 4
         client.send(client.notification("workspace/didChangeConfiguration", settings=None))
         await client.next(lambda message: message.get("method") == "workspace/inlayHint/refresh")
+        await client.next(lambda message: message.get("method") == "workspace/codeLens/refresh")
         assert await hints(client) == ["= 0.1"]
+        lenses = await client.ask("textDocument/codeLens", textDocument=DOCUMENT)
+        assert {one["command"]["title"].lstrip("0123456789 ") for one in lenses} <= {
+            "image of 1 task",
+            "runs on 1 task",
+        }
+        assert lenses
 
 
 async def test_a_file_that_is_no_job_any_more_has_no_hints() -> None:
@@ -220,7 +230,7 @@ async def test_names_in_all_jobs_of_the_workspace(tmp_path: Path) -> None:
         changed.write_text("taskRoles: {threes: {}}\n")
         os.utime(changed, ns=(1, 1))
         assert await names(client, "three") == [("three.pai.yaml", "threes")]
-        # What is open is told as it is in the editor.
+        # Open files are searched as they are in the editor.
         client.open("taskRoles: {edited: {}}\n", uri=changed.as_uri())
         assert await names(client, "three") == []
         assert await names(client, "edited") == [("three.pai.yaml", "edited")]

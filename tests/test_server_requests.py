@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.asyncio
 
 JOB = "protocolVersion: 2\ntype: job\nname: train\ntaskRoles: {worker: {prerequisites: [nothing]}}\n"
-PASSWORD = "hunter2"  # noqa: S105 - nobody's
+PASSWORD = "hunter2"  # noqa: S105 - not a real one
 CANCELLED = -32800
 
 # A method that the server itself does not offer, so that these tests decide what it does.
@@ -44,7 +44,7 @@ class Work:
         if line == SLOW:
             assert self.may_end.wait(TIMEOUT)
         if line == BROKEN:
-            raise ValueError(f"can not read {document.text}")
+            raise ValueError(f"cannot read {document.text}")
         if line == EMPTY:
             next(iter(()))
         if line == UNWRITABLE:
@@ -153,10 +153,10 @@ async def test_a_broken_request_is_an_error_and_no_more(
         assert "result" in await client.answer(sound)
         assert work.begun == [line, QUICK]
         formatter = QuietFormatter()
-        told = [formatter.format(record) for record in caplog.records if record.name.startswith("pai_lsp")]
-        assert any(__name__ in one or "protocol" in one for one in told)
+        logged = [formatter.format(record) for record in caplog.records if record.name.startswith("pai_lsp")]
+        assert any(__name__ in one or "protocol" in one for one in logged)
         assert PASSWORD not in str(error)
-        assert not any(PASSWORD in one for one in told)
+        assert not any(PASSWORD in one for one in logged)
 
 
 async def test_a_request_means_the_text_that_it_was_asked_in(work: Work) -> None:

@@ -9,8 +9,7 @@ from server_client import Client, codes, connected
 
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.lsp import workspace_settings
-from pai_lsp.lsp.workspace_settings import WorkspaceSettings, merged, section_configuration, section_in
-from pai_lsp.project.configuration import Configuration
+from pai_lsp.lsp.workspace_settings import section_configuration, section_in
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +21,7 @@ WARNING = {"rules": {CODE: "warning"}}
 in_a_loop = pytest.mark.asyncio
 
 
-def telling(*sections: Any) -> dict[str, Any]:
+def answering(*sections: Any) -> dict[str, Any]:
     """A client that answers with these sections, one after the other and then with the last one."""
     left = list(sections)
 
@@ -45,7 +44,7 @@ async def open_in(client: Client, folder: Path, name: str = "job.pai.yaml") -> s
 
 @in_a_loop
 async def test_the_first_check_waits_for_the_settings(tmp_path: Path) -> None:
-    async with connected(answers=telling(OFF)) as client:
+    async with connected(answers=answering(OFF)) as client:
         uri = await open_in(client, tmp_path)
         assert CODE not in codes(await client.published(uri))
         await client.settle()
@@ -86,7 +85,7 @@ async def test_a_client_that_refuses_to_tell(tmp_path: Path) -> None:
 
 @in_a_loop
 async def test_settings_that_are_asked_for_again(tmp_path: Path) -> None:
-    async with connected(answers=telling(WARNING, OFF)) as client:
+    async with connected(answers=answering(WARNING, OFF)) as client:
         uri = await open_in(client, tmp_path)
         assert severity(await client.published(uri)) == Severity.WARNING
         client.send(client.notification("workspace/didChangeConfiguration", settings=None))
@@ -128,7 +127,7 @@ async def test_a_configuration_file_that_changes(tmp_path: Path) -> None:
     folder = tmp_path / "jobs"
     folder.mkdir()
     workspace = [{"uri": tmp_path.as_uri(), "name": "work"}]
-    async with connected(answers=telling(OFF), workspaceFolders=workspace) as client:
+    async with connected(answers=answering(OFF), workspaceFolders=workspace) as client:
         file.write_text("rules: {unknown-prerequisite: warning}\n")
         uri = await open_in(client, folder)
         assert severity(await client.published(uri)) == Severity.WARNING, "the file has the last word"
@@ -164,24 +163,13 @@ async def test_a_puller_is_told_to_pull_again(tmp_path: Path) -> None:
 @in_a_loop
 async def test_faults_in_the_settings_are_told(tmp_path: Path) -> None:
     section = {"rules": {CODE: "eror"}, "trace": {"server": "off"}}
-    async with connected(answers=telling(section)) as client:
+    async with connected(answers=answering(section)) as client:
         await open_in(client, tmp_path)
         message = await client.next(lambda message: message.get("method") == "window/logMessage")
         assert message["params"]["type"] == 2
         assert "not the string 'eror'; did you mean 'error'?" in message["params"]["message"]
         await client.settle()
         assert not [one for one in client.received if one.get("method") == "window/logMessage"], "and nothing else"
-
-
-def test_file_and_editor_together() -> None:
-    section = section_configuration({"rules": {CODE: "off", "yaml-syntax": "hint"}, "plugins": ["a"]})
-    file = section_configuration({"rules": {CODE: "warning"}, "plugins": ["b"], "exclude": ["x.yaml"]}, "/project")
-    both = merged(section, file, "/project/x.yaml")
-    assert both.settings.severities == {CODE: Severity.WARNING, "yaml-syntax": Severity.HINT}
-    assert both.settings.plugins == {"a", "b"}
-    assert both.is_excluded
-    assert not merged(section, file, "/project/y.yaml").is_excluded
-    assert not merged(section, Configuration(), "/project/x.yaml").is_excluded
 
 
 @pytest.mark.parametrize("section", [None, [], "off", 3, {}, {"rules": None}, {"trace": "off"}])
@@ -194,11 +182,3 @@ def test_a_section_may_come_under_its_name() -> None:
     assert section_in({"openpai": OFF}) == OFF
     assert section_in(OFF) == OFF
     assert section_in(None) is None
-
-
-def test_a_document_that_is_no_file_has_the_editors_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / ".pai-lsp.yaml").write_text("rules: {unknown-prerequisite: warning}\n")
-    monkeypatch.chdir(tmp_path)
-    settings = WorkspaceSettings()
-    assert settings.effective("Untitled-1").settings.severities == {}
-    assert settings.effective(str(tmp_path / "job.yaml")).settings.severities == {CODE: Severity.WARNING}

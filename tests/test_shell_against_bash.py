@@ -13,7 +13,7 @@ from random_edits import job_texts
 from pai_lsp.document import Document
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.job.uses import command_lists
-from pai_lsp.job.variable_places import callback_scripts, role_scripts
+from pai_lsp.job.variable_places import callback_scripts
 
 # Scripts, and the words that keep an earlier EXIT trap from running: `exec`, `trap` or nothing.
 EXIT_TRAPS = [
@@ -160,7 +160,7 @@ def fixture_scripts() -> list[str]:
     found: dict[str, None] = {}
     for text in job_texts().values():
         job = Document(text).job
-        places = [*role_scripts(job), *callback_scripts(job, command_lists(job.uses_of_plugin("cmd")))]
+        places = [*job.role_scripts, *callback_scripts(job, command_lists(job.uses_of_plugin("cmd")))]
         found |= dict.fromkeys("\n".join(scalar.text.strip() for scalar in one.parts) for one in places)
     return [script for script in found if "<%" not in script and "%>" not in script]
 

@@ -250,7 +250,7 @@ WRONG: list[tuple[str, str, str, str, str | None, str, tuple[str, ...]]] = [
 def test_one_mistake_gives_one_error(
     line: str, instead_of: str, kind: str, place: str, key: str | None, message: str, expected: tuple[str, ...]
 ) -> None:
-    # What stands within the task role goes to its last line, the end of the small job.
+    # The content of the task role ends at its last line, the end of the small job.
     within = place.startswith("taskRoles.worker") and not instead_of
     errors = structure_errors(value_of(with_line(SMALL, f"    {line}" if within else line, instead_of=instead_of)))
     path = tuple(int(step) if step.isdigit() else step for step in place.split(".") if step)

@@ -1,4 +1,4 @@
-"""Structure rules where a fixture can not go: sizes, broken text near by, aliases, files of definitions."""
+"""Structure rules that fixtures cannot cover: sizes, syntax errors nearby, aliases, files of definitions."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ taskRoles:
 """
 
 
-def found(text: str, *, is_catalogue: bool = False) -> list[tuple[str, str]]:
-    """The structure findings as their code and the words that they stand on."""
-    document = Document(text, is_catalogue=is_catalogue)
+def found(text: str, *, is_catalog: bool = False) -> list[tuple[str, str]]:
+    """The structure findings as their code and the words that they mark."""
+    document = Document(text, is_catalog=is_catalog)
     return [(d.code, text[d.span.start : d.span.end]) for d in document.diagnostics if d.code in CODES]
 
 
@@ -44,7 +44,7 @@ def test_a_good_job_is_silent() -> None:
 @pytest.mark.parametrize("text", ["", "\n\n", "# nothing yet\n", "---\n", "~\n"])
 def test_an_empty_file_is_no_job(text: str) -> None:
     assert [code for code, _ in found(text)] == ["not-a-job"]
-    assert found(text, is_catalogue=True) == []
+    assert found(text, is_catalog=True) == []
 
 
 def test_what_can_not_be_read_is_not_called_empty() -> None:
@@ -140,7 +140,7 @@ def test_line_ends_are_kept() -> None:
 
 def test_definitions_are_checked_in_every_document() -> None:
     text = "name: a\ntype: script\n---\n- name: b\n  type: scripts\n- type: data\n"
-    assert found(text, is_catalogue=True) == [("invalid-enum", "scripts"), ("missing-key", "type")]
+    assert found(text, is_catalog=True) == [("invalid-enum", "scripts"), ("missing-key", "type")]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Reading YAML: places, both readers' values, and going on past what can not be read."""
+"""Reading YAML: places, both readers' values, and continuing after faults."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_what_js_yaml_reads_is_no_fault(text: str, value: object) -> None:
 @pytest.mark.parametrize("text", ["- &b name: x\n", "a:\n  &b worker: x\n"])
 def test_an_anchor_in_front_of_the_first_key_is_a_fault(text: str) -> None:
     assert [problem.message for problem in parse(text).problems] == [
-        "an anchor cannot stand in front of a mapping's first key: the rest-server refuses the file",
+        "an anchor is not allowed before the first key of a mapping: the rest-server refuses the file",
     ]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from pai_lsp.embedded.template import TagKind, runtime_tags, tags, tags_without_dollar
 from pai_lsp.job.job import Job
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.job.template_uses import TemplatePlace
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.syntax import parse
@@ -40,34 +40,34 @@ def job(*, command: str = "", plugin: str = "") -> Job:
 @pytest.mark.parametrize(
     ("content", "in_command", "in_plugin"),
     [
-        ("$parameters.a", Outcome.FOUND, Outcome.FOUND),
-        ("$parameters.l[0]", Outcome.FOUND, Outcome.FOUND),
-        ("$parameters.l.0", Outcome.FOUND, Outcome.DOTTED_INDEX),
-        ("$parameters.l[ 0 ]", Outcome.UNDEFINED, Outcome.FOUND),
-        ("$parameters.l[1][0]", Outcome.FOUND, Outcome.FOUND),
-        ("$parameters.l[2]", Outcome.OUT_OF_RANGE, Outcome.OUT_OF_RANGE),
-        ("$parameters.l[99999999999999999999]", Outcome.OUT_OF_RANGE, Outcome.OUT_OF_RANGE),
-        ("$parameters.l.length", Outcome.FOUND, Outcome.NO_MEMBER),
-        ("$parameters.a[1]", Outcome.FOUND, Outcome.FOUND),
-        ("$parameters.a[3]", Outcome.OUT_OF_RANGE, Outcome.OUT_OF_RANGE),
-        ("$parameters.a.b", Outcome.NO_MEMBER, Outcome.NO_MEMBER),
-        ("$parameters.n.b", Outcome.NO_MEMBER, Outcome.NO_MEMBER),
-        ("$parameters.none", Outcome.NULL, Outcome.NULL),
-        ("$parameters.m.k", Outcome.FOUND, Outcome.FOUND),
-        ("$parameters.m.0", Outcome.FOUND, Outcome.FOUND),
-        ("$parameters.m[0]", Outcome.FOUND, Outcome.FOUND),
-        ("$parameters.gone", Outcome.UNDEFINED, Outcome.UNDEFINED),
-        ("$parameters", Outcome.FOUND, Outcome.FOUND),
-        ("$parameters . a", Outcome.UNKNOWN_ROOT, Outcome.UNKNOWN_ROOT),
-        ("$secrets.s", Outcome.FOUND, Outcome.FOUND),
-        ("$secrets.gone", Outcome.UNDEFINED, Outcome.UNDEFINED),
-        ("$data.uri[1]", Outcome.FOUND, Outcome.FOUND),
-        ("$data.gone", Outcome.NO_MEMBER, Outcome.NO_MEMBER),
-        ("$output.uri", Outcome.NO_FIELD, Outcome.NO_FIELD),
-        ("$nothing.a", Outcome.UNKNOWN_ROOT, Outcome.UNKNOWN_ROOT),
+        ("$parameters.a", PathOutcome.FOUND, PathOutcome.FOUND),
+        ("$parameters.l[0]", PathOutcome.FOUND, PathOutcome.FOUND),
+        ("$parameters.l.0", PathOutcome.FOUND, PathOutcome.DOTTED_INDEX),
+        ("$parameters.l[ 0 ]", PathOutcome.UNDEFINED, PathOutcome.FOUND),
+        ("$parameters.l[1][0]", PathOutcome.FOUND, PathOutcome.FOUND),
+        ("$parameters.l[2]", PathOutcome.OUT_OF_RANGE, PathOutcome.OUT_OF_RANGE),
+        ("$parameters.l[99999999999999999999]", PathOutcome.OUT_OF_RANGE, PathOutcome.OUT_OF_RANGE),
+        ("$parameters.l.length", PathOutcome.FOUND, PathOutcome.NO_MEMBER),
+        ("$parameters.a[1]", PathOutcome.FOUND, PathOutcome.FOUND),
+        ("$parameters.a[3]", PathOutcome.OUT_OF_RANGE, PathOutcome.OUT_OF_RANGE),
+        ("$parameters.a.b", PathOutcome.NO_MEMBER, PathOutcome.NO_MEMBER),
+        ("$parameters.n.b", PathOutcome.NO_MEMBER, PathOutcome.NO_MEMBER),
+        ("$parameters.none", PathOutcome.NULL, PathOutcome.NULL),
+        ("$parameters.m.k", PathOutcome.FOUND, PathOutcome.FOUND),
+        ("$parameters.m.0", PathOutcome.FOUND, PathOutcome.FOUND),
+        ("$parameters.m[0]", PathOutcome.FOUND, PathOutcome.FOUND),
+        ("$parameters.gone", PathOutcome.UNDEFINED, PathOutcome.UNDEFINED),
+        ("$parameters", PathOutcome.FOUND, PathOutcome.FOUND),
+        ("$parameters . a", PathOutcome.UNKNOWN_ROOT, PathOutcome.UNKNOWN_ROOT),
+        ("$secrets.s", PathOutcome.FOUND, PathOutcome.FOUND),
+        ("$secrets.gone", PathOutcome.UNDEFINED, PathOutcome.UNDEFINED),
+        ("$data.uri[1]", PathOutcome.FOUND, PathOutcome.FOUND),
+        ("$data.gone", PathOutcome.NO_MEMBER, PathOutcome.NO_MEMBER),
+        ("$output.uri", PathOutcome.NO_FIELD, PathOutcome.NO_FIELD),
+        ("$nothing.a", PathOutcome.UNKNOWN_ROOT, PathOutcome.UNKNOWN_ROOT),
     ],
 )
-def test_outcomes(content: str, in_command: Outcome, in_plugin: Outcome) -> None:
+def test_outcomes(content: str, in_command: PathOutcome, in_plugin: PathOutcome) -> None:
     (of_command,) = job(command=f"echo <% {content} %>").template_answers
     (of_plugin,) = job(plugin=f"echo <% {content} %>").template_answers
     assert (of_command.outcome, of_plugin.outcome) == (in_command, in_plugin)
@@ -117,8 +117,8 @@ taskRoles:
 """
     answers = Job(parse(text)).template_answers
     assert {(answer.outcome, tuple(role.name for role in answer.roles)) for answer in answers} == {
-        (Outcome.FOUND, ("a",)),
-        (Outcome.NO_FIELD, ("b",)),
+        (PathOutcome.FOUND, ("a",)),
+        (PathOutcome.NO_FIELD, ("b",)),
     }
 
 

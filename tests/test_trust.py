@@ -10,10 +10,9 @@ import pytest
 from loopback import Marketplace, alone, item, items, marketplace
 from server_client import Client, codes, connected
 
-from pai_lsp.catalog.index import SourceState
-from pai_lsp.catalog.settings import DirectorySource
-from pai_lsp.catalog.setup import CatalogSetup
-from pai_lsp.catalog.sources import Surroundings, load_catalog
+from pai_lsp.catalog.loading import Surroundings, load_catalog
+from pai_lsp.catalog.setup import CatalogSetup, DirectorySource
+from pai_lsp.catalog.store import SourceState
 from pai_lsp.lsp.trust import Trust, refuses, trust_in
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def server(folder: Path) -> Iterator[Marketplace]:
 
 
 def at(folder: Path, *trusted: Any) -> dict[str, Any]:
-    """A client that has opened a folder, and says at most one thing about trust."""
+    """A client that has opened a folder, and grants trust at most once."""
     options = {"initializationOptions": {"trusted": trusted[0]}} if trusted else {}
     return {"workspaceFolders": [{"uri": folder.as_uri(), "name": "jobs"}], **options}
 
@@ -133,7 +132,7 @@ async def test_the_user_learns_once_that_servers_are_not_asked(folder: Path, ser
         )
         await client.settle()
         assert messages(client) == [("window/showMessage", expected)]
-    # One that says so itself has its own words for it, and keeps ours in its log.
+    # A client that refuses all trust shows its own message, and keeps ours in its log.
     async with connected(**at(folder, False)) as client:
         await client.published(opened(client, folder))
         await client.next(lambda one: one.get("method") == "window/logMessage" and "not trusted" in str(one))
@@ -185,22 +184,28 @@ async def test_a_link_leads_out_of_what_is_trusted(tmp_path: Path, folder: Path,
 
 
 @in_a_loop
-async def test_a_configuration_above_the_workspace_is_not_read(folder: Path, server: Marketplace) -> None:
+async def test_a_configuration_above_the_workspace_is_not_trusted_with_it(folder: Path, server: Marketplace) -> None:
     inner = folder / "a" / "b"
     inner.mkdir(parents=True)
     configuration = json.loads((folder / ".pai-lsp.yaml").read_text()) | {"rules": {UNKNOWN: "off"}}
     (folder / ".pai-lsp.yaml").write_text(json.dumps(configuration))
     async with connected(**at(folder / "a", True)) as client:
-        assert UNKNOWN in codes(await client.published(opened(client, inner)))
-        # A file outside: its repository, or its own folder where it is in none, nor below the home folder.
-        assert UNKNOWN not in codes(await client.published(opened(client, folder, name="other.pai.yaml")))
+        assert UNKNOWN not in codes(await client.published(opened(client, inner))), "its rules apply"
+        assert (await refresh(client))["state"] == "untrusted"
+    assert server.requests == []
+    async with connected(**at(folder / "a", [str(folder)])) as client:
+        opened(client, inner)
         assert (await refresh(client))["state"] == "ready"
-    assert server.requests, "everything that is open is trusted"
-    server.requests.clear()
-    async with connected(**at(folder / "a", True)) as client:
-        await client.published(opened(client, inner))
-        assert (await refresh(client))["state"] == "none"
-        assert server.requests == []
+    assert server.requests
+
+
+@in_a_loop
+async def test_everything_that_is_open_is_trusted(folder: Path, server: Marketplace) -> None:
+    (folder.parent / "workspace").mkdir()
+    async with connected(**at(folder.parent / "workspace", True)) as client:
+        opened(client, folder)
+        assert (await refresh(client))["state"] == "ready"
+    assert server.requests
 
 
 @in_a_loop
@@ -210,11 +215,11 @@ async def test_a_file_outside_the_workspace(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / ".pai-lsp.yaml").write_text(f"rules: {{{UNKNOWN}: off}}\n")
     async with connected() as client:
         (tmp_path / "jobs").mkdir()
-        assert UNKNOWN in codes(await client.published(opened(client, tmp_path / "jobs")))
+        assert UNKNOWN not in codes(await client.published(opened(client, tmp_path / "jobs")))
         assert UNKNOWN not in codes(await client.published(opened(client, tmp_path)))
     async with connected() as client:
-        (tmp_path / ".git").mkdir()
-        assert UNKNOWN not in codes(await client.published(opened(client, tmp_path / "jobs")))
+        (tmp_path / "jobs" / ".git").mkdir()
+        assert UNKNOWN in codes(await client.published(opened(client, tmp_path / "jobs")))
 
 
 @in_a_loop
@@ -230,7 +235,7 @@ async def test_a_folder_of_a_user_that_there_is_not(folder: Path) -> None:
 
 
 @in_a_loop
-@pytest.mark.parametrize("part", ["pai_lsp.lsp.marketplaces.catalog_setup", "pai_lsp.catalog.sources.load_catalog"])
+@pytest.mark.parametrize("part", ["pai_lsp.catalog.setup.catalog_setup", "pai_lsp.catalog.loading.load_catalog"])
 async def test_a_marketplace_that_fails_takes_nothing_else_along(
     folder: Path, server: Marketplace, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
@@ -253,7 +258,7 @@ async def test_a_marketplace_that_fails_takes_nothing_else_along(
 def test_a_folder_on_another_machine_is_asked_too() -> None:
     setup = CatalogSetup("/jobs", (DirectorySource("//host.invalid/share"), DirectorySource(r"\\host.invalid\share")))
     catalog = load_catalog(setup, Surroundings(is_trusted=False))
-    assert [shelf.state for shelf in catalog.shelves] == [SourceState.UNTRUSTED] * 2
+    assert [shelf.state for shelf in catalog.sources] == [SourceState.UNTRUSTED] * 2
 
 
 def test_what_a_client_says(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ class Typist:
 
 
 def typed_lines(text: str) -> Iterator[tuple[str, str, str, str]]:
-    """Each line that is no comment: what stands above it, its indentation, what is typed, what stands below."""
+    """Each line that is not a comment: the text above it, its indentation, what is typed, the text below."""
     lines = text.splitlines(keepends=True)
     for number, line in enumerate(lines):
         rest = line.strip()

@@ -1,4 +1,5 @@
-"""Marketplaces: where definitions come from that jobs name by an address, and what is known of them at this moment.
+"""Marketplaces: where jobs' references by address find their definitions, and what is known of them.
 
-A `Catalog` is a value: it answers from memory. Only the modules that say so touch the disk or the network.
+A `Catalog` is an immutable value and answers from memory. Only the modules whose docstrings mention it use the disk
+or the network.
 """

@@ -1,42 +1,53 @@
-"""The catalogue: everything that is known at one moment of the definitions outside the jobs, ready to answer.
+"""The catalog: all definitions outside the jobs that are known at one moment.
 
-Three answers: found, not there, could not ask. "Not there" is only said when every source is known and its knowledge
-is not old; of several definitions with one name the first source's counts, and in it the first text's.
+A lookup has three results: found, absent, unknown. The result is "absent" only if every source is known and up to date.
+If several definitions have one name, the first source wins, and within it the first text.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.catalog.definition_text import card_of
-from pai_lsp.catalog.index import Index, Place, Shelf, SourceState, card_offer, in_order
+from pai_lsp.catalog.definition_text import header_of
 from pai_lsp.catalog.lock import definition_hash
+from pai_lsp.catalog.remote_sources import NOT_LOADED_NOTE, WebPage, page_key, why_not_asked
 from pai_lsp.catalog.setup import CatalogSetup
-from pai_lsp.catalog.web_source import WebPage, page_key, why_not_asked
-from pai_lsp.job.addresses import AddressFault, AddressKind, read_address
-from pai_lsp.job.lookup import LookupAnswer, LookupState, Offer, told_path
+from pai_lsp.catalog.store import LoadedSource, SourceState
+from pai_lsp.job.lookup import (
+    TYPES,
+    AddressFault,
+    AddressKind,
+    LookupAnswer,
+    LookupState,
+    SuggestedDefinition,
+    displayed_path,
+    read_address,
+)
 from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from pai_lsp.catalog.definition_text import DefinitionText
+    from pai_lsp.catalog.definition_text import DefinitionHeader, DefinitionText
     from pai_lsp.catalog.lock import Lock, LockedDefinition
 
 
 @dataclass(frozen=True, eq=False)
 class Catalog:
-    """What is known of the sources of `setup`; a value: whoever learns more makes another one.
+    """What is known of the sources of `setup`: an immutable value.
 
-    shelves: one for each source, in the setup's order.
-    pages: what is known of single web addresses, by `page_key`; `pages_asked` when that was, in seconds since 1970.
-    base: a folder; paths below it are told from there on. Empty to tell them as they are.
+    sources: one for each source, in the setup's order.
+    pages: single web addresses, by `page_key`.
+    pages_asked: when those last answered, in seconds since 1970.
+    base: a folder; paths below it are displayed relative to it. Empty for none.
     """
 
     setup: CatalogSetup = field(default_factory=CatalogSetup)
-    shelves: tuple[Shelf, ...] = ()
+    sources: tuple[LoadedSource, ...] = ()
     pages: Mapping[str, WebPage] = field(default_factory=dict)
     pages_asked: float | None = None
     lock: Lock | None = None
@@ -61,51 +72,51 @@ class Catalog:
             return self._index.references
         return in_order({*self._index.references, *self.lock.entries})
 
-    def offers(self, typed: str, most: int) -> tuple[Offer, ...]:
-        """The definitions to suggest where `typed` stands, at most so many; see `Index.offers`."""
-        return self._index.offers(typed, most)
+    def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
+        """The at most `most` definitions that match what is `typed`; see `Index.suggestions`."""
+        return self._index.suggestions(typed, most)
 
-    def places(self) -> tuple[Place, ...]:
+    def entries(self) -> tuple[CatalogEntry, ...]:
         """All definitions that can be found by their name, in the order of their names."""
-        return self._index.places
+        return self._index.entries
 
     def text(self, path: str) -> str | None:
-        """The text that an answer's `path` means; None where nothing of it is kept."""
+        """The text at the `path` of an answer; None if it is not known."""
         found = self._texts.get(path) or self._texts.get(str(Path(self.base) / path))
         return found.text if found else None
 
     def prepared(self) -> Catalog:
-        """The catalogue itself, after everything that answers are made of was put in order."""
+        """The catalog itself, after its index is built."""
         self.names()
-        self.offers("", 1)
+        self.suggestions("", 1)
         return self
 
-    def told(self, path: str) -> str:
-        """A path as it is told to people."""
-        return told_path(path, self.base)
+    def displayed(self, path: str) -> str:
+        """A path as messages show it."""
+        return displayed_path(path, self.base)
 
     @property
     def state(self) -> SourceState | None:
         """The worst state of all sources; None without any."""
         order = list(SourceState)
-        states = [shelf.state for shelf in self.shelves] + [page.state for page in self.pages.values()]
+        states = [source.state for source in self.sources] + [page.state for page in self.pages.values()]
         return max(states, key=order.index, default=None)
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """Why sources and addresses are not known as well as they could be, in words."""
+        """Messages about the sources and addresses that are unknown or out of date."""
         pages = ((page.text.path if page.text else "a web address", page.state, page.note) for page in self._pages)
         found = (f"{name}: {note}" for name, state, note in pages if state is not SourceState.READY)
-        return (*self._shelf_doubts, *found)
+        return (*self._source_doubts, *found)
 
-    def says_the_same(self, other: Catalog) -> bool:
-        """Whether the two give the same answers, but for the age of what is known."""
+    def has_same_answers(self, other: Catalog) -> bool:
+        """Whether both give the same answers, except for their age."""
         return self._knowledge == other._knowledge and self._locked_hashes == other._locked_hashes
 
     @property
-    def _shelf_doubts(self) -> tuple[str, ...]:
-        unsure = (shelf for shelf in self.shelves if shelf.state is not SourceState.READY)
-        return tuple(f"{shelf.label}: {shelf.note}" for shelf in unsure)
+    def _source_doubts(self) -> tuple[str, ...]:
+        unsure = (source for source in self.sources if source.state is not SourceState.READY)
+        return tuple(f"{source.label}: {source.note}" for source in unsure)
 
     @property
     def _pages(self) -> tuple[WebPage, ...]:
@@ -113,10 +124,10 @@ class Catalog:
 
     @cached_property
     def _knowledge(self) -> object:
-        """All that answers are made of."""
-        shelves = [(shelf.label, shelf.state, shelf.skipped, list(map(_told, shelf.texts))) for shelf in self.shelves]
-        pages = [(key, page.state, page.text and _told(page.text)) for key, page in sorted(self.pages.items())]
-        return self.setup, shelves, pages, self.doubts
+        """Everything that the answers depend on."""
+        sources = [(one.label, one.state, one.skipped, list(map(_content, one.texts))) for one in self.sources]
+        pages = [(key, page.state, page.text and _content(page.text)) for key, page in sorted(self.pages.items())]
+        return self.setup, sources, pages, self.doubts
 
     @cached_property
     def _locked_hashes(self) -> object:
@@ -127,35 +138,35 @@ class Catalog:
 
     @cached_property
     def _index(self) -> Index:
-        return Index(self.shelves, tuple(self._locked_offers()))
+        return Index(self.sources, tuple(self._locked_suggestions()))
 
     @cached_property
     def _texts(self) -> dict[str, DefinitionText]:
-        """All texts by their path; of several with one path the first."""
+        """All texts by path; of several with one path the first."""
         pages = (page.text for page in self.pages.values() if page.text is not None)
-        texts = [*(text for shelf in self.shelves for text in shelf.texts), *pages]
+        texts = [*(text for source in self.sources for text in source.texts), *pages]
         return {text.path: text for text in reversed(texts)}
 
-    def _locked_offers(self) -> Iterator[Offer]:
-        """What the lock file holds itself."""
+    def _locked_suggestions(self) -> Iterator[SuggestedDefinition]:
+        """The definitions in the lock file itself."""
         for reference, locked in self.lock.entries.items() if self.lock else ():
             held = [one.definition for one in locked if one.definition is not None]
             if len(held) == len(locked):
-                yield card_offer(card_of(held[0]), reference)
+                yield suggested(header_of(held[0]), reference)
 
     def _known(self, reference: str, *, is_page: bool) -> LookupAnswer:
-        """What the sources say, without the lock."""
+        """The answer of the sources, without the lock."""
         if is_page:
             return self._page(reference)
-        if places := self._index.find(reference):
-            first = places[0]
-            definitions = tuple(place.text.definition(place.number) for place in places)
-            return LookupAnswer(LookupState.FOUND, definitions, first.shelf.note, self.told(first.text.path))
-        if not self.shelves:
+        if entries := self._index.find(reference):
+            first = entries[0]
+            definitions = tuple(entry.text.definition(entry.number) for entry in entries)
+            return LookupAnswer(LookupState.FOUND, definitions, first.source.note, self.displayed(first.text.path))
+        if not self.sources:
             return LookupAnswer(LookupState.UNKNOWN, note="no marketplace is configured")
-        if doubts := self._shelf_doubts:
+        if doubts := self._source_doubts:
             return LookupAnswer(LookupState.UNKNOWN, note="; ".join(doubts))
-        skipped = [note for shelf in self.shelves for note in shelf.skipped]
+        skipped = [note for source in self.sources for note in source.skipped]
         more = f", and {len(skipped) - 1} more" if skipped[1:] else ""
         return LookupAnswer(LookupState.ABSENT, note=f"{skipped[0]}{more}" if skipped else "")
 
@@ -164,19 +175,21 @@ class Catalog:
             return LookupAnswer(LookupState.UNKNOWN, note=reason)
         page = self.pages.get(page_key(address))
         if page is None:
-            return LookupAnswer(LookupState.UNKNOWN, note="it was not asked yet; see 'pai-lsp marketplace refresh'")
-        if page.text is not None and page.text.cards:
+            return LookupAnswer(LookupState.UNKNOWN, note=NOT_LOADED_NOTE)
+        if page.text is not None and page.text.headers:
             return LookupAnswer(LookupState.FOUND, page.text.definitions(), page.note, page.text.path)
         if page.text is not None and page.text.fault:
-            return LookupAnswer(LookupState.UNKNOWN, note=f"what stands there can not be read: {page.text.fault}")
+            return LookupAnswer(LookupState.UNKNOWN, note=f"the file at this address cannot be read: {page.text.fault}")
         if page.state is SourceState.READY:
-            return LookupAnswer(LookupState.ABSENT, note="no definition stands there" if page.text else page.note)
+            return LookupAnswer(
+                LookupState.ABSENT, note="the file at this address has no definition" if page.text else page.note
+            )
         return LookupAnswer(LookupState.UNKNOWN, note=page.note)
 
     def _locked(self, reference: str, locked: tuple[LockedDefinition, ...]) -> LookupAnswer:
-        """What is locked; of what lies in the project, the file itself, with a word when it is another one now."""
+        """The locked definitions; for those in the project, the file itself, marked if it differs from the lock."""
         held = tuple(one.definition for one in locked if one.definition is not None)
-        path = self.told(self.lock.path) if self.lock else None
+        path = self.displayed(self.lock.path) if self.lock else None
         if len(held) == len(locked):
             return LookupAnswer(LookupState.FOUND, held, "locked", path)
         live = self._known(reference, is_page=False)
@@ -185,9 +198,129 @@ class Catalog:
         wanted = sorted(one.sha256 for one in locked)
         if wanted == sorted(map(definition_hash, live.definitions)):
             return live
-        changed = f"it is not what '{Path(path or '').name}' holds; see 'pai-lsp marketplace lock'"
+        changed = f"it differs from '{Path(path or '').name}'; run 'pai-lsp marketplace lock' to accept the change"
         return replace(live, changed=changed)
 
 
-def _told(text: DefinitionText) -> tuple[str, str]:
+def _content(text: DefinitionText) -> tuple[str, str]:
     return text.path, text.text
+
+
+_BY_NAME = "marketplace://name/"
+_BY_ITEM = "marketplace://prerequisites/itemId/"
+_SCHEME = "marketplace://"
+# A name or an item id in an address: see `pai_lsp/job/lookup.py`.
+_WORD = lazy_pattern(r"[a-zA-Z0-9_-]{1,255}")
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogEntry:
+    """One definition: its source, its text, and its number in `text.headers`."""
+
+    source: LoadedSource
+    text: DefinitionText
+    number: int
+
+    @property
+    def header(self) -> DefinitionHeader:
+        """The definition's name, type, summary and variables."""
+        return self.text.headers[self.number]
+
+    @property
+    def reference(self) -> str:
+        """The address by the definition's name."""
+        return _BY_NAME + self.header.name
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """The definitions of some sources by their addresses; of several with one address, the first source's is used.
+
+    more: other suggestions; they replace those of the sources with the same address.
+    """
+
+    sources: tuple[LoadedSource, ...]
+    more: tuple[SuggestedDefinition, ...] = ()
+
+    def find(self, reference: str) -> tuple[CatalogEntry, ...]:
+        """The definitions that an address names."""
+        return self._by_address.get(reference, ())
+
+    @cached_property
+    def references(self) -> tuple[str, ...]:
+        """Every address that names something, by name first."""
+        return in_order(self._by_address)
+
+    @cached_property
+    def entries(self) -> tuple[CatalogEntry, ...]:
+        """All definitions that can be found by their name, in the order of their names."""
+        found = (entries[0] for reference, entries in self._by_address.items() if reference.startswith(_BY_NAME))
+        return tuple(sorted(found, key=lambda entry: entry.header.name.lower()))
+
+    def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
+        """At most `most` definitions that match what is `typed`; names that begin with it come first.
+
+        The suggested addresses are those by name, unless another form of address is begun.
+        """
+        lower = typed.lower()
+        if lower.startswith(_SCHEME) and not lower.startswith(_BY_NAME) and not _BY_NAME.startswith(lower):
+            begun = (reference for reference in self._suggested if reference.lower().startswith(lower))
+            return tuple(_suggestion(self._suggested[reference], reference) for reference in islice(begun, most))
+        sought = lower.removeprefix(_BY_NAME)
+        if not sought or _BY_NAME.startswith(lower):
+            found = self._searched[:most]
+        else:
+            begin = [one for one in self._searched if one[0].startswith(sought)]
+            within = [one for one in self._searched if sought in one[0] and not one[0].startswith(sought)]
+            found = [*begin, *within][:most]
+        return tuple(_suggestion(self._suggested[reference], reference) for _, reference in found)
+
+    @cached_property
+    def _by_address(self) -> dict[str, tuple[CatalogEntry, ...]]:
+        index: dict[str, tuple[CatalogEntry, ...]] = {}
+        for source in self.sources:
+            for text in source.texts:
+                entries = tuple(CatalogEntry(source, text, number) for number in range(len(text.headers)))
+                for entry in entries:
+                    header = entry.header
+                    if not _WORD.fullmatch(header.name):
+                        continue
+                    index.setdefault(_BY_NAME + header.name, (entry,))
+                    if header.type in TYPES:
+                        index.setdefault(f"{_SCHEME}{header.type}/{header.name}", (entry,))
+                if entries and _WORD.fullmatch(text.item):
+                    index.setdefault(_BY_ITEM + text.item, entries)
+        return index
+
+    @cached_property
+    def _suggested(self) -> dict[str, CatalogEntry | SuggestedDefinition]:
+        """All suggestions by address, in display order."""
+        found: dict[str, CatalogEntry | SuggestedDefinition] = {
+            reference: entries[0] for reference, entries in self._by_address.items()
+        }
+        found |= {one.reference: one for one in self.more}
+        return {reference: found[reference] for reference in in_order(found)}
+
+    @cached_property
+    def _searched(self) -> list[tuple[str, str]]:
+        """Pairs of the lower-case name and the address, for the addresses by name."""
+        names = (one for one in self._suggested if one.startswith(_BY_NAME))
+        return sorted(((one.removeprefix(_BY_NAME).lower(), one) for one in names), key=lambda one: one[0])
+
+
+def in_order(references: Iterable[str]) -> tuple[str, ...]:
+    """Addresses in display order: those by name first, those by item last."""
+
+    def order(reference: str) -> tuple[bool, bool, str]:
+        return not reference.startswith(_BY_NAME), reference.startswith(_BY_ITEM), reference
+
+    return tuple(sorted(references, key=order))
+
+
+def _suggestion(found: CatalogEntry | SuggestedDefinition, reference: str) -> SuggestedDefinition:
+    return found if isinstance(found, SuggestedDefinition) else suggested(found.header, reference)
+
+
+def suggested(header: DefinitionHeader, reference: str) -> SuggestedDefinition:
+    """The suggestion of a definition under an address."""
+    return SuggestedDefinition(reference, header.name, header.type, header.summary, header.variables)

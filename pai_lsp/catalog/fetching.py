@@ -1,27 +1,27 @@
-"""HTTP requests with a limit to everything: time, size, redirects, and how much of an answer is repeated to people.
+"""HTTP requests with limits for time, size, redirects, and the part of an answer that messages quote.
 
 Proxies and certificates come from the environment (HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, SSL_CERT_DIR). The access
 token of a marketplace server comes from the environment or a command, never from a file of the project. httpx is
-imported when something is asked.
+imported with the first request.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
 import ssl
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from pai_lsp import __version__
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     import httpx
 
-    from pai_lsp.catalog.settings import ServerSource
+    from pai_lsp.catalog.setup import ServerSource
 
 
 _MOST_REDIRECTS = 3
@@ -31,9 +31,9 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long and how much; times in seconds, sizes in bytes.
+    """Limits of a request: times in seconds, sizes in bytes.
 
-    A whole catalogue comes in one answer (30 items are 121 KB), so that ten thousand items fit.
+    A server sends all items in one answer (30 items are 121 KB); the size is enough for ten thousand items.
     """
 
     connect: float = 5.0
@@ -44,7 +44,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came; `is_unchanged` when it is still what `etag` in the request stands for."""
+    """The body of an answer; `is_unchanged` if the request's `etag` is still current, and then without a body."""
 
     body: bytes = b""
     etag: str = ""
@@ -52,71 +52,73 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
-    """Why nothing came, in words; `is_absent` when the server said that there is nothing."""
+class FetchFailure:
+    """The message about a failed request; `is_absent` if the server has nothing at the address (404, 410)."""
 
     note: str
     is_absent: bool = False
 
 
 def fetch(
-    url: str, *, accept: str, etag: str = "", token: Token | None = None, limits: Limits | None = None
-) -> Answer | Failure:
-    """Ask for an address and wait for the answer; not to be called where an event loop runs. Never raises."""
+    url: str, *, accept: str, etag: str = "", token: AccessToken | None = None, limits: Limits | None = None
+) -> Answer | FetchFailure:
+    """Send a GET request and wait for the answer. Never raises; must not be called while an event loop runs."""
     limits = limits or Limits()
     if not _host(url):
-        return Failure("this is no address that can be asked")
+        return FetchFailure("this is not a valid web address")
     headers = {"Accept": accept, "User-Agent": f"pai-lsp/{__version__}"}
     if etag:
         headers["If-None-Match"] = etag
     if token is not None:
         headers["Authorization"] = f"Bearer {token.secret}"
     outcome = asyncio.run(_within(url, headers, limits))
-    if isinstance(outcome, Failure) and token is not None:
-        return Failure(token.hidden_in(outcome.note), outcome.is_absent)
+    if isinstance(outcome, FetchFailure) and token is not None:
+        return FetchFailure(token.hidden_in(outcome.note), outcome.is_absent)
     return outcome
 
 
-async def _within(url: str, headers: dict[str, str], limits: Limits) -> Answer | Failure:
-    import httpx  # noqa: PLC0415 - as the file says
+async def _within(url: str, headers: dict[str, str], limits: Limits) -> Answer | FetchFailure:
+    import httpx  # noqa: PLC0415 - see the module's docstring
 
     timeout = httpx.Timeout(limits.silence, connect=limits.connect)
     try:
         async with httpx.AsyncClient(headers=headers, timeout=timeout) as client:
             return await asyncio.wait_for(_asked(client, url, limits), limits.total)
     except (asyncio.TimeoutError, httpx.TimeoutException):
-        return Failure("it does not answer in time")
+        return FetchFailure("the server did not answer in time")
     except httpx.ProxyError:
-        return Failure("the proxy does not let us through")
+        return FetchFailure("the proxy refused the connection")
     except httpx.ConnectError as error:
-        return Failure(_unconnected(error))
+        return FetchFailure(_unconnected(error))
     except httpx.DecodingError:
-        return Failure("its answer is packed in a way that can not be read")
+        return FetchFailure("the answer cannot be decompressed")
     except (httpx.InvalidURL, UnicodeError):
-        return Failure("this is no address that can be asked")
+        return FetchFailure("this is not a valid web address")
     except httpx.TransportError:
-        return Failure("the connection broke off")
+        return FetchFailure("the connection was lost")
     except (OSError, ValueError) as error:
-        # What the environment names for certificates or as a proxy makes no sense.
-        return Failure(f"it can not be asked: {type(error).__name__} in the settings of the environment")
-    except Exception as error:  # noqa: BLE001 - whatever a library has not foreseen, the editor goes on
-        return Failure(f"it can not be asked: {type(error).__name__}")
+        # The proxy or the certificates that the environment names are not usable.
+        return FetchFailure(
+            f"the request failed ({type(error).__name__}); check the proxy and certificate variables of the environment"
+        )
+    except Exception as error:  # noqa: BLE001 - an unexpected error of a library must not stop the editor
+        return FetchFailure(f"the request failed ({type(error).__name__})")
 
 
-async def _asked(client: httpx.AsyncClient, url: str, limits: Limits) -> Answer | Failure:
+async def _asked(client: httpx.AsyncClient, url: str, limits: Limits) -> Answer | FetchFailure:
     for _ in range(_MOST_REDIRECTS + 1):
         async with client.stream("GET", url) as response:
             if response.has_redirect_location:
                 target = urljoin(url, response.headers["location"])
                 if not _is_same_host(url, target):
-                    return Failure(f"it sends us to another host, '{_host(target)}', where we do not go")
+                    return FetchFailure(f"a redirect to another host, '{_host(target)}', is not followed")
                 url = target
                 continue
             return await _answer(response, limits)
-    return Failure("it sends us round and round")
+    return FetchFailure("too many redirects")
 
 
-async def _answer(response: httpx.Response, limits: Limits) -> Answer | Failure:
+async def _answer(response: httpx.Response, limits: Limits) -> Answer | FetchFailure:
     if response.status_code == 304:
         return Answer(is_unchanged=True)
     is_good = response.status_code == 200
@@ -129,33 +131,33 @@ async def _answer(response: httpx.Response, limits: Limits) -> Answer | Failure:
     if not is_good:
         return _refusal(response.status_code, bytes(body))
     if len(body) > most:
-        return Failure(f"its answer is larger than {most:,} bytes")
+        return FetchFailure(f"the answer is larger than {most:,} bytes")
     return Answer(bytes(body), response.headers.get("etag", ""))
 
 
-def _refusal(status: int, body: bytes) -> Failure:
-    """What a status means for the user, with the server's own words where they are words."""
-    said = " ".join(body.decode("utf-8", "replace").split())
-    said = "".join(character for character in said if character.isprintable())[:_MOST_QUOTED]
-    quoted = f": '{said}'" if said and "<" not in said else ""
+def _refusal(status: int, body: bytes) -> FetchFailure:
+    """The message about a status, with the start of the body if it is text."""
+    text = " ".join(body.decode("utf-8", "replace").split())
+    text = "".join(character for character in text if character.isprintable())[:_MOST_QUOTED]
+    quoted = f": '{text}'" if text and "<" not in text else ""
     if status == 401:
-        return Failure(f"it does not accept the access token (401){quoted}")
+        return FetchFailure(f"the server requires a valid access token (401){quoted}")
     if status == 403:
-        return Failure(f"it forbids this (403){quoted}")
+        return FetchFailure(f"access is denied (403){quoted}")
     if status in {404, 410}:
-        return Failure(f"there is nothing at this address ({status}){quoted}", is_absent=True)
+        return FetchFailure(f"nothing is found at this address ({status}){quoted}", is_absent=True)
     if status >= 500:
-        return Failure(f"it has a failure of its own ({status}){quoted}")
-    return Failure(f"it answers with status {status}{quoted}")
+        return FetchFailure(f"the server failed ({status}){quoted}")
+    return FetchFailure(f"unexpected answer of the server ({status}){quoted}")
 
 
 def _unconnected(error: BaseException) -> str:
     causes = list(_causes(error))
     for cause in causes:
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"its certificate is not trusted: {cause.verify_message}; see SSL_CERT_FILE"
+            return f"the certificate is not trusted: {cause.verify_message}; set SSL_CERT_FILE to the file of your CA"
     if any(isinstance(cause, ssl.SSLError) for cause in causes):
-        return "no secure connection can be made"
+        return "no TLS connection can be made"
     for cause in causes:
         if isinstance(cause, ConnectionRefusedError) or "refused" in str(cause):
             return "connection refused"
@@ -163,15 +165,15 @@ def _unconnected(error: BaseException) -> str:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
+    seen: list[BaseException] = []
+    while error is not None and not any(error is one for one in seen):
+        seen.append(error)
         yield error
         error = error.__cause__ or error.__context__
 
 
 def _is_same_host(url: str, target: str) -> bool:
-    """Whether a redirect stays where it was; from http to https of the same name counts as staying."""
+    """Whether a redirect leads to the same host and port, or from http to https of the same host."""
     try:
         here, there = urlsplit(url), urlsplit(target)
         if there.scheme not in _DEFAULT_PORTS or there.username is not None:
@@ -186,7 +188,7 @@ def _is_same_host(url: str, target: str) -> bool:
 
 
 def _host(url: str) -> str:
-    """The host of an address; empty for what can not be asked."""
+    """The host of an address; empty if it is not a valid HTTP address."""
     try:
         parts = urlsplit(url)
         is_askable = parts.scheme in _DEFAULT_PORTS and parts.port != 0
@@ -195,49 +197,49 @@ def _host(url: str) -> str:
     return parts.hostname or "" if is_askable else ""
 
 
-# How long a command may take, in seconds: it may ask a password store, but not a person.
+# How long a token command may take, in seconds: long enough for a password store, not for a dialog.
 PATIENCE = 15.0
-# What may stand in a header (RFC 6750, section 2.1, and whatever else a server may have made up).
-_TOKEN = re.compile(r"[\x21-\x7e]{1,8192}")
+# The characters that a header can hold. RFC 6750, section 2.1, allows fewer, but servers may issue others.
+_TOKEN = lazy_pattern(r"[\x21-\x7e]{1,8192}")
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    """A token; it never shows itself."""
+class AccessToken:
+    """A token, which its `repr` does not show."""
 
     secret: str
 
     def __repr__(self) -> str:
-        return "Token(***)"
+        return "AccessToken(***)"
 
     def hidden_in(self, text: str) -> str:
-        """A text without the token in it."""
+        """A text with `***` instead of the token."""
         return text.replace(self.secret, "***")
 
 
 class NoTokenError(Exception):
-    """The token that is configured can not be had; the text says why, and nothing of what was printed."""
+    """The configured token is not available; the message has the reason, and no output of the token command."""
 
 
-def access_token(source: ServerSource, environment: Mapping[str, str], folder: str) -> Token | None:
-    """The token of a server; None when none is configured. Runs the configured command, in `folder`.
+def access_token(source: ServerSource, environment: Mapping[str, str], folder: str) -> AccessToken | None:
+    """The token of a server; None if none is configured. Runs a token command in `folder`.
 
     Raises:
-        NoTokenError: if one is configured and can not be had.
+        NoTokenError: if a configured token is not available.
     """
     if source.token_env is not None:
         text = environment.get(source.token_env, "").strip()
         if not text:
-            raise NoTokenError(f"the environment variable '{source.token_env}' holds no token")
-        origin = f"the environment variable '{source.token_env}'"
+            raise NoTokenError(f"the environment variable '{source.token_env}' is empty; set it to the access token")
+        origin = f"the value of the environment variable '{source.token_env}'"
     elif source.token_command:
         text = _printed(source.token_command, folder)
-        origin = f"the command '{source.token_command[0]}'"
+        origin = f"the output of the token command '{source.token_command[0]}'"
     else:
         return None
     if not _TOKEN.fullmatch(text):
-        raise NoTokenError(f"what {origin} gives is no token")
-    return Token(text)
+        raise NoTokenError(f"{origin} is not a valid token")
+    return AccessToken(text)
 
 
 def _printed(command: tuple[str, ...], folder: str) -> str:
@@ -255,10 +257,10 @@ def _printed(command: tuple[str, ...], folder: str) -> str:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        raise NoTokenError(f"the command '{name}', which prints the token, does not end") from None
+        raise NoTokenError(f"the token command '{name}' did not end within {PATIENCE:g} seconds") from None
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or "an error").lower()
-        raise NoTokenError(f"the command '{name}', which prints the token, can not be run: {reason}") from None
+        raise NoTokenError(f"the token command '{name}' cannot be run: {reason}") from None
     if ended.returncode:
-        raise NoTokenError(f"the command '{name}', which prints the token, ended with status {ended.returncode}")
+        raise NoTokenError(f"the token command '{name}' failed with status {ended.returncode}")
     return ended.stdout.decode("utf-8", "replace").strip()

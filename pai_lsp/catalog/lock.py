@@ -1,7 +1,7 @@
-"""The lock file: which definitions a project's jobs get, so that everybody and every build gets the same.
+"""The lock file: the definitions that a project's jobs use, so that everyone and every build uses the same.
 
-It is JSON, and JSON is YAML: its definitions are read as any others are, and have their places in it. Of what lies in
-the project itself only the hash is locked, since it is versioned along; of all else the definition stands in the file.
+It is JSON, which is YAML too, so that its definitions are read like any others and have places in the file. For
+definitions in the project, which are versioned with it, it has only the hash; for all others the whole definition.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping as MappingOf
 
 VERSION = 1
-_NEXT_STEP = "resolve the conflict or repair it, or run 'pai-lsp marketplace lock' again"
-# Line ends to YAML 1.1, of which JSON knows nothing.
+_RELOCK = "run 'pai-lsp marketplace lock'"
+_NEXT_STEP = f"resolve the merge conflict, or {_RELOCK}"
+# Line ends of YAML 1.1 that are not line ends in JSON.
 _LINE_ENDS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
@@ -34,7 +35,7 @@ class LockedDefinition:
     """One definition of an entry.
 
     source: where it came from: a path from the lock file's folder, or an address.
-    definition: None for one that lies in the project.
+    definition: None for one in the project.
     """
 
     name: str
@@ -45,7 +46,7 @@ class LockedDefinition:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lock:
-    """What a lock file says, by reference; `fault` is what is wrong with the file, in words."""
+    """The entries of a lock file by reference; `fault` is the message for a file that is broken or edited by hand."""
 
     path: str
     entries: MappingOf[str, tuple[LockedDefinition, ...]]
@@ -53,23 +54,23 @@ class Lock:
 
 
 def definition_hash(definition: Definition) -> str:
-    """The hash of a definition's normal form: its values as JSON without blanks, keys sorted; not how it is written."""
+    """The SHA-256 of a definition's values, as JSON with sorted keys; formatting does not matter."""
     normal = json.dumps(_json_value(plain_value(definition.node)), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(normal.encode()).hexdigest()
 
 
 def read_lock(path: str, text: str) -> Lock:
-    """What a lock file's text says; nothing of one that is broken, and no entries that were changed by hand."""
+    """A lock file's text; the result has no entries if the text is broken, and none that were edited by hand."""
     syntax = parse(text)
     if syntax.problems:
         problem = syntax.problems[0]
         reason = f"line {LineIndex(text).line_of(problem.span.start) + 1}: {problem.message}"
-        return Lock(path, {}, f"nothing in '{_name(path)}' is used, because it is broken; {_NEXT_STEP} ({reason})")
+        return Lock(path, {}, f"'{_name(path)}' is ignored because it is broken; {_NEXT_STEP} ({reason})")
     root = syntax.root
     node = root.get("definitions") if isinstance(root, Mapping) else None
     version = root.get("version") if isinstance(root, Mapping) else None
     if not isinstance(node, Mapping) or not isinstance(version, Scalar) or version.value != VERSION:
-        return Lock(path, {}, f"'{_name(path)}' is no lock file of this version of pai-lsp")
+        return Lock(path, {}, f"'{_name(path)}' is not a lock file of this version of pai-lsp")
     entries: dict[str, tuple[LockedDefinition, ...]] = {}
     faults: list[str] = []
     for entry in node.effective_entries():
@@ -81,12 +82,12 @@ def read_lock(path: str, text: str) -> Lock:
         else:
             entries[entry.name] = found
     more = f" and {len(faults) - 1} more" if faults[1:] else ""
-    fault = f"what '{_name(path)}' says of '{faults[0]}'{more} was changed by hand" if faults else ""
+    fault = f"'{faults[0]}'{more} in '{_name(path)}' was edited by hand; {_RELOCK}" if faults else ""
     return Lock(path, entries, fault)
 
 
 def locked_source(path: str, folder: str) -> str:
-    """How a lock file in `folder` names what a definition came from: addresses as they are, files from its folder."""
+    """The `source` of a definition in a lock file in `folder`: an address, or a file's path relative to `folder`."""
     if "://" in path or not Path(path).is_absolute():
         return path
     try:
@@ -119,19 +120,19 @@ def _record(locked: LockedDefinition) -> dict[str, Any]:
 
 
 def _locked(node: Any) -> LockedDefinition | None:
-    """What one record says; None when it is none, or its hash is another."""
+    """The definition of one record; None if the record is malformed or its hash does not match."""
     if not isinstance(node, Mapping):
         return None
     words = [value.text if isinstance(value := node.get(key), Scalar) else "" for key in ("name", "source", "sha256")]
     inner = node.get("definition")
-    definition = Definition(inner, Origin.CATALOGUE) if isinstance(inner, Mapping) else None
+    definition = Definition(inner, Origin.CATALOG) if isinstance(inner, Mapping) else None
     if not all(words) or (definition is not None and definition_hash(definition) != words[2]):
         return None
     return LockedDefinition(words[0], words[1], words[2], definition)
 
 
 def _json_value(value: Any) -> Any:
-    """A value as JSON can say it; what it can not (dates, infinity) as the text that the rest-server makes of it."""
+    """A value as JSON; one that JSON does not have (dates, infinity) as the text that the rest-server makes of it."""
     if isinstance(value, dict):
         return {key: _json_value(one) for key, one in value.items()}
     if isinstance(value, list):

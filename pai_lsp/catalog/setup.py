@@ -1,6 +1,6 @@
-"""Where a project's definitions come from, with everything found that the configuration leaves unsaid.
+"""The sources of a project's definitions: those in its configuration, and a folder `marketplace` if there is one.
 
-Looks at the disk for a folder `marketplace`, which needs no configuration.
+`catalog_setup` looks for that folder on the disk; everything else is a value.
 """
 
 from __future__ import annotations
@@ -9,11 +9,46 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pai_lsp.catalog.settings import DirectorySource, Marketplace, ServerSource
 from pai_lsp.source.frozen import dataclass, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+@dataclass(frozen=True, slots=True)
+class DirectorySource:
+    """A folder of definition files: a path, absolute or relative to the configuration's folder."""
+
+    directory: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerSource:
+    """A marketplace server: its base address and the origin of the access token.
+
+    token_env: the name of the environment variable that holds it. token_command: a command that prints it.
+    """
+
+    url: str
+    token_env: str | None = None
+    token_command: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Marketplace:
+    """The sources of definitions that jobs name by an address.
+
+    sources: searched in this order. allowed_hosts: the only hosts from which single addresses are fetched.
+    """
+
+    sources: tuple[DirectorySource | ServerSource, ...] = ()
+    allowed_hosts: frozenset[str] = frozenset()
+
+    @property
+    def is_named(self) -> bool:
+        """Whether anything is configured."""
+        return bool(self.sources or self.allowed_hosts)
+
 
 # The folder that is found without configuration.
 FOLDER_NAME = "marketplace"
@@ -24,10 +59,10 @@ LOCK_NAME = ".pai-lsp.lock"
 class CatalogSetup:
     """Where definitions come from, for all files of one project.
 
-    folder: the project's, an absolute path: the configuration's, or the one with the folder `marketplace`; empty for
-        neither.
-    sources: asked in this order; their directories are absolute.
-    found: the directory among them that nobody configured; empty for none.
+    folder: the project's folder, an absolute path: the one with the configuration, or the one with the folder
+        `marketplace`; empty for neither.
+    sources: searched in this order; their directories are absolute.
+    found: the directory among them that is not configured; empty for none.
     """
 
     folder: str = ""
@@ -47,7 +82,7 @@ class CatalogSetup:
 
     @property
     def lock(self) -> str:
-        """The lock file's path, whether there is one or not; empty where no place is known for it."""
+        """The path of the lock file, which need not exist; empty if the project has no folder."""
         return str(Path(self.folder) / LOCK_NAME) if self.folder else ""
 
     def directory_of(self, path: str) -> str | None:
@@ -59,10 +94,10 @@ def catalog_setup(marketplace: Marketplace | None, base: str, folder: str, top: 
     """The setup for the files of `folder`.
 
     Args:
-        marketplace: what is configured; None without a configuration.
-        base: the absolute path that configured directories count from; empty without a configuration.
+        marketplace: the configured section; None without a configuration.
+        base: the absolute path to which configured directories are relative; empty without a configuration.
         folder: the absolute path of the files' folder.
-        top: the absolute path above which no folder `marketplace` is searched: the workspace's, or the working one.
+        top: the absolute path of the highest folder to search: the workspace's, or the working directory.
     """
     marketplace = marketplace or Marketplace()
     sources = tuple(_absolute(source, base) for source in marketplace.sources)
@@ -80,12 +115,12 @@ def catalog_setup(marketplace: Marketplace | None, base: str, folder: str, top: 
 def _absolute(source: DirectorySource | ServerSource, base: str) -> DirectorySource | ServerSource:
     if isinstance(source, ServerSource):
         return source
-    home = os.path.expanduser(source.directory)  # noqa: PTH111 - it keeps '~name' where there is no such user
+    home = os.path.expanduser(source.directory)  # noqa: PTH111 - it keeps '~name' if the user does not exist
     return DirectorySource(os.path.normpath(Path(base) / home))
 
 
 def _upwards(folder: str, top: str) -> Iterator[str]:
-    """The folder and those above it up to `top`; of a folder elsewhere itself, and that of the marketplace it is in."""
+    """The folder and those above it up to `top`; of a folder outside `top` itself, and that of its marketplace."""
     here = Path(folder)
     yield str(here)
     for parent in here.parents:
@@ -99,6 +134,6 @@ def _found(folders: Iterator[str] | list[str]) -> str | None:
         try:
             if candidate.is_dir():
                 return str(candidate)
-        except OSError:  # a folder that may not be looked into
+        except OSError:  # a folder without permission to read it
             continue
     return None

@@ -1,7 +1,8 @@
-"""Keeps on the disk what was read, so that a large catalogue is there at once and the last known one without network.
+"""What is known of a source, and the cache that stores it on the disk.
 
-One file a source, in the user's cache folder, readable by the user alone. It holds texts and cards; whoever fills it
-leaves tokens and secrets out. A file that can not be understood counts as none: it is written again some time.
+With the cache a large catalog loads at once, and the last answer of a server is available without network. There is one
+file per source, in the user's cache folder, readable only by the user. It has texts and headers; the caller leaves
+tokens and secrets out. A file that cannot be read is ignored and later written again.
 """
 
 from __future__ import annotations
@@ -12,29 +13,80 @@ import os
 import re
 import sys
 import time
+from enum import Enum
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.catalog.definition_text import Card, Content, DefinitionText
+from pai_lsp.catalog.definition_text import Content, DefinitionHeader, DefinitionText
 from pai_lsp.source.files import write_at_once
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Counts the forms of the file; one of another form is not read.
-_FORM = 1
+
+# After this time, in seconds, an answer is stale: a definition that it lacks may exist by now.
+FRESH = 24 * 60 * 60
+
+
+class SourceState(Enum):
+    """How up to date a source is, from best to worst."""
+
+    READY = "ready"
+    STALE = "stale"
+    UNTRUSTED = "untrusted"
+    UNREACHABLE = "unreachable"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedSource:
+    """One source as it is known now.
+
+    label: its name in messages: the folder, or the server's address.
+    state: UNREACHABLE means that nothing is known of it.
+    note: a message about the state and the age; empty for none.
+    skipped: messages about files or items that cannot be read.
+    stamps: by path, a text that changes whenever the file does.
+    asked: when a server last answered, in seconds since 1970; None for never, and for a folder.
+    """
+
+    label: str
+    texts: tuple[DefinitionText, ...] = ()
+    state: SourceState = SourceState.READY
+    note: str = ""
+    skipped: tuple[str, ...] = ()
+    stamps: Mapping[str, str] = field(default_factory=dict, repr=False)
+    asked: float | None = None
+
+    @property
+    def count(self) -> int:
+        """The number of its definitions."""
+        return sum(len(text.headers) for text in self.texts)
+
+
+def age(seconds: float) -> str:
+    """A time span in words: "3 hours ago"."""
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            number = int(seconds // length)
+            return f"{number} {unit}{'s' if number > 1 else ''} ago"
+    return "just now"
+
+
+# The version of the file format; files of other versions are ignored.
+_FORM = 2
 _LONGEST_NAME = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What is kept of one source.
+    """The stored state of one source.
 
-    stamps: by path, what told a text from an earlier one in the same place.
-    etag: what the server called its last answer; skipped: what of it could not be read, in words.
+    stamps: by path, a text that changes whenever the file does; for a web address its ETag.
+    etag: the ETag of the server's last answer.
+    skipped: messages about files or items that cannot be read.
     asked: when the source last answered, in seconds since 1970.
     """
 
@@ -47,12 +99,12 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """The cache folder; all methods take a key that stands for a source."""
+    """The cache folder; every `key` identifies a source."""
 
     folder: Path
 
     def load(self, key: str) -> Stored | None:
-        """What is kept; None for nothing."""
+        """What is stored; None for nothing."""
         file = self._file(key)
         try:
             with file.open(encoding="utf-8") as lines:
@@ -69,10 +121,10 @@ class Store:
             return None
 
     def save(self, key: str, stored: Stored) -> None:
-        """Keep something in place of what was kept before; its time is now.
+        """Store something; it replaces what was stored, and its time is now.
 
         Raises:
-            OSError: if it can not be written.
+            OSError: if the file cannot be written.
         """
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         head = {"form": _FORM, "etag": stored.etag, "skipped": stored.skipped}
@@ -81,9 +133,9 @@ class Store:
         write_at_once(self._file(key), lines, 0o600)
 
     def view(self, path: str, text: str) -> str | None:
-        """The path of a file that nobody can write, and that holds a text which is none itself; None without one.
+        """The path of a read-only file with `text`, which every editor can show; None if it cannot be written.
 
-        So every editor can show what a server has given, and show it as what it is: not to be changed.
+        Used for texts that are not files: a server's items and web addresses. `path` is the address of the text.
         """
         name = re.sub(r"[^\w.-]+", "-", path.rstrip("/").rpartition("/")[2])[:_LONGEST_NAME] or "item"
         folder = (
@@ -99,18 +151,18 @@ class Store:
         return str(file)
 
     def asked(self, key: str) -> float | None:
-        """The time of what is kept, in seconds since 1970; None for nothing."""
+        """When something was stored, in seconds since 1970; None if nothing is."""
         try:
             return self._file(key).stat().st_mtime
         except OSError:
             return None
 
     def touch(self, key: str) -> None:
-        """What is kept was found to be right: its time is now."""
+        """Set the time of what is stored to now, because it is still current."""
         now = time.time()
         try:
             os.utime(self._file(key), (now, now))
-        except OSError:  # gone meanwhile; it will be made again
+        except OSError:  # deleted in the meantime; it will be written again
             return
 
     def _file(self, key: str) -> Path:
@@ -118,7 +170,7 @@ class Store:
 
 
 def user_cache_folder(environment: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Where a user's programs keep what they can make again.
+    """The user's cache folder for this program.
 
     Sources: XDG Base Directory Specification, "XDG_CACHE_HOME"; Apple, File System Programming Guide, "Library/Caches".
     """
@@ -128,7 +180,7 @@ def user_cache_folder(environment: Mapping[str, str], platform: str = sys.platfo
     if platform == "darwin":
         return home / "Library" / "Caches" / "pai-lsp"
     given = environment.get("XDG_CACHE_HOME", "")
-    # The specification tells to pass over a relative path.
+    # By the specification, a relative path is ignored.
     return (Path(given) if given.startswith("/") else home / ".cache") / "pai-lsp"
 
 
@@ -140,8 +192,9 @@ def _record(text: DefinitionText, stamp: str) -> dict[str, Any]:
         "content": text.content.name,
         "entangled": text.is_entangled,
         "fault": text.fault,
-        "cards": [
-            [card.name, card.type, card.summary, card.variables, card.span.start, card.span.end] for card in text.cards
+        "headers": [
+            [header.name, header.type, header.summary, header.variables, header.span.start, header.span.end]
+            for header in text.headers
         ],
         "text": text.text,
     }
@@ -151,25 +204,25 @@ def _text(record: Any) -> DefinitionText:
     """The text of a record.
 
     Raises:
-        ValueError, LookupError, TypeError: if it is none.
+        ValueError, LookupError, TypeError: if it is malformed.
     """
     text = record["text"]
     if not isinstance(text, str) or not isinstance(record["path"], str):
-        raise TypeError("no record of ours")
+        raise TypeError("not a record of this cache")
     return DefinitionText(
         record["path"],
         text,
         str(record["item"]),
-        tuple(_card(record, len(text)) for record in record["cards"]),
+        tuple(_header(record, len(text)) for record in record["headers"]),
         Content[record["content"]],
         is_entangled=bool(record["entangled"]),
         fault=str(record["fault"]),
     )
 
 
-def _card(record: Any, length: int) -> Card:
+def _header(record: Any, length: int) -> DefinitionHeader:
     name, kind, summary, variables, start, end = record
     words = (name, kind, summary, *variables)
     if not all(isinstance(word, str) for word in words) or not 0 <= start <= end <= length:
-        raise TypeError("no card of ours")
-    return Card(name, kind, summary, tuple(variables), Span(start, end))
+        raise TypeError("not a header of this cache")
+    return DefinitionHeader(name, kind, summary, tuple(variables), Span(start, end))

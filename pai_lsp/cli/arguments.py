@@ -104,11 +104,13 @@ formats:
   json    the scripts and commands of each task role as the released runtime writes them:
           {"version": 1, "taskRoles": {"ROLE": {"pre": [...], "command": "...", "post": [...]}}}
 
-Findings are printed to standard error. If the job cannot be expanded, there is no output.
+The expanded job is checked before it is printed. Its findings are printed to standard error, with the lines of JOB that
+they come from. If the job cannot be expanded, or the expanded job has errors, there is no output.
 
 exit status:
-  0  success      1  the job cannot be expanded, or --check found a difference      2  wrong usage
-  3  pai-lsp failed, or the output could not be written
+  0  success, and the expanded job has no errors
+  1  the job cannot be expanded, the expanded job has errors, or --check found a difference
+  2  wrong usage      3  pai-lsp failed, or the output could not be written
 
 examples:
   pai-lsp expand train.pai.yaml > released.yaml
@@ -137,6 +139,7 @@ def expand(parser: argparse.ArgumentParser) -> None:
     add("--task-role", metavar="ROLE", help="print only this task role; with yaml, inline only this task role")
     add("--output", type=path, metavar="FILE", help="write to this file")
     add("--check", action="store_true", help="write nothing; exit with 1 if the file of --output is not up to date")
+    add("--force", action="store_true", help="print the expanded job even if it has errors; exit with 1 then")
 
 
 _CONVERT_DESCRIPTION = """\
@@ -274,8 +277,10 @@ def rules(parser: argparse.ArgumentParser) -> None:
 
 def explain(parser: argparse.ArgumentParser) -> None:
     """Describe `pai-lsp explain`."""
-    parser.description = "Explain a rule: what is wrong, what the cluster does, the source for that, and examples."
-    parser.add_argument("code", metavar="CODE", help="the code of a rule, as shown in reports and by pai-lsp rules")
+    parser.description = (
+        "Explain a rule or an exit code: what is wrong, what the cluster does, the source for that, and examples."
+    )
+    parser.add_argument("code", metavar="CODE", help="the code of a rule, as shown in reports, or an exit code")
     choices = ("auto", "always", "never")
     parser.add_argument("--color", choices=choices, default="auto", help="use colors (default: auto)")
 

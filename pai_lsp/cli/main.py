@@ -6,8 +6,7 @@ import errno
 import io
 import os
 import sys
-from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from pai_lsp.cli import WRONG_USAGE
 from pai_lsp.cli.subcommands import SUBCOMMANDS, parser_of, whole_parser
@@ -19,6 +18,15 @@ if TYPE_CHECKING:
 # What a shell reports for a program that the signals of ^C and of a closed pipe end: 128 and the signal's number.
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
+
+
+def run() -> NoReturn:
+    """The program `pai-lsp`.
+
+    It ends without taking the interpreter apart, which would take an eighth of a short run. Nothing depends on that:
+    `main` has written all output.
+    """
+    os._exit(main())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -129,6 +137,8 @@ def _failed(error: Exception) -> int:
         message = "the current directory does not exist"
     else:
         message = f"{error.filename!r}: {why(error)}" if error.filename else why(error)
+    from contextlib import suppress  # noqa: PLC0415 - as above
+
     with suppress(OSError):
         sys.stderr.write(f"pai-lsp: {message}\n")
     _give_up_output()

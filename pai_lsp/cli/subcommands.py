@@ -7,6 +7,8 @@ Each subcommand imports its code when it runs, so that `check` does not wait for
 from __future__ import annotations
 
 import argparse
+import gc
+import sys
 from typing import TYPE_CHECKING
 
 from pai_lsp import __version__
@@ -15,6 +17,8 @@ from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+
+    from _typeshed import SupportsWrite
 
 _EXAMPLES = """\
 examples:
@@ -40,7 +44,13 @@ class Subcommand:
     run: Callable[[argparse.Namespace], int]
 
 
+# How many objects are made before Python looks for garbage among them. Its own number is so low that it looks at the
+# imported modules several times, which takes a twentieth of the time that the check of one file does.
+_OBJECTS_BEFORE_COLLECTION = 100_000
+
+
 def _check(found: argparse.Namespace) -> int:
+    gc.set_threshold(_OBJECTS_BEFORE_COLLECTION)
     from pai_lsp.cli.commands import check
 
     return check.run(found)
@@ -106,9 +116,74 @@ def _completion(found: argparse.Namespace) -> int:
     return completion.run(found)
 
 
+def _fit_arguments(parser: argparse.ArgumentParser) -> None:
+    from pai_lsp.cli import cluster_arguments
+
+    cluster_arguments.fit(parser)
+
+
+def _fit(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import fit_jobs
+
+    return fit_jobs.run(found)
+
+
+def _cluster_arguments(parser: argparse.ArgumentParser) -> None:
+    from pai_lsp.cli import cluster_arguments
+
+    cluster_arguments.cluster(parser)
+
+
+def _cluster(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import cluster
+
+    return cluster.run(found)
+
+
+def _why_arguments(parser: argparse.ArgumentParser) -> None:
+    from pai_lsp.cli import cluster_arguments
+
+    cluster_arguments.why(parser)
+
+
+def _why(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import why_failed
+
+    return why_failed.run(found)
+
+
+def _run_arguments(parser: argparse.ArgumentParser) -> None:
+    from pai_lsp.cli import cluster_arguments
+
+    cluster_arguments.run(parser)
+
+
+def _run(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import run_task
+
+    return run_task.run(found)
+
+
+def _image_check_arguments(parser: argparse.ArgumentParser) -> None:
+    from pai_lsp.cli import cluster_arguments
+
+    cluster_arguments.image_check(parser)
+
+
+def _image_check(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import check_image
+
+    return check_image.run(found)
+
+
 SUBCOMMANDS = (
     Subcommand("check", "check job files and fix what can be fixed safely", arguments.check, _check),
     Subcommand("expand", "expand a job into one that any released cluster accepts", arguments.expand, _expand),
+    Subcommand("fit", "check whether jobs fit a cluster", _fit_arguments, _fit),
+    Subcommand("run", "run one task of a job here as a cluster would", _run_arguments, _run),
+    Subcommand("why", "explain why a task failed: an exit code, a log, diagnostics", _why_arguments, _why),
+    Subcommand("image-check", "check the images of a job as the platform does", _image_check_arguments, _image_check),
+    Subcommand("cluster", "make and list the profiles of clusters", _cluster_arguments, _cluster),
     Subcommand("convert", "convert a job from protocol version 1 to 2", arguments.convert, _convert),
     Subcommand("graph", "draw the prerequisite graph: mermaid, dot, svg, png or pdf", arguments.graph, _graph),
     Subcommand("marketplace", "list, show, refresh and lock shared definitions", arguments.marketplace, _marketplace),
@@ -123,7 +198,7 @@ SUBCOMMANDS = (
 
 def parser_of(subcommand: Subcommand) -> argparse.ArgumentParser:
     """The argument parser of a subcommand."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"pai-lsp {subcommand.name}",
         formatter_class=_Help,
         allow_abbrev=False,
@@ -134,7 +209,7 @@ def parser_of(subcommand: Subcommand) -> argparse.ArgumentParser:
 
 def whole_parser(words: Collection[str] = ()) -> argparse.ArgumentParser:
     """The parser of the whole command line; only the subcommands among `words` have arguments."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="pai-lsp",
         description="Check OpenPAI job files before you submit them.",
         epilog=_EXAMPLES,
@@ -148,6 +223,16 @@ def whole_parser(words: Collection[str] = ()) -> argparse.ArgumentParser:
         if one.name in words:
             one.add_arguments(added)
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help fails where it cannot be written; argparse ignores that and ends with success."""
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        if file is not None and file is sys.stdout:
+            file.write(message)
+        else:
+            super()._print_message(message, file)
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell_structure import is_one_word, structure
 from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -36,11 +37,11 @@ _STARTERS: dict[str, frozenset[str]] = {
     "numactl": frozenset({"-m", "-N", "-C", "-i", "-p"}),
     "timeout": frozenset({"-k", "-s"}),
 }
-_PYTHON = re.compile(r"python(?:[23](?:\.[0-9]+)?)?")
-_PIP = re.compile(r"pip(?:[23](?:\.[0-9]+)?)?")
+_PYTHON = lazy_pattern(r"python(?:[23](?:\.[0-9]+)?)?")
+_PIP = lazy_pattern(r"pip(?:[23](?:\.[0-9]+)?)?")
 _MODULES = {"torch.distributed.run": "torchrun", "torch.distributed.launch": "torch.distributed.launch"}
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
-_NUMBER = re.compile(r"-[0-9.]+")
+_ASSIGNMENT = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
+_NUMBER = lazy_pattern(r"-[0-9.]+")
 
 
 @dataclass(frozen=True, slots=True, eq=False)

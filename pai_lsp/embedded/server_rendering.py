@@ -13,11 +13,11 @@ recorded from mustache 2.3.2. Source: mustache.js 2.3.2, Context.prototype.looku
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.template import MISSING, OPENING, SPACES, TagKind, TemplateFault, TemplateTag, server_path, tags
 from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Date, server_text
 from pai_lsp.source.text import Span
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-_RUN = re.compile(rf"\n|(?:(?!\n)[{SPACES}])+|[^{SPACES}]+")
+_RUN = lazy_pattern(rf"\n|(?:(?!\n)[{SPACES}])+|[^{SPACES}]+")
 # What mustache takes for text on a line, though nothing but a name is kept of it.
 _COUNTS_AS_TEXT = frozenset({TagKind.NAME, TagKind.UNESCAPED, TagKind.UNESCAPED_BRACES})
 
@@ -113,7 +113,7 @@ def _end_line(tokens: list[str | TemplateTag | None], line: _Line) -> None:
 
 
 _OBJECT_TEXT = "[object Object]"
-_INDEX = re.compile(r"0|[1-9][0-9]*")
+_INDEX = lazy_pattern(r"0|[1-9][0-9]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ _STRING_MEMBERS = _functions(
 _NUMBER_MEMBERS = _functions({}, "toExponential toFixed toPrecision toString valueOf toLocaleString")
 _BOOLEAN_MEMBERS = _functions({}, "toString valueOf")
 # A Date's own methods want a Date and get the template's values; which of them is asked for does not matter.
-_DATE_MEMBER = re.compile(r"(?:to|get|set)[A-Z]\w*|valueOf")
+_DATE_MEMBER = lazy_pattern(r"(?:to|get|set)[A-Z]\w*|valueOf")
 _FUNCTION_MEMBERS = _functions({}, "apply bind call toString")
 
 _CONSTRUCTORS = {

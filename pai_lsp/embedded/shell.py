@@ -1,4 +1,4 @@
-"""The reader of bash: what commands say to it, what they leave open, what they do to the shell that reads them.
+"""The reader of bash: the commands of a script, what it leaves open, and what it does to the shell that runs it.
 
 This is not a shell: nothing is expanded or run, and what bash only knows at run time stays unknown. It reads the
 grammar (quotes, expansions, here-documents, comments, arithmetic, compound commands) in one pass from start to end.
@@ -22,6 +22,7 @@ from pai_lsp.embedded.shell_grammar import Conditional, Grammar, Role
 from pai_lsp.embedded.shell_script import HERE_DOCUMENT, Assignment, EventKind, PartKind, Script, SimpleCommand
 from pai_lsp.embedded.shell_words import LineReader
 from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -29,17 +30,17 @@ if TYPE_CHECKING:
 
     from pai_lsp.embedded.shell_script import Word
 
-_OPERATOR = re.compile(r"&&|\|\||;;&|;;|;&|\|&|[;&|)\n]")
-_CONDITIONAL_OPERATOR = re.compile(r"&&|\|\||[<>](?![(%])|[();&|]")
+_OPERATOR = lazy_pattern(r"&&|\|\||;;&|;;|;&|\|&|[;&|)\n]")
+_CONDITIONAL_OPERATOR = lazy_pattern(r"&&|\|\||[<>](?![(%])|[();&|]")
 # What separates the three expressions of `for ((a; b; c))`, outside quotes.
-_LOOP_EXPRESSIONS = re.compile(r"(?:[^;'\"\\$]|\\.|'[^']*'|\"[^\"]*\"|\$\([^)]*\)|\$\{[^}]*\}|\$)*;")
-_NO_BRACKETS = re.compile(r"\([ \t]*\)")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LOOP_EXPRESSIONS = lazy_pattern(r"(?:[^;'\"\\$]|\\.|'[^']*'|\"[^\"]*\"|\$\([^)]*\)|\$\{[^}]*\}|\$)*;")
+_NO_BRACKETS = lazy_pattern(r"\([ \t]*\)")
+_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _DECLARING = frozenset({"export", "declare", "typeset", "local", "readonly"})
 _READING = frozenset({"read", "mapfile", "readarray", "getopts"})
 # Builtins whose arguments may be arrays, as in an assignment.
 _TAKING_ARRAYS = _DECLARING | {"alias", "eval", "let"}
-# What may stand between a reserved word and its command: an option, the name of a coprocess.
+# What may be between a reserved word and its command: an option, the name of a coprocess.
 _AFTER_PREFIX = {
     "time": re.compile(r"[ \t]+-p(?=[ \t\n;&|)]|$)"),
     "coproc": re.compile(r"[ \t]+[A-Za-z_][A-Za-z0-9_]*(?=[ \t]+(?:\(|(?:\{|if|while|until|for|case)[ \t\n]))"),
@@ -57,7 +58,7 @@ class _UnfinishedCommand:
     """A simple command that is still being read."""
 
     words: list[Word] = field(default_factory=list)
-    # For each word, the variable that it sets if it stands where an assignment may stand.
+    # For each word, the variable that it sets where an assignment is allowed.
     sets: list[Assignment | None] = field(default_factory=list)
     keyword: str = ""
     operator: str = ""

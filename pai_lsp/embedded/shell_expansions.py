@@ -5,44 +5,44 @@
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell_script import Assignment, EventKind, Part, PartKind, Unclosed, VariableUse
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from pai_lsp.embedded.shell_script import Event
 
-# Substitutions nested deeper are not read: nobody writes them, and reading them costs stack.
+# Substitutions nested deeper are not read: that would take too much of the stack.
 _MAX_DEPTH = 40
 _MAX_SUBSCRIPT = 200
 
-_BACKTICKS = re.compile(r"(?:[^`\\]|\\[\s\S])*")
-_ANSI = re.compile(r"(?:[^'\\]|\\[\s\S])*")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_PARAMETER_END = re.compile(r"[^}$`\"'\\<]+")
-_SPECIAL = re.compile(r"\$[0-9@*#?$!_-]")
+_BACKTICKS = lazy_pattern(r"(?:[^`\\]|\\[\s\S])*")
+_ANSI = lazy_pattern(r"(?:[^'\\]|\\[\s\S])*")
+_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_PARAMETER_END = lazy_pattern(r"[^}$`\"'\\<]+")
+_SPECIAL = lazy_pattern(r"\$[0-9@*#?$!_-]")
 # What bash allows after the name in `${…}` is an operator.
 _NEVER_AFTER_NAME = frozenset(" \t.!&();|'\"")
-_GUARD = re.compile(r":?[-=+?]")
-_ACTIVE = re.compile(r"[$`\\]|<%")
-_IDENTIFIER_GOES_ON = re.compile(r"<%|\{\{|\$\([A-Z_]+\)")
+_GUARD = lazy_pattern(r":?[-=+?]")
+_ACTIVE = lazy_pattern(r"[$`\\]|<%")
+_IDENTIFIER_GOES_ON = lazy_pattern(r"<%|\{\{|\$\([A-Z_]+\)")
 
 # How far and deep the end of arithmetic is looked for, so that hostile text stays cheap.
 _LONGEST_ARITHMETIC = 2000
 _MAX_BRACKETS = 10
 
 # A number, a name (the group), or the begin of an expansion.
-_NAMES_AND_EXPANSIONS = re.compile(r"[0-9][0-9A-Za-z_]*(?:#[0-9A-Za-z@_]+)?|([A-Za-z_][A-Za-z0-9_]*)|[$`]|<%")
+_NAMES_AND_EXPANSIONS = lazy_pattern(r"[0-9][0-9A-Za-z_]*(?:#[0-9A-Za-z@_]+)?|([A-Za-z_][A-Za-z0-9_]*)|[$`]|<%")
 # After the name of a variable that is set.
-_SETTING = re.compile(r"(?:\[[^\]]*\])?[ \t]*(?:=(?!=)|[-+*/%&^|]=|<<=|>>=|\+\+|--)")
-_BRACKET = re.compile(r"[()]|\\.|'[^']{0,200}'|\"[^\"\\]{0,200}\"")
+_SETTING = lazy_pattern(r"(?:\[[^\]]*\])?[ \t]*(?:=(?!=)|[-+*/%&^|]=|<<=|>>=|\+\+|--)")
+_BRACKET = lazy_pattern(r"[()]|\\.|'[^']{0,200}'|\"[^\"\\]{0,200}\"")
 
 
 class ExpansionReader(ABC):
-    """Reads expansions in a text, and keeps what it finds; the classes below read what may stand in them."""
+    """Reads expansions in a text, and keeps what it finds; its subclasses read what is inside of them."""
 
     __slots__ = (
         "_assignments", "_at", "_bad_substitutions", "_conditional", "_depth", "_document", "_end", "_events",
@@ -81,7 +81,7 @@ class ExpansionReader(ABC):
 
     @abstractmethod
     def _quoted(self, texts: list[str]) -> bool:
-        """Read one quoted part, and put its text behind the others; whether there was no expansion in it."""
+        """Read one quoted part and append its text to `texts`; return whether it has no expansion."""
 
     def _found_fault(self, span: Span, inside: Unclosed | None = None) -> None:
         if self._fault is None and not self._unchecked:
@@ -267,7 +267,7 @@ class ExpansionReader(ABC):
                 self._quoted([])
             elif character == "'":
                 self._quoted([])
-                if is_quoted:  # bash looks for the other quote, but expands what stands between them
+                if is_quoted:  # bash looks for the other quote, but expands what is between them
                     self._expansions(at + 1, self._at - 1)
             elif character == "\\":
                 self._at = min(at + 2, self._end)
@@ -314,7 +314,7 @@ class ExpansionReader(ABC):
 
 
 def arithmetic_end(text: str, start: int, end: int) -> int:
-    """The offset after the `))` that closes arithmetic begun before `start`; 0 where there is none before `end`."""
+    """The offset after the `))` that closes arithmetic begun before `start`; 0 if it is not closed before `end`."""
     opened = 2
     for match in _BRACKET.finditer(text, start, min(end, start + _LONGEST_ARITHMETIC)):
         if len(match[0]) > 1:

@@ -33,9 +33,11 @@ class Role(Enum):
 class _Expected(Enum):
     """What comes next."""
 
+    __hash__ = object.__hash__  # the one of Enum is many times slower
+
     COMMAND = auto()  # a command may begin
     WORDS = auto()  # in a simple command
-    AFTER = auto()  # after a compound command, where only redirections and operators may stand
+    AFTER = auto()  # after a compound command, where only redirections and operators are allowed
     FUNCTION_NAME = auto()
     FUNCTION_BODY = auto()
     FOR_NAME = auto()
@@ -80,7 +82,7 @@ NEXT = {
 ENDING = frozenset(word for words in NEXT.values() for word in words)
 _PREFIXES = frozenset({"!", "time", "coproc"})
 JOINING = frozenset({"&&", "||", "|", "|&"})
-# Line ends may stand here without a meaning.
+# Line ends have no meaning here.
 _SKIPPING = frozenset(
     {
         _Expected.FUNCTION_BODY, _Expected.FOR_IN, _Expected.FOR_HEAD, _Expected.FOR_DO, _Expected.CASE_IN,
@@ -158,7 +160,7 @@ class Grammar:
 
     @property
     def may_assign(self) -> bool:
-        """Whether an assignment may stand here, if the command has no name yet."""
+        """Whether an assignment is allowed here, if the command has no name yet."""
         return self._expected in {_Expected.COMMAND, _Expected.WORDS}
 
     @property
@@ -168,7 +170,7 @@ class Grammar:
 
     @property
     def is_in_simple_command(self) -> bool:
-        """Whether the words of a simple command stand here."""
+        """Whether a word here belongs to a simple command."""
         return self._expected is _Expected.WORDS
 
     def word(self, written: str, span: Span) -> Role:

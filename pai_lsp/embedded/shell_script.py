@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from enum import Enum, auto
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,7 +21,7 @@ _OPEN_ENDED = frozenset(
     {"source", ".", "eval", "conda", "mamba", "micromamba", "module", "ml", "spack", "pyenv", "nvm"},
 )
 _LEAVING_LOOP = frozenset({"break", "exit", "return", "exec", "kill"})
-_UNSET_OFF = re.compile(r"\+[A-Za-z]*u[A-Za-z]*")
+_UNSET_OFF = lazy_pattern(r"\+[A-Za-z]*u[A-Za-z]*")
 # What a script may leave open without a syntax error; bash takes the end of the text for the end of these.
 HERE_DOCUMENT, CONTINUATION = "<<", "\\"
 
@@ -124,10 +124,10 @@ class SimpleCommand:
     """A command and its arguments, without assignments in front and without redirections.
 
     keyword: the reserved word in front of it (`while`, `then`), or empty.
-    operator: what stands before it (`&&`, `||`, `|`, `;`, a line end, or nothing for the first).
-    function: the function in whose body it stands, or empty.
+    operator: what is written before it (`&&`, `||`, `|`, `;`, a line end, or nothing for the first).
+    function: the function whose body it is in, or empty.
     is_background: it is a part of what `&` runs in the background.
-    is_nested: it stands in a substitution, such as `$(date)`.
+    is_nested: it is in a substitution, such as `$(date)`.
     is_subshell: it runs in a process of its own, which cannot change or replace the shell that reads the script.
     """
 
@@ -156,7 +156,7 @@ class Script:
 
     commands: the simple commands, `[[ … ]]` included; those of a substitution come before the command around it.
     parts: the outermost parts, so that none overlaps another.
-    line_ends: the line ends that bash reads as such: a comment may stand before each.
+    line_ends: the line ends that bash reads as such: a comment is allowed before each.
     functions: the names of the functions that it defines.
     has_pipeline: there is a `|` between two of its commands.
     unclosed: what it leaves open, the outermost first; meaningful as long as there is no `fault`.
@@ -306,7 +306,7 @@ def _exit_trap_word(words: tuple[Word, ...]) -> Word | None:
 
 
 def _programs(arguments: list[str]) -> list[str]:
-    """What stands after the options of `exec`, of which `-a` has a value."""
+    """The arguments after the options of `exec`, of which `-a` has a value."""
     at = 0
     while at < len(arguments) and len(arguments[at]) > 1 and arguments[at].startswith("-"):
         option = arguments[at]

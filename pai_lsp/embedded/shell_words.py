@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import re
 from abc import abstractmethod
 
 from pai_lsp.embedded.shell_expansions import ExpansionReader
 from pai_lsp.embedded.shell_script import CONTINUATION, HERE_DOCUMENT, Assignment, EventKind, PartKind, Word
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
-_PLAIN = re.compile(r"[^ \t\n;&|()<>$`\"'\\]+")
-_PLAIN_IN_QUOTES = re.compile(r"[^\"$`\\<]+")
-_ASSIGNMENT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\s]{0,100}\])?\+?=")
+_PLAIN = lazy_pattern(r"[^ \t\n;&|()<>$`\"'\\]+")
+_PLAIN_IN_QUOTES = lazy_pattern(r"[^\"$`\\<]+")
+_ASSIGNMENT = lazy_pattern(r"([A-Za-z_][A-Za-z0-9_]*)(?:\[[^\]\s]{0,100}\])?\+?=")
 _MAX_INDEX = 200
-# A word where an assignment may stand: bash looks for the bracket that closes an index before anything else.
-_INDEX = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\[")
-_IN_INDEX = re.compile(r"[\[\]]|'[^']*'|\"(?:[^\"\\]|\\[\s\S])*\"|\\[\s\S]")
+# A word where an assignment is allowed: bash looks for the bracket that closes an index before anything else.
+_INDEX = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*\[")
+_IN_INDEX = lazy_pattern(r"[\[\]]|'[^']*'|\"(?:[^\"\\]|\\[\s\S])*\"|\\[\s\S]")
 _EXTENDED_PATTERN = frozenset("?*+@!")
-_BLANK = re.compile(r"(?:[ \t]|\\\n)+")
-_REDIRECTION = re.compile(
+_BLANK = lazy_pattern(r"(?:[ \t]|\\\n)+")
+_REDIRECTION = lazy_pattern(
     r"(?:[0-9]+|\{([A-Za-z_][A-Za-z0-9_]*)\})?(<<<(?!%)|<<-|<<(?!%)|<>|>>|>\||>&|<&|<(?!%)|>)|&>>?"
 )
 
@@ -176,7 +176,7 @@ class _HereDocument:
 
 
 class LineReader(WordReader):
-    """Reads what is no word."""
+    """Reads what is between words."""
 
     __slots__ = ("_comments", "_here_documents", "_line_ends", "_open_redirections")
 
@@ -188,7 +188,7 @@ class LineReader(WordReader):
         self._open_redirections: list[Span] = []
 
     def _blanks(self) -> bool:
-        """Read blanks, and line ends that a backslash takes away; whether there are any."""
+        """Read blanks, and line ends after a backslash; return whether there are any."""
         match = _BLANK.match(self._text, self._at, self._end)
         if match is None:
             return False

@@ -12,6 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.text import Span
 
@@ -25,22 +26,22 @@ SPACES = (
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
 
-# What may stand in front of the first dot; `this` belongs to the extended protocol.
+# What may be written before the first dot; `this` belongs to the extended protocol.
 ROOTS = ("$parameters", "$secrets", "$data", "$script", "$output")
 
-_SPACE, _SPACES = re.compile(f"[{SPACES}]*"), re.compile(f"[{SPACES}]+")
-_SERVER_INDEX = re.compile(r"\[([0-9]+)\]")
-_SERVER_CUT = re.compile(r"\.|\[([0-9]+)\]")
-_PLAIN_INDEX = re.compile(r"0|[1-9][0-9]{0,9}")
-_RUNTIME_INDEX = re.compile(r"([^\[]*)\[\s*([0-9]+)\s*\]")
-_STEP = re.compile(r"(?P<dot>\.)?(?P<name>[^.\[\]]+)|\[(?P<blank>\s*)(?P<index>[0-9]+)\s*\]")
-_VARIABLE = re.compile(r"\{\{[ \t]*([A-Za-z_][\w.-]*)[ \t]*\}\}")
+_ANY_SPACES, _SPACES = re.compile(f"[{SPACES}]*"), re.compile(f"[{SPACES}]+")
+_SERVER_INDEX = lazy_pattern(r"\[([0-9]+)\]")
+_SERVER_CUT = lazy_pattern(r"\.|\[([0-9]+)\]")
+_PLAIN_INDEX = lazy_pattern(r"0|[1-9][0-9]{0,9}")
+_RUNTIME_INDEX = lazy_pattern(r"([^\[]*)\[\s*([0-9]+)\s*\]")
+_STEP = lazy_pattern(r"(?P<dot>\.)?(?P<name>[^.\[\]]+)|\[(?P<blank>\s*)(?P<index>[0-9]+)\s*\]")
+_VARIABLE = lazy_pattern(r"\{\{[ \t]*([A-Za-z_][\w.-]*)[ \t]*\}\}")
 # Names that Kubernetes' FrameworkController fills into the whole pod specification, so they mean something anywhere.
 # Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/funcs.go.
-_CONTROLLER_VARIABLE = re.compile(r"FC_[A-Z_]+")
-# openpai-runtime, replace_ref: the `$` is a must, blanks may stand in front of it. Other white space may not: the
+_CONTROLLER_VARIABLE = lazy_pattern(r"FC_[A-Z_]+")
+# openpai-runtime, replace_ref: the `$` is required; blanks are allowed before it. Other white space is not: the
 # runtime looks at Python's writing of the text, where a line end is a backslash and an `n`.
-_RUNTIME_OPENING = re.compile(r"<% *(?=\$)")
+_RUNTIME_OPENING = lazy_pattern(r"<% *(?=\$)")
 
 
 class TagKind(Enum):
@@ -70,9 +71,9 @@ class PathStep:
 
 @dataclass(frozen=True, slots=True)
 class TemplateTag:
-    """One `<% … %>`; `span` holds the delimiters, `content_span` what stands between them without blanks.
+    """One `<% … %>`; `span` holds the delimiters, `content_span` what is between them without blanks.
 
-    in_section: whether it stands in a section, all of which the rest-server drops.
+    in_section: whether it is in a section, all of which the rest-server drops.
     """
 
     kind: TagKind
@@ -83,7 +84,7 @@ class TemplateTag:
 
     @property
     def steps(self) -> tuple[PathStep, ...]:
-        """The content as a path: `$data.uri[0]` has three steps; empty where it is no path."""
+        """The content as a path: `$data.uri[0]` has three steps; empty if it is not a path."""
         steps: list[PathStep] = []
         at = 0
         while at < len(self.content):
@@ -141,7 +142,7 @@ class TemplateTag:
 
     @property
     def root(self) -> str:
-        """The first step, as `$parameters`; the whole content where it is no path."""
+        """The first step, as `$parameters`; the whole content if it is not a path."""
         steps = self.steps
         return str(steps[0].name) if steps else self.content
 
@@ -166,10 +167,10 @@ def tags(text: str) -> tuple[tuple[TemplateTag, ...], TemplateFault | None]:
     opening, closing = OPENING, CLOSING
     at = 0
     while (start := text.find(opening, at)) >= 0:
-        at = _behind_space(text, start + len(opening))
+        at = _after_spaces(text, start + len(opening))
         kind = _KINDS.get(text[at : at + 1], TagKind.NAME)
         if kind is not TagKind.NAME:
-            at = _behind_space(text, at + 1)
+            at = _after_spaces(text, at + 1)
         content_end, end = _tag_end(text, at, kind, closing)
         if end < 0:
             return tuple(found), _unclosed(kind, opening, closing, Span(start, at))
@@ -183,7 +184,9 @@ def tags(text: str) -> tuple[tuple[TemplateTag, ...], TemplateFault | None]:
                 return tuple(found), _unclosed(kind, opening, closing, Span(start, tag.content_span.start))
             opening, closing = words[:2]
         found.append(tag)
-        if kind in {TagKind.SECTION, TagKind.INVERTED}:
+        if kind is TagKind.NAME:
+            continue
+        if kind is TagKind.SECTION or kind is TagKind.INVERTED:
             sections.append(tag)
         elif kind is TagKind.END:
             if not sections:
@@ -197,7 +200,7 @@ def tags(text: str) -> tuple[tuple[TemplateTag, ...], TemplateFault | None]:
 
 
 def _tag_end(text: str, at: int, kind: TagKind, closing: str) -> tuple[int, int]:
-    """Where a tag's content ends, and where its closing mark stands; -1 where there is none.
+    """The offsets at which a tag's content ends and its closing mark begins; -1 if there is no such mark.
 
     Source: mustache.js 2.3.2, parseTemplate: `{` and `=` have an end of their own in front of the closing mark.
     """
@@ -247,8 +250,8 @@ def tags_without_dollar(text: str) -> tuple[TemplateTag, ...]:
     return tuple(found)
 
 
-def _behind_space(text: str, at: int) -> int:
-    match = _SPACE.match(text, at)
+def _after_spaces(text: str, at: int) -> int:
+    match = _ANY_SPACES.match(text, at)
     return match.end() if match else at
 
 
@@ -272,7 +275,7 @@ def filled(value: Any, values: Mapping[str, Any]) -> Any:
     """A plain value with each `{{ name }}` of `values` replaced in its strings, once: what is put in is not read again.
 
     A string that is one placeholder and nothing else becomes the value itself, of whatever type; in a longer one the
-    value stands as the rest-server would write it. Other braces stay.
+    value is written as the rest-server would write it. Other braces stay.
     """
     if isinstance(value, str):
         return filled_text(value, values)

@@ -10,11 +10,13 @@ the rules.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pai_lsp.expand.filled_definition import (
     BROKEN_LOCK_FILE,
     CANNOT_BE_EXPANDED,
+    NOT_LOOKED_UP,
     CommandItem,
     Commands,
     Storage,
@@ -26,9 +28,8 @@ from pai_lsp.expand.filled_definition import (
     read_commands,
 )
 from pai_lsp.findings.diagnostic import Diagnostic, Related
-from pai_lsp.job.addresses import AddressFault, looks_like_address, read_address
-from pai_lsp.job.definition import CMD_PLUGIN, Definition
-from pai_lsp.job.lookup import LookupState
+from pai_lsp.job.definition import CMD_PLUGIN, Definition, undeclared_variables
+from pai_lsp.job.lookup import AddressFault, LookupState, looks_like_address, read_address
 from pai_lsp.job.require_graph import (
     MAX_STEPS,
     cycle_found,
@@ -42,7 +43,7 @@ from pai_lsp.job.require_graph import (
     undeclared_variable,
 )
 from pai_lsp.job.this_lookup import this_faults
-from pai_lsp.job.undeclared_variables import undeclared_variables
+from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping
@@ -51,9 +52,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from collections.abc import Mapping as MappingOf
 
+    from pai_lsp.expand.filled_definition import Report
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import PluginEntry, TaskRole
-    from pai_lsp.job.require_graph import Expansion, Link, Step, UnfilledVariable
+    from pai_lsp.job.require_graph import Expansion, ExpansionStep, RequireLink, UnfilledVariable
     from pai_lsp.platform.tables import Moment
     from pai_lsp.source.text import Span
 
@@ -67,17 +69,22 @@ class Prerequisite:
     is_own: whether the definition is in the job's file.
     """
 
-    step: Step
+    step: ExpansionStep
     plugin: str | None
     commands: tuple[Commands, ...]
     storages: tuple[Storage, ...]
-    entry: Link
+    entry: RequireLink
     is_own: bool
 
     @property
     def definition(self) -> Definition:
         """The definition it is made of."""
         return self.step.definition
+
+    @property
+    def related(self) -> tuple[Related, ...]:
+        """Where it is defined, for problems reported at a reference in the job; nothing for the job's own."""
+        return () if self.is_own else (Related(self.definition.name_span, "defined here", self.step.path),)
 
     @property
     def ignores_failure(self) -> bool:
@@ -135,7 +142,11 @@ class EffectiveJob:
 
 
 def effective_job(job: Job) -> EffectiveJob:
-    """Follow the references of every task role. A job with syntax problems has only these."""
+    """What the job means; one with syntax problems has only these. A job is read once."""
+    return job.once(_read_effective_job)
+
+
+def _read_effective_job(job: Job) -> EffectiveJob:
     if job.syntax.problems:
         return EffectiveJob(
             (),
@@ -181,28 +192,31 @@ class _EffectiveJobReader:
         plugins = tuple(one for one in self._plugins if _is_for(one, role))
         return EffectiveRole(role, prerequisites, plugins)
 
-    def _prerequisite(self, step: Step, entry: Link) -> Prerequisite:
+    def _prerequisite(self, step: ExpansionStep, entry: RequireLink) -> Prerequisite:
         identity = step.identity
         known = self._known.get(identity)
         if known is None:
             known = self._known[identity] = self._read_prerequisite(step, entry)
         return known
 
-    def _read_prerequisite(self, step: Step, entry: Link) -> Prerequisite:
+    def _read_prerequisite(self, step: ExpansionStep, entry: RequireLink) -> Prerequisite:
         definition = step.definition
         is_own = not self._job.require_graph.is_outside(definition)
         where = None if is_own else entry.reference.span
+        report = self._problem
+        if where:
+            report = partial(self._report_outside, Related(definition.name_span, "defined here", step.path))
         plugin = None if is_storage(definition) else definition.extended_plugin
-        storages = tuple(needed_storages(step, where, self._problem))
-        self._unfilled(step, where)
+        storages = tuple(needed_storages(step, where, report))
+        self._unfilled(step, where, report)
         commands: tuple[Commands, ...] = ()
         if plugin == "cmd" and definition.type != "dockerimage":
             params = definition.node.get("plugin_params")
             holder = params if isinstance(params, Mapping) else definition.node
-            commands = tuple(read_commands(holder, step, where, self._problem))
+            commands = tuple(read_commands(holder, step, where, report))
         return Prerequisite(step, plugin, commands, storages, entry, is_own)
 
-    def _unfilled(self, step: Step, where: Span | None) -> None:
+    def _unfilled(self, step: ExpansionStep, where: Span | None, report: Report) -> None:
         definition = step.definition
         declared = [one.name for one in definition.template_variables]
         for scalar, variable in undeclared_variables(definition):
@@ -212,12 +226,12 @@ class _EffectiveJobReader:
                 else where
             )
             message = undeclared_variable(variable.name, declared, definition.name if where else "")
-            self._problem("undeclared-template-variable", span, message)
+            report("undeclared-template-variable", span, message)
         for scalar, tag, fault in this_faults(self._job.require_graph, definition):
             span = where or fault.span(tag, mapped(self._job.text, scalar))
-            self._problem("unresolved-this", span, fault.message)
+            report("unresolved-this", span, fault.message)
 
-    def _report(self, code: str, link: Link, entries: dict[Link, Link], message: str) -> None:
+    def _report(self, code: str, link: RequireLink, entries: dict[RequireLink, RequireLink], message: str) -> None:
         """Report on a reference; for one in another file, on the reference in the job that leads there."""
         entry = entries.get(link)
         if entry is None:
@@ -228,19 +242,22 @@ class _EffectiveJobReader:
             related = Related(link.reference.span, "required here", link.path)
             self._problem(code, entry.reference.span, message, related)
 
+    def _report_outside(self, definition: Related, code: str, span: Span, message: str) -> None:
+        self._problem(code, span, message, definition)
+
     def _problem(self, code: str, span: Span, message: str, *related: Related) -> None:
         self._problems.setdefault((code, span), problem(code, span, message, *related))
 
 
 def _is_for(plugin: CmdPluginEntry | PluginEntry, role: TaskRole) -> bool:
-    names = (plugin.entry if isinstance(plugin, CmdPluginEntry) else plugin).task_roles
-    return names is None or any(name.text == role.name for name in names)
+    entry = plugin.entry if isinstance(plugin, CmdPluginEntry) else plugin
+    return entry.acts_for(converted_role_name(role.name))
 
 
-def entries_beyond(job: Job, role: TaskRole) -> dict[Link, Link]:
+def entries_beyond(job: Job, role: TaskRole) -> dict[RequireLink, RequireLink]:
     """For references outside the file that the role's lead to, the one in the file that leads there."""
     graph = job.require_graph
-    found: dict[Link, Link] = {}
+    found: dict[RequireLink, RequireLink] = {}
     seen: set[Mapping] = set()
     waiting = [graph.link(reference) for reference in role.prerequisites]
     for link in waiting:  # grows while it is read
@@ -254,7 +271,9 @@ def entries_beyond(job: Job, role: TaskRole) -> dict[Link, Link]:
     return found
 
 
-def unmet(job: Job, found: Expansion, entries: MappingOf[Link, Link]) -> Iterator[tuple[str, Link, str]]:
+def unmet(
+    job: Job, found: Expansion, entries: MappingOf[RequireLink, RequireLink]
+) -> Iterator[tuple[str, RequireLink, str]]:
     """The problems of everything that a task role's list leads to: a code, the reference, and the message.
 
     entries: what `entries_beyond` gives for the role.
@@ -272,13 +291,13 @@ def unmet(job: Job, found: Expansion, entries: MappingOf[Link, Link]) -> Iterato
         yield "unfilled-template-variable", link, message
 
 
-def _unresolved(job: Job, link: Link, entry: Link | None) -> tuple[str, Link, str]:
+def _unresolved(job: Job, link: RequireLink, entry: RequireLink | None) -> tuple[str, RequireLink, str]:
     name = link.reference.name
     is_address = looks_like_address(name)
     if is_address and isinstance(read_address(name), AddressFault):
         return "malformed-reference", link, nothing_at(name, ())
     if link.answer.state is LookupState.UNKNOWN:
-        return CANNOT_BE_EXPANDED, link, not_looked_up(name, link.answer.note)
+        return NOT_LOOKED_UP, link, not_looked_up(name, link.answer.note)
     required = "unknown-required-prerequisite" if link.requirement else "unknown-prerequisite"
     code = "unknown-marketplace-item" if is_address else required
     if entry is not None:
@@ -287,16 +306,16 @@ def _unresolved(job: Job, link: Link, entry: Link | None) -> tuple[str, Link, st
     return code, link, nothing_at(name, known) if is_address else no_prerequisite(name, known)
 
 
-def _meant(job: Job, link: Link) -> tuple[str, ...]:
-    """The names that a reference in the job may mean: all but that of the definition in which it stands."""
+def _meant(job: Job, link: RequireLink) -> tuple[str, ...]:
+    """The names that a reference in the job may mean: all but the name of its own definition."""
     graph = job.require_graph
     holder = next((one for one in graph.definitions if any(other is link for other in graph.links(one))), None)
     return tuple(name for name in job.definitions_by_name if holder is None or name != holder.name)
 
 
-def _open_variables(unfilled: Iterable[UnfilledVariable]) -> list[tuple[Link, list[str]]]:
+def _open_variables(unfilled: Iterable[UnfilledVariable]) -> list[tuple[RequireLink, list[str]]]:
     """By reference, the names of the template variables that it leaves open."""
-    found: dict[Link, list[str]] = {}
+    found: dict[RequireLink, list[str]] = {}
     for one in unfilled:
         found.setdefault(one.link, []).append(one.variable.name)
     return list(found.items())

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.template import TemplateTag
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
-    from pai_lsp.job.require_graph import Step
+    from pai_lsp.job.require_graph import ExpansionStep
     from pai_lsp.platform.tables import Moment
     from pai_lsp.source.text import Span
 
@@ -50,7 +50,8 @@ if TYPE_CHECKING:
 CANNOT_BE_EXPANDED = "cannot-be-expanded"
 # Everything is known, but a released cluster has no form for it.
 CANNOT_BE_EXPRESSED = "cannot-be-expressed"
-# It is unknown which definitions are meant.
+# It is unknown what a reference means.
+NOT_LOOKED_UP = "marketplace-not-asked"
 BROKEN_LOCK_FILE = "broken-lock-file"
 
 
@@ -81,7 +82,9 @@ class Commands:
     place: Node
 
 
-def read_commands(holder: Mapping, step: Step | None, where: Span | None, report: Report) -> Iterator[Commands]:
+def read_commands(
+    holder: Mapping, step: ExpansionStep | None, where: Span | None, report: Report
+) -> Iterator[Commands]:
     """The commands in a plugin's parameters.
 
     step: fills what the extended protocol fills; None for a plugin of `extras`, in which nothing is filled.
@@ -115,7 +118,7 @@ def items_at(commands: tuple[Commands, ...], moment: Moment) -> tuple[CommandIte
 
 
 def ignores_failure(node: Mapping) -> bool:
-    """Whether a prerequisite or plugin entry says that its commands may fail.
+    """Whether the commands of a prerequisite or plugin entry may fail, by its `failurePolicy`.
 
     Source: openpai-runtime, src/plugins/plugin_utils.py, inject_commands.
     """
@@ -123,7 +126,7 @@ def ignores_failure(node: Mapping) -> bool:
     return isinstance(policy, Scalar) and policy.text.lower() == "ignore"
 
 
-def _items(node: Node, step: Step | None, where: Span | None, report: Report) -> tuple[CommandItem, ...]:
+def _items(node: Node, step: ExpansionStep | None, where: Span | None, report: Report) -> tuple[CommandItem, ...]:
     """The items of a list of commands; a single text counts as a list of one, and null is not a command."""
     if isinstance(node, Mapping):
         report(CANNOT_BE_EXPANDED, where or node.span, "'commands' must be a list of strings, not a mapping")
@@ -138,7 +141,7 @@ def _items(node: Node, step: Step | None, where: Span | None, report: Report) ->
     return tuple(found)
 
 
-def step_text(text: str, step: Step) -> str:
+def step_text(text: str, step: ExpansionStep) -> str:
     """A text of a step's definition with everything filled that can be."""
     parts: list[str] = []
     at = 0
@@ -150,7 +153,7 @@ def step_text(text: str, step: Step) -> str:
     return "".join([*parts, _as_text(filled(text[at:], step.values))])
 
 
-def step_value(node: Node, step: Step) -> Any:
+def step_value(node: Node, step: ExpansionStep) -> Any:
     """A node of a step's definition as a plain value, its strings filled; a text that is one variable is its value."""
     if isinstance(node, Mapping):
         return {entry.name: step_value(entry.value, step) for entry in node.effective_entries()}
@@ -161,12 +164,12 @@ def step_value(node: Node, step: Step) -> Any:
     return step_text(node.text, step) if this_tags(step.definition, node.text) else filled(node.text, step.values)
 
 
-def is_filled(scalar: Scalar, step: Step) -> bool:
+def is_filled(scalar: Scalar, step: ExpansionStep) -> bool:
     """Whether filling changes the scalar."""
     return ("{{" in scalar.text or "<%" in scalar.text) and scalar.is_string and step_value(scalar, step) != scalar.text
 
 
-def _this(tag: TemplateTag, step: Step) -> Any:
+def _this(tag: TemplateTag, step: ExpansionStep) -> Any:
     """What a tag finds, with the variables of its definition filled."""
     steps = tuple(with_required(step, lambda one: one.required))
     answer = looked_up(tag, (one.definition for one in steps))
@@ -195,7 +198,7 @@ def is_storage(definition: Definition) -> bool:
     return plugin in STORAGE_PLUGINS or (definition.type == "storage" and plugin is None)
 
 
-def needed_storages(step: Step, where: Span | None, report: Report) -> Iterator[Storage]:
+def needed_storages(step: ExpansionStep, where: Span | None, report: Report) -> Iterator[Storage]:
     """What a definition needs to be mounted; `where` is the place in the job of one in another file."""
     node = step.definition.node.get("requireStorages")
     for item in node.items if isinstance(node, Sequence) else ():
@@ -211,7 +214,7 @@ def needed_storages(step: Step, where: Span | None, report: Report) -> Iterator[
         yield _own_storage(step, where)
 
 
-def _own_storage(step: Step, where: Span | None) -> Storage:
+def _own_storage(step: ExpansionStep, where: Span | None) -> Storage:
     """The storage that a definition is."""
     definition = step.definition
     name = definition.parameter("config") or definition.parameter("name") or definition.node.entry("name")

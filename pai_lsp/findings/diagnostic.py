@@ -99,7 +99,7 @@ class Diagnostic:
     def without_secrets(self, hidden: Hidden) -> Diagnostic:
         """The same with no hidden value in its message, its related places and the titles of its fixes."""
         texts = (self.message, *(fix.title for fix in self.fixes), *(related.message for related in self.related))
-        if not hidden.spans and not hidden.shows("\n".join(texts)):
+        if not hidden.changes("\n".join(texts)):
             return self
         is_in_place = hidden.holds(self.span)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Diagnostic, DiagnosticTag, Finding, Fix, Severity, rule
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import LineIndex, Span, TextEdit
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
 
-_COMMENT = re.compile(r"#[ \t]*pai-lsp:[ \t]*ignore\[(?P<codes>[^\]\r\n]*)\][^\r\n]*")
-_CODE = re.compile(r"[^\s,]+")
+_COMMENT = lazy_pattern(r"#[ \t]*pai-lsp:[ \t]*ignore\[(?P<codes>[^\]\r\n]*)\][^\r\n]*")
+_CODE = lazy_pattern(r"[^\s,]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,20 @@
-"""Where a cursor is in a job, in text that is being typed.
+"""Where a cursor is: the one model that completion, hover, navigation, renaming and refactorings ask.
 
-A mark is put into the text at the cursor, the text is read as always (recovery included), and the scalar that then
-holds the mark gives the place. So a half-typed key, an empty value, a new list item and the inside of a block of
-commands need no rules of their own.
+`Cursor` gives what is written at an offset: the place in the tree, the name, the template; and the point where text can
+be inserted. Each answer is found once, when it is first asked for.
 """
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.job.job import Job
+from pai_lsp.job.symbols import Occurrence, occurrence_at
 from pai_lsp.source.content import mapped
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, lazy
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span
 
@@ -22,12 +22,117 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.job.template_uses import TemplateUse
+
+
+@dataclass(frozen=True, eq=False)
+class Cursor:
+    """An offset in a document."""
+
+    document: Document
+    offset: int
+
+    @lazy
+    def location(self) -> Location | None:
+        """The innermost key or value at (or ending at) the offset; None between them."""
+        return _locate(self.document, self.offset)
+
+    @lazy
+    def name(self) -> Occurrence | None:
+        """The name at (or ending at) the offset."""
+        return occurrence_at(self.document.occurrences, self.offset)
+
+    @lazy
+    def template(self) -> TemplateUse | None:
+        """The `<% %>` around the offset."""
+        node = self.location.node if self.location else None
+        if not isinstance(node, Scalar) or "<%" not in node.text:
+            return None
+        uses = self.document.job.template_uses
+        return next((use for use in uses if use.span.start <= self.offset < use.span.end), None)
+
+    @lazy
+    def insertion_point(self) -> InsertionPoint | None:
+        """Where text can be inserted; None where nothing of the job can be typed: in comments and unreadable text."""
+        return _insertion_point(self.document, self.offset)
+
+
+# Where on a path the name of a task role is, by section.
+_ROLE_DEPTHS: dict[str | int, int] = {"taskRoles": 1, "deployments": 3}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Location:
+    """A node of a job's tree, and the way to it.
+
+    path: keys and indexes from the root to the node; of a key, to its entry.
+    parents: the collections on the path, outermost first; entry: the innermost entry around the node.
+    """
+
+    job: Job
+    path: tuple[str | int, ...]
+    parents: tuple[Mapping | Sequence, ...]
+    entry: Entry | None
+    node: Node
+    is_key: bool = False
+
+    @property
+    def mapping(self) -> Mapping | None:
+        """The innermost mapping around the node."""
+        return next((node for node in reversed(self.parents) if isinstance(node, Mapping)), None)
+
+    @property
+    def task_role(self) -> TaskRole | None:
+        """The task role that the node belongs to, in `taskRoles` or in a deployment."""
+        depth = _ROLE_DEPTHS.get(self.path[0], len(self.path)) if self.path else 0
+        return self.job.task_roles_by_name.get(str(self.path[depth])) if len(self.path) > depth else None
+
+    @property
+    def definition(self) -> Definition | None:
+        """The prerequisite that the node belongs to."""
+        return next((one for one in self.job.definitions if any(node is one.node for node in self.parents)), None)
+
+    def sibling(self, name: str) -> str | None:
+        """The text of another key of the innermost mapping."""
+        node = self.mapping.get(name) if self.mapping else None
+        return node.text if isinstance(node, Scalar) else None
+
+
+def _locate(document: Document, offset: int) -> Location | None:
+    """Aliases lead to no place of their anchor's node."""
+    node = next((root for root in document.syntax.documents if root and root.span.touches(offset)), None)
+    path: tuple[str | int, ...] = ()
+    parents: tuple[Mapping | Sequence, ...] = ()
+    entry: Entry | None = None
+    job = document.job
+    while isinstance(node, (Mapping, Sequence)):
+        parents = (*parents, node)
+        step = _step(node, offset)
+        if step is None:
+            return Location(job, path, parents[:-1], entry, node)
+        if isinstance(step, Entry):
+            entry, path, node = step, (*path, step.name), step.value
+            if step.key.span.touches(offset):
+                return Location(job, path, parents, step, step.key, is_key=True)
+        else:
+            path, node = (*path, step[0]), step[1]
+    return Location(job, path, parents, entry, node) if node is not None else None
+
+
+def _step(node: Mapping | Sequence, offset: int) -> Entry | tuple[int, Node] | None:
+    if isinstance(node, Sequence):
+        return next(((number, item) for number, item in enumerate(node.items) if item.span.touches(offset)), None)
+    return next(
+        (entry for entry in node.entries if entry.key.span.touches(offset) or entry.value.span.touches(offset)), None
+    )
 
 
 # Private-use characters that no one types; the first that the text does not contain is used.
 _MARKS = ("\ue2c5", "\ue2c6", "\ue2c7")
 # Blanks, and after them an item that is there already.
-_NEXT_WORD = re.compile(r" +[^\s,\]}#]")
+_NEXT_WORD = lazy_pattern(r" +[^\s,\]}#]")
 
 
 class Spot(Enum):
@@ -39,34 +144,54 @@ class Spot(Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cursor:
-    """A place in a job.
+class InsertionPoint:
+    """The place of a cursor for text that is being typed.
 
-    path: the keys and indexes from the root to the mapping (KEY), the entry (VALUE) or the item (ITEM) at the cursor;
-        the name of a key that is being typed is not in it.
-    parents: the collections on that path, outermost first.
+    A mark is put into the text at the cursor, the text is read as always (recovery included), and the scalar that then
+    holds the mark gives the place. So a half-typed key, an empty value, a new list item and the inside of a block of
+    commands need no rules of their own.
+
+    location: the scalar with the mark, in the marked text.
     prefix, suffix: the scalar's characters on this line before and after the cursor.
     replace: the place in the document's text of both.
-    scalar: the scalar with the mark, in the marked text; `job` is the job of the marked text.
     content: the scalar's whole text without the mark; `index` is the cursor in it.
     missing: what must be inserted in front of anything inserted here: a list item's dash, or the blank after a colon.
-    missing_behind: what must be inserted after it: the comma in front of the next item.
+    missing_after: what must be inserted after it: the comma in front of the next item.
     """
 
-    spot: Spot
-    path: tuple[str | int, ...]
-    parents: tuple[Mapping | Sequence, ...]
+    document: Document
+    offset: int
+    location: Location
+    scalar: Scalar
     prefix: str
     suffix: str
     replace: Span
-    scalar: Scalar
     content: str
     index: int
-    job: Job
-    document: Document
-    offset: int
     missing: str = ""
-    missing_behind: str = ""
+    missing_after: str = ""
+
+    @property
+    def job(self) -> Job:
+        """The job of the marked text."""
+        return self.location.job
+
+    @property
+    def parents(self) -> tuple[Mapping | Sequence, ...]:
+        """The collections around the cursor, outermost first."""
+        return self.location.parents
+
+    @property
+    def spot(self) -> Spot:
+        """What can be typed here."""
+        if self.location.is_key:
+            return Spot.KEY
+        return Spot.ITEM if self.parents and isinstance(self.parents[-1], Sequence) else Spot.VALUE
+
+    @property
+    def path(self) -> tuple[str | int, ...]:
+        """The path to the mapping (KEY), the entry (VALUE) or the item (ITEM); without a key that is being typed."""
+        return self.location.path[:-1] if self.location.is_key else self.location.path
 
     @property
     def document_text(self) -> str:
@@ -80,7 +205,7 @@ class Cursor:
         return self.document_text[start : self.replace.start]
 
     @property
-    def line_behind(self) -> str:
+    def line_after(self) -> str:
         """The cursor's line from the end of the text that would be replaced."""
         end = self.document_text.find("\n", self.replace.end)
         return self.document_text[self.replace.end : len(self.document_text) if end < 0 else end].rstrip("\r")
@@ -99,7 +224,7 @@ class Cursor:
     @property
     def mapping(self) -> Mapping | None:
         """The innermost mapping around the cursor."""
-        return next((node for node in reversed(self.parents) if isinstance(node, Mapping)), None)
+        return self.location.mapping
 
     @property
     def sequence(self) -> Sequence | None:
@@ -118,7 +243,7 @@ class Cursor:
         return self.scalar.style.value if self.scalar.style in {ScalarStyle.SINGLE, ScalarStyle.DOUBLE} else ""
 
 
-def cursor(document: Document, offset: int) -> Cursor | None:
+def _insertion_point(document: Document, offset: int) -> InsertionPoint | None:
     """The place of an offset; None where nothing of the job can be typed: in comments and unreadable text."""
     text = document.text
     mark = next((mark for mark in _MARKS if mark not in text), None)
@@ -141,7 +266,7 @@ def _in_comment(text: str, offset: int) -> bool:
     return text[start:offset].lstrip().startswith("#")
 
 
-def _new_flow_item(document: Document, offset: int, mark: str) -> Cursor | None:
+def _new_flow_item(document: Document, offset: int, mark: str) -> InsertionPoint | None:
     """The place of a new item in `[…]`: after a comma or the bracket, and not at the word that comes next."""
     text = document.text
     line = text[text.rfind("\n", 0, offset) + 1 : offset].rstrip(" ")
@@ -153,14 +278,15 @@ def _new_flow_item(document: Document, offset: int, mark: str) -> Cursor | None:
     return found if found and found.spot is Spot.ITEM and found.is_flow and found.content == "" else None
 
 
-def _find(document: Document, offset: int, mark: str, before: str = "", behind: str = "") -> Cursor | None:
+def _find(document: Document, offset: int, mark: str, before: str = "", after: str = "") -> InsertionPoint | None:
     text = document.text
-    marked = f"{text[:offset]}{before}{mark}{behind}{text[offset:]}"
+    marked = f"{text[:offset]}{before}{mark}{after}{text[offset:]}"
     syntax = parse(marked)
-    trail = next(_trails(syntax.root, mark), None)
-    if trail is None:
+    job = Job(syntax, document.settings.plugins, document.lookup, document.is_catalog)
+    location = next(_marked(job, syntax.root, mark), None)
+    if location is None or not isinstance(location.node, Scalar):
         return None
-    scalar, spot, path, parents = trail
+    scalar = location.node
     place = mapped(marked, scalar)
     index = place.text.index(mark)
     at = place.starts[index]
@@ -179,47 +305,39 @@ def _find(document: Document, offset: int, mark: str, before: str = "", behind: 
     stop = place.ends[last] if last > index else at + 1
     added = len(before) + 1
     replace = Span(min(start, offset), max(offset, stop - added))
-    job = Job(syntax, document.settings.plugins, document.lookup, document.is_catalogue)
-    content = place.text.replace(mark, "", 1)
-    return Cursor(
-        spot,
-        path,
-        parents,
+    return InsertionPoint(
+        document,
+        offset,
+        location,
+        scalar,
         prefix,
         suffix,
         replace,
-        scalar,
-        content,
+        place.text.replace(mark, "", 1),
         index,
-        job,
-        document,
-        offset,
         missing=before,
-        missing_behind=behind,
+        missing_after=after,
     )
 
 
-_Trail = tuple[Scalar, Spot, tuple["str | int", ...], tuple["Mapping | Sequence", ...]]
-
-
-def _trails(
-    node: Node | None, mark: str, path: tuple[str | int, ...] = (), parents: tuple[Mapping | Sequence, ...] = ()
-) -> Iterator[_Trail]:
+def _marked(
+    job: Job,
+    node: Node | None,
+    mark: str,
+    path: tuple[str | int, ...] = (),
+    parents: tuple[Mapping | Sequence, ...] = (),
+    entry: Entry | None = None,
+) -> Iterator[Location]:
+    """The scalars with the mark."""
     if isinstance(node, Scalar):
         if mark in node.text:
-            spot = Spot.ITEM if parents and isinstance(parents[-1], Sequence) else Spot.VALUE
-            yield node, spot, path, parents
+            yield Location(job, path, parents, entry, node)
     elif isinstance(node, Sequence):
         for number, item in enumerate(node.items):
-            yield from _trails(item, mark, (*path, number), (*parents, node))
+            yield from _marked(job, item, mark, (*path, number), (*parents, node), entry)
     elif isinstance(node, Mapping):
-        for entry in node.entries:
-            yield from _entry_trails(entry, mark, path, (*parents, node))
-
-
-def _entry_trails(
-    entry: Entry, mark: str, path: tuple[str | int, ...], parents: tuple[Mapping | Sequence, ...]
-) -> Iterator[_Trail]:
-    if isinstance(entry.key, Scalar) and mark in entry.key.text:
-        yield entry.key, Spot.KEY, path, parents
-    yield from _trails(entry.value, mark, (*path, entry.name), parents)
+        for one in node.entries:
+            below, around = (*path, one.name), (*parents, node)
+            if isinstance(one.key, Scalar) and mark in one.key.text:
+                yield Location(job, below, around, one, one.key, is_key=True)
+            yield from _marked(job, one.value, mark, below, around, one)

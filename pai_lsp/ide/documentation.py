@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.platform.tables import EventForm, event_at
 from pai_lsp.source.nodes import Scalar, Sequence
+from pai_lsp.source.writing import entry_lines, flow_value, value_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.findings.diagnostic import Rule
     from pai_lsp.job.definition import Definition
-    from pai_lsp.job.lookup import Offer
+    from pai_lsp.job.lookup import SuggestedDefinition
     from pai_lsp.platform.job_schema import Field
     from pai_lsp.platform.tables import EnvironmentVariable, Event, ExitCode, Plugin
 
@@ -35,14 +36,23 @@ def field_documentation(field: Field) -> str:
     if field.default is not None:
         facts.append(f"default `{field.default}`")
     lines = [f"**{field.title}** ({', '.join(facts)})", field.description]
-    if field.values:
+    if len(field.values) > 1:
         lines.append("One of " + ", ".join(f"`{value}`" for value in field.values[:12]) + ".")
-    if field.examples:
-        lines.append("For example " + ", ".join(f"`{example}`" for example in field.examples[:3]) + ".")
+    elif field.examples and not field.values:
+        lines.append(_examples(field))
     enforced = _ENFORCED.get(field.enforced_by)
     if enforced:
         lines.append(f"_{enforced[0].upper()}{enforced[1:]}._")
     return "\n\n".join(line for line in lines if line)
+
+
+def _examples(field: Field) -> str:
+    """The examples of a key as YAML: short values in a sentence, the first list or mapping as a block with the key."""
+    longer = next((one for one in field.examples if isinstance(one, (dict, list))), None)
+    if longer is None:
+        return "For example " + ", ".join(f"`{flow_value(example)}`" for example in field.examples[:3]) + "."
+    lines = entry_lines(field.key, longer) if isinstance(field.key, str) else value_lines(longer)
+    return "\n".join(["For example:", "```yaml", *lines, "```"])
 
 
 def definition_documentation(definition: Definition, where: str = "") -> str:
@@ -66,8 +76,8 @@ def definition_documentation(definition: Definition, where: str = "") -> str:
     return "\n\n".join(lines)
 
 
-def offer_documentation(offer: Offer) -> str:
-    """What a catalogue tells of a definition without reading it."""
+def offer_documentation(offer: SuggestedDefinition) -> str:
+    """What a catalog knows of a definition without reading it."""
     lines = [f"**{offer.name}** ({offer.type or 'prerequisite'}, marketplace)", offer.summary]
     if offer.variables:
         lines.append("to fill: " + ", ".join(f"`{name}`" for name in offer.variables))
@@ -119,7 +129,7 @@ def exit_code_documentation(code: int, known: ExitCode | None) -> str:
     """
     if known is None:
         return f"**exit {code}**: reported as 255; the portal shows {code} as the code of your command"
-    lines = [f"**exit {code}**" + (f" ({known.phrase})" if known.phrase else ""), known.description, known.hint]
+    lines = [f"**exit {code}** ({known.phrase})", known.description, known.hint, known.trap]
     return "\n\n".join(line for line in lines if line)
 
 

@@ -9,22 +9,23 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.ide.location import locate
+from pai_lsp.ide.cursor import Cursor
 from pai_lsp.job.definition import name_span
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.ide.location import Location
+    from pai_lsp.ide.cursor import Location
     from pai_lsp.source.nodes import Node
 
 
-_COMMENTS = re.compile(r"(?:^[ \t]*#[^\r\n]*(?:\r\n|\n|\r|\Z)){2,}", re.MULTILINE)
+_COMMENTS = lazy_pattern(r"(?:^[ \t]*#[^\r\n]*(?:\r\n|\n|\r|\Z)){2,}", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def folds(document: Document) -> list[Fold]:
 def _below(node: Node | None) -> Iterator[Fold]:
     if isinstance(node, Mapping):
         for entry in node.entries:
-            # What an alias brings stands elsewhere, and is folded there.
+            # The content of an alias is elsewhere, and is folded there.
             if entry.value.span.start >= entry.key.span.start:
                 yield Fold(entry.span)
                 yield from _below(entry.value)
@@ -62,7 +63,7 @@ def _below(node: Node | None) -> Iterator[Fold]:
 
 
 def _comments(document: Document) -> Iterator[Fold]:
-    """Comment lines below each other; a line in a block of text is none, however it begins."""
+    """Comment lines below each other; a line in a block of text is not a comment, however it begins."""
     blocks = [scalar.span for scalar in document.syntax.scalars if scalar.is_block]
     for match in _COMMENTS.finditer(document.text):
         span = Span(match.start(), match.start() + len(match[0].rstrip("\r\n")))
@@ -70,12 +71,12 @@ def _comments(document: Document) -> Iterator[Fold]:
             yield Fold(span, is_comment=True)
 
 
-_WORD = re.compile(r"[\w-]+")
+_WORD = lazy_pattern(r"[\w-]+")
 
 
 def selection_ranges(document: Document, offset: int) -> list[Span]:
     """The spans around an offset, the innermost first; each holds the one before it and is larger."""
-    location = locate(document, offset)
+    location = Cursor(document, offset).location
     around = [*_in_text(document, offset), *_in_tree(document, location, offset)] if location else []
     grown: list[Span] = []
     for span in sorted((*around, Span(0, len(document.text))), key=len):

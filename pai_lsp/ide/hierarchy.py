@@ -1,10 +1,10 @@
-"""Who needs whom: task roles and prerequisites, through the roles' lists and `require`, in the catalogue as well."""
+"""Who needs whom: task roles and prerequisites, through the roles' lists and `require`, in the catalog as well."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.ide.names import name_at
+from pai_lsp.ide.cursor import Cursor
 from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.job.symbols import SymbolKind
 from pai_lsp.source.frozen import dataclass
@@ -39,7 +39,7 @@ class Member:
 class Call:
     """A member that needs, or is needed by, the one asked about.
 
-    places: the references; path: the file in which they stand, None for the document's own.
+    places: the references; path: the file that they are in, None for the document's own.
     """
 
     member: Member
@@ -49,7 +49,7 @@ class Call:
 
 def members_at(document: Document, offset: int) -> list[Member]:
     """The task role or the prerequisites of the name at a cursor."""
-    here = name_at(document, offset)
+    here = Cursor(document, offset).name
     if here is None:
         return []
     job, name = document.job, here.symbol.name

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from pai_lsp.ide.cursor import Cursor
 from pai_lsp.ide.documentation import (
     definition_documentation,
     event_documentation,
@@ -14,24 +14,24 @@ from pai_lsp.ide.documentation import (
     variable_documentation,
 )
 from pai_lsp.ide.known_values import resources_sentence, template_value, variable_value
-from pai_lsp.ide.location import Location, locate
-from pai_lsp.ide.names import name_at, places_of
+from pai_lsp.ide.names import places_of
 from pai_lsp.job.lookup import LookupState
-from pai_lsp.job.renaming import meant_prerequisite
-from pai_lsp.job.symbols import Occurrence, SymbolKind
+from pai_lsp.job.symbols import Occurrence, SymbolKind, meant_prerequisite
 from pai_lsp.platform.job_schema import field
 from pai_lsp.platform.tables import PLUGIN_PREFIX, environment_variable, events, exit_codes, plugins
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from pai_lsp.document import Document
+    from pai_lsp.ide.cursor import Location
     from pai_lsp.job.template_uses import TemplateUse
     from pai_lsp.source.text import Span
 
-_VARIABLE = re.compile(r"(?<!\w)(?:PAI|FC)_\w+|NVIDIA_VISIBLE_DEVICES")
-_EXIT = re.compile(r"(?<!\w)exit[ \t]+(\d+)")
+_VARIABLE = lazy_pattern(r"(?<!\w)(?:PAI|FC)_\w+|NVIDIA_VISIBLE_DEVICES")
+_EXIT = lazy_pattern(r"(?<!\w)exit[ \t]+(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,26 +43,26 @@ class Hover:
 
 
 def hover(document: Document, offset: int) -> Hover | None:
-    """What stands at an offset; None where there is nothing to say."""
+    """The description of what is at an offset; None without one."""
     found = _found(document, offset)
     return Hover(document.job.hidden.without(found.markdown), found.span) if found else None
 
 
 def _found(document: Document, offset: int) -> Hover | None:
-    location = locate(document, offset)
-    if location is not None and isinstance(location.node, Scalar) and "<%" in location.node.text:
-        use = next((use for use in document.job.template_uses if use.span.start <= offset < use.span.end), None)
-        if use is not None:
-            return Hover(_template(document, use), use.span)
-    here = name_at(document, offset)
+    cursor = Cursor(document, offset)
+    location = cursor.location
     if location is None:
         return None
+    if cursor.template is not None:
+        return Hover(_template(document, cursor.template), cursor.template.span)
     if isinstance(location.node, Scalar) and not location.is_key:
         found = _in_text(document, location, offset)
         if found is not None:
             return found
-    if here is not None:
-        return Hover(_symbol(document, here), here.span)
+    if cursor.name is not None:
+        if cursor.name.symbol.kind is SymbolKind.ANCHOR and document.job.hidden.holds(cursor.name.span):
+            return None  # a value that begins with '&' or '*', rather than a name
+        return Hover(_symbol(document, cursor.name), cursor.name.span)
     if location.is_key:
         documentation = _key(document, location)
         return Hover(documentation, location.node.span) if documentation else None
@@ -87,8 +87,7 @@ def _in_text(document: Document, location: Location, offset: int) -> Hover | Non
         span = text.span(*match.span())
         variable = environment_variable(match[0]) if span.touches(offset) else None
         if variable is not None:
-            role = document.job.task_roles_by_name.get(str(location.path[1])) if len(location.path) > 1 else None
-            value = variable_value(document.job, role, variable, match[0])
+            value = variable_value(document.job, location.task_role, variable, match[0])
             return Hover(variable_documentation(variable, match[0], value), span)
     for match in _EXIT.finditer(node.text):
         span = text.span(*match.span(1))
@@ -98,7 +97,7 @@ def _in_text(document: Document, location: Location, offset: int) -> Hover | Non
 
 
 def _symbol(document: Document, here: Occurrence) -> str:
-    """A name: what it stands for, and how often it is used."""
+    """A name: what it means, and how often it is used."""
     job, symbol = document.job, here.symbol
     uses = sum(not one.is_definition for one in places_of(document, symbol))
     used = f"_used {uses} time{'' if uses == 1 else 's'} in this file_"
@@ -139,7 +138,7 @@ def _described(document: Document, location: Location) -> str:
         location.path,
         prerequisite_type=kind,
         plugin=plugin,
-        kind="definition" if document.is_catalogue else "job",
+        kind="definition" if document.is_catalog else "job",
     )
     return field_documentation(found) if found is not None and isinstance(found.key, str) else ""
 

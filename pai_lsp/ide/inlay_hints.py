@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.ide.known_values import job_resources, resources_sentence
 from pai_lsp.job.require_graph import expansion
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, plain_value
 from pai_lsp.source.scalar import server_text
@@ -25,7 +25,7 @@ _LONGEST_VALUE = 40
 
 
 class HintKind(Enum):
-    """What a hint tells; the values are the names of the settings that switch it off."""
+    """The kind of a hint; the values are the names of the settings that switch it off."""
 
     TEMPLATE_VALUE = "templateValues"
     RUN_ORDER = "runOrder"
@@ -37,7 +37,7 @@ ALL_HINTS = frozenset(HintKind)
 
 @dataclass(frozen=True, slots=True)
 class InlayHint:
-    """A label in front of the character at `offset`; `tooltip` says more, or is empty."""
+    """A label in front of the character at `offset`; `tooltip` has details, or is empty."""
 
     offset: int
     label: str
@@ -75,7 +75,12 @@ def _template_values(document: Document, span: Span) -> Iterator[InlayHint]:
 def _value(document: Document, answer: TemplateAnswer) -> str | None:
     """What is filled in, as text; None for what is not known, not to be shown, or no text in a plugin's parameter."""
     node = answer.node
-    if answer.outcome is not Outcome.FOUND or node is None or answer.root == "$secrets" or isinstance(node, Mapping):
+    if (
+        answer.outcome is not PathOutcome.FOUND
+        or node is None
+        or answer.root == "$secrets"
+        or isinstance(node, Mapping)
+    ):
         return None
     if answer.in_plugin:
         text = node.runtime_value if isinstance(node, Scalar) else None
@@ -104,20 +109,20 @@ def _run_order(document: Document, role: TaskRole) -> Iterator[InlayHint]:
 
 
 def _resources(document: Document) -> Iterator[InlayHint]:
-    """What each role asks for behind its name, and the sum of several behind `taskRoles`."""
+    """What each role asks for, after its name; the sum of several after `taskRoles`."""
     job = document.job
     for role in job.task_roles:
         if role.get("resourcePerInstance") is not None:
-            yield InlayHint(_behind_colon(document, role.entry), resources_sentence(role), HintKind.RESOURCES)
+            yield InlayHint(_after_colon(document, role.entry), resources_sentence(role), HintKind.RESOURCES)
     section = job.section("taskRoles")
     total = job_resources(job)
     if section and len(job.task_roles) > 1 and total.sentence():
         label = f"{total.tasks} tasks, in all {total.sentence()}"
-        yield InlayHint(_behind_colon(document, section), label, HintKind.RESOURCES)
+        yield InlayHint(_after_colon(document, section), label, HintKind.RESOURCES)
 
 
-def _behind_colon(document: Document, entry: Entry) -> int:
-    """The place behind a key's colon, or behind the key where there is none."""
+def _after_colon(document: Document, entry: Entry) -> int:
+    """The offset after a key's colon, or after the key if it has no colon."""
     end = entry.key.span.end
     rest = document.text[end : end + 1 + _LONGEST_VALUE]
     return end + len(rest) - len(rest.lstrip()) + 1 if rest.lstrip().startswith(":") else end

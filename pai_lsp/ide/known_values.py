@@ -11,6 +11,8 @@ from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.scalar import server_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.template_uses import TemplateUse
@@ -118,17 +120,12 @@ def variable_value(job: Job, own: TaskRole | None, variable: EnvironmentVariable
         return str(len(job.task_roles))
     if name == "PAI_TASK_ROLE_LIST":
         return ",".join(role.name for role in job.task_roles)
+    value_in = _VALUES.get(variable.name)
+    if value_in is None:
+        return ""
     parts = variable.match(name) or {}
     role = _role(job, parts["role"]) if "role" in parts else own
-    if role is None:
-        return ""
-    if variable.name == "PAI_CURRENT_TASK_ROLE_NAME":
-        return role.name
-    if variable.name == "PAI_TASK_ROLE_TASK_COUNT_{role}":
-        return str(role.instances)
-    if variable.name == "PAI_RESOURCE_{role}":
-        return _resource_variable(role)
-    return ""
+    return value_in(role) if role else ""
 
 
 def _role(job: Job, written: str) -> TaskRole | None:
@@ -141,3 +138,11 @@ def _resource_variable(role: TaskRole) -> str:
         return ""
     shared = options.get("shmMB", 0) if isinstance(options, dict) else 0
     return ",".join(str(resources.get(key, "?")) for key in ("gpu", "cpu", "memoryMB")) + f",{shared}"
+
+
+# The variables, or families of variables, whose value follows from the task role that they are about.
+_VALUES: dict[str, Callable[[TaskRole], str]] = {
+    "PAI_CURRENT_TASK_ROLE_NAME": lambda role: role.name,
+    "PAI_TASK_ROLE_TASK_COUNT_{role}": lambda role: str(role.instances),
+    "PAI_RESOURCE_{role}": _resource_variable,
+}

@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 
 
 class LensKind(Enum):
-    """What a lens does when it is clicked."""
+    """What a lens shows; the values are the names of the settings that switch it off."""
 
-    NOTHING = "nothing"
-    SHOW_REFERENCES = "show references"
+    TASKS = "tasks"
+    REFERENCES = "references"
     PREVIEW = "preview"
+
+
+ALL_LENSES = frozenset(LensKind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +36,15 @@ class Lens:
 
     span: Span
     title: str
-    kind: LensKind = LensKind.NOTHING
+    kind: LensKind
     references: tuple[Span, ...] = ()
     role: str = ""
 
 
-def lenses(document: Document) -> list[Lens]:
-    """The lenses of a document, by place; several above one line stand side by side."""
+def lenses(document: Document, kinds: frozenset[LensKind] = ALL_LENSES) -> list[Lens]:
+    """The lenses of those kinds, by place; several above one line are shown side by side."""
     found = [*_references(document), *_tasks(document.job), *_previews(document.job)]
-    return sorted(found, key=lambda lens: lens.span.start)
+    return sorted((lens for lens in found if lens.kind in kinds), key=lambda lens: lens.span.start)
 
 
 def _references(document: Document) -> Iterator[Lens]:
@@ -57,7 +60,7 @@ def _references(document: Document) -> Iterator[Lens]:
     for kind, name, node in named:
         if name:
             places = tuple(uses.get(Symbol(kind, name), ()))
-            yield Lens(_begin(node), _count(len(places), "reference"), LensKind.SHOW_REFERENCES, places)
+            yield Lens(_begin(node), _count(len(places), "reference"), LensKind.REFERENCES, places)
 
 
 def _tasks(job: Job) -> Iterator[Lens]:
@@ -76,7 +79,7 @@ def _tasks(job: Job) -> Iterator[Lens]:
 def _for(definition: Definition, roles: Iterable[TaskRole], words: str) -> Iterator[Lens]:
     tasks = sum(role.instances for role in roles)
     if tasks and definition.name:
-        yield Lens(_begin(definition.node), f"{words} {_count(tasks, 'task')}")
+        yield Lens(_begin(definition.node), f"{words} {_count(tasks, 'task')}", LensKind.TASKS)
 
 
 def _previews(job: Job) -> Iterator[Lens]:
@@ -85,7 +88,7 @@ def _previews(job: Job) -> Iterator[Lens]:
 
 
 def _begin(node: Mapping) -> Span:
-    """The first key of a mapping: its lens stands above that, and not in the middle of it."""
+    """The first key of a mapping: its lens is above that, and not in the middle of it."""
     return node.entries[0].key.span if node.entries else node.span
 
 

@@ -1,18 +1,18 @@
 """Links to what a job names elsewhere: images on Docker Hub, data and repositories on the web.
 
-A link is made of what is written alone; nothing is asked whether it leads anywhere. An address with a template or
-variable in it is none yet, and one with an account's password in it is nobody's to open.
+Links are made from the text alone, without asking whether they lead anywhere. An address with a template, a variable or
+a password in it is not a link.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.job.definition import name_span
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.source.text import Span
 
-# What stands behind an address in a sentence or a command rather than in it.
-_ADDRESS = re.compile(r"(?<![\w+.-])(?:https?|git|ssh)://[^\s'\"<>`\\^{}|;,\]]+")
-_GIT = re.compile(r"(?<![\w./@:-])git@([\w.-]+\.[a-z]{2,}):([\w./~-]+)")
+# An address in a sentence or a command ends before these characters.
+_ADDRESS = lazy_pattern(r"(?<![\w+.-])(?:https?|git|ssh)://[^\s'\"<>`\\^{}|;,\]]+")
+_GIT = lazy_pattern(r"(?<![\w./@:-])git@([\w.-]+\.[a-z]{2,}):([\w./~-]+)")
 _TRAILING = ".,;:!?)&"
-_UNFILLED = re.compile(r"\$|<%|\{\{")
+_UNFILLED = lazy_pattern(r"\$|<%|\{\{")
 # Docker's form of an image: registry, repository, tag, digest. Source: distribution, reference/regexp.go.
-_IMAGE = re.compile(r"(?:(?P<registry>[^/]*[.:][^/]*|localhost)/)?(?P<name>[a-z0-9][\w./-]*?)(?::[\w.-]+)?(?:@\S+)?")
+_IMAGE = lazy_pattern(r"(?:(?P<registry>[^/]*[.:][^/]*|localhost)/)?(?P<name>[a-z0-9][\w./-]*?)(?::[\w.-]+)?(?:@\S+)?")
 _DOCKER_HUB = frozenset({None, "docker.io", "index.docker.io", "registry-1.docker.io"})
 
 

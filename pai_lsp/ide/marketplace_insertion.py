@@ -33,7 +33,7 @@ def insertion(job: Job, offset: int, reference: str, name: str, values: MappingO
         job: the job.
         offset: the cursor; the role around it gets the definition, else the first one.
         reference: the address of the definition.
-        name: the definition's name. Where something else in the job has it, a number is put behind it.
+        name: the definition's name. If something else in the job has it, a number is added.
         values: what its template variables are filled with, by name.
     """
     if job.root is None:
@@ -89,8 +89,8 @@ def _role_edit(text: str, role: TaskRole, name: str) -> list[TextEdit]:
         if isinstance(listed.value, Sequence):
             return [append_item(text, listed.value, name)]
         return [_below_key(text, listed, f"- {name}")] if _is_empty(listed) else []
-    behind = role.node.own("dockerImage") or (role.node.entries[-1] if role.node.entries else None)
-    return [insert_entry(text, role.node, f"prerequisites: [{name}]", behind)]
+    last = role.node.own("dockerImage") or (role.node.entries[-1] if role.node.entries else None)
+    return [insert_entry(text, role.node, f"prerequisites: [{name}]", last)]
 
 
 def _is_empty(entry: Entry) -> bool:
@@ -98,17 +98,19 @@ def _is_empty(entry: Entry) -> bool:
 
 
 def _below_key(text: str, entry: Entry, lines: str) -> TextEdit:
-    """Lines below a key that has no value, in place of what stands for one (`~`, `null`, `""`)."""
+    """Lines below a key that has no value, in place of an empty value (`~`, `null`, `""`)."""
     start = entry.key.span.start
     pad = " " * (column(text, start) + 2)
     end = max(entry.key.span.end, entry.value.span.end)
     newline = line_end(text)
     body = "".join(newline + line for line in textwrap.indent(lines, pad).split("\n"))
-    return TextEdit(Span(entry.key.span.end, end) if end > entry.key.span.end else _behind_colon(text, end), f":{body}")
+    return TextEdit(
+        Span(entry.key.span.end, end) if end > entry.key.span.end else _through_colon(text, end), f":{body}"
+    )
 
 
-def _behind_colon(text: str, offset: int) -> Span:
-    """From the end of a key to behind its colon."""
+def _through_colon(text: str, offset: int) -> Span:
+    """From the end of a key to the end of its colon."""
     colon = text.find(":", offset)
     return Span(offset, colon + 1 if colon >= 0 else offset)
 
@@ -131,12 +133,12 @@ def _value(value: Any) -> str:
 
 
 def _hanging(block: str) -> str:
-    """A block whose lines behind the first are indented by a list's dash."""
+    """A block whose other lines are indented like the first after a list's dash."""
     return block.replace("\n", "\n  ")
 
 
 def _joined(edits: list[TextEdit]) -> tuple[TextEdit, ...]:
-    """The edits, those for the same place as one: what belongs to a role stands before what comes behind all roles."""
+    """The edits, those for the same place as one: the edit of a role comes before that of a section after the roles."""
     if len(edits) == 2 and edits[0].span == edits[1].span:
         reference, role = edits
         return (TextEdit(role.span, role.new_text + reference.new_text),)

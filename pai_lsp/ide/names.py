@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.ide.location import locate
+from pai_lsp.ide.cursor import Cursor
 from pai_lsp.job.lookup import LookupState
-from pai_lsp.job.renaming import meant_prerequisite, rename_prerequisite, renaming_edits
-from pai_lsp.job.symbols import Symbol, SymbolKind, occurrence_at
+from pai_lsp.job.symbols import Symbol, SymbolKind, meant_prerequisite, rename_prerequisite, renaming_edits
 from pai_lsp.job.this_lookup import is_this, this_answer
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass
@@ -42,22 +41,22 @@ class DefinitionPlace:
 
 def definitions(document: Document, offset: int) -> list[DefinitionPlace]:
     """Where the name at a cursor is defined."""
-    here = name_at(document, offset)
+    cursor = Cursor(document, offset)
+    here = cursor.name
     if here is not None:
         return [
             DefinitionPlace(one.span, _whole(document, one.span), here.span)
             for one in places_of(document, here.symbol)
             if one.is_definition
         ]
-    use = next((use for use in document.job.template_uses if use.content_span.touches(offset)), None)
-    if use is not None:
-        return list(_bound_prerequisite(document.job, use, offset))
-    return list(_outside(document, offset))
+    if cursor.template is not None:
+        return list(_bound_prerequisite(document.job, cursor.template, offset))
+    return list(_outside(cursor))
 
 
 def references(document: Document, offset: int, *, with_definition: bool = True) -> list[Span]:
     """Every place of the name at a cursor."""
-    here = name_at(document, offset)
+    here = Cursor(document, offset).name
     if here is None:
         return []
     return [one.span for one in places_of(document, here.symbol) if with_definition or not one.is_definition]
@@ -65,7 +64,7 @@ def references(document: Document, offset: int, *, with_definition: bool = True)
 
 def highlights(document: Document, offset: int) -> list[Occurrence]:
     """The places of the name at a cursor; the definition among them is the one that is written to."""
-    here = name_at(document, offset)
+    here = Cursor(document, offset).name
     return places_of(document, here.symbol) if here is not None else []
 
 
@@ -74,7 +73,7 @@ def _whole(document: Document, span: Span) -> Span:
     for definition in document.job.definitions:
         if definition.name_scalar and definition.name_span == span:
             return definition.node.span
-    location = locate(document, span.start)
+    location = Cursor(document, span.start).location
     return location.entry.span if location and location.is_key and location.entry else span
 
 
@@ -102,20 +101,15 @@ def _bound_prerequisite(job: Job, use: TemplateUse, offset: int) -> Iterator[Def
             yield DefinitionPlace(span, entry.span if entry else definition.node.span, use.content_span)
 
 
-def _outside(document: Document, offset: int) -> Iterator[DefinitionPlace]:
-    """`marketplace://…` leads into the catalogue's file."""
-    location = locate(document, offset)
+def _outside(cursor: Cursor) -> Iterator[DefinitionPlace]:
+    """`marketplace://…` leads into the catalog's file."""
+    location = cursor.location
     if location is None or not isinstance(location.node, Scalar) or "://" not in location.node.text:
         return
-    answer = document.job.lookup.find(location.node.text)
+    answer = cursor.document.job.lookup.find(location.node.text)
     if answer.state is LookupState.FOUND and answer.path is not None:
         for definition in answer.definitions:
             yield DefinitionPlace(definition.name_span, definition.node.span, location.node.span, answer.path)
-
-
-def name_at(document: Document, offset: int) -> Occurrence | None:
-    """The name at a cursor."""
-    return occurrence_at(document.occurrences, offset)
 
 
 def places_of(document: Document, symbol: Symbol) -> list[Occurrence]:
@@ -130,34 +124,35 @@ _FORMS = {
     SymbolKind.DEPLOYMENT: (re.compile(r"[a-zA-Z0-9_-]{1,255}"), "letters, digits, '_' and '-'"),
     SymbolKind.TASK_ROLE: (
         re.compile(r"[a-z][a-z0-9]{0,62}"),
-        "lower-case letters and digits, beginning with a letter: the runtime dies of any other role name",
+        "lower-case letters and digits, beginning with a letter; any other role name crashes the runtime",
     ),
     SymbolKind.PORT: (re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*"), "letters, digits and '_'"),
-    SymbolKind.PARAMETER: (re.compile(r"[^\s.\[\]<>%{}'\"#:&*!|,]+"), "no blanks, dots, brackets or quotes"),
-    SymbolKind.SECRET: (re.compile(r"[^\s.\[\]<>%{}'\"#:&*!|,]+"), "no blanks, dots, brackets or quotes"),
+    SymbolKind.PARAMETER: (
+        re.compile(r"[^\s.\[\]<>%{}'\"#:&*!|,]+"),
+        "a word without spaces, dots, brackets and quotes",
+    ),
+    SymbolKind.SECRET: (re.compile(r"[^\s.\[\]<>%{}'\"#:&*!|,]+"), "a word without spaces, dots, brackets and quotes"),
     SymbolKind.TEMPLATE_VARIABLE: (re.compile(r"[A-Za-z_][\w-]*"), "letters, digits, '_' and '-'"),
-    SymbolKind.ANCHOR: (re.compile(r"[^\s,\[\]{}]+"), "no blanks, commas or brackets"),
+    SymbolKind.ANCHOR: (re.compile(r"[^\s,\[\]{}]+"), "a word without spaces, commas and brackets"),
 }
 
 
 class RenameRefused(Exception):  # noqa: N818 - the editor shows it as an answer, not as a fault
-    """A rename that would break the job; the text says why."""
+    """A rename that would break the job; its text is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Renamable:
-    """The name at a cursor, and its place."""
+def prepare(document: Document, offset: int) -> Occurrence:
+    """The name that a rename at the cursor would change.
 
-    span: Span
-    name: str
-
-
-def prepare(document: Document, offset: int) -> Renamable | None:
-    """The name that a rename at the cursor would change; None where there is none, or nothing here defines it."""
-    here = name_at(document, offset)
-    if here is None or not any(one.is_definition for one in places_of(document, here.symbol)):
-        return None
-    return Renamable(here.span, document.text[here.span.start : here.span.end])
+    Raises:
+        RenameRefused: without a name at the cursor, or if this file does not define it.
+    """
+    here = Cursor(document, offset).name
+    if here is None:
+        raise RenameRefused("only names that a job defines can be renamed, such as task roles and parameters")
+    if not any(one.is_definition for one in places_of(document, here.symbol)):
+        raise RenameRefused(f"this file does not define '{document.job.hidden.without(here.symbol.name)}'")
+    return here
 
 
 def rename(document: Document, offset: int, new_name: str) -> tuple[TextEdit, ...]:
@@ -166,9 +161,7 @@ def rename(document: Document, offset: int, new_name: str) -> tuple[TextEdit, ..
     Raises:
         RenameRefused: where there is nothing to rename, the name has a wrong form, or something else has it.
     """
-    here = name_at(document, offset)
-    if here is None or prepare(document, offset) is None:
-        raise RenameRefused("there is no name here that this file defines")
+    here = prepare(document, offset)
     symbol = here.symbol
     if new_name == symbol.name:
         return ()
@@ -182,7 +175,7 @@ def _check(document: Document, symbol: Symbol, new_name: str) -> None:
     form, words = _FORMS[symbol.kind]
     kind = symbol.kind.value
     if not form.fullmatch(new_name):
-        raise RenameRefused(f"'{new_name}' can not name a {kind}: {words}")
+        raise RenameRefused(f"'{new_name}' cannot name a {kind}: use {words}")
     if symbol.kind is SymbolKind.PORT and new_name in {"ssh", "http"}:
         raise RenameRefused(f"every task has a port '{new_name}' already")
     if symbol.kind is SymbolKind.ANCHOR:

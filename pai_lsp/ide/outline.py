@@ -1,4 +1,4 @@
-"""The outline of a job, as a person would tell it: what is prepared, what runs on how much, and what it is given."""
+"""The outline of a job: its prerequisites, its task roles with their resources, its parameters."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import Deployment, PluginEntry, TaskRole
 
 _NO_NAME = "(no name)"
-# What every job has to say, and nobody looks for.
-_UNTOLD = frozenset({"protocolVersion", "type"})
+# Keys that every job has, always with the same value.
+_LEFT_OUT = frozenset({"protocolVersion", "type"})
 
 
 class OutlineKind(Enum):
-    """What sort of thing is told, for the editor's icon."""
+    """The kind of an item, for the editor's icon."""
 
     SECTION = "section"
     PREREQUISITE = "prerequisite"
@@ -53,15 +53,15 @@ class OutlineItem:
 
 
 def outline(document: Document) -> tuple[OutlineItem, ...]:
-    """What stands in the file, in the order of the text; of secrets only their names."""
+    """The items of the file, in the order of the text; of secrets only their names."""
     return tuple(_without(document.job.hidden, item) for item in _items(document.job))
 
 
 def _items(job: Job) -> tuple[OutlineItem, ...]:
-    if job.is_catalogue:
+    if job.is_catalog:
         return _ordered(_definition(definition) for definition in job.definitions)
     entries = job.root.entries if job.root else ()
-    return _ordered(_section(job, entry) for entry in entries if not entry.is_merge and entry.name not in _UNTOLD)
+    return _ordered(_section(job, entry) for entry in entries if not entry.is_merge and entry.name not in _LEFT_OUT)
 
 
 def _without(hidden: Hidden, item: OutlineItem) -> OutlineItem:
@@ -76,8 +76,8 @@ def _section(job: Job, entry: Entry) -> OutlineItem:
         return _item(entry, kind, _count(job.prerequisites), map(_definition, job.prerequisites))
     if name == "taskRoles":
         total = job_resources(job)
-        told = ", ".join(filter(None, (_tasks(total.tasks), total.sentence()))) if job.task_roles else ""
-        return _item(entry, kind, told, map(_role, job.task_roles))
+        shown = ", ".join(filter(None, (_tasks(total.tasks), total.sentence()))) if job.task_roles else ""
+        return _item(entry, kind, shown, map(_role, job.task_roles))
     if name == "parameters":
         children = [_item(one, OutlineKind.PARAMETER, _shown(one.value)) for one in job.parameters.values()]
         return _item(entry, kind, _count(children), children)
@@ -117,8 +117,8 @@ def _role(role: TaskRole) -> OutlineItem:
         )
     asked = role_resources(role)
     gpu = f"{asked.gpu} GPU" if asked.gpu is not None else ""
-    told = ", ".join(filter(None, (_tasks(asked.tasks), gpu)))
-    return _item(role.entry, OutlineKind.TASK_ROLE, told, children)
+    shown = ", ".join(filter(None, (_tasks(asked.tasks), gpu)))
+    return _item(role.entry, OutlineKind.TASK_ROLE, shown, children)
 
 
 def _deployment(deployment: Deployment) -> OutlineItem:
@@ -170,7 +170,7 @@ def _item(entry: Entry, kind: OutlineKind, detail: str = "", children: Iterable[
 def _nested(
     name: str, kind: OutlineKind, span: Span, at: Span, detail: str, children: Iterable[OutlineItem]
 ) -> OutlineItem:
-    """An item with those of its children that stand in it: what an alias or a `<<` brings stands elsewhere."""
+    """An item with those of its children that are inside it: the content of an alias or a `<<` is elsewhere."""
     if not (span.start <= at.start and at.end <= span.end):
         at = Span(span.start, span.start)
     inside = (child for child in children if span.start <= child.span.start and child.span.end <= span.end)

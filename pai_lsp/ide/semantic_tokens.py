@@ -105,7 +105,7 @@ def _path(use: TemplateUse) -> Iterator[SemanticToken]:
 
 
 def _braces(document: Document) -> Iterator[SemanticToken]:
-    """The `{{` and `}}` of declared template variables; the name between them is told as such."""
+    """The `{{` and `}}` of declared template variables; the name between them has its own token."""
     for definition in document.job.definitions:
         declared = {variable.name for variable in definition.template_variables}
         for node in walk(definition.node) if declared else ():

@@ -1,4 +1,4 @@
-"""Finding what looks like a password, token or key outside a job's `secrets`. No value is ever said."""
+"""Passwords, tokens and keys in clear, outside a job's `secrets`; their values are never shown."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.job.definition import name_span
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, walk
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -17,36 +18,36 @@ if TYPE_CHECKING:
     from pai_lsp.job.tree import JobTree
     from pai_lsp.source.nodes import Entry, Node
 
-# What gives a token away: a text that every such token holds, its form, and what to call it.
+# Forms of tokens: a substring of every such token, its pattern, and its name in messages.
 _FORMS = (
-    ("gh", re.compile(r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})"), "a GitHub token"),
-    ("glpat-", re.compile(r"\bglpat-[\w-]{20,}"), "a GitLab token"),
-    ("IA", re.compile(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"), "an AWS access key"),
-    ("xox", re.compile(r"\bxox[abprs]-[0-9A-Za-z-]{10,}"), "a Slack token"),
-    ("hf_", re.compile(r"\bhf_[A-Za-z0-9]{30,}"), "a Hugging Face token"),
-    ("AccountKey=", re.compile(r"\bAccountKey=([A-Za-z0-9+/]{40,}=*)"), "an Azure storage key"),
-    ("sig=", re.compile(r"[?&]sig=([A-Za-z0-9+/%]{30,}=*)"), "an Azure signature"),
+    ("gh", lazy_pattern(r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})"), "a GitHub token"),
+    ("glpat-", lazy_pattern(r"\bglpat-[\w-]{20,}"), "a GitLab token"),
+    ("IA", lazy_pattern(r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"), "an AWS access key"),
+    ("xox", lazy_pattern(r"\bxox[abprs]-[0-9A-Za-z-]{10,}"), "a Slack token"),
+    ("hf_", lazy_pattern(r"\bhf_[A-Za-z0-9]{30,}"), "a Hugging Face token"),
+    ("AccountKey=", lazy_pattern(r"\bAccountKey=([A-Za-z0-9+/]{40,}=*)"), "an Azure storage key"),
+    ("sig=", lazy_pattern(r"[?&]sig=([A-Za-z0-9+/%]{30,}=*)"), "an Azure signature"),
     (
         "-----BEGIN ",
-        re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----(?:(?:(?!-----)[\s\S])*-----END [A-Z ]*-----)?"),
+        lazy_pattern(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----(?:(?:(?!-----)[\s\S])*-----END [A-Z ]*-----)?"),
         "a private key",
     ),
     ("://", re.compile(r"://(?:<%[^%]*%>|[^\s/:@'\"<>])*:([^\s/@'\"<>${}]+)@"), "a password in an address"),
 )
-# What stands for a secret rather than being one.
-_PLACEHOLDER = re.compile(r"(?i)[*x.]+|[<\[{(].*[>\]})]|none|null")
-_WORD_FOR_PASSWORD = re.compile(r"(?i)(?:your|my)?[ _-]?(?:user|pass(?:word|wd)?|pwd|token|secret|key)")
-_NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+# A placeholder for a secret.
+_PLACEHOLDER = lazy_pattern(r"(?i)[*x.]+|[<\[{(].*[>\]})]|none|null")
+_WORD_FOR_PASSWORD = lazy_pattern(r"(?i)(?:your|my)?[ _-]?(?:user|pass(?:word|wd)?|pwd|token|secret|key)")
+_NAME_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _PASSWORDS = frozenset({"password", "passwd", "passphrase", "pwd"})
 _TOKENS = frozenset({"token", "secret", "credential", "apikey", "accesskey", "secretkey", "privatekey"})
 _KEY_OWNERS = frozenset({"api", "access", "secret", "private", "account", "storage", "auth", "encryption", "signing"})
 _SHORTEST_TOKEN = 8
-_OUTSIDE = re.compile(r"[./~$]|[a-z]+://|ssh-")
+_OUTSIDE = lazy_pattern(r"[./~$]|[a-z]+://|ssh-")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClearSecret:
-    """A secret in clear: its place, what it is, and the entry whose whole value it is, where its key gave it away."""
+    """A secret in clear: its place, its kind, and the entry whose value it is if the key identified it."""
 
     span: Span
     kind: str
@@ -54,10 +55,10 @@ class ClearSecret:
 
 
 def clear_secrets(job: JobTree) -> tuple[ClearSecret, ...]:
-    """Every password, token or key outside `secrets`, each once, in no order."""
+    """Every password, token or key outside `secrets`, each once, in no particular order."""
     section = job.section("secrets")
     found: dict[Span, ClearSecret] = {}
-    for entry, kind in _given_away_by_key(job):
+    for entry, kind in _named_by_key(job):
         span = name_span(entry.value) if isinstance(entry.value, Scalar) else entry.value.span
         found.setdefault(span, ClearSecret(span, kind, entry))
     taken = sorted(found)
@@ -71,7 +72,7 @@ def clear_secrets(job: JobTree) -> tuple[ClearSecret, ...]:
 
 
 def tokens(text: str) -> Iterator[tuple[Span, str]]:
-    """What has the form of a well-known token, or is a password in an address: its place and what it is."""
+    """Well-known forms of tokens, and passwords in addresses: the place and the kind of each."""
     for needle, form, kind in _FORMS:
         for match in form.finditer(text) if needle in text else ():
             group = 1 if form.groups else 0
@@ -79,7 +80,7 @@ def tokens(text: str) -> Iterator[tuple[Span, str]]:
                 yield Span(*match.span(group)), kind
 
 
-def _given_away_by_key(job: JobTree) -> Iterator[tuple[Entry, str]]:
+def _named_by_key(job: JobTree) -> Iterator[tuple[Entry, str]]:
     """The entries whose key names a secret."""
     for definition in job.definitions:
         auth = definition.node.get("auth") if definition.type == "dockerimage" else None

@@ -1,4 +1,4 @@
-"""A prerequisite as it is defined, in any generation of the protocol; read leniently, judged nowhere here.
+"""A prerequisite as it is defined, in any version of the protocol. It is read leniently; the rules report errors.
 
 Sources: docs/protocol.md for the extended protocol; openpai-runtime, src/init.d/initializer.py, for what it does today.
 """
@@ -7,12 +7,20 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from pai_lsp.embedded.template import variables
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, Moment
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequence, plain_value
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, ScalarStyle, Sequence, plain_value, walk
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.embedded.template import Variable
+
 
 CMD_PLUGIN = f"{PLUGIN_PREFIX}cmd"
 
@@ -46,7 +54,7 @@ PROTOCOL_KEYS = frozenset(
 
 
 def name_span(scalar: Scalar) -> Span:
-    """The characters of a name without its quotes, the second of which may be missing in a half-typed file."""
+    """The place of a name without its quotes; while the user types, the second quote may be missing."""
     if scalar.style not in {ScalarStyle.SINGLE, ScalarStyle.DOUBLE} or not len(scalar.span):
         return scalar.span
     is_closed = len(scalar.span) >= len(scalar.text) + 2
@@ -54,19 +62,19 @@ def name_span(scalar: Scalar) -> Span:
 
 
 def written_name(node: Mapping) -> Scalar | None:
-    """The value of a mapping's `name`; None where it is missing, empty or no scalar."""
+    """The value of a mapping's `name`; None if it is missing, empty or not a scalar."""
     name = node.get("name")
     return name if isinstance(name, Scalar) and name.text else None
 
 
 def key_name_span(entry: Entry) -> Span:
-    """The characters of a key without its quotes."""
+    """The place of a key without its quotes."""
     return name_span(entry.key) if isinstance(entry.key, Scalar) else entry.key.span
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reference:
-    """A name that stands for something defined elsewhere; `span` is the name without quotes."""
+    """The name of something that is defined elsewhere."""
 
     name: str
     scalar: Scalar
@@ -78,7 +86,7 @@ class Reference:
 
     @property
     def place(self) -> Span:
-        """Where to point when it is wrong: the name, or the quotes of an empty one."""
+        """Where a problem with it is reported: the name, or the quotes of an empty one."""
         return self.span if self.name else self.scalar.span
 
     @property
@@ -124,23 +132,23 @@ class TemplateVariable:
 
 
 class Origin(Enum):
-    """Where a definition stands."""
+    """Where a definition is written."""
 
     JOB = "prerequisites"
     EXTRAS = "extras.reference_prerequisites"
-    CATALOGUE = "catalogue"
+    CATALOG = "catalog"
 
 
 @dataclass(frozen=True, eq=False)
 class Definition:
-    """A prerequisite as defined: in the job, in `extras.reference_prerequisites` or in a catalogue file."""
+    """A prerequisite as defined: in the job, in `extras.reference_prerequisites` or in a catalog file."""
 
     node: Mapping
     origin: Origin
 
     @cached_property
     def name_scalar(self) -> Scalar | None:
-        """The name where one is written."""
+        """The value of `name`; None if it is missing, empty or not a scalar."""
         return written_name(self.node)
 
     @property
@@ -150,31 +158,31 @@ class Definition:
 
     @property
     def name_span(self) -> Span:
-        """The name's characters, or the first key of a definition without one."""
+        """The place of the name, or the first key of a definition without a name."""
         if self.name_scalar:
             return name_span(self.name_scalar)
         return self.node.entries[0].key.span if self.node.entries else self.node.span
 
     @cached_property
     def type(self) -> str:
-        """`dockerimage`, `data`, `script`, `output`, whatever is written, or empty."""
+        """The type as written, such as `dockerimage`, `data`, `script` or `output`; empty if it is missing."""
         node = self.node.get("type")
         return node.text if isinstance(node, Scalar) else ""
 
     @cached_property
     def plugin_scalar(self) -> Scalar | None:
-        """The plugin where one is written."""
+        """The value of `plugin`; None if it is missing or not a scalar."""
         node = self.node.get("plugin")
         return node if isinstance(node, Scalar) else None
 
     @property
     def plugin(self) -> str:
-        """The plugin as written; empty without one."""
+        """The plugin as written; empty if it is missing."""
         return self.plugin_scalar.text if self.plugin_scalar else ""
 
     @property
     def runtime_plugin(self) -> str | None:
-        """The plugin's name as the released runtime takes it; None where the runtime does nothing.
+        """The plugin's name as the released runtime reads it; None if the runtime ignores the prerequisite.
 
         Source: openpai-runtime, src/init.d/initializer.py: the text after the prefix and one more character.
         """
@@ -184,7 +192,7 @@ class Definition:
 
     @property
     def extended_plugin(self) -> str | None:
-        """The plugin's short name in the extended protocol, where `cmd` may be left out; None without any."""
+        """The plugin's short name in the extended protocol, where `cmd` can be omitted; None for no plugin."""
         if self.plugin.startswith(PLUGIN_PREFIX):
             return self.plugin.removeprefix(PLUGIN_PREFIX)
         if self.plugin:
@@ -193,7 +201,7 @@ class Definition:
 
     @cached_property
     def parameters(self) -> tuple[Entry, ...]:
-        """The plugin's parameters: `plugin_params` if there, else every key that is not the protocol's own."""
+        """The plugin's parameters: `plugin_params` if it exists, else all keys that are not the protocol's own."""
         node = self.node.get("plugin_params")
         if isinstance(node, Mapping):
             return node.effective_entries()
@@ -201,13 +209,13 @@ class Definition:
 
     @property
     def flat_parameters(self) -> tuple[Entry, ...]:
-        """The plugin's parameters among the other keys, without `uri`, which has a meaning of its own."""
+        """The plugin's parameters next to the other keys, without `uri`, which has its own meaning."""
         entries = self.node.effective_entries()
         return tuple(entry for entry in entries if entry.name not in PROTOCOL_KEYS and entry.name != "uri")
 
     @property
     def extended_entries(self) -> tuple[Entry, ...]:
-        """Its keys of the extended protocol that have a value."""
+        """Its keys of the extended protocol that are not empty."""
         entries = self.node.effective_entries()
         return tuple(entry for entry in entries if entry.name in EXTENDED_KEYS and not is_empty(entry.value))
 
@@ -217,13 +225,13 @@ class Definition:
 
     @property
     def callbacks_node(self) -> Node | None:
-        """The value of the plugin parameter `callbacks`, of whatever shape."""
+        """The value of the plugin parameter `callbacks`, of any shape."""
         entry = self.parameter("callbacks")
         return entry.value if entry else None
 
     @cached_property
     def callbacks(self) -> tuple[Callback, ...]:
-        """The callbacks that are of the right shape."""
+        """The callbacks that have the right shape."""
         return read_callbacks(self.callbacks_node)
 
     @cached_property
@@ -249,7 +257,7 @@ def is_empty(node: Node) -> bool:
 
 
 def read_callbacks(node: Node | None) -> tuple[Callback, ...]:
-    """The callbacks that a list of the right shape holds."""
+    """The items of a list that are mappings, as callbacks."""
     found: list[Callback] = []
     for item in node.items if isinstance(node, Sequence) else ():
         if isinstance(item, Mapping):
@@ -283,3 +291,32 @@ def _template_variable(node: Node) -> TemplateVariable | None:
 def scalars(node: Node | None) -> tuple[Scalar, ...]:
     """The scalars of a list; nothing of anything else."""
     return tuple(item for item in node.items if isinstance(item, Scalar)) if isinstance(node, Sequence) else ()
+
+
+# Other template languages have dots and spaces between the same braces; a template variable is one word.
+_WORD = lazy_pattern(r"[A-Za-z_][\w-]*")
+# The declarations themselves, and texts for people.
+_NOT_FILLED = frozenset({"template_variables", "description", "title", "summary"})
+
+
+def filled_texts(definition: Definition) -> Iterator[Scalar]:
+    """The texts of a definition that may hold a template variable."""
+    for entry in definition.node.effective_entries():
+        if entry.name not in _NOT_FILLED:
+            yield from (node for node in walk(entry.value) if isinstance(node, Scalar) and "{{" in node.text)
+
+
+def undeclared_variables(definition: Definition) -> Iterator[tuple[Scalar, Variable]]:
+    """The undeclared variables of a definition that is written to be required: each is never filled.
+
+    Such a definition is in a catalog or in `extras.reference_prerequisites`, or has `template_variables` or
+    `plugin_params`; in any other definition, braces have no meaning.
+    """
+    node = definition.node
+    if definition.origin is Origin.JOB and not (node.entry("template_variables") or node.entry("plugin_params")):
+        return
+    declared = {variable.name for variable in definition.template_variables}
+    for scalar in filled_texts(definition):
+        for variable in variables(scalar.text):
+            if variable.name not in declared and _WORD.fullmatch(variable.name):
+                yield scalar, variable

@@ -1,14 +1,15 @@
-"""What nothing that is said about a job may show: its passwords, tokens and keys.
+"""The passwords, tokens and keys of a job, which no output may show.
 
-The answer comes from the job alone. It does not depend on the rules that are on, ignored or fail. What cannot be judged
-is hidden: when looking for secrets fails, all of the text counts as one.
+The result depends on the job alone, not on the rules that are enabled, ignored or fail. In case of doubt, a text is
+hidden: if the search for secrets fails, all of the text is.
 
-Hidden are the values below `secrets` with their anchors and comments, and what looks like a secret anywhere else.
-Values that are no ordinary words are hidden wherever else they appear, too.
+Hidden are the values below `secrets` with their anchors and comments, and everything else that looks like a secret.
+Values that are not ordinary words are hidden wherever else they appear, too.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from pai_lsp.job.clear_secrets import tokens
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, walk
 from pai_lsp.source.nodes import Sequence as SequenceNode
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import LineIndex, Span, any_overlaps
 
 if TYPE_CHECKING:
@@ -30,30 +32,36 @@ _STAND_IN = "***"
 # Values below `secrets` of letters or digits alone, and others, that are shorter than this can be ordinary words.
 _SHORTEST_PLAIN = 8
 _SHORTEST_SPECIAL = 6
-# So many characters are looked up first. Shorter values are hidden where they are words of their own.
+# The length of the prefixes that are looked up first. Shorter values are hidden where they are whole words.
 _START = 4
-# Up to so many texts it is quicker to ask for each whether it occurs at all.
+# Up to this number of texts, it is faster to test first whether any of them occurs.
 _FEW = 16
 
-_SECTION = re.compile(r"""(?:^|(?<=[\s{,]))(?:"secrets?"|'secrets?'|secrets?)[ \t]*:""", re.IGNORECASE)
-_KEY = re.compile(r"""\s*(?:"[^"]*"|'[^']*'|[^\s"'#:]+)[ \t]*:(?=\s|$)""")
-_COLON = re.compile(r"\s*:")
+_SECTION = lazy_pattern(r"""(?:^|(?<=[\s{,]))(?:"secrets?"|'secrets?'|secrets?)[ \t]*:""", re.IGNORECASE)
+_KEY = lazy_pattern(r"""\s*(?:"[^"]*"|'[^']*'|[^\s"'#:]+)[ \t]*:(?=\s|$)""")
+_COLON = lazy_pattern(r"\s*:")
 _BRACKETS = " \t,[]{}"
-_LINE = re.compile(r"\S[^\n\r]*")
-_PART = re.compile(r"""[^\s'",:\[\]{}*&!|>]+""")
-_TEMPLATE = re.compile(r"<%.*%>", re.DOTALL)
-_WORD = re.compile(r"\w+")
-_QUOTED = re.compile(r"'[^']*'")
+_LINE = lazy_pattern(r"\S[^\n\r]*")
+_PART = lazy_pattern(r"""[^\s'",:\[\]{}*&!|>]+""")
+_TEMPLATE = lazy_pattern(r"<%.*%>", re.DOTALL)
+_WORD = lazy_pattern(r"\w+")
+_ENDS = lazy_pattern(r"^\W+|\W+$")
+_RUN = lazy_pattern(r"[^\W_]{4,}")
+_CONTENT_LINE = lazy_pattern(r"^[ \t]*[^\s#]", re.MULTILINE)
+_QUOTED = lazy_pattern(r"'[^']*'")
 _CUT = "…"
 
 
 class Hidden:
-    """The hidden places of a job's text, in order and apart from each other, and what is written there."""
+    """The hidden places of a job's text, sorted and without overlaps, and the hidden values.
+
+    spans: the places, in code points, half-open.
+    """
 
     __slots__ = ("_in_place", "_plain", "_special", "spans")
 
     def __init__(self, spans: tuple[Span, ...], values: Iterable[str], in_place: Iterable[str]) -> None:
-        """The places; the values that are hidden anywhere; what else a finding at such a place may not quote."""
+        """Args: the places; values hidden everywhere; other texts that a finding at such a place may not quote."""
         values = set(values)
         self.spans = spans
         self._special = _Texts(value for value in values if _is_special(value))
@@ -61,19 +69,23 @@ class Hidden:
         self._in_place = _Texts(in_place)
 
     def holds(self, span: Span) -> bool:
-        """Whether some of a place is hidden."""
+        """Whether a part of a place is hidden."""
         return any_overlaps(self.spans, span)
 
     def shows(self, text: str) -> bool:
-        """Whether a text has a hidden value in it that is no ordinary word."""
+        """Whether a text contains a hidden value that is not an ordinary word."""
         return self._without_special(text) != text
 
+    def changes(self, text: str) -> bool:
+        """Whether a text has anything in it that `without` or `sentence` hides."""
+        return self.shows(text) or self._plain.occur_in(text) or self._in_place.occur_in(text)
+
     def without(self, text: str) -> str:
-        """A text that is made of the job's, with asterisks for the hidden values."""
+        """A text taken from the job's, with asterisks instead of hidden values."""
         return self._plain.without(self._without_special(text))
 
     def sentence(self, message: str, *, is_in_place: bool) -> str:
-        """A sentence; ordinary words are hidden only where they are quoted from the file, so that it can be read."""
+        """A message; ordinary words are hidden only in quotations from the file, so that it stays readable."""
 
         def cleaned(quoted: re.Match[str]) -> str:
             text = self._plain.without(quoted[0])
@@ -87,9 +99,9 @@ class Hidden:
 
 
 class _Texts:
-    """Finds any of some texts in another one. Each place is looked at once, however many texts there are."""
+    """Finds several texts in another one, in one pass."""
 
-    __slots__ = ("_lengths", "_longest", "_texts")
+    __slots__ = ("_lengths", "_longest", "_short", "_texts")
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._texts = frozenset(texts)
@@ -99,17 +111,26 @@ class _Texts:
             if len(text) >= _START:
                 lengths.setdefault(text[:_START], set()).add(len(text))
         self._lengths = {start: sorted(found, reverse=True) for start, found in lengths.items()}
+        short = sorted((text for text in self._texts if len(text) < _START and _WORD.search(text)), reverse=True)
+        self._short = re.compile("|".join(map(_whole_word, short))) if short else None
 
     def without(self, text: str) -> str:
-        """The other text with asterisks for these."""
+        """The other text with asterisks instead of these."""
         return _replaced(text, self.found(text))
 
+    def occur_in(self, text: str) -> bool:
+        """Whether there is any of these texts in the other one."""
+        return next(self.found(text), None) is not None
+
     def found(self, text: str) -> Iterator[Span]:
-        """The places of these texts in another one, and of what is left of one that is cut off with `…`."""
+        """The places of these texts in another one, also of a text that is cut off with `…`."""
         if len(self._texts) <= _FEW and _CUT not in text and not any(one in text for one in self._texts):
             return
-        words = {match.start(): match.end() for match in _WORD.finditer(text) if match[0] in self._texts}
-        starts = [at for at in range(len(text)) if text[at : at + _START] in self._lengths]
+        words = {match.start(): match.end() for match in self._short.finditer(text)} if self._short else {}
+        if len(self._lengths) <= _FEW:
+            starts = [at for start in self._lengths for at in _places_of(start, text)]
+        else:
+            starts = [at for at in range(len(text)) if text[at : at + _START] in self._lengths]
         done = 0
         for at in sorted({*starts, *words}):
             end = max(self._end(text, at), words.get(at, 0)) if at >= done else 0
@@ -127,10 +148,10 @@ class _Texts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """A hidden place with what is said there; the value is empty where that is not known.
+class _HiddenPlace:
+    """A hidden place with its value; empty if the value is not known.
 
-    is_anywhere: whether the value is hidden anywhere, however much it looks like an ordinary word.
+    is_anywhere: whether the value is hidden everywhere, even if it looks like an ordinary word.
     """
 
     span: Span
@@ -139,68 +160,75 @@ class _Place:
 
 
 def hidden_values(job: JobTree, in_clear: Callable[[], Iterable[ClearSecret]]) -> Hidden:
-    """What is hidden of a job; `in_clear` finds what looks like a password outside of its secrets.
+    """What is hidden of a job; `in_clear` finds passwords outside its secrets.
 
-    It never raises, and hides too much rather than too little.
+    Never raises; in case of doubt it hides too much.
     """
     text = job.text
     places = _found(job, lambda: _below_secrets(job))
     places += _found(job, lambda: _shared(job))
     places += _found(job, lambda: _in_clear(job.text, in_clear()))
-    names = _names(job)
+    names = _names(job, _united(place.span for place in places))
     values: set[str] = set()
     for place in places:
-        # In a text with a fault, what is read may differ from what is written.
+        # In a text with a fault, the value that is read may differ from the written one, mostly at its ends.
         written = text[place.span.start : place.span.end] if place.value else ""
-        for value in (place.value, *place.value.splitlines(), " ".join(place.value.split()), written):
+        core = _ENDS.sub("", place.value) if job.syntax.problems else ""
+        for value in (place.value, *place.value.splitlines(), " ".join(place.value.split()), written, core):
             known = value.strip()
             is_long = len(known) >= (_SHORTEST_SPECIAL if _is_special(known) else _SHORTEST_PLAIN)
             if known and (is_long or place.is_anywhere) and known not in names and not _TEMPLATE.fullmatch(known):
-                values.add(known)
+                values |= {known, *_quoted_forms(known)}
     spans = [line for place in places for line in _lines(text, place.span)]
     in_place = {part for span in spans for part in _PART.findall(text[span.start : span.end])}
     in_place.update(place.value for place in places if place.value)
+    # A message about a text with a fault can quote a repaired copy, in which some characters are replaced.
+    in_place.update(run for part in tuple(in_place) for run in _RUN.findall(part))
     elsewhere = _Texts(value for value in values if _is_special(value)).found(text)
     return Hidden(_united([*spans, *elsewhere]), values, in_place)
 
 
-def _found(job: JobTree, find: Callable[[], Iterator[_Place]]) -> list[_Place]:
-    """What is found in one way; where that fails, secrets are unknown and all of the text is hidden."""
+def _found(job: JobTree, find: Callable[[], Iterator[_HiddenPlace]]) -> list[_HiddenPlace]:
+    """The places that `find` returns; if it fails, all of the text."""
     try:
         return list(find())
-    except Exception:  # noqa: BLE001 - whatever it is, it must not show a password
-        parts = (_Place(Span(*part.span()), part[0], is_anywhere=True) for part in _PART.finditer(job.text))
-        return [_Place(Span(0, len(job.text))), *parts]
+    except Exception:  # noqa: BLE001 - no error may reveal a password
+        parts = (_HiddenPlace(Span(*part.span()), part[0], is_anywhere=True) for part in _PART.finditer(job.text))
+        return [_HiddenPlace(Span(0, len(job.text))), *parts]
 
 
-def _names(job: JobTree) -> set[str]:
-    """Names that stay readable: a value like `docker_password: docker_password` would hide them everywhere."""
+def _names(job: JobTree, hidden: tuple[Span, ...]) -> set[str]:
+    """Names that are never hidden: a value as in `docker_password: docker_password` would hide them everywhere.
+
+    A key at a hidden place is not a name, but perhaps a value without its key.
+    """
     try:
-        return {*job.secrets, *job.parameters}
+        entries = (*job.secrets.items(), *job.parameters.items())
+        return {name for name, entry in entries if not any_overlaps(hidden, entry.key.span)}
     except Exception:  # noqa: BLE001 - as above
         return set()
 
 
-def _in_clear(text: str, secrets: Iterable[ClearSecret]) -> Iterator[_Place]:
+def _in_clear(text: str, secrets: Iterable[ClearSecret]) -> Iterator[_HiddenPlace]:
     for secret in secrets:
         node = secret.entry.value if secret.entry else None
         value = node.text if isinstance(node, Scalar) else text[secret.span.start : secret.span.end]
-        yield _Place(secret.span, value, is_anywhere=True)
+        yield _HiddenPlace(secret.span, value, is_anywhere=True)
 
 
-def _below_secrets(job: JobTree) -> Iterator[_Place]:
+def _below_secrets(job: JobTree) -> Iterator[_HiddenPlace]:
     for mapping, entry in _sections(job):
         yield from _section_places(job.text, mapping, entry)
-    if job.syntax.problems or not isinstance(job.syntax.root, Mapping):  # the tree may have lost a part of the section
+    if job.syntax.problems or not isinstance(job.syntax.root, Mapping):  # the tree may lack a part of the section
         for span in _section_lines(job.text, LineIndex(job.text)):
-            yield _Place(span)
+            yield _HiddenPlace(span)
             for part in _PART.findall(job.text[span.start : span.end]):
                 if not (part.isalpha() or part.isdigit()):
-                    yield _Place(span, part)
+                    yield _HiddenPlace(span, part)
 
 
-def _shared(job: JobTree) -> Iterator[_Place]:
-    """What an alias brings into the secrets or out of them, and anchors and aliases that are values by mistake."""
+def _shared(job: JobTree) -> Iterator[_HiddenPlace]:
+    """Values that an alias shares between the secrets and the rest, and values that are read as an anchor or alias."""
     if not (job.syntax.aliases or job.syntax.anchors):
         return
     sections = _sections(job)
@@ -209,16 +237,16 @@ def _shared(job: JobTree) -> Iterator[_Place]:
     for alias in job.syntax.aliases:
         if alias.anchor is None:
             if hidden.holds(alias.span):
-                yield _Place(alias.span, alias.name)
+                yield _HiddenPlace(alias.span, alias.name)
         elif hidden.holds(alias.anchor.span) != hidden.holds(alias.span):
-            yield from (_Place(one.span, one.text, is_anywhere=True) for one in _scalars(alias.anchor.node))
+            yield from (_HiddenPlace(one.span, one.text, is_anywhere=True) for one in _scalars(alias.anchor.node))
     for anchor in job.syntax.anchors:
-        if not len(anchor.node.span) and hidden.holds(anchor.span):
-            yield _Place(anchor.span, anchor.name)
+        if hidden.holds(anchor.span):
+            yield _HiddenPlace(anchor.span, anchor.name)
 
 
 def _sections(job: JobTree) -> Iterator[tuple[Mapping, Entry]]:
-    """The sections `secrets` of a file with the mappings that hold them: own ones, merged ones, second ones."""
+    """The sections `secrets` of a file, each with its mapping: also merged and duplicate ones."""
     for root in job.syntax.documents:
         mappings = [root] if isinstance(root, Mapping) else []
         for mapping in mappings:
@@ -228,23 +256,23 @@ def _sections(job: JobTree) -> Iterator[tuple[Mapping, Entry]]:
                     yield mapping, entry
 
 
-def _section_places(text: str, mapping: Mapping, entry: Entry) -> Iterator[_Place]:
-    """Everything of a section but its keys, and its values wherever they are written."""
-    yield from (_Place(scalar.span, scalar.text) for scalar in _scalars(entry.value))
-    start, end = _behind_colon(text, entry), _section_end(text, mapping, entry)
+def _section_places(text: str, mapping: Mapping, entry: Entry) -> Iterator[_HiddenPlace]:
+    """Everything in a section except its keys; its values also where an alias leads to them."""
+    yield from (_HiddenPlace(scalar.span, scalar.text) for scalar in _scalars(entry.value))
+    start, end = _after_colon(text, entry), _section_end(text, mapping, entry)
     inner = entry.value
     for one in inner.entries if isinstance(inner, Mapping) else ():
         if not isinstance(one.key, Scalar):
-            yield from (_Place(node.span, node.text) for node in walk(one.key) if isinstance(node, Scalar))
-        elif start <= one.key.span.start and _behind_colon(text, one) <= end:
-            yield _Place(_trimmed(text, Span(start, one.key.span.start), inner))
-            start = _behind_colon(text, one)
+            yield from (_HiddenPlace(node.span, node.text) for node in walk(one.key) if isinstance(node, Scalar))
+        elif start <= one.key.span.start and _after_colon(text, one) <= end:
+            yield _HiddenPlace(_trimmed(text, Span(start, one.key.span.start), inner))
+            start = _after_colon(text, one)
             if start == one.key.span.end:  # without a colon it may be a value that lacks its key
-                yield _Place(one.key.span, one.key.text)
-    yield _Place(_trimmed(text, Span(start, max(start, end)), inner))
+                yield _HiddenPlace(one.key.span, one.key.text)
+    yield _HiddenPlace(_trimmed(text, Span(start, max(start, end)), inner))
 
 
-def _behind_colon(text: str, entry: Entry) -> int:
+def _after_colon(text: str, entry: Entry) -> int:
     """The place after the colon of a key, or after a key without one."""
     end = entry.key.span.end
     colon = _COLON.match(text, end)
@@ -254,8 +282,8 @@ def _behind_colon(text: str, entry: Entry) -> int:
 def _section_end(text: str, mapping: Mapping, entry: Entry) -> int:
     """Where the next key begins, or the comments above it."""
     start = entry.key.span.start
-    behind = (one.key.span.start for one in mapping.entries if one.key.span.start > start)
-    end = min(behind, default=mapping.span.end if mapping.is_flow else len(text))
+    next_keys = (one.key.span.start for one in mapping.entries if one.key.span.start > start)
+    end = min(next_keys, default=mapping.span.end if mapping.is_flow else _block_end(text, mapping))
     column = start - text.rfind("\n", 0, start) - 1
     line = text.rfind("\n", start, end)
     while line >= 0 and (bare := text[line + 1 : end].strip("\r\n")).lstrip()[:1] in {"", "#"}:
@@ -264,6 +292,12 @@ def _section_end(text: str, mapping: Mapping, entry: Entry) -> int:
         end = line
         line = text.rfind("\n", start, end)
     return end
+
+
+def _block_end(text: str, mapping: Mapping) -> int:
+    """The start of the first line after a block mapping that is neither empty nor a comment."""
+    rest = _CONTENT_LINE.search(text, mapping.span.end)
+    return rest.start() if rest else len(text)
 
 
 def _trimmed(text: str, span: Span, inner: Node) -> Span:
@@ -276,7 +310,7 @@ def _trimmed(text: str, span: Span, inner: Node) -> Span:
 
 
 def _scalars(node: Node) -> Iterator[Scalar]:
-    """All scalars below a node but the keys."""
+    """All scalars below a node except keys."""
     if isinstance(node, Scalar):
         yield node
     elif isinstance(node, SequenceNode):
@@ -287,10 +321,17 @@ def _scalars(node: Node) -> Iterator[Scalar]:
             yield from _scalars(entry.value)
 
 
-def _section_lines(text: str, lines: LineIndex) -> Iterator[Span]:
-    """What follows `secrets:` in its line, and the lines that are indented deeper, without the section's own keys.
+def _quoted_forms(value: str) -> Iterator[str]:
+    """A value as edits write it between quotes."""
+    yield value.replace("'", "''")
+    yield json.dumps(value)[1:-1]
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
 
-    Keys are what stands before a colon as far left as the section's first key; any other line may be part of a value.
+
+def _section_lines(text: str, lines: LineIndex) -> Iterator[Span]:
+    """The text after `secrets:` in its line and the lines that are indented deeper, without the section's own keys.
+
+    A line has a key if it is indented like the section's first key; any other line may be part of a value.
     """
     section_indentation = key_indentation = -1
     for number in range(len(lines)):
@@ -312,13 +353,13 @@ def _section_lines(text: str, lines: LineIndex) -> Iterator[Span]:
 
 
 def _lines(text: str, span: Span) -> Iterator[Span]:
-    """The parts of a span in their lines, without the blanks around them."""
+    """The parts of a span line by line, without the spaces around them."""
     for line in _LINE.finditer(text, span.start, span.end):
         yield Span(line.start(), line.start() + len(line[0].rstrip()))
 
 
 def _united(spans: Iterable[Span]) -> tuple[Span, ...]:
-    """The same places in order, none empty, and those that touch as one."""
+    """The places sorted, without empty ones; those that touch are joined."""
     found: list[Span] = []
     for span in sorted(span for span in spans if len(span)):
         if found and span.start <= found[-1].end:
@@ -326,6 +367,14 @@ def _united(spans: Iterable[Span]) -> tuple[Span, ...]:
         else:
             found.append(span)
     return tuple(found)
+
+
+def _places_of(part: str, text: str) -> Iterator[int]:
+    """Where a text begins in another one."""
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
 
 
 def _replaced(text: str, spans: Iterable[Span]) -> str:
@@ -338,6 +387,13 @@ def _replaced(text: str, spans: Iterable[Span]) -> str:
     return "".join([*parts, text[done:]])
 
 
+def _whole_word(text: str) -> str:
+    """A pattern for a text that is not a part of a longer word."""
+    before = r"(?<!\w)" if _WORD.match(text) else ""
+    after = r"(?!\w)" if _WORD.match(text[-1]) else ""
+    return f"{before}{re.escape(text)}{after}"
+
+
 def _is_special(text: str) -> bool:
-    """Whether a text has more than letters, or more than digits, so that it is hardly an ordinary word."""
+    """Whether a text is neither letters alone nor digits alone, so that it is hardly an ordinary word."""
     return not (text.isalpha() or text.isdigit())

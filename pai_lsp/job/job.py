@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pai_lsp.job.clear_secrets import ClearSecret, clear_secrets
-from pai_lsp.job.hidden import Hidden, hidden_values
 from pai_lsp.job.require_graph import RequireGraph, require_graph
-from pai_lsp.job.template_answers import Outcome, TemplateAnswer, template_answers
+from pai_lsp.job.template_answers import PathOutcome, TemplateAnswer, template_answers
 from pai_lsp.job.template_uses import TemplateUse, template_uses
 from pai_lsp.job.tree import JobTree
 from pai_lsp.job.uses import PluginUse, PrerequisiteUses, plugin_uses, prerequisite_uses, roles_acted_for, roles_running
+from pai_lsp.job.variable_places import Mention, ScriptPlace, mentions, role_scripts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from pai_lsp.job.definition import Definition
+    from pai_lsp.job.hidden import Hidden
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.source.nodes import Mapping
+
+_Answer = TypeVar("_Answer")
 
 
 class Job(JobTree):
@@ -26,7 +29,7 @@ class Job(JobTree):
 
     @cached_property
     def require_graph(self) -> RequireGraph:
-        """Which prerequisite requires which, through the catalogue too."""
+        """Which prerequisite requires which, through the catalog too."""
         return require_graph(self)
 
     @cached_property
@@ -39,7 +42,7 @@ class Job(JobTree):
         return roles_running(self, self.require_graph)
 
     def roles_running(self, definition: Definition) -> tuple[TaskRole, ...]:
-        """The roles that list a definition, or list one that requires it, by however many steps."""
+        """The roles that list a definition, or list one that requires it directly or indirectly."""
         return self._roles_running.get(definition.node, ())
 
     @cached_property
@@ -56,6 +59,16 @@ class Job(JobTree):
         return roles_acted_for(self, use, self.prerequisite_uses)
 
     @cached_property
+    def role_scripts(self) -> tuple[ScriptPlace, ...]:
+        """What the task roles run, in their order."""
+        return role_scripts(self)
+
+    @cached_property
+    def role_mentions(self) -> tuple[Mention, ...]:
+        """The uses of `PAI_...` variables in what the task roles run, in the order in which they are written."""
+        return tuple(mentions(self.role_scripts))
+
+    @cached_property
     def clear_secrets(self) -> tuple[ClearSecret, ...]:
         """What looks like a password, token or key outside of `secrets`."""
         return clear_secrets(self)
@@ -63,21 +76,34 @@ class Job(JobTree):
     @cached_property
     def hidden(self) -> Hidden:
         """The texts and places that no output about this job may show."""
+        from pai_lsp.job.hidden import hidden_values  # noqa: PLC0415 - only for output about findings
+
         return hidden_values(self, lambda: self.clear_secrets)
 
     @cached_property
     def template_uses(self) -> tuple[TemplateUse, ...]:
-        """Every `<% %>` of the file, with who fills it."""
+        """Every `<% %>` of the file, with the component that fills it."""
         return template_uses(self)
 
     @cached_property
     def template_answers(self) -> tuple[TemplateAnswer, ...]:
-        """What each `<% %>` finds that somebody fills."""
+        """What each `<% %>` that is filled finds."""
         return template_answers(self, self.template_uses, self.roles_running)
 
-    def answers_with(self, outcome: Outcome) -> Iterator[TemplateAnswer]:
+    def answers_with(self, outcome: PathOutcome) -> Iterator[TemplateAnswer]:
         """The answers of one outcome."""
         return (answer for answer in self.template_answers if answer.outcome is outcome)
+
+    def once(self, compute: Callable[[Job], _Answer]) -> _Answer:
+        """What `compute` gives for this job, computed at the first call: answers that only packages above know."""
+        if compute not in self._computed:
+            self._computed[compute] = compute(self)
+        answer: _Answer = self._computed[compute]
+        return answer
+
+    @cached_property
+    def _computed(self) -> dict[Callable[[Job], Any], Any]:
+        return {}
 
     def roles_listing(self, definition: Definition) -> tuple[TaskRole, ...]:
         """The roles whose `prerequisites` name this definition itself."""

@@ -1,36 +1,177 @@
-"""Asking for definitions outside the job: what an answer looks like. Who answers is in pai_lsp/catalog."""
+"""Definitions outside the job: the addresses that name them, and the answers to a lookup.
+
+    marketplace://name/NAME                 a definition by its name
+    marketplace://TYPE/NAME                 by type (data, script, output, dockerimage) and name
+    marketplace://prerequisites/itemId/ID   by the marketplace item that holds it
+    http://…, https://…                     the definitions at a web address
+
+`pai_lsp/catalog` implements `Lookup`. Source: docs/protocol.md, "References"; openpai, issues 5145 and 5345.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 from enum import Enum
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from pai_lsp.job.definition import ROLE_TYPES
+from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.spelling import did_you_mean, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from pai_lsp.job.definition import Definition
 
 
+MARKETPLACE = "marketplace"
+TYPES = (*ROLE_TYPES, "dockerimage")
+SCHEMES = (MARKETPLACE, "https", "http")
+
+_FORMS = ("name", *TYPES, "prerequisites")
+_EXPECTED = "'marketplace://name/NAME', 'marketplace://TYPE/NAME' or 'marketplace://prerequisites/itemId/ID'"
+_SCHEME = lazy_pattern(r"(?P<scheme>[^/:]*)(?P<mark>:/{0,2}|/{1,2})(?P<rest>.*)", re.DOTALL)
+# The rest-server's pattern of a prerequisite's name (config/v2/protocol.js).
+_NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,255}")
+# The marketplace makes a UUID for an item that is stored without an id.
+_ITEM = lazy_pattern(r"[a-zA-Z0-9_-]+")
+_WEB = lazy_pattern(
+    r"(?:[\w.~%!$&'()*+,;=:-]+@)?(?P<host>[a-zA-Z0-9.-]+|\[[0-9a-fA-F:.]+\])(?P<port>:[0-9]+)?(?:[/?#]\S*)?"
+)
+
+
+class AddressKind(Enum):
+    """How an address names a definition; the values are used in messages."""
+
+    NAME = "name"
+    TYPE_AND_NAME = "type and name"
+    ITEM = "marketplace item"
+    WEB = "web address"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A valid address.
+
+    name: the definition's name, the marketplace item's id, or the whole web address.
+    type: the definition's type; empty if the address has none.
+    """
+
+    kind: AddressKind
+    name: str
+    type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AddressFault:
+    """The message about an invalid address, and the probably intended address; empty if unknown."""
+
+    message: str
+    meant: str = ""
+
+
+def looks_like_address(reference: str) -> bool:
+    """Whether a reference has a `/` or `:`, which a plain name cannot have."""
+    return "/" in reference or ":" in reference
+
+
+def read_address(reference: str) -> Address | AddressFault:
+    """Read a reference that looks like an address."""
+    match = _SCHEME.fullmatch(reference)
+    if match is None or not match["scheme"]:
+        return AddressFault(f"'{reference}' is neither a name nor an address; expected a name or {_EXPECTED}")
+    scheme, rest = match["scheme"], match["rest"]
+    if scheme not in SCHEMES or match["mark"] != "://":
+        return _wrong_scheme(reference, scheme, rest)
+    if scheme == MARKETPLACE:
+        return _marketplace(rest)
+    if not _WEB.fullmatch(rest):
+        return AddressFault(f"'{reference}' is not a valid URL")
+    return Address(AddressKind.WEB, reference)
+
+
+def near_addresses(reference: str, known: Iterable[str]) -> tuple[str, ...]:
+    """The few known addresses of the same form with the most similar names, best first.
+
+    Only names are compared, since whole addresses of one form are always similar. Without a similar one: the definition
+    with this name, which may have another type.
+    """
+    form, _, name = reference.rpartition("/")
+    known = tuple(known)
+    near = nearest(name, (one[len(form) + 1 :] for one in known if one.startswith(f"{form}/")))
+    by_name = f"{MARKETPLACE}://name/{name}"
+    return tuple(f"{form}/{one}" for one in near) or ((by_name,) if by_name in known else ())
+
+
+def _wrong_scheme(reference: str, scheme: str, rest: str) -> AddressFault:
+    meant = scheme if scheme in SCHEMES else next(iter(nearest(scheme, SCHEMES)), "")
+    if not meant:
+        return AddressFault(f"'{reference}' must begin with 'marketplace://', 'https://' or 'http://'")
+    whole = f"{meant}://{rest}"
+    if isinstance(read_address(whole), AddressFault):
+        whole = ""
+    return AddressFault(
+        f"an address must begin with '{meant}://', not '{reference[: len(reference) - len(rest)]}'", whole
+    )
+
+
+def _marketplace(rest: str) -> Address | AddressFault:
+    form, *path = rest.split("/")
+    if form == "itemId":
+        form = "prerequisites"  # the word is missing; reported below
+    elif form not in _FORMS:
+        return _wrong_form(rest, form, path)
+    if form == "prerequisites":
+        if len(path) == 2 and path[0] == "itemId" and _ITEM.fullmatch(path[1]):
+            return Address(AddressKind.ITEM, path[1])
+        identifier = path[-1] if path and path[-1] != "itemId" and _ITEM.fullmatch(path[-1]) else ""
+        meant = f"marketplace://prerequisites/itemId/{identifier}" if identifier else ""
+        return AddressFault("the address of a marketplace item must be 'marketplace://prerequisites/itemId/ID'", meant)
+    name = "/".join(path)
+    if not name:
+        return AddressFault(f"a name is missing after 'marketplace://{form}/'")
+    if not _NAME.fullmatch(name):
+        return AddressFault(f"'{name}' is not a prerequisite name; only letters, digits, '_' and '-' are allowed")
+    if form == "name":
+        return Address(AddressKind.NAME, name)
+    return Address(AddressKind.TYPE_AND_NAME, name, form)
+
+
+def _wrong_form(rest: str, form: str, path: list[str]) -> AddressFault:
+    if not path and _NAME.fullmatch(form):
+        return AddressFault(f"expected 'marketplace://name/{form}'", f"marketplace://name/{form}")
+    near = nearest(form, _FORMS)
+    meant = f"marketplace://{near[0]}/{'/'.join(path)}" if near else ""
+    if meant and isinstance(read_address(meant), AddressFault):
+        meant = ""
+    return AddressFault(
+        f"'{form}' is not a kind of address; expected {_EXPECTED}{did_you_mean(form, _FORMS)}"
+        if form
+        else f"'marketplace://{rest}' is not an address; expected {_EXPECTED}",
+        meant,
+    )
+
+
 class LookupState(Enum):
-    """What a catalogue can answer."""
+    """The result of a lookup."""
 
     FOUND = "found"
     ABSENT = "not there"
-    UNKNOWN = "could not ask"
+    UNKNOWN = "could not be looked up"
 
 
 @dataclass(frozen=True, slots=True)
 class LookupAnswer:
-    """A catalogue's answer to a reference.
+    """What a reference finds outside the job.
 
-    definitions: what was found.
-    note: more about it, in words: the age of what is known, or why nobody could be asked.
-    path: the file or address in which the definitions stand.
-    changed: how they differ from what the project has locked, in words; empty when they do not.
-    lock_fault: why the project's lock file does not say what they should be, in words; empty when it can be used.
+    definitions: the definitions found.
+    note: a message: the age of the answer, or why the reference could not be looked up.
+    path: the file or address of the definitions.
+    changed: a message if they differ from the project's lock file, else empty.
+    lock_fault: a message if the project's lock file cannot be used, else empty.
     """
 
     state: LookupState
@@ -42,8 +183,8 @@ class LookupAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
-    """A definition as a list of suggestions shows it; `variables` are the template variables that it wants filled."""
+class SuggestedDefinition:
+    """A definition as completion suggests it; `variables` are its template variables."""
 
     reference: str
     name: str
@@ -61,18 +202,18 @@ class Lookup(Protocol):
     def names(self) -> tuple[str, ...]:
         """Every reference that `find` would find."""
 
-    def offers(self, typed: str, most: int) -> tuple[Offer, ...]:
-        """What to suggest where `typed` stands, the best first and at most so many; cheap in a large catalogue."""
+    def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
+        """At most `most` definitions that match what is `typed`, best first; fast in a large catalog."""
 
 
 class NoLookup:
-    """The lookup of a workspace without any catalogue: it could not ask, for the reason in `note`."""
+    """The lookup of a workspace without a catalog: everything is unknown, for the reason in `note`."""
 
     def __init__(self, note: str = "no marketplace is configured") -> None:
         self.note = note
 
     def find(self, reference: str) -> LookupAnswer:
-        """Never knows."""
+        """Always unknown."""
         del reference
         return LookupAnswer(LookupState.UNKNOWN, note=self.note)
 
@@ -80,22 +221,22 @@ class NoLookup:
         """Nothing is found."""
         return ()
 
-    def offers(self, typed: str, most: int) -> tuple[Offer, ...]:
+    def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
         """Nothing to suggest."""
         del typed, most
         return ()
 
 
-def told_path(path: str, folder: str) -> str:
-    """A path as it is told to people: one below `folder` from there on; addresses, and with no folder all, as it is."""
-    if folder and "://" not in path and Path(path).is_relative_to(folder):
-        return Path(path).relative_to(folder).as_posix()
+def displayed_path(path: str, folder: str) -> str:
+    """A path for messages: relative to `folder` if it is below it; addresses and other paths unchanged."""
+    if folder and "://" not in path and is_in_folder(path, folder):
+        return path[len(folder) :].replace(os.sep, "/").lstrip("/")
     return path
 
 
 @dataclass(slots=True, eq=False)
 class LazyLookup:
-    """Answers as the lookup that `read` returns, which is called at most once, for the first question.
+    """Answers as the lookup that `read` returns; it is called at most once, for the first question.
 
     Most jobs name no address, and their check does not wait for a catalog.
     """
@@ -111,9 +252,9 @@ class LazyLookup:
         """Every address that `find` would find."""
         return self._lookup().names()
 
-    def offers(self, typed: str, most: int) -> tuple[Offer, ...]:
-        """What to suggest where `typed` stands."""
-        return self._lookup().offers(typed, most)
+    def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
+        """At most `most` definitions that match what is `typed`, best first."""
+        return self._lookup().suggestions(typed, most)
 
     def _lookup(self) -> Lookup:
         if self._known is None:

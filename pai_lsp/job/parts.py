@@ -42,7 +42,7 @@ class TaskRole:
         """The characters of the name without its quotes."""
         return key_name_span(self.entry)
 
-    @property
+    @cached_property
     def node(self) -> Mapping | None:
         """The mapping of the role; None where its value is not one."""
         return self.entry.value if isinstance(self.entry.value, Mapping) else None
@@ -75,25 +75,25 @@ class TaskRole:
         """The role's own commands."""
         return scalars(self.get("commands"))
 
-    @property
+    @cached_property
     def instances(self) -> int:
         """The number of tasks; 1 where it is absent or wrong. Source: rest-server, models/v2/job/k8s.js."""
         value = whole_number(self.get("instances"))
         return value if value is not None and value > 0 else 1
 
-    @property
+    @cached_property
     def has_known_instances(self) -> bool:
         """Whether `instances` is valid: absent, or a positive whole number."""
         written = self.field("instances")
         return written is None or (whole_number(written.value) or 0) > 0
 
-    @property
+    @cached_property
     def resources(self) -> Mapping | None:
         """What each of its tasks asks for."""
         node = self.get("resourcePerInstance")
         return node if isinstance(node, Mapping) else None
 
-    @property
+    @cached_property
     def port_labels(self) -> tuple[Entry, ...]:
         """The ports that the role declares; `ssh` and `http` exist besides them."""
         ports = self.resources.get("ports") if self.resources else None
@@ -156,8 +156,22 @@ class PluginEntry:
 
     @cached_property
     def task_roles(self) -> tuple[Scalar, ...] | None:
-        """The roles it is for; None for all."""
+        """The roles that its list `taskroles` names; None for all."""
         return scalars(self.node.get("taskroles")) if self.node.entry("taskroles") else None
+
+    def acts_for(self, role: str) -> bool:
+        """Whether the runtime runs it for a role, by the role's converted name; false where the runtime fails.
+
+        The runtime asks with Python's `in`, which searches a string for a part of it.
+        Source: openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
+        """
+        filtered = self.node.get("taskroles")
+        if isinstance(filtered, Scalar):
+            value = filtered.runtime_value
+            return isinstance(value, str) and role in value
+        if isinstance(filtered, Mapping):
+            return filtered.entry(role) is not None
+        return filtered is None or role in {scalar.text for scalar in scalars(filtered)}
 
     @cached_property
     def callbacks(self) -> tuple[Callback, ...]:

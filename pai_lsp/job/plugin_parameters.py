@@ -1,8 +1,8 @@
-"""What the released runtime makes of a plugin's parameters before the plugin sees them.
+"""How the released runtime changes a plugin's parameters before the plugin reads them.
 
-It writes them as Python text, fills the templates in that text and reads it again as YAML:
-`yaml.safe_load(replace_ref(str(parameters)))`. Most values come through; some come out as others, and some text is no
-YAML at all, which ends the task before it starts.
+It writes them as Python text, fills the templates in the text and reads it again as YAML:
+`yaml.safe_load(replace_ref(str(parameters)))`. Most values stay the same; some change, and some texts are not
+valid YAML, which ends the task before it starts.
 Source: openpai-runtime, src/init.d/initializer.py, init_plugins and collect_plugin_configs.
 """
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.definition import Definition
 
-# What the runtime takes off a prerequisite; all other keys are its plugin's parameters, `name` and `require` too.
+# Keys that the runtime removes from a prerequisite; all others are its plugin's parameters, even `name` and `require`.
 NOT_PARAMETERS = frozenset({"plugin", "failurePolicy", "type"})
 
 
 class Damage(Enum):
-    """What happens to a string on its way to the plugin; the values say what is in it."""
+    """How a string changes on its way to the plugin; the values name the cause."""
 
-    QUOTES = "both ' and \""  # no YAML any more, or another one
+    QUOTES = "both ' and \""  # invalid YAML, or another value
     LINE_BREAK = "a line break"  # becomes the two characters \n
     TAB = "a tab"  # becomes the two characters \t
     BACKSLASH = "a backslash"  # becomes two
@@ -35,9 +35,9 @@ class Damage(Enum):
 
 
 def damages(text: str) -> tuple[Damage, ...]:
-    """What the runtime does to a string of the parameters; nothing for most.
+    """How the runtime changes a string of the parameters; empty for most strings.
 
-    Python writes it in single quotes, where YAML knows no escapes; only a text with `'` and without `"` is written in
+    Python writes it in single quotes, where YAML has no escapes; only a text with `'` and without `"` is written in
     double quotes, where Python's escapes mean the same to YAML.
     """
     if "'" in text:
@@ -58,10 +58,10 @@ _NAMED = {ord(character): None for character in "\n\r\t"}
 
 
 def runtime_round_trip(parameters: Any, fill: Callable[[str], str] | None = None) -> Any:
-    """The parameters as the plugin gets them; a `ValueError` instance where the runtime's reader gives up.
+    """The parameters as the plugin gets them; a `ValueError` instance (returned, not raised) if they are not readable.
 
-    parameters: a value as the runtime reads it from the job (see `runtime_value`), None for an absent one.
-    fill: what replaces the `<% $… %>` in the written text; nothing by default.
+    parameters: a value as the runtime reads it from the job (see `runtime_value`); None for an absent one.
+    fill: replaces the `<% $… %>` in the written text; by default they are kept.
     """
     if fill is None and isinstance(parameters, (dict, list)) and _comes_through(parameters):
         return parameters
@@ -74,7 +74,7 @@ def runtime_round_trip(parameters: Any, fill: Callable[[str], str] | None = None
 
 
 def _comes_through(value: Any) -> bool:
-    """Whether a value surely comes back as it was, so that nothing need be read."""
+    """Whether a value certainly stays the same, so that it need not be read again."""
     if isinstance(value, str):
         return not damages(value) and "<%" not in value
     if isinstance(value, dict):
@@ -85,10 +85,10 @@ def _comes_through(value: Any) -> bool:
 
 
 def released_parameters(definition: Definition) -> Any:
-    """What the runtime takes as the plugin parameters of a prerequisite that a task role lists.
+    """The plugin parameters of a prerequisite that a task role lists, as the runtime reads them.
 
     Raises:
-        ValueError: where the runtime cannot read the definition.
+        ValueError: if the runtime cannot read the definition.
     """
     value = runtime_value(definition.node)
     return {key: one for key, one in value.items() if key not in NOT_PARAMETERS}

@@ -1,8 +1,8 @@
-"""The require graph: which prerequisite needs which, in what order they come, and what cannot be followed.
+"""The require graph: which prerequisite requires which, in what order they run, and which references find nothing.
 
-Pure values, shared by the rules and by the expansion. Nothing here is recursive: a chain of a thousand prerequisites
-is as good as one. Source of the semantics: docs/protocol.md (the extended protocol: references, template variables,
-expansion of a task role); a released cluster follows no `require` at all.
+Pure values, shared by the rules and by the expansion. Nothing is recursive, so a chain can have any length.
+Source of the semantics: docs/protocol.md (the extended protocol: references, template variables, expansion of a task
+role); a released cluster follows no `require` at all.
 
 The messages at the end are shared by rules and expansion.
 """
@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from pai_lsp.embedded.template import filled
-from pai_lsp.job.addresses import AddressFault, AddressKind, near_addresses, read_address
-from pai_lsp.job.lookup import LookupAnswer, LookupState
+from pai_lsp.job.lookup import AddressFault, AddressKind, LookupAnswer, LookupState, near_addresses, read_address
 from pai_lsp.platform.tables import events, released_events
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.spelling import did_you_mean
@@ -29,16 +28,16 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Mapping
 
 
-# Different values make different steps, so a short file can ask for endlessly many.
+# Different values make different steps, so a short file can require an unlimited number of them.
 MAX_STEPS = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Link:
+class RequireLink:
     """One reference to a prerequisite with what it finds.
 
-    requirement: the `require` entry it stands in; None where a task role lists it.
-    path: the file in which the reference stands; None for the job's own.
+    requirement: the `require` entry with the reference; None for one in a task role's list.
+    path: the file with the reference; None for the job's file.
     """
 
     reference: Reference
@@ -48,24 +47,24 @@ class Link:
 
     @property
     def targets(self) -> tuple[Definition, ...]:
-        """The definitions it finds; an address may hold several."""
+        """The definitions it finds; an address can name several."""
         return self.answer.definitions if self.answer.state is LookupState.FOUND else ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class ExpansionStep:
     """A prerequisite in the order in which a task role runs them.
 
-    values: what its template variables stand for, by name; only declared ones, and only those that are given.
-    link: the reference it came through, the first of several.
+    values: the values of its template variables, by name; only declared variables that have a value.
+    link: the first reference that leads to it.
     required: the steps that it requires itself, in written order.
-    path: the file in which the definition stands; None for the job's own.
+    path: the file with the definition; None for the job's file.
     """
 
     definition: Definition
     values: MappingOf[str, Any]
-    link: Link
-    required: tuple[Step, ...]
+    link: RequireLink
+    required: tuple[ExpansionStep, ...]
     path: str | None = None
 
     @property
@@ -83,10 +82,10 @@ class Cycle:
     """Prerequisites that require each other: `definitions[i]` names the next one by `links[i]`, the last the first."""
 
     definitions: tuple[Definition, ...]
-    links: tuple[Link, ...]
+    links: tuple[RequireLink, ...]
 
     @property
-    def closing(self) -> Link:
+    def closing(self) -> RequireLink:
         """The reference that leads back to the first of them."""
         return self.links[-1]
 
@@ -95,21 +94,21 @@ class Cycle:
 class UnfilledVariable:
     """A template variable that a definition declares and the reference to it gives no value."""
 
-    link: Link
+    link: RequireLink
     definition: Definition
     variable: TemplateVariable
 
 
 @dataclass(frozen=True, slots=True)
 class Expansion:
-    """What a list of references comes to: the steps in start order (the end events run in reverse), and what is wrong.
+    """The steps of a list of references in start order (end events run in reverse), and the problems.
 
-    unresolved: the references that find nothing, or nothing for sure (see `Link.answer`).
-    is_complete: whether all steps are there; not so past `MAX_STEPS`.
+    unresolved: the references that find nothing or could not be looked up (see `RequireLink.answer`).
+    is_complete: False if there are more than `MAX_STEPS` steps.
     """
 
-    steps: tuple[Step, ...] = ()
-    unresolved: tuple[Link, ...] = ()
+    steps: tuple[ExpansionStep, ...] = ()
+    unresolved: tuple[RequireLink, ...] = ()
     cycles: tuple[Cycle, ...] = ()
     unfilled: tuple[UnfilledVariable, ...] = ()
     is_complete: bool = True
@@ -119,33 +118,33 @@ class Expansion:
 class RequireGraph:
     """Every definition that a job's definitions and task roles lead to, with the references in their `require`.
 
-    The job keeps its graph, so the graph does not keep the job: as a cycle both would outlive their use.
+    The graph has only a weak reference to its job, which refers to the graph: a cycle would delay freeing both.
 
-    definitions: those of the file first, in written order, then those outside as they were met.
-    entries: every reference in the file itself, what task roles list before what definitions require.
+    definitions: those of the file first, in written order, then those outside in the order in which they were found.
+    entries: every reference in the file itself: first those of task roles, then those of definitions.
     """
 
     _job: ReferenceType[JobTree] = field(repr=False)
     definitions: tuple[Definition, ...]
-    entries: tuple[Link, ...]
-    _links: MappingOf[Mapping, tuple[Link, ...]] = field(repr=False)
+    entries: tuple[RequireLink, ...]
+    _links: MappingOf[Mapping, tuple[RequireLink, ...]] = field(repr=False)
     _homes: MappingOf[Mapping, LookupAnswer] = field(repr=False)
 
-    def links(self, definition: Definition) -> tuple[Link, ...]:
+    def links(self, definition: Definition) -> tuple[RequireLink, ...]:
         """What a definition of the graph requires, in written order."""
         return self._links.get(definition.node, ())
 
     def path(self, definition: Definition) -> str | None:
-        """The file in which a definition stands; None for the job's own."""
+        """The file with a definition; None for the job's file."""
         home = self._homes.get(definition.node)
         return home.path if home else None
 
     def is_outside(self, definition: Definition) -> bool:
-        """Whether a definition of the graph stands outside the job's file."""
+        """Whether a definition of the graph is outside the job's file."""
         return definition.node in self._homes
 
-    def reached(self, entry: Link) -> Iterator[Definition]:
-        """Every definition outside the file that one of its references leads to, without coming back, each once."""
+    def reached(self, entry: RequireLink) -> Iterator[Definition]:
+        """Every definition outside the file that a reference of the file leads to, each once."""
         waiting = [target for target in entry.targets if self.is_outside(target)]
         seen = {target.node for target in waiting}
         for definition in waiting:  # grows while it is read
@@ -156,30 +155,30 @@ class RequireGraph:
                         seen.add(target.node)
                         waiting.append(target)
 
-    def beyond(self, entry: Link) -> Iterator[Link]:
-        """Every reference outside the file that one of its references leads to, each once."""
+    def beyond(self, entry: RequireLink) -> Iterator[RequireLink]:
+        """Every reference outside the file that a reference of the file leads to, each once."""
         return (link for definition in self.reached(entry) for link in self.links(definition))
 
     @property
-    def lock_fault(self) -> tuple[Link, str] | None:
-        """Why the project's lock file cannot be used, with the first reference that it would answer; None if it can."""
+    def lock_fault(self) -> tuple[RequireLink, str] | None:
+        """Why the project's lock file cannot be used, with the first reference it concerns; None if it can be used."""
         for entry in self.entries:
             for link in (entry, *self.beyond(entry)):
                 if link.answer.lock_fault:
                     return entry, link.answer.lock_fault
         return None
 
-    def link(self, reference: Reference) -> Link:
+    def link(self, reference: Reference) -> RequireLink:
         """What a reference in the job itself (a task role's, say) finds."""
         job = self._job()
-        return Link(reference, job.resolve(reference.name) if job else LookupAnswer(LookupState.UNKNOWN))
+        return RequireLink(reference, job.resolve(reference.name) if job else LookupAnswer(LookupState.UNKNOWN))
 
 
 def require_graph(job: JobTree) -> RequireGraph:
     """Follow every `require` from the job's definitions and from what its task roles list."""
     found: list[Definition] = list(job.definitions)
     homes: dict[Mapping, LookupAnswer] = {}
-    links: dict[Mapping, tuple[Link, ...]] = {}
+    links: dict[Mapping, tuple[RequireLink, ...]] = {}
     known = {definition.node for definition in found}
 
     def meet(answer: LookupAnswer) -> None:
@@ -190,14 +189,14 @@ def require_graph(job: JobTree) -> RequireGraph:
                     homes[definition.node] = answer
                     found.append(definition)
 
-    entries = [Link(one, job.resolve(one.name)) for role in job.task_roles for one in role.prerequisites]
+    entries = [RequireLink(one, job.resolve(one.name)) for role in job.task_roles for one in role.prerequisites]
     for link in entries:
         meet(link.answer)
     for definition in found:  # grows while it is read
         home = homes.get(definition.node)
         path = home.path if home else None
         links[definition.node] = tuple(
-            Link(requirement.reference, _resolve(job, requirement.reference, home), requirement, path)
+            RequireLink(requirement.reference, _resolve(job, requirement.reference, home), requirement, path)
             for requirement in definition.requirements
         )
         for link in links[definition.node]:
@@ -209,12 +208,12 @@ def require_graph(job: JobTree) -> RequireGraph:
 
 
 def _resolve(job: JobTree, reference: Reference, home: LookupAnswer | None) -> LookupAnswer:
-    """What a name in a `require` finds: a plain one in its own file first, then in the catalogue, then in the job."""
+    """What a name in a `require` finds: a plain name in its own file, then in the catalog, then in the job."""
     if reference.is_address:
         return job.lookup.find(reference.name)
     in_job = job.resolve(reference.name)
     if home is None:
-        if in_job.state is LookupState.FOUND or not job.is_catalogue:
+        if in_job.state is LookupState.FOUND or not job.is_catalog:
             return in_job
         named = job.lookup.find(f"marketplace://name/{reference.name}")
         return named if named.state is LookupState.FOUND else in_job
@@ -226,7 +225,7 @@ def _resolve(job: JobTree, reference: Reference, home: LookupAnswer | None) -> L
 
 
 def cycles(graph: RequireGraph) -> tuple[Cycle, ...]:
-    """The cycles of a graph, each once: one for every reference that leads back, met depth first in written order."""
+    """The cycles of a graph: one for every reference that leads back, depth first in written order."""
     found: list[Cycle] = []
     done: set[Mapping] = set()
     for root in graph.definitions:
@@ -234,7 +233,7 @@ def cycles(graph: RequireGraph) -> tuple[Cycle, ...]:
             continue
         open_at = {root.node: 0}
         path = [root]
-        through: list[Link] = []
+        through: list[RequireLink] = []
         waiting = [_targets(graph.links(root))]
         while waiting:
             link, target = next(waiting[-1], (None, None))
@@ -256,41 +255,41 @@ def cycles(graph: RequireGraph) -> tuple[Cycle, ...]:
     return tuple(found)
 
 
-def _targets(links: Iterable[Link]) -> Iterator[tuple[Link, Definition]]:
+def _targets(links: Iterable[RequireLink]) -> Iterator[tuple[RequireLink, Definition]]:
     return ((link, target) for link in links for target in link.targets)
 
 
 @dataclass(slots=True, eq=False)
-class _Open:
+class _OpenStep:
     """A step whose requirements are being followed."""
 
     key: tuple[Mapping, str]
     definition: Definition
     values: dict[str, Any]
-    link: Link
-    waiting: Iterator[tuple[Link, Definition]]
-    required: list[Step] = field(default_factory=list)
+    link: RequireLink
+    waiting: Iterator[tuple[RequireLink, Definition]]
+    required: list[ExpansionStep] = field(default_factory=list)
 
 
 def expansion(graph: RequireGraph, references: Iterable[Reference]) -> Expansion:
-    """What the references (a task role's `prerequisites`) come to: what is required before who requires it.
+    """The steps of references (a task role's `prerequisites`): each after the steps that it requires.
 
-    The same definition with the same values is taken once, at its first place. A definition met while its own
+    The same definition with the same values is one step, at its first place. A definition met while its own
     requirements are followed is a cycle, whatever its values; it is not followed again.
     """
-    order: list[Step] = []
-    taken: dict[tuple[Mapping, str], Step] = {}
-    unresolved: dict[Link, None] = {}
-    found: dict[Link, Cycle] = {}
-    unfilled: dict[tuple[Link, str], UnfilledVariable] = {}
-    stack: list[_Open] = []
+    order: list[ExpansionStep] = []
+    taken: dict[tuple[Mapping, str], ExpansionStep] = {}
+    unresolved: dict[RequireLink, None] = {}
+    found: dict[RequireLink, Cycle] = {}
+    unfilled: dict[tuple[RequireLink, str], UnfilledVariable] = {}
+    stack: list[_OpenStep] = []
     open_at: dict[Mapping, int] = {}
 
-    def follow(links: tuple[Link, ...]) -> Iterator[tuple[Link, Definition]]:
+    def follow(links: tuple[RequireLink, ...]) -> Iterator[tuple[RequireLink, Definition]]:
         unresolved.update((link, None) for link in links if not link.targets)
         return _targets(links)
 
-    def begin(link: Link, definition: Definition, scope: MappingOf[str, Any]) -> Step | None:
+    def begin(link: RequireLink, definition: Definition, scope: MappingOf[str, Any]) -> ExpansionStep | None:
         """Go into a definition; or the step that was made of it before."""
         values = _values(link, definition, scope)
         key = _identity(definition, values)
@@ -299,7 +298,7 @@ def expansion(graph: RequireGraph, references: Iterable[Reference]) -> Expansion
                 unfilled.setdefault((link, variable.name), UnfilledVariable(link, definition, variable))
         if key not in taken:
             open_at[definition.node] = len(stack)
-            stack.append(_Open(key, definition, values, link, follow(graph.links(definition))))
+            stack.append(_OpenStep(key, definition, values, link, follow(graph.links(definition))))
         return taken.get(key)
 
     for root_link, root in follow(tuple(graph.link(reference) for reference in references)):
@@ -310,7 +309,9 @@ def expansion(graph: RequireGraph, references: Iterable[Reference]) -> Expansion
             if link is None or target is None:
                 stack.pop()
                 del open_at[top.definition.node]
-                step = Step(top.definition, top.values, top.link, tuple(top.required), graph.path(top.definition))
+                step = ExpansionStep(
+                    top.definition, top.values, top.link, tuple(top.required), graph.path(top.definition)
+                )
                 taken[top.key] = step
                 order.append(step)
                 if stack:
@@ -334,7 +335,7 @@ def _name(item: tuple[str, Any]) -> str:
     return item[0]
 
 
-def _values(link: Link, definition: Definition, scope: MappingOf[str, Any]) -> dict[str, Any]:
+def _values(link: RequireLink, definition: Definition, scope: MappingOf[str, Any]) -> dict[str, Any]:
     given = link.requirement.values() if link.requirement else {}
     return {
         variable.name: filled(given[variable.name], scope)

@@ -1,7 +1,14 @@
-"""What has a name in a job, and every place where the name stands: for navigation, rename, highlights and counts.
+"""What has a name in a job, every place where the name is written, and the edits that rename it.
+
+Used for navigation, highlights, counts, F2, quick fixes and refactorings.
 
 A task role is named in more places than keys: in `deployments`, `hivedScheduler`, plugins' `taskroles`, in `PAI_*`
 variables (some spell it as written, some in lower case without `_`; schemas/environment.json) and in host names.
+
+A field of a task role looks among the prerequisites of its own type, so it distinguishes those of one name; a plain
+list and `require` mean the last of that name. Sources: rest-server, middlewares/v2/protocol.js; openpai-runtime,
+src/init.d/initializer.py. Any other mention of a task role in a command is text of the author's program, and is not
+renamed.
 """
 
 from __future__ import annotations
@@ -11,15 +18,18 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import variables
-from pai_lsp.job.definition import name_span
+from pai_lsp.job.definition import TYPED_FIELDS, name_span
 from pai_lsp.job.template_uses import TemplatePlace
 from pai_lsp.platform.tables import converted_role_name, environment_variable
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Entry, Scalar, walk
+from pai_lsp.source.nodes import Entry, Scalar, ScalarStyle, walk
+from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import TextEdit
+from pai_lsp.source.writing import flow_scalar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
@@ -27,15 +37,16 @@ if TYPE_CHECKING:
     from pai_lsp.source.content import MappedText
     from pai_lsp.source.text import Span
 
-_VARIABLE = re.compile(r"(?<!\w)PAI_\w+")
-# Behind a role's name in a host name: the number of a task, or a variable for it; `worker-$i.log` is a file.
+
+_VARIABLE = lazy_pattern(r"(?<!\w)PAI_\w+")
+# After a role's name in a host name: the number of a task, or a variable for it; `worker-$i.log` is a file.
 _TASK = r"-(?=(?:\d+|\$\w+|\$\{\w+\})(?![\w.])|\$[^\w{]|\$\{\w+[^\w}])"
-# What a variable's name ends with when a shell variable stands in it, for the number of the task.
+# The ends of a variable's name in place of a shell variable that gives the number of the task.
 _NUMBERS = ("0", "0_x")
 
 
 class SymbolKind(Enum):
-    """What a name stands for; the values are the words for people."""
+    """What a name refers to; the values are used in messages."""
 
     PREREQUISITE = "prerequisite"
     PARAMETER = "parameter"
@@ -58,9 +69,10 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """One place of a name; `span` holds just the name.
+    """One place of a name; `span` is the name without quotes.
 
-    is_definition: the place that defines it. is_converted: spelt as the runtime does (see `converted_role_name`).
+    is_definition: whether this place defines it.
+    is_converted: whether it is spelled as in the runtime (see `converted_role_name`).
     """
 
     symbol: Symbol
@@ -73,7 +85,7 @@ ALL_KINDS = frozenset(SymbolKind)
 
 
 def occurrences(job: Job, kinds: frozenset[SymbolKind] = ALL_KINDS) -> tuple[Occurrence, ...]:
-    """Every place of every name of those kinds in the job, in the order of the text; a place comes once."""
+    """Every place of every name of those kinds in the job, in text order, each once."""
     found = {
         (occurrence.span, occurrence.symbol.kind): occurrence
         for gathered, gather in (
@@ -93,7 +105,7 @@ def occurrences(job: Job, kinds: frozenset[SymbolKind] = ALL_KINDS) -> tuple[Occ
 
 
 def occurrence_at(found: tuple[Occurrence, ...], offset: int) -> Occurrence | None:
-    """The name at a cursor; of several, the one that is written there most narrowly."""
+    """The name at an offset; of several, the shortest."""
     here = [occurrence for occurrence in found if occurrence.span.touches(offset)]
     return min(here, key=lambda occurrence: (len(occurrence.span), occurrence.span), default=None)
 
@@ -124,15 +136,15 @@ def _values(job: Job) -> Iterator[Occurrence]:
         steps = use.tag.steps
         if len(steps) < 2 or steps[0].name not in roots or use.place is TemplatePlace.LITERAL:
             continue
-        # A dot divides names, so nothing finds a parameter with a dot in its name; it is meant all the same.
+        # A dot separates names, so a parameter with a dot in its name is never found; the author still means it.
         path = use.tag.server_steps
         dotted = ".".join(str(step.name) for step in path[1:])
         is_parameter = steps[0].name == "$parameters" and str(steps[1].name) not in job.parameters
-        if is_parameter and len(path) > 2 and use.text and dotted in job.parameters:
+        if is_parameter and len(path) > 2 and dotted in job.parameters:
             span = use.text.span(path[1].span.start, path[-1].span.end)
             yield Occurrence(Symbol(SymbolKind.PARAMETER, dotted), span)
             continue
-        # A tag without an end in its own command runs into the next ones: what it holds then is no name.
+        # A tag that is not closed in its own command continues in the next ones, so its content is not a name.
         if "\n" not in str(steps[1].name):
             yield Occurrence(Symbol(roots[str(steps[0].name)], str(steps[1].name)), use.step_span(1))
 
@@ -238,7 +250,7 @@ def _command_scalars(job: Job) -> Iterator[tuple[Scalar, TaskRole | None]]:
 
 
 def definition_scope(definition: Definition) -> str:
-    """What tells the template variables of one definition from another's, names being free to repeat."""
+    """The `Symbol.scope` of a definition's template variables, unique even if definitions have one name."""
     return f"{definition.name}@{definition.node.span.start}"
 
 
@@ -271,3 +283,89 @@ def _anchors(job: Job) -> Iterator[Occurrence]:
         for alias in job.syntax.aliases:
             if alias.anchor is anchor:
                 yield Occurrence(Symbol(SymbolKind.ANCHOR, anchor.name, scope), alias.span)
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRenaming:
+    """The edits that rename a role.
+
+    is_complete: whether no command or parameter mentions the old name in another way.
+    """
+
+    edits: tuple[TextEdit, ...]
+    is_complete: bool
+
+
+def renaming_edits(job: Job, places: Iterable[Occurrence], new_name: str) -> tuple[TextEdit, ...]:
+    """The edits that write another name at some places, with the spelling and quotes of each place."""
+    plain = {scalar.span for scalar in job.syntax.scalars if scalar.style is ScalarStyle.PLAIN}
+    edits: list[TextEdit] = []
+    for place in places:
+        text = converted_role_name(new_name) if place.is_converted else new_name
+        is_whole = place.span in plain and place.symbol.kind is not SymbolKind.ANCHOR
+        edits.append(TextEdit(place.span, flow_scalar(text) if is_whole else text))
+    return tuple(sorted(edit for edit in edits if job.text[edit.span.start : edit.span.end] != edit.new_text))
+
+
+def rename_symbol(job: Job, symbol: Symbol, new_name: str) -> tuple[TextEdit, ...]:
+    """The edits that rename a symbol at all its places."""
+    return renaming_edits(job, _places(job, symbol), new_name)
+
+
+def rename_role(job: Job, name: str, new_name: str) -> RoleRenaming:
+    """The edits that rename the task role `name`; both names as the rest-server reads them."""
+    places = _places(job, Symbol(SymbolKind.TASK_ROLE, name))
+    known = {place.span for place in places}
+    mention = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])|_{re.escape(name)}(?![A-Za-z0-9])")
+    is_complete = True
+    for scalar, _ in mentioning_scalars(job):
+        if name in scalar.text:
+            text = mapped(job.text, scalar)
+            spans = [text.span(*match.span()) for match in mention.finditer(scalar.text)]
+            is_complete = is_complete and all(any(_holds(span, one) for one in known) for span in spans)
+    return RoleRenaming(renaming_edits(job, places, new_name), is_complete)
+
+
+def rename_prerequisite(job: Job, definition: Definition, new_name: str) -> tuple[TextEdit, ...]:
+    """The edits that rename a prerequisite; ambiguous references to one of several of that name are kept."""
+    places = _places(job, Symbol(SymbolKind.PREREQUISITE, definition.name))
+    if sum(one.name == definition.name for one in job.definitions) > 1:
+        surely = _surely_meant(job, definition)
+        places = [one for one in places if one.span in surely]
+    return renaming_edits(job, places, new_name)
+
+
+def meant_prerequisite(job: Job, place: Occurrence) -> Definition | None:
+    """The definition that a prerequisite's name means at a place; a typed field prefers its own type."""
+    name = place.symbol.name
+    for definition in job.definitions:
+        if definition.name_scalar and definition.name_span == place.span:
+            return definition
+    for role in job.task_roles:
+        for field, reference in role.typed_references.items():
+            if reference.span == place.span and (typed := job.find_typed(TYPED_FIELDS[field], name)):
+                return typed
+    return job.definitions_by_name.get(name)
+
+
+def _places(job: Job, symbol: Symbol) -> list[Occurrence]:
+    return [one for one in occurrences(job, frozenset({symbol.kind})) if one.symbol == symbol]
+
+
+def _surely_meant(job: Job, definition: Definition) -> set[Span]:
+    name, kind = definition.name, definition.type
+    spans = {definition.name_span}
+    if job.find_typed(kind, name) is definition:
+        for role in job.task_roles:
+            references = role.typed_references.items()
+            spans |= {one.span for field, one in references if one.name == name and TYPED_FIELDS[field] == kind}
+    is_only_one_of_type = sum(one.name == name and one.type == kind for one in job.definitions) == 1
+    if is_only_one_of_type and job.definitions_by_name.get(name) is definition:
+        listed = [reference for role in job.task_roles for reference in role.prerequisites]
+        required = [requirement.reference for one in job.definitions for requirement in one.requirements]
+        spans |= {reference.span for reference in (*listed, *required) if reference.name == name}
+    return spans
+
+
+def _holds(whole: Span, part: Span) -> bool:
+    return whole.start <= part.start and part.end <= whole.end

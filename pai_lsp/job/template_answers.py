@@ -1,6 +1,6 @@
-"""What each `<% … %>` of a job finds: the value it stands for, or the very step at which it finds nothing.
+"""What each `<% … %>` of a job finds: a value, or the step of its path at which it finds nothing.
 
-The rest-server and the runtime look a path up differently, so the same text may be right in a command and fatal in a
+The rest-server and the runtime look up paths differently: the same text can be right in a command and fatal in a
 callback. Sources: rest-server, middlewares/v2/protocol.js, render, with mustache.js 2.3.2, Context.lookup (on what
 js-yaml read); openpai-runtime, src/init.d/initializer.py, replace_ref (on what PyYAML read, or for secrets on what the
 rest-server wrote).
@@ -8,7 +8,6 @@ rest-server wrote).
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -16,8 +15,10 @@ from pai_lsp.embedded.template import ROOTS, TagKind
 from pai_lsp.job.definition import ROLE_TYPES
 from pai_lsp.job.template_uses import RUNTIME_PLACES, TemplatePlace, TemplateUse
 from pai_lsp.job.this_lookup import is_this
+from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -29,34 +30,34 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span
 
 
-_INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
+_INDEX = lazy_pattern(r"0|[1-9][0-9]{0,8}")
 
 
-class Outcome(Enum):
-    """How far a path leads."""
+class PathOutcome(Enum):
+    """The result of looking up a path."""
 
     FOUND = "found"
     NULL = "null"
     UNKNOWN_ROOT = "unknown root"
-    ROOT_NOT_FILLED = "a root that this place does not fill"
+    ROOT_NOT_FILLED = "a root that is not filled here"
     NO_FIELD = "a role without the field"
     UNDEFINED = "no such parameter or secret"
     NO_MEMBER = "no such key below"
     OUT_OF_RANGE = "past the end of a list"
-    DOTTED_INDEX = "an index behind a dot, where only brackets work"
+    DOTTED_INDEX = "an index after a dot, where only brackets work"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
     """The end of a path.
 
-    step: the number of the step that finds nothing, or of the last one.
-    container: what that step was looked up in; None for the root, and at the end of a path that leads somewhere.
-    node: the value found; None where nothing is, and for a character or a length.
-    definition: the prerequisite that the root stands for.
+    step: the index of the step that finds nothing, or of the last one.
+    container: the node in which that step was looked up; None for the root, and if a value is found.
+    node: the value found; None for nothing, for a character and for a length.
+    definition: the prerequisite that the root means.
     """
 
-    outcome: Outcome
+    outcome: PathOutcome
     step: int
     container: Node | None = None
     node: Node | None = None
@@ -64,10 +65,10 @@ class Found:
 
 
 def followed(tag: TemplateTag, top: Mapping | None, definition: Definition | None, *, in_plugin: bool) -> Found:
-    """Where a tag's path leads from what its root stands for; `top` is None where the job has no such section."""
+    """Follow a tag's path from the value of its root, `top`; None if the job has no such section."""
     steps = tag.runtime_steps if in_plugin else tag.server_steps
     if top is None:
-        return Found(Outcome.UNDEFINED, min(1, len(steps) - 1))
+        return Found(PathOutcome.UNDEFINED, min(1, len(steps) - 1))
     return (_followed_by_runtime if in_plugin else _followed_by_server)(steps, top, definition)
 
 
@@ -77,39 +78,39 @@ def _followed_by_server(steps: tuple[PathStep, ...], node: Node, definition: Def
     for number, step in enumerate(steps[1:], 1):
         name = str(step.name)
         below: Node | None = None
-        outcome = Outcome.NO_MEMBER
+        outcome = PathOutcome.NO_MEMBER
         if isinstance(here, Mapping):
             below = here.get(name)
             outcome = _missing(definition, number)
         elif isinstance(here, Sequence) or here.is_string:
             if _is_last_of_text(here, name) and number == len(steps) - 1:
-                return Found(Outcome.FOUND, number, here, None, definition)
+                return Found(PathOutcome.FOUND, number, here, None, definition)
             if isinstance(here, Sequence) and _INDEX.fullmatch(name) and int(name) < len(here.items):
                 below = here.items[int(name)]
             elif name.isdigit():
-                outcome = Outcome.OUT_OF_RANGE
+                outcome = PathOutcome.OUT_OF_RANGE
         if below is None:
             return Found(outcome, number, here, None, definition)
         if isinstance(below, Scalar) and below.value is None:
-            return Found(Outcome.NULL, number, here, below, definition)
+            return Found(PathOutcome.NULL, number, here, below, definition)
         here = below
-    return Found(Outcome.FOUND, len(steps) - 1, None, here, definition)
+    return Found(PathOutcome.FOUND, len(steps) - 1, None, here, definition)
 
 
 def _is_last_of_text(node: Node, name: str) -> bool:
-    """Whether a name ends a path in something that is no node: a length, or a character of a string."""
+    """Whether a name ends a path with something other than a node: a length, or a character of a string."""
     if name == "length":
         return True
     return isinstance(node, Scalar) and _INDEX.fullmatch(name) is not None and int(name) < len(node.text)
 
 
 def _followed_by_runtime(steps: tuple[PathStep, ...], node: Node, definition: Definition | None) -> Found:
-    """Follow names as Python does: keys of mappings by their very type, indexes in brackets."""
+    """Follow names as Python does: keys by value and type, indexes in brackets."""
     is_secret = steps[0].name == "$secrets"
     here: Node = node
     for number, step in enumerate(steps[1:], 1):
         below: Node | None = None
-        outcome = Outcome.NO_MEMBER
+        outcome = PathOutcome.NO_MEMBER
         if isinstance(here, Mapping):
             entry = _entry(here, step.name, is_secret=is_secret)
             below = entry.value if entry else None
@@ -117,51 +118,51 @@ def _followed_by_runtime(steps: tuple[PathStep, ...], node: Node, definition: De
         elif isinstance(here, Sequence):
             if isinstance(step.name, int):
                 below = here.items[step.name] if step.name < len(here.items) else None
-                outcome = Outcome.OUT_OF_RANGE
+                outcome = PathOutcome.OUT_OF_RANGE
             elif step.name.isdigit():
-                outcome = Outcome.DOTTED_INDEX
+                outcome = PathOutcome.DOTTED_INDEX
         elif isinstance(step.name, int) and isinstance(here.runtime_value, str):
             if step.name < len(here.text) and number == len(steps) - 1:
-                return Found(Outcome.FOUND, number, here, None, definition)
-            outcome = Outcome.OUT_OF_RANGE
+                return Found(PathOutcome.FOUND, number, here, None, definition)
+            outcome = PathOutcome.OUT_OF_RANGE
         if below is None:
             return Found(outcome, number, here, None, definition)
         here = below
     if isinstance(here, Scalar) and (here.value if is_secret else here.runtime_value) is None:
-        return Found(Outcome.NULL, len(steps) - 1, None, here, definition)
-    return Found(Outcome.FOUND, len(steps) - 1, None, here, definition)
+        return Found(PathOutcome.NULL, len(steps) - 1, None, here, definition)
+    return Found(PathOutcome.FOUND, len(steps) - 1, None, here, definition)
 
 
 def _entry(mapping: Mapping, name: str | int, *, is_secret: bool) -> Entry | None:
-    """A key that the runtime reads as no text, such as `on`, is found here: another rule speaks of it."""
+    """The entry of a key; even of one that the runtime does not read as a string (`on`), which has its own rule."""
     entry = mapping.entry(str(name))
     if entry is None or isinstance(name, str) or not isinstance(entry.key, Scalar):
         return entry
     return entry if not is_secret and entry.key.runtime_value == name else None
 
 
-def _missing(definition: Definition | None, number: int) -> Outcome:
-    return Outcome.UNDEFINED if definition is None and number == 1 else Outcome.NO_MEMBER
+def _missing(definition: Definition | None, number: int) -> PathOutcome:
+    return PathOutcome.UNDEFINED if definition is None and number == 1 else PathOutcome.NO_MEMBER
 
 
-# What no name of a path holds: variables to be filled first, and a tag that runs into the next one.
+# Characters that a path does not have: of variables that are filled first, and of a tag that is not closed.
 _NO_NAME = frozenset("{<")
-# The field of a task role that says what a root stands for.
+# The field of a task role that gives the value of a root.
 ROLE_FIELDS = {f"${kind}": kind for kind in ROLE_TYPES}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TemplateAnswer:
-    """What one `<% %>` finds, for the task roles given; all of them find the same.
+    """What one `<% %>` finds; the same for all its `roles`.
 
-    step: the number of the step that finds nothing, or of the last one.
-    container: what that step was looked up in; None for the root.
-    node: the value found; None where nothing is, and for a character or a length.
-    field_value: the prerequisite that `$data`, `$script` or `$output` stands for.
+    step: the index of the step that finds nothing, or of the last one.
+    container: the node in which that step was looked up; None for the root.
+    node: the value found; None for nothing, for a character and for a length.
+    field_value: the prerequisite that `$data`, `$script` or `$output` means.
     """
 
     use: TemplateUse
-    outcome: Outcome
+    outcome: PathOutcome
     step: int
     roles: tuple[TaskRole, ...]
     root: str
@@ -171,7 +172,7 @@ class TemplateAnswer:
 
     @property
     def steps(self) -> tuple[PathStep, ...]:
-        """The path, as who fills the place splits it."""
+        """The path, as the rest-server or the runtime splits it."""
         return self.use.tag.runtime_steps if self.in_plugin else self.use.tag.server_steps
 
     @property
@@ -181,34 +182,34 @@ class TemplateAnswer:
 
     @property
     def path_above(self) -> str:
-        """What that step was looked up in, as it is written."""
+        """The written path up to that step."""
         return self.use.tag.content[: self.steps[self.step].span.start - self.use.tag.content_span.start].rstrip(".[ ")
 
     @property
     def span(self) -> Span:
-        """The characters of that step; of the content, for an empty one."""
+        """The place of that step; of the whole content, if the step is empty."""
         return self.step_span(self.step)
 
     def step_span(self, number: int) -> Span:
-        """The characters of one step of the path; of the whole content, for an empty one."""
+        """The place of one step of the path; of the whole content, if the step is empty."""
         span = self.steps[number].span
-        if self.use.text is None or not len(span):
+        if not len(span):
             return self.use.content_span
         return self.use.text.span(span.start, span.end)
 
     @property
     def in_plugin(self) -> bool:
-        """Whether the runtime looks it up, before anything of the task runs."""
+        """Whether the runtime looks it up, before the task starts."""
         return self.use.place in RUNTIME_PLACES
 
 
 def template_answers(
     job: JobTree, uses: Iterable[TemplateUse], roles_running: Callable[[Definition], tuple[TaskRole, ...]]
 ) -> tuple[TemplateAnswer, ...]:
-    """What every `<% %>` finds that somebody fills, in the order of the uses.
+    """What every `<% %>` that is filled finds, in the order of the uses.
 
-    Left out are names below a section of the wrong shape or a field that names no prerequisite, and what is never
-    filled (idle deployments, prerequisites that no task role runs, commented lines, dropped sections).
+    Without those whose section has the wrong shape or whose field names no prerequisite, and those that are never
+    filled: in unused deployments, prerequisites that no task role runs, commented lines, and dropped sections.
     """
     finder = _Finder(job, roles_running)
     return tuple(answer for use in uses for answer in finder.answers(use))
@@ -237,10 +238,10 @@ class _Finder:
             if not is_this(tag):
                 yield from self._by_role(use, self._roles_running(use.definition))
         elif use.place is TemplatePlace.PLUGIN and use.plugin is not None:
-            names = use.plugin.task_roles
-            wanted = None if names is None else {name.text for name in names}
-            roles = (role for role in self._job.task_roles if wanted is None or role.name in wanted)
-            yield from self._by_role(use, roles)
+            plugin = use.plugin
+            yield from self._by_role(
+                use, (role for role in self._job.task_roles if plugin.acts_for(converted_role_name(role.name)))
+            )
 
     def _by_role(self, use: TemplateUse, roles: Iterable[TaskRole]) -> Iterator[TemplateAnswer]:
         in_plugin = use.place in RUNTIME_PLACES
@@ -260,7 +261,7 @@ class _Finder:
     def _found(self, tag: TemplateTag, root: str, role: TaskRole, *, in_plugin: bool) -> Found | None:
         field = ROLE_FIELDS.get(root)
         if root not in ROOTS:
-            return self._kept((tag.content, in_plugin, 0), lambda: Found(Outcome.UNKNOWN_ROOT, 0))
+            return self._kept((tag.content, in_plugin, 0), lambda: Found(PathOutcome.UNKNOWN_ROOT, 0))
         if field is None:
             section = self._job.section(root[1:])
             if section is not None and not isinstance(section.value, Mapping):
@@ -268,7 +269,7 @@ class _Finder:
             top = section.value if section and isinstance(section.value, Mapping) else None
             return self._kept((tag.content, in_plugin, 1), lambda: followed(tag, top, None, in_plugin=in_plugin))
         if role.node is None or role.node.entry(field) is None:
-            return self._kept((tag.content, in_plugin, 2), lambda: Found(Outcome.NO_FIELD, 0))
+            return self._kept((tag.content, in_plugin, 2), lambda: Found(PathOutcome.NO_FIELD, 0))
         reference = role.typed_references.get(field)
         definition = self._job.find_typed(field, reference.name) if reference else None
         if definition is None:
@@ -285,7 +286,7 @@ class _Finder:
     def _in_auth(self, use: TemplateUse) -> Iterator[TemplateAnswer]:
         root = _root(use.tag.content, in_plugin=False)
         if root != "$secrets":
-            outcome = Outcome.ROOT_NOT_FILLED if root in ROOTS else Outcome.UNKNOWN_ROOT
+            outcome = PathOutcome.ROOT_NOT_FILLED if root in ROOTS else PathOutcome.UNKNOWN_ROOT
             yield _answer(use, root, (), Found(outcome, 0))
             return
         section = self._job.section("secrets")
@@ -305,8 +306,6 @@ def _root(content: str, *, in_plugin: bool) -> str:
 
 
 def _is_in_comment(use: TemplateUse) -> bool:
-    """Whether a tag stands in a line that is a comment to bash, where it does no harm whatever it finds."""
-    if use.text is None:
-        return False
+    """Whether a tag is in a line that is a comment in bash, where its value does not matter."""
     text = use.text.text
     return text[text.rfind("\n", 0, use.tag.span.start) + 1 :].lstrip(" \t").startswith("#")

@@ -1,4 +1,4 @@
-"""Every `<% … %>` of a job, and who fills it: that decides which names work there and what a wrong one costs.
+"""Every `<% … %>` of a job, and which component fills it: that decides which names work there.
 
 Sources: rest-server, middlewares/v2/protocol.js (commands, auth); openpai-runtime, initializer.py (plugin parameters).
 """
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 class TemplatePlace(Enum):
     """Who fills the `<% %>` of a place."""
 
+    __hash__ = object.__hash__  # the one of Enum is many times slower
+
     COMMANDS = "commands"  # the rest-server, then the runtime for $secrets
-    IDLE_DEPLOYMENT = "deployment"  # nobody, until `defaults.deployment` names it
+    IDLE_DEPLOYMENT = "deployment"  # not filled, unless `defaults.deployment` names it
     AUTH = "auth"  # the rest-server, $secrets only
     DEFINITION = "definition"  # the runtime, as a prerequisite's plugin parameter
     PLUGIN = "plugin"  # the runtime, as a parameter of an extras plugin
-    LITERAL = "literal"  # nobody
+    LITERAL = "literal"  # never filled
 
 
 RUNTIME_PLACES = frozenset({TemplatePlace.DEFINITION, TemplatePlace.PLUGIN})
@@ -39,25 +41,33 @@ COMMAND_PLACES = frozenset({TemplatePlace.COMMANDS, TemplatePlace.IDLE_DEPLOYMEN
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TemplateUse:
-    """One `<% %>` in the file; spans mean the file. Who it belongs to depends on its place."""
+    """One `<% %>`; spans are places in the file. Its role, definition or plugin is set according to its place."""
 
     tag: TemplateTag
-    span: Span
-    content_span: Span
+    text: MappedText
     place: TemplatePlace
     role: TaskRole | None = None
     definition: Definition | None = None
     plugin: PluginEntry | None = None
-    text: MappedText | None = None
+
+    @property
+    def span(self) -> Span:
+        """The place of the tag with its delimiters."""
+        return self.text.span(self.tag.span.start, self.tag.span.end)
+
+    @property
+    def content_span(self) -> Span:
+        """The place of what is between the delimiters, without blanks."""
+        return self.text.span(self.tag.content_span.start, self.tag.content_span.end)
 
     def step_span(self, number: int) -> Span:
         """The place of one step of the path."""
         step = self.tag.steps[number]
-        return self.text.span(step.span.start, step.span.end) if self.text else self.content_span
+        return self.text.span(step.span.start, step.span.end)
 
 
 def template_uses(job: JobTree) -> tuple[TemplateUse, ...]:
-    """Every `<% %>` of the file, with who fills it; one in an alias or a shared deployment may come several times."""
+    """Every `<% %>` of the file; one in an alias or a shared deployment can occur several times."""
     found: list[TemplateUse] = []
     waiting = dict.fromkeys(scalar for scalar in job.syntax.scalars if OPENING in scalar.text)
     if not waiting:
@@ -65,7 +75,7 @@ def template_uses(job: JobTree) -> tuple[TemplateUse, ...]:
     for role in job.task_roles:
         if role.name in job.command_templates:
             text, role_tags, _ = job.command_templates[role.name]
-            found += (_use(text, tag, TemplatePlace.COMMANDS, role=role) for tag in role_tags)
+            found += [TemplateUse(tag, text, TemplatePlace.COMMANDS, role) for tag in role_tags]
         for scalar in job.command_parts(role):
             waiting.pop(scalar, None)
     for place, node, owner in _filled_nodes(job) if waiting else ():
@@ -78,7 +88,7 @@ def template_uses(job: JobTree) -> tuple[TemplateUse, ...]:
 
 
 def place_at(job: JobTree, offset: int) -> TemplatePlace:
-    """Who fills, or would fill, a `<% %>` in the text at a place in the file."""
+    """Which component fills, or would fill, a `<% %>` at an offset of the file."""
     for place, node, _ in _filled_nodes(job):
         if node is not None and node.span.touches(offset):
             return place
@@ -86,7 +96,7 @@ def place_at(job: JobTree, offset: int) -> TemplatePlace:
 
 
 def _filled_nodes(job: JobTree) -> Iterator[tuple[TemplatePlace, Node | None, dict[str, Any]]]:
-    """The places in which templates mean something, with whose they are; the innermost first.
+    """The nodes in which templates have a meaning, each with its owner; the innermost first.
 
     Definitions outside `prerequisites`, and those with a short plugin name or none, are filled once they are expanded.
     """
@@ -119,16 +129,10 @@ def _taken(node: Node | None, waiting: dict[Scalar, None]) -> Iterator[Scalar]:
 
 def _in_text(job: JobTree, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
     text = mapped(job.text, scalar)
-    return [_use(text, tag, place, **owner) for tag in tags(scalar.text)[0]]
+    return [TemplateUse(tag, text, place, **owner) for tag in tags(scalar.text)[0]]
 
 
 def _in_plugin_text(job: JobTree, scalar: Scalar, place: TemplatePlace, **owner: Any) -> list[TemplateUse]:
     text = mapped(job.text, scalar)
     found = sorted((*runtime_tags(scalar.text), *tags_without_dollar(scalar.text)), key=lambda tag: tag.span)
-    return [_use(text, tag, place, **owner) for tag in found]
-
-
-def _use(text: MappedText, tag: TemplateTag, place: TemplatePlace, **owner: Any) -> TemplateUse:
-    span = text.span(tag.span.start, tag.span.end)
-    content = text.span(tag.content_span.start, tag.content_span.end)
-    return TemplateUse(tag, span, content, place, text=text, **owner)
+    return [TemplateUse(tag, text, place, **owner) for tag in found]

@@ -1,4 +1,4 @@
-"""What `<% this.… %>` finds in a definition of the extended protocol: a value, or the reason why there is none.
+"""What `<% this.… %>` finds in a definition of the extended protocol: a value, or the reason why it finds nothing.
 
 `this` is the definition in which the tag is written. A path is looked up among its parameters and other keys, then in
 the prerequisites that it requires, nearest first; the first value counts.
@@ -16,6 +16,7 @@ from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.require_graph import no_parameter
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, walk
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span
 
 _T = TypeVar("_T")
-_ROOT_END = re.compile(r"[.\[]")
-_INDEX = re.compile(r"[0-9]{1,9}")
+_ROOT_END = lazy_pattern(r"[.\[]")
+_INDEX = lazy_pattern(r"[0-9]{1,9}")
 _FORM = "expected 'this.NAME', with the name of a parameter"
 
 # The entries of a definition that are read before anything in it is filled.
@@ -52,7 +53,7 @@ class ThisFault:
     without_blanks: str = ""
 
     def span(self, tag: TemplateTag, text: MappedText) -> Span:
-        """The words at fault, in the file of the text."""
+        """The place of the wrong step in the file."""
         span = tag.content_span if self.step is None else tag.steps[self.step].span
         return text.span(span.start, span.end)
 
@@ -125,7 +126,7 @@ def this_parameters(graph: RequireGraph, definition: Definition) -> dict[str, En
 
 
 def looked_up(tag: TemplateTag, definitions: Iterable[Definition]) -> ThisAnswer:
-    """What a tag finds in the definition that it stands in, the first one, or in those that this one requires."""
+    """What a tag finds in its own definition, which is the first one, or in those that it requires."""
     if fault := _form_fault(tag):
         return ThisAnswer(fault=fault)
     number = _first(tag)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class JobTree:
-    """A job file (or, when `is_catalogue`, a file of definitions), read once and never changed.
+    """A job file (or, when `is_catalog`, a file of definitions), read once and never changed.
 
     site_plugins: names of runtime plugins that the site has added, without the prefix.
     """
@@ -41,7 +41,7 @@ class JobTree:
     syntax: Syntax
     site_plugins: frozenset[str] = frozenset()
     lookup: Lookup = NoLookup()
-    is_catalogue: bool = False
+    is_catalog: bool = False
 
     @property
     def text(self) -> str:
@@ -52,7 +52,7 @@ class JobTree:
     def root(self) -> Mapping | None:
         """The job's mapping; None for an empty file, a file of definitions, or anything else."""
         root = self.syntax.root
-        return root if isinstance(root, Mapping) and not self.is_catalogue else None
+        return root if isinstance(root, Mapping) and not self.is_catalog else None
 
     def section(self, name: str) -> Entry | None:
         """A top-level key with its value."""
@@ -72,7 +72,7 @@ class JobTree:
     def content(self) -> Node | None:
         """The whole file: the job, or the definitions, those of several documents as one list."""
         documents = self.syntax.documents
-        if not self.is_catalogue or len(documents) < 2:
+        if not self.is_catalog or len(documents) < 2:
             return self.syntax.root
         items = [item for node in documents for item in (node.items if isinstance(node, Sequence) else (node,)) if item]
         return Sequence(Span(0, len(self.text)), tuple(items))
@@ -90,7 +90,7 @@ class JobTree:
     @property
     def schema_kind(self) -> Kind:
         """Which schema the file follows."""
-        return "definition" if self.is_catalogue else "job"
+        return "definition" if self.is_catalog else "job"
 
     @cached_property
     def prerequisites(self) -> tuple[Definition, ...]:
@@ -107,23 +107,23 @@ class JobTree:
     @cached_property
     def definitions(self) -> tuple[Definition, ...]:
         """All definitions in the file, those of the job first."""
-        if self.is_catalogue:
+        if self.is_catalog:
             return tuple(
                 definition
                 for document in self.syntax.documents
-                for definition in read_definitions(document, Origin.CATALOGUE)
+                for definition in read_definitions(document, Origin.CATALOG)
             )
         return self.prerequisites + self.reference_prerequisites
 
     @cached_property
     def definitions_by_name(self) -> dict[str, Definition]:
-        """The definition that a plain name finds: the job's, else one of `extras`; of several the last, as the runtime.
+        """The definition that a plain name finds: the job's, else one of `extras`; of several the last.
 
         Source: openpai-runtime, src/init.d/initializer.py: a dict over all prerequisites.
         """
         found = {definition.name: definition for definition in self.reference_prerequisites if definition.name}
         found |= {definition.name: definition for definition in self.prerequisites if definition.name}
-        if self.is_catalogue:
+        if self.is_catalog:
             found |= {definition.name: definition for definition in self.definitions if definition.name}
         return found
 

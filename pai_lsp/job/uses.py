@@ -75,7 +75,7 @@ def prerequisite_uses(job: JobTree, graph: RequireGraph) -> PrerequisiteUses:
     used |= {
         definition.node
         for definition in job.definitions
-        # A name that several share, or of a wrong type, is another rule's matter; here all of them count.
+        # Other rules report names that several share and wrong types; here, all of them are used.
         if definition.name in named
     }
     return PrerequisiteUses({key: tuple(found) for key, found in listings.items()}, frozenset(used))
@@ -113,7 +113,7 @@ class PluginUse:
 
     @property
     def parameters(self) -> Mapping | None:
-        """The mapping in which the parameters stand."""
+        """The mapping with the parameters."""
         if isinstance(self.owner, Definition):
             params = self.owner.node.get("plugin_params")
             return params if isinstance(params, Mapping) else self.owner.node
@@ -139,15 +139,11 @@ def roles_acted_for(job: JobTree, use: PluginUse, uses: PrerequisiteUses) -> tup
     if isinstance(use.owner, Definition):
         listed = {listing.role.name for listing in uses.listings(use.owner)}
         return tuple(role for role in job.task_roles if role.name in listed)
-    wanted = use.owner.task_roles
-    if wanted is None:
-        return job.task_roles
-    names = {scalar.text for scalar in wanted}
-    return tuple(role for role in job.task_roles if converted_role_name(role.name) in names)
+    return tuple(role for role in job.task_roles if use.owner.acts_for(converted_role_name(role.name)))
 
 
 def plugin_uses(job: JobTree) -> tuple[PluginUse, ...]:
-    """Every use of a plugin that the released runtime has, in whatever form it is named."""
+    """Every use of a plugin that the released runtime has, in any form of its name."""
     known, found = plugins(), []
     for definition in job.definitions:
         plugin = known.get(definition.extended_plugin or "")
@@ -161,7 +157,7 @@ def plugin_uses(job: JobTree) -> tuple[PluginUse, ...]:
 
 
 def callback_items(use: PluginUse) -> tuple[Node, ...]:
-    """The items of `callbacks`, of whatever shape."""
+    """The items of `callbacks`, of any shape."""
     entry = use.entry("callbacks")
     return entry.value.items if entry and isinstance(entry.value, Sequence) else ()
 
@@ -184,12 +180,12 @@ def command_entries(use: PluginUse) -> Iterator[Entry]:
 
 
 def command_lists(uses: Iterable[PluginUse], holding: str = "") -> list[tuple[Scalar, ...]]:
-    """The commands of each callback, and of each other key that holds some; only lists in which the text stands."""
+    """The commands of each callback and of each other key with commands; only lists in which `holding` occurs."""
     lists = (scalars(entry.value) for use in uses for entry in command_entries(use))
     return [commands for commands in lists if any(holding in command.text for command in commands)]
 
 
 def item_place(job: JobTree, item: Node) -> Span:
-    """Where to point when an item of a list is wrong: the item, or the dash of an empty one."""
+    """Where a problem with an item of a list is reported: the item, or the dash of an empty one."""
     dash = job.text.rfind("-", 0, item.span.start + 1)
     return item.span if len(item.span) or dash < 0 else Span(dash, dash + 1)

@@ -20,11 +20,11 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pai_lsp.embedded.shell_script import Script, VariableUse
-    from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
+    from pai_lsp.job.tree import JobTree
     from pai_lsp.source.nodes import Scalar
     from pai_lsp.source.text import Span
 
@@ -36,28 +36,31 @@ RESERVED_PORTS = ("ssh", "http")
 class RoleSpellings:
     """The job's task roles by name, in the two spellings that variables use."""
 
-    job: Job
+    roles: tuple[TaskRole, ...]
 
     @cached_property
     def raw(self) -> dict[str, TaskRole]:
         """As they are written in the job."""
-        return {role.name: role for role in self.job.task_roles}
+        return {role.name: role for role in self.roles}
 
     @cached_property
     def converted(self) -> dict[str, TaskRole]:
         """As the runtime knows them."""
-        return {converted_role_name(role.name): role for role in self.job.task_roles}
+        return {converted_role_name(role.name): role for role in self.roles}
 
     def of(self, variable: EnvironmentVariable) -> dict[str, TaskRole]:
-        """In the spelling that a family of variables needs."""
+        """In the spelling that a family of variables uses."""
         return self.converted if variable.role_spelling == "converted" else self.raw
 
 
 @dataclass(frozen=True, eq=False)
 class ScriptPlace:
-    """A script in the file: a role's commands (with `role`), or the commands of a callback."""
+    """A script in the file: a role's commands (with `role`), or the commands of a callback.
 
-    job: Job
+    source: the text of the whole file. parts: the scalars that make up the script.
+    """
+
+    source: str
     spellings: RoleSpellings
     script: Script
     parts: tuple[Scalar, ...]
@@ -65,8 +68,8 @@ class ScriptPlace:
 
     @cached_property
     def mapped_text(self) -> MappedText:
-        """The script's text with its places in the file; costly, so only asked for once something is found."""
-        return joined([trimmed(mapped(self.job.text, scalar)) for scalar in self.parts], "\n")
+        """The script's text with its places in the file; costly, so computed only when something is found."""
+        return joined([trimmed(mapped(self.source, scalar)) for scalar in self.parts], "\n")
 
     def span(self, span: Span) -> Span:
         """The place in the file of a place in the script."""
@@ -88,7 +91,7 @@ class Mention:
 
     @cached_property
     def span(self) -> Span:
-        """Where the name stands in the file."""
+        """The place of the name in the file."""
         return self.place.span(self.use.name_span)
 
     @cached_property
@@ -98,13 +101,13 @@ class Mention:
 
     @cached_property
     def named_role(self) -> TaskRole | None:
-        """The role that the name names in the very spelling that the variable needs."""
+        """The role in the name, if it is spelled as the variable requires."""
         role = self.parts.get("role")
         return self.place.spellings.of(self.variable).get(role) if self.variable and role else None
 
     @property
     def right_role_name(self) -> str | None:
-        """The spelling that the variable needs of the role that the name names in any spelling."""
+        """The role in the name, in any spelling, respelled as the variable requires; None if there is no such role."""
         role = converted_role_name(self.parts.get("role", ""))
         meant = self.place.spellings.converted.get(role) if role else None
         if meant is None or self.variable is None:
@@ -112,22 +115,23 @@ class Mention:
         return role if self.variable.role_spelling == "converted" else meant.name
 
 
-def role_scripts(job: Job) -> Iterator[ScriptPlace]:
+def role_scripts(job: JobTree) -> tuple[ScriptPlace, ...]:
     """What the task roles run."""
-    spellings = RoleSpellings(job)
-    for role in job.task_roles:
-        yield ScriptPlace(job, spellings, job.scripts[role], job.command_parts(role), role)
+    spellings = RoleSpellings(job.task_roles)
+    return tuple(
+        ScriptPlace(job.text, spellings, job.scripts[role], job.command_parts(role), role) for role in job.task_roles
+    )
 
 
-def callback_scripts(job: Job, parts: Sequence[tuple[Scalar, ...]]) -> Iterator[ScriptPlace]:
+def callback_scripts(job: JobTree, parts: Sequence[tuple[Scalar, ...]]) -> Iterator[ScriptPlace]:
     """What callbacks run, each list of commands a script of its own."""
-    spellings = RoleSpellings(job)
+    spellings = RoleSpellings(job.task_roles)
     for scalars in parts:
         script = read_script("\n".join(scalar.text.strip() for scalar in scalars))
-        yield ScriptPlace(job, spellings, script, scalars)
+        yield ScriptPlace(job.text, spellings, script, scalars)
 
 
-def mentions(places: Iterator[ScriptPlace]) -> Iterator[Mention]:
+def mentions(places: Iterable[ScriptPlace]) -> Iterator[Mention]:
     """The uses of `PAI_...` variables, in the order in which they are written."""
     for place in places:
         script = place.script
@@ -151,20 +155,20 @@ def declared_ports(role: TaskRole) -> tuple[str, ...] | None:
     return (*(entry.name for entry in role.port_labels), *RESERVED_PORTS)
 
 
-def platform_names(job: Job) -> list[str]:
+def platform_names(job: JobTree) -> list[str]:
     """The variables that this job's tasks have, families with the first task of each role."""
     return list(dict.fromkeys(name for name, _, _ in task_variables(job)))
 
 
 def task_variables(
-    job: Job, own: TaskRole | None = None, most_tasks: int = 1
+    job: JobTree, own: TaskRole | None = None, most_tasks: int = 1
 ) -> Iterator[tuple[str, EnvironmentVariable, TaskRole | None]]:
     """The variables that this job's tasks have, with the role that each is about.
 
     own: the only role whose own variables are wanted; None for those of all roles.
     most_tasks: of how many tasks of a role at most.
     """
-    spellings = RoleSpellings(job)
+    spellings = RoleSpellings(job.task_roles)
     for variable in environment_variables():
         if variable.status in {"removed", "internal"} or variable.available in {"init", "nowhere"}:
             continue

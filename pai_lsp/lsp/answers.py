@@ -94,10 +94,19 @@ def highlighted(document: OpenDocument, params: lsp.DocumentHighlightParams) -> 
     return [lsp.DocumentHighlight(document.places.range(one.span), kinds[one.is_definition]) for one in found] or None
 
 
-def prepared_rename(document: OpenDocument, params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder | None:
-    """The name that can be renamed at a place."""
-    found = prepare(document.document, document.places.offset(params.position))
-    return lsp.PrepareRenamePlaceholder(document.places.range(found.span), found.name) if found else None
+def prepared_rename(document: OpenDocument, params: lsp.PrepareRenameParams) -> lsp.PrepareRenamePlaceholder:
+    """The name that can be renamed at a place; the user sees the reason if there is none.
+
+    Raises:
+        JsonRpcException: without a name that this file defines.
+    """
+    try:
+        found = prepare(document.document, document.places.offset(params.position))
+    except RenameRefused as refused:
+        raise JsonRpcException(str(refused), lsp.LSPErrorCodes.RequestFailed) from None
+    return lsp.PrepareRenamePlaceholder(
+        document.places.range(found.span), document.text[found.span.start : found.span.end]
+    )
 
 
 def renamed(document: OpenDocument, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
@@ -208,9 +217,10 @@ def some_tokens(document: OpenDocument, params: lsp.SemanticTokensRangeParams) -
 
 
 def code_lenses(document: OpenDocument, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
-    """The lenses of the document; where the client lacks the command, a lens only shows its text."""
+    """The lenses that are not switched off; where the client lacks the command, a lens only shows its text."""
     del params
-    commands = ((lens, _command(document, lens)) for lens in lenses(document.document))
+    wanted = frozenset(kind for kind in LensKind if kind.value not in document.hidden_hints)
+    commands = ((lens, _command(document, lens)) for lens in lenses(document.document, wanted))
     return [lsp.CodeLens(document.places.range(lens.span), command) for lens, command in commands if command]
 
 
@@ -224,7 +234,7 @@ def _command(document: OpenDocument, lens: Lens) -> lsp.Command | None:
             else None
         )
     show = next((name for name in SHOW_REFERENCES if name in known), None)
-    if lens.kind is LensKind.SHOW_REFERENCES and lens.references and show:
+    if lens.kind is LensKind.REFERENCES and lens.references and show:
         places = [location(document.uri, span, document.places) for span in lens.references]
         position = document.places.position(lens.span.start)
         return lsp.Command(lens.title, show, arguments=[document.uri, position, places])

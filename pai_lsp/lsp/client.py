@@ -49,6 +49,7 @@ class ReadingClient:
     fold_limit: int | None = None
     multi_line_tokens: bool = False
     refreshes_hints: bool = False
+    refreshes_lenses: bool = False
     commands: frozenset[str] = frozenset()
 
 
@@ -142,6 +143,7 @@ def _reading(document: Any, workspace: Any, options: Any) -> ReadingClient:
         fold_limit=_part(folds, "range_limit"),
         multi_line_tokens=_can(_part(document, "semantic_tokens"), "multiline_token_support"),
         refreshes_hints=_can(_part(workspace, "inlay_hint"), "refresh_support"),
+        refreshes_lenses=_can(_part(workspace, "code_lens"), "refresh_support"),
         commands=frozenset(command for command in commands or () if isinstance(command, str)),
     )
 

@@ -148,8 +148,8 @@ class CompletionItems:
 
     def _edit(self, suggestion: Suggestion, text: str) -> lsp.TextEdit | lsp.InsertReplaceEdit:
         span = suggestion.edit.span
-        behind = span.end > self.offset >= span.start
-        if behind and self.document.client.completion.two_edits and suggestion.kind in _WORDS and "\n" not in text:
+        is_within = span.end > self.offset >= span.start
+        if is_within and self.document.client.completion.two_edits and suggestion.kind in _WORDS and "\n" not in text:
             return lsp.InsertReplaceEdit(text, self._range(Span(span.start, self.offset)), self._range(span))
         return lsp.TextEdit(self._range(span), text)
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pai_lsp.lsp.client import Client
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.trust import Trust
+    from pai_lsp.project.projects import Projects
 
 
 class Connection(Protocol):
@@ -20,6 +21,10 @@ class Connection(Protocol):
     @property
     def server(self) -> LanguageServer:
         """Sends messages to the client."""
+
+    @property
+    def projects(self) -> Projects:
+        """The configuration and the sources of definitions of each file."""
 
     @property
     def client(self) -> Client:
@@ -47,7 +52,7 @@ class Connection(Protocol):
         """Update the open documents whose settings or definitions have changed."""
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine that nobody waits for."""
+        """Run a coroutine without waiting for it."""
 
     async def settings_answered(self) -> None:
         """Wait for the client's settings, but not for long."""

@@ -189,7 +189,7 @@ def workspace_edit(
 
 
 def path_of(uri: str) -> str:
-    """The file's path; for a document that is no file (`untitled:…`, `git:…`), the text that names it."""
+    """The file's path; for a document that is not a file (`untitled:…`, `git:…`), the text that names it."""
     try:
         return to_fs_path(uri) or urlparse(uri)[2]
     except ValueError:  # a text that is not a URI still is a name

@@ -1,4 +1,4 @@
-"""Open documents, each an immutable snapshot of one version, and the order of their changes; other files at a version.
+"""Open documents, each an immutable snapshot of one version, and the other files that their answers lead to.
 
 Helix 25.01 sometimes sends fast changes in the wrong order. The versions show the right order, so that a late change is
 applied where it belongs instead of damaging the text from then on.
@@ -17,7 +17,7 @@ from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.lsp.convert import Places, changed_text
 from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
-from pai_lsp.source.frozen import dataclass, field, lazy
+from pai_lsp.source.frozen import dataclass, field, lazy, replace
 from pai_lsp.source.text import LineIndex
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.lsp.client import Client
-    from pai_lsp.source.text import ColumnUnit
 
 
 # How many changes are kept; none was seen that arrived after more than two later ones.
@@ -43,30 +42,6 @@ class Change:
     version: int
     events: Sequence[lsp.TextDocumentContentChangeEvent]
     text_before: str
-
-
-@dataclass(frozen=True, slots=True)
-class Versions:
-    """The newest version of a text, and the changes that led to it, oldest first."""
-
-    version: int
-    text: str
-    changes: tuple[Change, ...] = ()
-
-    def changed(self, version: int, events: Sequence[lsp.TextDocumentContentChangeEvent], unit: ColumnUnit) -> Versions:
-        """The versions after a change, which comes last, or before the changes that have overtaken it."""
-        changes = self.changes
-        overtaken = next((n for n, one in enumerate(changes) if one.former_version < version < one.version), None)
-        if overtaken is not None:
-            first = changes[overtaken]
-            found = Versions(first.former_version, first.text_before, changes[:overtaken])
-            found = found.changed(version, events, unit)
-            for change in changes[overtaken:]:
-                found = found.changed(change.version, change.events, unit)
-            return found
-        change = Change(self.version, version, events, self.text)
-        text = changed_text(self.text, events, unit)
-        return Versions(version, text, (*changes, change)[-REMEMBERED:])
 
 
 JOB_LANGUAGE = "openpai-job"
@@ -88,10 +63,10 @@ class OpenDocument:
     language: the client's name for its language.
     is_excluded: whether the configuration leaves this file out; then it has no diagnostics.
     lookup: finds definitions outside of the document.
-    is_in_catalogue: whether it is in a folder of definitions; `is_wanted` whether that folder is configured.
-    hidden_hints: the names of the inlay hints that are switched off.
+    is_in_catalog: whether it is in a folder of definitions; `is_wanted` whether that folder is configured.
+    hidden_hints: the names of the inlay hints and lenses that are switched off.
     folder: its workspace folder, which the paths of other files are shown relative to; empty for none.
-    changes: the last changes that led to this version.
+    changes: the last changes that led to this version, oldest first.
     """
 
     uri: str
@@ -103,11 +78,26 @@ class OpenDocument:
     settings: Settings = field(default_factory=Settings)
     is_excluded: bool = False
     lookup: Lookup = field(default_factory=NoLookup)
-    is_in_catalogue: bool = False
+    is_in_catalog: bool = False
     is_wanted: bool = False
     hidden_hints: frozenset[str] = frozenset()
     folder: str = ""
     changes: tuple[Change, ...] = field(default=(), repr=False)
+
+    def changed(self, version: int, events: Sequence[lsp.TextDocumentContentChangeEvent]) -> OpenDocument:
+        """The document after a change, which comes last, or before the changes that have overtaken it."""
+        changes = self.changes
+        overtaken = next((n for n, one in enumerate(changes) if one.former_version < version < one.version), None)
+        if overtaken is None:
+            change = Change(self.version, version, events, self.text)
+            text = changed_text(self.text, events, self.client.unit)
+            return replace(self, version=version, text=text, changes=(*changes, change)[-REMEMBERED:])
+        first = changes[overtaken]
+        before = replace(self, version=first.former_version, text=first.text_before, changes=changes[:overtaken])
+        found = before.changed(version, events)
+        for change in changes[overtaken:]:
+            found = found.changed(change.version, change.events)
+        return found
 
     def is_checked_like(self, other: OpenDocument) -> bool:
         """Whether both have the same settings and the same definitions outside of the document."""
@@ -116,8 +106,7 @@ class OpenDocument:
             if len(notes) < 2 or notes[0] != notes[1]:
                 return False
         ours, others = (
-            (one.settings, one.is_excluded, one.is_in_catalogue, one.is_wanted, one.hidden_hints)
-            for one in (self, other)
+            (one.settings, one.is_excluded, one.is_in_catalog, one.is_wanted, one.hidden_hints) for one in (self, other)
         )
         return ours == others
 
@@ -127,7 +116,7 @@ class OpenDocument:
         from pai_lsp.document import Document  # noqa: PLC0415 - loaded when the client is connected
 
         document = Document(self.text, self.settings, self.path, self.lookup)
-        if not self.is_in_catalogue or self.language == JOB_LANGUAGE or document.is_job:
+        if not self.is_in_catalog or self.language == JOB_LANGUAGE or document.is_job:
             return document
         return document.as_definitions(is_wanted=self.is_wanted)
 
@@ -141,12 +130,14 @@ class OpenDocument:
         """A job is known by the language the editor gave it, its name or its root; definitions count as jobs."""
         if PurePath(self.path).name == FILE_NAME:
             return FileKind.CONFIGURATION
-        is_ours = self.language == JOB_LANGUAGE or self.document.is_job or self.document.is_catalogue
+        is_ours = self.language == JOB_LANGUAGE or self.document.is_job or self.document.is_catalog
         return FileKind.JOB if is_ours else FileKind.OTHER
 
     @lazy
     def diagnostics(self) -> tuple[Diagnostic, ...]:
-        """The diagnostics by place; no message contains the value of a secret."""
+        """The diagnostics by place, none while the file is empty; no message contains the value of a secret."""
+        if not self.text.strip():
+            return ()
         if self.kind is FileKind.JOB and not self.is_excluded:
             return _without_secrets(self.document)
         if self.kind is FileKind.CONFIGURATION:
@@ -193,7 +184,7 @@ def _on_disk(path: str) -> str | None:
 
 def _view(document: OpenDocument, address: str, text: str) -> FilePlaces | None:
     """A read-only file with the text that the catalog keeps for an address."""
-    from pai_lsp.catalog.sources import Surroundings  # noqa: PLC0415 - few places are in a marketplace
+    from pai_lsp.catalog.loading import Surroundings  # noqa: PLC0415 - few places are in a marketplace
 
     path = Surroundings().store.view(address, text)
     uri = from_fs_path(path) if path is not None else None

@@ -11,9 +11,11 @@ import gc
 import logging
 import sys
 import traceback
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pygls.lsp.server import LanguageServer
+from pygls.protocol import default_converter
 
 from pai_lsp import __version__
 from pai_lsp.lsp.protocol import Protocol, handlers
@@ -23,10 +25,19 @@ from pai_lsp.source.failures import OWN_FAILURE
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from cattrs import Converter
+
     from pai_lsp.lsp.transport import Writer
 
 
 _log = logging.getLogger(__name__)
+
+
+@cache
+def _converter() -> Converter:
+    """One for all servers of a process: it generates code for each type of message on first use."""
+    made: Converter = default_converter()  # type: ignore[no-untyped-call]  # pygls leaves it untyped
+    return made
 
 
 class Server(LanguageServer):
@@ -35,7 +46,7 @@ class Server(LanguageServer):
     protocol: Protocol
 
     def __init__(self) -> None:
-        super().__init__("pai-lsp", __version__, protocol_cls=Protocol)
+        super().__init__("pai-lsp", __version__, protocol_cls=Protocol, converter_factory=_converter)
         for method, options, handler in handlers(self.protocol.session):
             self.feature(method, options)(handler)
 

@@ -18,13 +18,12 @@ from pai_lsp.job.lookup import NoLookup
 from pai_lsp.lsp.checks import Publisher
 from pai_lsp.lsp.client import Client
 from pai_lsp.lsp.convert import path_of
-from pai_lsp.lsp.documents import OpenDocument, Versions
+from pai_lsp.lsp.documents import OpenDocument
 from pai_lsp.lsp.marketplaces import Marketplaces
 from pai_lsp.lsp.trust import Trust, refuses, trust_in
 from pai_lsp.lsp.worker_threads import Lane
 from pai_lsp.lsp.workspace import JobFiles, Workspace
 from pai_lsp.lsp.workspace_settings import (
-    WorkspaceSettings,
     asked_sections,
     hidden_hints,
     known,
@@ -34,7 +33,10 @@ from pai_lsp.lsp.workspace_settings import (
     section_configuration,
     section_in,
 )
-from pai_lsp.project.configuration import FILE_NAME
+from pai_lsp.project.configuration import FILE_NAME, Configuration
+from pai_lsp.project.projects import Projects
+from pai_lsp.source.files import is_in_folder
+from pai_lsp.source.frozen import replace
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
@@ -54,10 +56,11 @@ class Session:
         self.server = server
         self.client = Client()
         self.lane = Lane()
-        self.settings = WorkspaceSettings()
+        self._hidden_hints: dict[str, frozenset[str]] = {}
         self.documents: Mapping[str, OpenDocument] = {}
         self._settings_known = asyncio.Event()
         self.marketplaces = Marketplaces(self)
+        self.projects = Projects(_log.warning, self.marketplaces.setup_failed)
         self._granted = Trust()
         self._is_trust_withdrawn = False
         self._job_files = JobFiles()
@@ -113,7 +116,11 @@ class Session:
         """Whether the configuration in a folder may run commands and ask servers.
 
         Empty for the editor's settings, which belong to no folder: then every folder of the workspace must be trusted.
+        Who trusts everything that is open does not trust a configuration above it.
         """
+        is_above = bool(folder) and any(one != folder and is_in_folder(one, folder) for one in self.folders)
+        if is_above and self.trust.is_everything:
+            return False
         return self.trust.covers([folder] if folder else self.folders)
 
     def grant_trust(self, value: Any) -> None:
@@ -128,18 +135,19 @@ class Session:
 
     def _take_sections(self, sections: Mapping[str, Any]) -> None:
         read = {path: section_configuration(section, path) for path, section in sections.items()}
-        self.settings.sections = {"": self.settings.sections[""], **read}
-        self.settings.hidden_hints |= {path: hidden_hints(section) for path, section in sections.items()}
+        self.projects.sections = {"": self.projects.sections.get("", Configuration()), **read}
+        self._hidden_hints |= {path: hidden_hints(section) for path, section in sections.items()}
         log_faults(self.server, read)
         self._take_trust(self._granted, is_withdrawn=any(map(refuses, sections.values())))
-        self.marketplaces.reload()
-        self.reconfigure()
+        self.reconfigure(look_at_files=True)
 
     def open(self, item: lsp.TextDocumentItem) -> None:
         """Add a document that the client has opened."""
-        self.settings.forget_files()
+        self.projects.forget_files()
         self.marketplaces.reload()
-        self._put(self._document(item.uri, item.language_id, Versions(item.version, item.text)))
+        path = path_of(item.uri)
+        document = OpenDocument(item.uri, item.version, item.language_id, item.text, path, self.client)
+        self._put(self._configured(document))
 
     def change(
         self, identifier: lsp.VersionedTextDocumentIdentifier, changes: Sequence[lsp.TextDocumentContentChangeEvent]
@@ -147,10 +155,8 @@ class Session:
         """Apply changes to an open document; those to any other document are ignored."""
         before = self.documents.get(identifier.uri)
         if before is not None:
-            known = Versions(before.version, before.text, before.changes)
-            versions = known.changed(identifier.version, changes, self.client.unit)
-            self._put(self._document(before.uri, before.language, versions))
-            if before.is_in_catalogue:
+            self._put(self._configured(before.changed(identifier.version, changes)))
+            if before.is_in_catalog:
                 self.marketplaces.definitions_edited(before.path)
 
     def workspace(self, documents: Mapping[str, OpenDocument]) -> Workspace:
@@ -181,12 +187,9 @@ class Session:
     def reconfigure(self, *, look_at_files: bool = False) -> None:
         """Update the open documents whose settings or definitions have changed; `look_at_files` to read files again."""
         if look_at_files:
-            self.settings.forget_files()
+            self.projects.forget_files()
             self.marketplaces.reload()
-        again = [
-            self._document(one.uri, one.language, Versions(one.version, one.text, one.changes))
-            for one in self.documents.values()
-        ]
+        again = [self._configured(one) for one in self.documents.values()]
         changed = [one for one in again if not one.is_checked_like(self.documents[one.uri])]
         for document in changed:
             self._put(document)
@@ -195,7 +198,7 @@ class Session:
             self.in_background(refresh_hints(self.server, self.client))
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine that nobody waits for."""
+        """Run a coroutine without waiting for it."""
         task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background_ended)
@@ -215,26 +218,21 @@ class Session:
         self.documents = {**self.documents, document.uri: document}
         self._publisher.check_soon(document.uri)
 
-    def _document(self, uri: str, language: str, versions: Versions) -> OpenDocument:
-        path = path_of(uri)
-        effective = self.settings.effective(path, self.folder_of(path))
-        marketplace = self.marketplaces.marketplace_of(path, effective)
-        directory = marketplace.setup.directory_of(path) if marketplace else None
-        return OpenDocument(
-            uri,
-            versions.version,
-            language,
-            versions.text,
-            path,
-            self.client,
-            effective.settings,
-            effective.is_excluded,
-            marketplace.lookup if marketplace else NoLookup(),
-            is_in_catalogue=directory is not None,
+    def _configured(self, document: OpenDocument) -> OpenDocument:
+        """The same version with the settings and definitions that apply to its file now."""
+        folder = self.folder_of(document.path)
+        effective = self.projects.settings_of(document.path)
+        marketplace = self.marketplaces.marketplace_of(document.path)
+        directory = marketplace.setup.directory_of(document.path) if marketplace else None
+        return replace(
+            document,
+            settings=effective.settings,
+            is_excluded=effective.is_excluded,
+            lookup=marketplace.lookup if marketplace else NoLookup(),
+            is_in_catalog=directory is not None,
             is_wanted=marketplace is not None and directory != marketplace.setup.found,
-            hidden_hints=effective.hidden_hints,
-            folder=self.folder_of(path),
-            changes=versions.changes,
+            hidden_hints=self._hidden_hints.get(self.projects.section_folder_of(document.path), frozenset()),
+            folder=folder,
         )
 
 

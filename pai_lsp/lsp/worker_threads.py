@@ -105,7 +105,7 @@ class Lane:
                 result, error = (None, None) if work.future.cancelled() else _outcome(work.function)
                 try:
                     loop.call_soon_threadsafe(self._finish, waiting, work, result, error)
-                except RuntimeError:  # the loop has ended, and nobody waits for the result
+                except RuntimeError:  # the loop has ended: the result is not needed
                     return
                 del work, result, error  # an idle thread keeps no document alive
 
@@ -147,7 +147,7 @@ async def in_thread(work: Callable[[], Result]) -> Result:
             error = raised
         try:
             loop.call_soon_threadsafe(end, result, error)
-        except RuntimeError:  # the loop has ended, and nobody waits
+        except RuntimeError:  # the loop has ended: the result is not needed
             return
 
     threading.Thread(target=run, name="pai-lsp background", daemon=True).start()

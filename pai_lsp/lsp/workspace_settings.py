@@ -1,8 +1,7 @@
-"""The user's settings: in the editor (section `openpai`) and in the project's `.pai-lsp.yaml`.
+"""The user's settings in the editor: asked from the client, read like a configuration file, and watched.
 
-The section has the keys of the file: `rules`, `exclude`, `plugins`, `marketplace`; an extension may keep others
-there. Where both set the same rule or a marketplace, the file wins: the command line and the other people in the
-project use it. Plugins and excluded files of both add up.
+The section `openpai` has the keys of `.pai-lsp.yaml`: `rules`, `exclude`, `plugins`, `marketplace`; an extension may
+keep others there.
 """
 
 from __future__ import annotations
@@ -10,23 +9,19 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
-from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.lsp.convert import path_of
-from pai_lsp.project.configuration import FILE_NAME, Configuration, find_configuration, project_folder
-from pai_lsp.source.frozen import dataclass, replace
+from pai_lsp.project.configuration import FILE_NAME, Configuration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from pygls.lsp.server import LanguageServer
 
-    from pai_lsp.catalog.settings import Marketplace
     from pai_lsp.lsp.client import Client
 
 SECTION = "openpai"
@@ -34,77 +29,6 @@ SECTION = "openpai"
 PATIENCE = 1.0
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Effective:
-    """The settings that apply to one file.
-
-    base: the folder that the directories of `marketplace` count from, or empty.
-    hidden_hints: the names of the inlay hints that are switched off.
-    """
-
-    settings: Settings = Settings()
-    is_excluded: bool = False
-    marketplace: Marketplace | None = None
-    base: str = ""
-    hidden_hints: frozenset[str] = frozenset()
-
-
-class WorkspaceSettings:
-    """The settings of all folders: those of the editor, and configuration files as they were when last read.
-
-    sections, hidden_hints: the editor's settings by the path of a folder; the path is empty for files in no folder.
-    """
-
-    def __init__(self) -> None:
-        self.sections: Mapping[str, Configuration] = {"": Configuration()}
-        self.hidden_hints: dict[str, frozenset[str]] = {}
-        self._files: dict[tuple[str, str], Configuration | None] = {}
-
-    def effective(self, path: str, workspace_folder: str = "") -> Effective:
-        """The settings that apply to the file `path`; for a document that is not a file only those of the editor.
-
-        `workspace_folder` is the one that the file is in; empty for a file outside of all.
-        """
-        folders = [folder for folder in self.sections if not folder or Path(path).is_relative_to(folder)]
-        folder = max(folders, key=len)
-        file = self._file(str(Path(path).parent), workspace_folder) if Path(path).is_absolute() else None
-        found = merged(self.sections[folder], file or Configuration(), path)
-        return replace(found, hidden_hints=self.hidden_hints.get(folder, frozenset()))
-
-    def _file(self, folder: str, workspace_folder: str) -> Configuration | None:
-        key = (folder, workspace_folder)
-        if key not in self._files:
-            self._files[key] = _nearest_file(folder, workspace_folder or project_folder(folder) or folder)
-        return self._files[key]
-
-    def forget_files(self) -> None:
-        """Read the configuration files again when they are needed next."""
-        self._files.clear()
-
-
-def _nearest_file(folder: str, top: str) -> Configuration | None:
-    path = find_configuration(folder, top)
-    if path is None:
-        return None
-    from pai_lsp.project.config_reader import load_configuration  # noqa: PLC0415 - most folders have none
-    from pai_lsp.rules import BY_CODE  # noqa: PLC0415 - loaded when the client is connected
-
-    return load_configuration(path, BY_CODE)
-
-
-def merged(section: Configuration, file: Configuration, path: str) -> Effective:
-    """The editor's and the file's configuration for one file, together."""
-    severities = {**section.settings.severities, **file.settings.severities}
-    plugins = section.settings.plugins | file.settings.plugins
-    named = next((one for one in (file, section) if one.marketplace is not None and one.marketplace.is_named), file)
-    return Effective(
-        replace(file.settings, severities=severities, plugins=plugins),
-        is_excluded=section.excludes(path) or file.excludes(path),
-        marketplace=named.marketplace,
-        base=named.folder,
-    )
 
 
 def section_configuration(section: Any, folder: str = "") -> Configuration:
@@ -119,9 +43,10 @@ def section_configuration(section: Any, folder: str = "") -> Configuration:
 
 
 def hidden_hints(section: Any) -> frozenset[str]:
-    """The names of the inlay hints that the editor's section switches off: `inlayHints: {runOrder: false}`."""
-    hints = section.get("inlayHints") if isinstance(section, dict) else {}
-    return frozenset(name for name, shown in (hints if isinstance(hints, dict) else {}).items() if shown is False)
+    """The inlay hints and lenses that the editor's section switches off, by name: `inlayHints: {runOrder: false}`."""
+    groups = [section.get(name) for name in ("inlayHints", "codeLens")] if isinstance(section, dict) else []
+    kinds = [kind for group in groups if isinstance(group, dict) for kind in group.items()]
+    return frozenset(name for name, is_shown in kinds if is_shown is False)
 
 
 def section_in(settings: Any) -> Any:
@@ -143,12 +68,14 @@ async def asked_sections(server: LanguageServer, folders: Sequence[lsp.Workspace
 
 
 async def refresh_hints(server: LanguageServer, client: Client) -> None:
-    """Let the client ask for inlay hints again, because they have changed."""
-    if client.reading.refreshes_hints:
-        try:
+    """Let the client ask for inlay hints and lenses again, because they have changed."""
+    try:
+        if client.reading.refreshes_hints:
             await server.workspace_inlay_hint_refresh_async(None)
-        except JsonRpcException as error:
-            _log.warning("the client does not refresh inlay hints: error %s", error.code)
+        if client.reading.refreshes_lenses:
+            await server.workspace_code_lens_refresh_async(None)
+    except JsonRpcException as error:
+        _log.warning("the client does not refresh inlay hints or lenses: error %s", error.code)
 
 
 def log_faults(server: LanguageServer, sections: Mapping[str, Configuration]) -> None:

@@ -1,4 +1,4 @@
-"""What a job or a catalogue definition may hold: the documentation of every key, and what is wrong with a file's shape.
+"""What a job or a catalog definition may hold: the documentation of every key, and what is wrong with a file's shape.
 
 Both come from the JSON Schemas in `schemas/`; see shipped_schemas.py for what their annotations mean.
 
@@ -9,7 +9,7 @@ Their own annotations are
 - `x-source`, `x-enforced-by`: where a fact comes from, and what reads or checks the key on a cluster
 - `x-rule`: the rule that reports this in better words, so that the structural part leaves the subschema out
 - `x-code`: the rule that an error of this subschema belongs to, where its keyword's usual one does not fit
-- `x-noun`, `x-words`, `x-type`: how to call the thing, the characters of a pattern, and a type that nobody enforces
+- `x-noun`, `x-words`, `x-type`: how to call the thing, the characters of a pattern, and a type that is not enforced
 - `x-former-keys`: keys of protocol version 1, and their names in version 2
 - `x-extended`: the values of an `enum` that belong to the extended protocol
 """
@@ -52,9 +52,9 @@ _WORDS = {"object": "mapping", "array": "list"}
 class Field:
     """The documentation of one key.
 
-    types: JSON Schema's names of the types that are right; empty when nobody checks.
+    types: JSON Schema's names of the types that are right; empty when it is not checked.
     type: the same in words, such as `list of strings`.
-    default: what the cluster takes when the key is absent, as JSON text; None when there is no such value.
+    default: what the cluster uses when the key is absent, as JSON text; None without a default.
     values: the only values, when they are few.
     source: where the facts come from, a public repository and a path in it.
     enforced_by: what reads or checks the key; `expansion` marks the extended protocol.
@@ -88,7 +88,7 @@ def field(
 ) -> Field | None:
     """The documentation of the key, or list item, at `path`, such as `("taskRoles", "worker", "commands")`.
 
-    What stands beside the key may decide its meaning, and is given in `prerequisite_type` (the value of `type`) and
+    Keys beside it may decide its meaning: they are given in `prerequisite_type` (the value of `type`) and
     `plugin` (of `plugin`, with or without its prefix). None means unknown: then the first meaning that fits is given.
     A definition file's paths begin with an index where the file is a list.
     """

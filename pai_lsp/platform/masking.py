@@ -7,24 +7,25 @@ lib/read.js, decodes what is submitted with iconv-lite, lib/index.js, getDecoder
 
 from __future__ import annotations
 
-import re
-
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
-# A line begins where JavaScript's `^` says so, and its `\w` is ASCII's.
-_SECRETS = re.compile("(?:^|(?<=^\ufeff)|(?<=[\n\r\u2028\u2029]))secrets:")
-_NEXT_WORD = re.compile("(?<=[\n\r\u2028\u2029])[A-Za-z0-9_]")
+# A line begins where JavaScript's `^` matches, and its `\w` matches ASCII alone.
+_SECRETS, _LINE_ENDS = "secrets:", "\n\r\u2028\u2029"
+_NEXT_WORD = lazy_pattern(f"[{_LINE_ENDS}][A-Za-z0-9_]")
 
 
 def is_line_start(text: str, offset: int) -> bool:
-    """Whether a line that the rest-server reads begins at an offset, be it behind the byte order mark."""
+    """Whether a line that the rest-server reads begins at an offset, perhaps after the byte order mark."""
     return offset == 0 or text[offset - 1] == "\n" or (offset == 1 and text[0] == "\ufeff")
 
 
 def masked_span(text: str) -> Span:
     """The text that is replaced by `secrets: "******"` and a line end; empty where nothing is masked."""
-    found = _SECRETS.search(text) if "secrets:" in text else None
-    if found is None:
+    start = text.find(_SECRETS)
+    while start > 0 and text[start - 1] not in _LINE_ENDS and not (start == 1 and text[0] == "\ufeff"):
+        start = text.find(_SECRETS, start + 1)
+    if start < 0:
         return Span(0, 0)
-    following = _NEXT_WORD.search(text, found.end())
-    return Span(found.start(), following.start() if following else len(text))
+    following = _NEXT_WORD.search(text, start + len(_SECRETS))
+    return Span(start, following.end() - 1 if following else len(text))

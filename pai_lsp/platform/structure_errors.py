@@ -1,7 +1,7 @@
-"""Says in the author's words what JSON Schema finds wrong with the structure of a job.
+"""Describes in the author's words what JSON Schema finds wrong with the structure of a job.
 
-JSON Schema tells which keyword failed on which value; here that becomes the rule it belongs to, the key or value that
-is wrong, one sentence, and what could stand there instead.
+JSON Schema reports which keyword failed on which value; here that becomes the rule it belongs to, the key or value that
+is wrong, one sentence, and what would be right.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ def explained(
 ) -> tuple[StructureError, ...]:
     """The errors of jsonschema as ours, one for each wrong thing.
 
-    `homes` says, in words, which mapping a key belongs to, for keys that only one mapping knows.
+    `homes` describes the mapping that a key belongs to, for keys that only one mapping has.
     """
     found: dict[tuple[Path, str | None], StructureError] = {}
     for error in errors:
         for one in _explained(error, homes):
             earlier = found.setdefault((one.path, one.key), one)
-            # A value of a wrong type fails its other keywords as well, in whatever order they stand.
+            # A value of a wrong type fails its other keywords as well, in any order.
             if one.types and not earlier.types:
                 found[one.path, one.key] = one
     misspelt = {(one.path, one.expected[0]) for one in found.values() if one.key is not None and one.expected}
@@ -114,7 +114,7 @@ def _unknown_key(
     path: Path, key: str, schema: Mapping[str, Any], instance: Mapping[str, Any], homes: Mapping[str, str]
 ) -> StructureError:
     owner = schema.get("x-noun") or f"'{path[-1]}'"
-    said = f"'{_shortened(key)}' is not a key of {owner}"
+    message = f"'{_shortened(key)}' is not a key of {owner}"
     former = schema.get("x-former-keys", {}).get(key)
     if former is not None:
         expected = () if "." in former or former in instance else (former,)
@@ -122,11 +122,11 @@ def _unknown_key(
         return StructureError("v1-job-key", path, key, message, expected)
     kind = schema.get("x-code", "unknown-key")
     if (home := homes.get(key)) is not None:
-        return StructureError(kind, path, key, f"{said} but of {home}")
+        return StructureError(kind, path, key, f"{message} but of {home}")
     near = nearest(key, (known for known in schema["properties"] if known not in instance))
     if near:
-        said += f"; did you mean '{near[0]}'?"
-    return StructureError(kind, path, key, said, near)
+        message += f"; did you mean '{near[0]}'?"
+    return StructureError(kind, path, key, message, near)
 
 
 def _wrong_value(path: Path, keyword: str, schema: Mapping[str, Any], instance: Any) -> StructureError:
@@ -248,7 +248,7 @@ def _shortened(text: object) -> str:
 
 
 # The keywords of schemas/configuration.schema.json, whose failures are found without the time that importing jsonschema
-# takes. What has `x-rule` is left to the code that reports it.
+# takes. Parts with `x-rule` are left to the code that reports them.
 KEYWORDS = frozenset(
     {"type", "enum", "minLength", "minItems", "items", "properties", "additionalProperties", "propertyNames", "allOf"}
 )

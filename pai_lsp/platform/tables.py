@@ -1,19 +1,21 @@
 """OpenPAI itself as values: events, runtime plugins, environment variables and exit codes.
 
-The facts stand in the JSON tables of `schemas/`, each entry with the place it comes from.
+The facts are in the JSON tables of `schemas/`, each entry with its source.
 """
 
+# ruff: noqa: PTH112, PTH118, PTH120, PTH123 - importing pathlib takes a twentieth of the time that checking a file does
 from __future__ import annotations
 
 import json
+import os
 import re
 from enum import Enum
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
 RUNTIME_PLUGIN = "com.microsoft.pai.runtimeplugin"
 PLUGIN_PREFIX = f"{RUNTIME_PLUGIN}."
 
-_NOT_IN_CONVERTED_NAME = re.compile("[^a-z0-9]")
+_NOT_IN_CONVERTED_NAME = lazy_pattern("[^a-z0-9]")
 
-# A role is matched in any spelling, so that a variable with the wrong one can be told from an unknown variable.
+# A role is matched in any spelling, so that a variable with the wrong one is distinguished from an unknown variable.
 _PLACEHOLDERS = {
     "{role}": "(?P<role>[a-zA-Z0-9_]+?)",
     "{index}": "(?P<index>[0-9]+)",
@@ -74,9 +76,9 @@ class PluginParameter:
     """One key that a runtime plugin reads.
 
     type: JSON Schema's name of its type, or several with ` or ` between.
-    default: what the plugin takes when the key is absent; None when there is no such value.
+    default: what the plugin uses when the key is absent; None without a default.
     values: the only values, when they are few.
-    keys: what stands within, for a mapping, or for each mapping of a list.
+    keys: the keys of its value, for a mapping, or of each mapping of a list.
     """
 
     name: str
@@ -136,20 +138,34 @@ class EnvironmentVariable:
         return None if found is None else found.groupdict()
 
     def places(self, name: str) -> Mapping[str, Span]:
-        """Where `role`, `index` and `label` stand in `name`; empty if it is not of this family or has no such parts."""
+        """The places of `role`, `index` and `label` in `name`; empty if it is another variable or has no such parts."""
         found = _pattern(self.name).fullmatch(name)
         return {key: Span(*found.span(key)) for key in found.groupdict()} if found else {}
+
+
+@dataclass(frozen=True, slots=True)
+class ExitPattern:
+    """What the runtime recognizes an end by; all that is not None must hold.
+
+    exit_code: of the user's commands. user_log, platform_log: regular expressions of Go, searched in the logs.
+    """
+
+    exit_code: int | None = None
+    user_log: str | None = None
+    platform_log: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ExitCode:
     """How a task can end.
 
-    code: as the portal shows it; -8000 and 256 stand for all codes that are not listed.
+    code: as the portal shows it; -8000 and 256 mean all codes that are not listed.
     phrase: the platform's name for it; empty when it is not known.
     cause: `user`, `platform`, `stop` (on request), `resources`, `unknown` or `success`.
     retry: `always` and `backoff` (whatever the retry counts say), `limited` (as often as they say) or `never`.
     hint: what to do about it; empty when there is nothing.
+    trap: what is easily misunderstood about it; empty when there is nothing.
+    patterns: one of them must match; the runtime takes the first code in ascending order that matches.
     """
 
     code: int
@@ -158,6 +174,8 @@ class ExitCode:
     retry: str
     description: str
     hint: str
+    trap: str
+    patterns: tuple[ExitPattern, ...]
     source: str
 
 
@@ -220,7 +238,12 @@ def environment_variable(name: str) -> EnvironmentVariable | None:
 @cache
 def exit_codes() -> Mapping[int, ExitCode]:
     """The exit codes of tasks, in ascending order."""
-    return MappingProxyType({entry["code"]: ExitCode(**entry) for entry in table("exit_codes.json")})
+    return MappingProxyType({entry["code"]: _exit_code(entry) for entry in table("exit_codes.json")})
+
+
+def _exit_code(entry: Mapping[str, Any]) -> ExitCode:
+    patterns = (ExitPattern(p.get("exitCode"), p.get("userLog"), p.get("platformLog")) for p in entry["patterns"])
+    return ExitCode(**{**entry, "patterns": tuple(patterns)})
 
 
 def converted_role_name(name: str) -> str:
@@ -237,11 +260,12 @@ def table(name: str) -> Any:
     Raises:
         OSError: if the installation is broken and the file is not there.
     """
-    package = Path(__file__).parent.parent
-    # An installed package holds the folder; in a checkout it stands beside the package.
-    shipped = package / "schemas"
-    folder = shipped if shipped.is_dir() else package.parent / "schemas"
-    return json.loads((folder / name).read_text(encoding="utf-8"))
+    package = os.path.dirname(os.path.dirname(__file__))
+    # An installed package contains the folder; in a checkout it is beside the package.
+    shipped = os.path.join(package, "schemas")
+    folder = shipped if os.path.isdir(shipped) else os.path.join(os.path.dirname(package), "schemas")
+    with open(os.path.join(folder, name), encoding="utf-8") as file:
+        return json.load(file)
 
 
 def _parameters(properties: Mapping[str, Any], required: list[str]) -> tuple[PluginParameter, ...]:

@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.catalog.settings import DirectorySource, Marketplace, ServerSource
+from pai_lsp.catalog.setup import DirectorySource, Marketplace, ServerSource
 from pai_lsp.findings.diagnostic import Diagnostic, Related, Settings, Severity
 from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.platform.job_schema import StructureError, published_schema, structure_errors

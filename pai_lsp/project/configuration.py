@@ -4,17 +4,20 @@ It holds severities of rules, plugins of a site, excluded files and sources of d
 folder of a job or above it counts.
 """
 
+# ruff: noqa: PTH100, PTH111, PTH113, PTH116, PTH118, PTH120 - importing pathlib takes longer than this module's work
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Settings
+from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.frozen import dataclass, field
 
 if TYPE_CHECKING:
-    from pai_lsp.catalog.settings import Marketplace
+    from collections.abc import Iterator
+
+    from pai_lsp.catalog.setup import Marketplace
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.project.exclusion import Exclusion
 
@@ -42,11 +45,11 @@ class Configuration:
         """Whether the file or folder, an absolute path or one from the working directory, is left out."""
         if self.exclusion is None:
             return False
-        try:
-            below = Path(path).absolute().relative_to(self.folder)
-        except ValueError:
+        path = os.path.abspath(path)
+        if not is_in_folder(path, self.folder):
             return False
-        return bool(below.parts) and self.exclusion.excludes(below.as_posix(), is_folder=is_folder)
+        below = path[len(self.folder) :].replace(os.sep, "/").strip("/")
+        return bool(below) and self.exclusion.excludes(below, is_folder=is_folder)
 
 
 def find_configuration(folder: str, top: str | None) -> str | None:
@@ -54,27 +57,30 @@ def find_configuration(folder: str, top: str | None) -> str | None:
 
     `top` is the topmost folder that is searched; None for the root of the file system.
     """
-    here = Path(folder)
-    for candidate in (here, *here.parents):
-        if top is not None and not candidate.is_relative_to(top):
+    for here in _with_parents(folder):
+        if top is not None and not is_in_folder(here, top):
             break
-        file = candidate / FILE_NAME
-        try:
-            if file.is_file():
-                return str(file)
-        except OSError:  # a folder without read permission
-            continue
+        file = os.path.join(here, FILE_NAME)
+        if os.path.isfile(file):
+            return file
     return None
 
 
 def project_folder(folder: str) -> str | None:
     """The nearest of `folder` and those above it that is a repository's root or the user's home; None for neither."""
-    home = os.path.expanduser("~")  # noqa: PTH111 - Path.home() raises without one
-    here = Path(folder)
-    for candidate in (here, *here.parents):
-        if str(candidate) in {home, os.path.realpath(home)} or os.path.lexists(candidate / ".git"):
-            return str(candidate)
+    home = os.path.expanduser("~")
+    for here in _with_parents(folder):
+        if here in {home, os.path.realpath(home)} or os.path.lexists(os.path.join(here, ".git")):
+            return here
     return None
+
+
+def _with_parents(folder: str) -> Iterator[str]:
+    """A folder, an absolute path, and the folders above it, the nearest first."""
+    yield folder
+    while (parent := os.path.dirname(folder)) != folder:
+        folder = parent
+        yield folder
 
 
 def is_of_another_user(path: str) -> bool:
@@ -85,7 +91,7 @@ def is_of_another_user(path: str) -> bool:
     if not hasattr(os, "geteuid"):
         return False
     try:
-        owners = {os.stat(path).st_uid, os.lstat(path).st_uid}  # noqa: PTH116 - Path.lstat() reads no better
+        owners = {os.stat(path).st_uid, os.lstat(path).st_uid}
     except OSError:  # reading the file reports it
         return False
     return not owners <= {0, os.geteuid()}

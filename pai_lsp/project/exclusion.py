@@ -17,6 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -100,7 +101,7 @@ def _read(written: str) -> Pattern:
     return Pattern(tuple(names), takes_back, folders_only)
 
 
-_TOKEN = re.compile(r"(?P<star>\*)|(?P<one>\?)|(?P<set>\[[!^]?\]?(?:\\.|[^\]\\])*\])|\\(?P<escaped>.)|.", re.DOTALL)
+_TOKEN = lazy_pattern(r"(?P<star>\*)|(?P<one>\?)|(?P<set>\[[!^]?\]?(?:\\.|[^\]\\])*\])|\\(?P<escaped>.)|.", re.DOTALL)
 
 
 def _divided(body: str) -> list[list[re.Match[str]]]:

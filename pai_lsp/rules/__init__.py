@@ -9,7 +9,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings import suppression
-from pai_lsp.rules import commands, plugins, prerequisites, resources, secrets, structure, templates, text
+from pai_lsp.rules import (
+    commands,
+    plugins,
+    prerequisites,
+    resources,
+    secrets,
+    structure,
+    templates,
+    text,
+    unexplained_stops,
+)
 from pai_lsp.rules.command_rules import COMMAND_RULES
 from pai_lsp.source.spelling import did_you_mean
 
@@ -27,6 +37,7 @@ RULES: tuple[Rule, ...] = (
     *secrets.RULES,
     *resources.RULES,
     *commands.RULES,
+    *unexplained_stops.RULES,
     *suppression.RULES,
 )
 

@@ -45,17 +45,4 @@ def invalid_configuration(job: Job) -> Iterable[Finding]:
     return ()
 
 
-@rule(Severity.ERROR)
-def cannot_be_expanded(job: Job) -> Iterable[Finding]:
-    """The job cannot be expanded.
-
-    `pai-lsp expand` cannot write an equivalent job for a released cluster: a definition is not known (a marketplace
-    could not be reached), a value is not a string where a string is required, or its form cannot survive the runtime's
-    parsing. Only `pai-lsp expand` reports this; mistakes in the file have findings of their own.
-    Source: docs/protocol.md, "What expand gives".
-    """
-    del job  # the command finds it
-    return ()
-
-
-COMMAND_RULES = (unreadable_file, invalid_configuration, cannot_be_expanded)
+COMMAND_RULES = (unreadable_file, invalid_configuration)

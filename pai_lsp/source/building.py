@@ -7,7 +7,6 @@ replaces escapes of surrogates, which libyaml refuses.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -24,9 +23,11 @@ from pai_lsp.source.nodes import (
     Sequence,
     SyntaxProblem,
     Tree,
+    mapping_of,
     plain_value,
 )
-from pai_lsp.source.scalar import server_text
+from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.scalar import server_text, server_value
 from pai_lsp.source.tags import is_of_other_kind, server_refusal, tag_span, with_tag
 from pai_lsp.source.text import Span, TextEdit
 
@@ -47,13 +48,13 @@ except ImportError:  # a PyYAML built without libyaml: slower, and the same even
     _Parser = yaml.SafeLoader
 
 # js-yaml reads any 1.x, libyaml 1.1 and 1.2.
-_VERSION = re.compile(r"\A(%YAML 1\.)\d(?=\s)")
-SURROGATE = re.compile("[\ud800-\udfff]")
-_PROPERTIES = re.compile(r"(?:(?:&[^\s,\[\]{}]*|!\S*)[ \t\r\n]*)+")
-_ANCHOR = re.compile(r"&([^\s,\[\]{}]+)")
-_BLANKS: Any = re.compile(r"[ \t]*")
+_VERSION = lazy_pattern(r"\A(%YAML 1\.)\d(?=\s)")
+SURROGATE = lazy_pattern("[\ud800-\udfff]")
+_PROPERTIES = lazy_pattern(r"(?:(?:&[^\s,\[\]{}]*|!\S*)[ \t\r\n]*)+")
+_ANCHOR = lazy_pattern(r"&([^\s,\[\]{}]+)")
+_BLANKS: Any = lazy_pattern(r"[ \t]*")
 # A comment that follows a block's signs without a blank, which only libyaml accepts.
-_STUCK_COMMENT = re.compile(r"[|>][-+0-9]*(?=#)")
+_STUCK_COMMENT = lazy_pattern(r"[|>][-+0-9]*(?=#)")
 
 
 def readable(text: str) -> str:
@@ -70,7 +71,7 @@ def readable(text: str) -> str:
 def build(text: str, depth: int = 0) -> tuple[Tree, yaml.YAMLError | None]:
     """The tree of a text as far as it can be read, and the error where it is not YAML.
 
-    `depth` is in how many collections the text stands that are not part of it.
+    `depth` is the number of collections around the text that are not part of it.
     """
     tree = Tree()
     try:
@@ -120,10 +121,11 @@ class _OpenCollection:
     The node of an alias is written elsewhere; `aliases_end` is where the last alias itself ends.
     """
 
-    __slots__ = ("aliases_end", "anchor", "children", "event", "weight")
+    __slots__ = ("aliases_end", "anchor", "children", "content_start", "event", "weight")
 
-    def __init__(self, event: Any, anchor: tuple[str, Span] | None) -> None:
+    def __init__(self, event: Any, content_start: int, anchor: tuple[str, Span] | None) -> None:
         self.event = event
+        self.content_start = content_start
         self.anchor = anchor
         self.children: list[Node] = []
         self.aliases_end = 0
@@ -137,6 +139,7 @@ class _Builder:
         "_max_open",
         "_named",
         "_open",
+        "_scalars",
         "_text",
         "_too_large",
         "_tree",
@@ -146,6 +149,7 @@ class _Builder:
     def __init__(self, text: str, tree: Tree, depth: int) -> None:
         self._text = text
         self._tree = tree
+        self._scalars = tree.scalars
         self._has_stand_ins = not text.isascii() and _TO_BE_PUT_BACK.search(text) is not None
         self._max_open = MAX_DEPTH - depth
         self._open: list[_OpenCollection] = []
@@ -210,52 +214,57 @@ class _Builder:
         return match.end(), anchor
 
     def _check_tag(self, node: Node) -> None:
-        """Report a tag that js-yaml refuses: for its place, for what stands beside it, or for its node."""
+        """Report a tag that js-yaml refuses: for its place, for what follows it, or for its node."""
         text = self._text
         span = tag_span(text, node) or node.span
-        behind = _BLANKS.match(text, span.end).end()
-        removal = ("Remove the tag", TextEdit(Span(span.start, behind), ""))
+        end = _BLANKS.match(text, span.end).end()
+        removal = ("Remove the tag", TextEdit(Span(span.start, end), ""))
         if self._is_first_key():
             is_same = isinstance(node, Scalar) and Scalar(node.span, node.text, node.style).value == node.value
-            message = "a tag cannot stand in front of a mapping's first key: the rest-server refuses the file"
+            message = "a tag is not allowed before the first key of a mapping: the rest-server refuses the file"
             self._problem(ProblemKind.SYNTAX, with_tag(text, node), message, fix=removal if is_same else None)
         elif refusal := server_refusal(node):
             message = f"'{text[span.start : span.end]}' {refusal}: the rest-server refuses the file"
             is_other_kind = is_of_other_kind(node)
             self._problem(ProblemKind.SYNTAX, with_tag(text, node), message, fix=removal if is_other_kind else None)
         elif span is not node.span and text[span.end : span.end + 1].strip():
-            message = f"a blank must stand behind '{text[span.start : span.end]}': the rest-server refuses the file"
-            blank = ("Write a blank", TextEdit(Span(span.end, span.end), " "))
+            message = f"add a space after '{text[span.start : span.end]}': the rest-server refuses the file"
+            blank = ("Add a space", TextEdit(Span(span.end, span.end), " "))
             self._problem(ProblemKind.SYNTAX, span, message, fix=blank)
 
     def _scalar(self, event: Any) -> None:
-        start, anchor = self._content_start(event)
+        start: int = event.start_mark.index
         end: int = event.end_mark.index
         style = _STYLES[event.style]
         value: str = event.value
-        if style is ScalarStyle.LITERAL or style is ScalarStyle.FOLDED:
+        tag, anchor = event.tag, None
+        if tag is not None or event.anchor is not None:
+            start, anchor = self._content_start(event)
+            end = max(start, end)
+        if style is _PLAIN:
+            if not value:
+                end = start = min(start, event.end_mark.index)
+            elif value == "-":
+                self._check_lone_dash(Span(start, end))
+        elif event.style in "|>":
             end = _BLANKS.match(self._text, start + len(self._text[start:end].rstrip(" \t\r\n"))).end()
-        elif style is ScalarStyle.PLAIN and not value:
-            end = start = min(start, end)
+            if stuck := _STUCK_COMMENT.match(self._text, start):
+                message = f"add a space between '{stuck[0]}' and the comment: the rest-server refuses the file"
+                blank = ("Add a space", TextEdit(Span(stuck.end(), stuck.end()), " "))
+                self._problem(ProblemKind.SYNTAX, Span(start, stuck.end() + 1), message, fix=blank)
         if self._has_stand_ins and not value.isascii():
             value = _TO_BE_PUT_BACK.sub(lambda match: _ORIGINALS[match[0]], value)
-        if style is ScalarStyle.PLAIN:
-            self._check_lone_dash(value, Span(start, end))
-        elif stuck := _STUCK_COMMENT.match(self._text, start):
-            message = f"a blank must stand between '{stuck[0]}' and a comment: the rest-server refuses the file"
-            blank = ("Write a blank", TextEdit(Span(stuck.end(), stuck.end()), " "))
-            self._problem(ProblemKind.SYNTAX, Span(start, stuck.end() + 1), message, fix=blank)
-        scalar = Scalar(Span(start, max(start, end)), value, style, event.tag)
-        self._tree.scalars.append(scalar)
-        if scalar.tag is not None:
+        scalar = Scalar(Span(start, end), value, style, tag)
+        self._scalars.append(scalar)
+        if tag is not None:
             self._check_tag(scalar)
         self._add(scalar, 1, anchor)
 
     def _start(self, event: Any) -> None:
-        _, anchor = self._content_start(event)
+        content_start, anchor = self._content_start(event)
         if anchor is not None:
             self._named[anchor[0]] = None
-        self._open.append(_OpenCollection(event, anchor))
+        self._open.append(_OpenCollection(event, content_start, anchor))
         if len(self._open) > self._max_open:
             start = event.start_mark.index
             self._stop(ProblemKind.TOO_LARGE, Span(start, start + 1), f"nested deeper than {MAX_DEPTH} levels")
@@ -263,29 +272,30 @@ class _Builder:
     def _close(self, end: int | None) -> None:
         """Finish the innermost collection; `end` is None when the text broke off inside it."""
         opened = self._open.pop()
-        event, children = opened.event, opened.children
-        start, _ = self._content_start(event)
+        event, children, start = opened.event, opened.children, opened.content_start
+        is_mapping = type(event) is yaml.MappingStartEvent
         is_flow = bool(event.flow_style)
         if is_flow:
             if event.start_mark.index < event.end_mark.index and not self._text.startswith("?", start):
-                start = self._text.find("{" if type(event) is yaml.MappingStartEvent else "[", start)
+                start = self._text.find("{" if is_mapping else "[", start)
             elif children:  # a pair in a list needs no braces: `[key: value]`
                 start = children[0].span.start
             last = children[-1].span.end if children else start + 1
             span = Span(start, max(end if end is not None else last, start))
         else:
-            if type(event) is yaml.MappingStartEvent and children:
+            if is_mapping and children:
                 start = max(start, children[0].span.start)
-            last = max((child.span.end for child in children[-2:]), default=start)
-            last = max(last, opened.aliases_end)
+            last = max(opened.aliases_end, *[child.span.end for child in children[-2:]] or [start])
             span = Span(min(start, last), max(start, last))
         node: Node
         if is_flow and self._is_unquoted_template(span):
             node = Scalar(span, self._text[span.start : span.end])
             message = f"'{node.text}' is read as a mapping; quote it to make it text"
             self._problem(ProblemKind.UNQUOTED_TEMPLATE, span, message)
-        elif type(event) is yaml.MappingStartEvent:
-            node = Mapping(span, self._entries(children), is_flow, event.tag)
+        elif is_mapping:
+            node = mapping_of(span, self._entries(children), is_flow=is_flow, tag=event.tag)
+            if len(node.first_by_name) < len(node.entries):
+                self._tree.problems += duplicate_keys(node.entries)
             self._check_merges(node)
         else:
             node = Sequence(span, tuple(children), is_flow, event.tag)
@@ -301,12 +311,12 @@ class _Builder:
         parent = self._open[-1] if self._open else None
         if parent is None or parent.children or type(parent.event) is not yaml.MappingStartEvent:
             return False
-        return not parent.event.flow_style and not self._text.startswith("?", self._content_start(parent.event)[0])
+        return not parent.event.flow_style and not self._text.startswith("?", parent.content_start)
 
-    def _check_lone_dash(self, value: str, span: Span) -> None:
+    def _check_lone_dash(self, span: Span) -> None:
         """`[-]`: js-yaml takes a dash in brackets for text only where more text follows."""
-        if value == "-" and self._open and self._open[-1].event.flow_style and self._text[span.end] in ",[]{}":
-            message = "a '-' that stands alone in brackets must be quoted: the rest-server refuses the file"
+        if self._open and self._open[-1].event.flow_style and self._text[span.end] in ",[]{}":
+            message = "quote a '-' that is alone in brackets: the rest-server refuses the file"
             self._problem(ProblemKind.SYNTAX, span, message, fix=("Quote it", TextEdit(span, "'-'")))
 
     def _is_unquoted_template(self, span: Span) -> bool:
@@ -323,24 +333,20 @@ class _Builder:
         if len(children) % 2:  # the text broke off after a key
             key = children[-1]
             children = [*children, Scalar(Span(key.span.end, key.span.end), "")]
-        for index in range(0, len(children), 2):
-            key, value = children[index], children[index + 1]
-            entry = Entry(key, value, self._key_name(key))
-            entries.append(entry)
-        if len({entry.name for entry in entries}) < len(entries):
-            self._tree.problems += duplicate_keys(entries)
+        for key, value in zip(children[::2], children[1::2], strict=True):
+            entries.append(Entry(key, value, self._key_name(key)))
         return tuple(entries)
 
     def _key_name(self, key: Node) -> str:
         if isinstance(key, Scalar):
-            value = key.value
+            value = server_value(key.text) if key.tag is None and key.style is _PLAIN else key.value
             return value if isinstance(value, str) else server_text(value)
         if isinstance(key, Sequence) and any(isinstance(item, Sequence) for item in key.items):
             self._problem(ProblemKind.SYNTAX, key.span, "a key cannot be a list of lists")
         return server_text(plain_value(key))
 
     def _check_merges(self, mapping: Mapping) -> None:
-        for entry in mapping.entries:
+        for entry in mapping.entries if mapping.may_merge else ():
             if not entry.is_merge:
                 continue
             sources = entry.value.items if isinstance(entry.value, Sequence) else (entry.value,)
@@ -366,7 +372,7 @@ class _Builder:
                 return
         else:
             inside = name in self._named
-            message = f"'*{name}' stands inside what it names" if inside else f"no anchor is named '{name}'"
+            message = f"'*{name}' is inside the value that it refers to" if inside else f"no anchor is named '{name}'"
             kind = ProblemKind.SELF_ALIAS if inside else ProblemKind.SYNTAX
             self._problem(kind, Span(span.start - 1, span.end), message)
             node, weight = Scalar(Span(span.start - 1, span.end), ""), 1
@@ -377,7 +383,7 @@ class _Builder:
     def _add(self, node: Node, weight: int, anchor: tuple[str, Span] | None) -> None:
         if anchor is not None:
             if node.tag is None and self._is_first_key():
-                message = "an anchor cannot stand in front of a mapping's first key: the rest-server refuses the file"
+                message = "an anchor is not allowed before the first key of a mapping: the rest-server refuses the file"
                 self._problem(ProblemKind.SYNTAX, Span(anchor[1].start - 1, anchor[1].end), message)
             named = Anchor(anchor[0], anchor[1], node)
             self._tree.anchors.append(named)
@@ -398,11 +404,12 @@ class _Builder:
         parent.children.append(node)
 
 
+_PLAIN = ScalarStyle.PLAIN
 _STYLES = {style.value or None: style for style in ScalarStyle} | {"": ScalarStyle.PLAIN}
 
 
 # Libyaml ends lines at the first three, and refuses a byte order mark inside the text and a tab where a block begins.
-# While it reads, the last five of all characters stand in for them. Nobody writes those; in a text they become U+FFFD.
+# While it reads, the last five code points of Unicode replace them; those of the text itself become U+FFFD.
 _STAND_INS = {
     "\x85": "\U0010fffb",
     "\u2028": "\U0010fffc",
@@ -413,11 +420,11 @@ _STAND_INS = {
 _ORIGINALS = {stand_in: character for character, stand_in in _STAND_INS.items()}
 # Libyaml takes a tab nearly everywhere; pai_lsp/source/repairs.py finds the places where it does not.
 TAB_STAND_IN = _STAND_INS["\t"]
-_TO_BE_READ = re.compile("[\x85\u2028\u2029\ufeff\U0010fffb-\U0010ffff]")
-_TO_BE_PUT_BACK = re.compile("[\U0010fffb-\U0010ffff]")
+_TO_BE_READ = lazy_pattern("[\x85\u2028\u2029\ufeff\U0010fffb-\U0010ffff]")
+_TO_BE_PUT_BACK = lazy_pattern("[\U0010fffb-\U0010ffff]")
 
 # In double quotes, a pair of surrogates or one of them alone.
-SURROGATE_ESCAPE = re.compile(
+SURROGATE_ESCAPE = lazy_pattern(
     r"\\(?:u|U0000)[dD][89abAB][0-9a-fA-F]{2}\\(?:u|U0000)[dD][c-fC-F][0-9a-fA-F]{2}|\\(?:u|U0000)[dD][89a-fA-F][0-9a-fA-F]{2}"
 )
 

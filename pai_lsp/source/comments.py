@@ -5,12 +5,12 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Scalar, Syntax
 
 
-_COMMENT = re.compile(r"(?<![^ \t\r\n\ufeff])#[^\r\n]*")
+_COMMENT = lazy_pattern(r"(?<![^ \t\r\n\ufeff])#[^\r\n]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,12 @@ class Comment:
 
 
 def comments(syntax: Syntax) -> tuple[Comment, ...]:
-    """All comments, in order; a `#` inside a scalar is none."""
+    """All comments, in order; a `#` inside a scalar does not begin one."""
     return comments_within(syntax.text, Span(0, len(syntax.text)), syntax.scalars)
 
 
 def comments_within(text: str, span: Span, scalars: Iterable[Scalar]) -> tuple[Comment, ...]:
-    """The comments that begin in a part of the text, in order; `scalars` are at least those that stand in it."""
+    """The comments that begin in a part of the text, in order; `scalars` are at least those in it."""
     if text.find("#", span.start, span.end) < 0:
         return ()
     written = sorted((scalar for scalar in scalars if len(scalar.span)), key=lambda one: one.span)
@@ -47,7 +47,7 @@ def comments_within(text: str, span: Span, scalars: Iterable[Scalar]) -> tuple[C
         number = bisect_right(starts, match.start()) - 1
         scalar = written[number] if number >= 0 else None
         if scalar is not None and match.start() < scalar.span.end:
-            # Behind a block's indicator, on the same line, a comment may stand.
+            # A comment is allowed after a block's indicator, on the same line.
             header_end = text.find("\n", scalar.span.start)
             if not scalar.is_block or match.start() > header_end:
                 continue
@@ -58,10 +58,10 @@ def comments_within(text: str, span: Span, scalars: Iterable[Scalar]) -> tuple[C
 
 
 def written_comments(text: str) -> Counter[str]:
-    """Each comment with how often it stands there; of a text that is no YAML, those before it breaks off."""
+    """Each comment with its number of occurrences; in a text that is not YAML, those before the fault."""
     if "#" not in text:
         return Counter()
-    from ruamel.yaml import YAML  # noqa: PLC0415 - only mending asks for it
+    from ruamel.yaml import YAML  # noqa: PLC0415 - only fixes need it
     from ruamel.yaml.error import YAMLError  # noqa: PLC0415 - as above
 
     found: Counter[str] = Counter()
@@ -75,9 +75,9 @@ def written_comments(text: str) -> Counter[str]:
 
 
 def _lines(comments: Any) -> Iterator[str]:
-    """The lines of what ruamel.yaml hangs on a token: one comment behind it, and a list of those above.
+    """The lines of the comments of a token of ruamel.yaml: the one after it, and a list of those above it.
 
-    A comment behind the sign of a block is a bare string.
+    A comment after the indicator of a block is a bare string.
     """
     if comments is None:
         return

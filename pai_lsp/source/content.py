@@ -1,4 +1,4 @@
-"""Where each character of a scalar's text stands in the file.
+"""Where each character of a scalar's text is written in the file.
 
 A command may be written plain, quoted, as a block, folded or with escapes; what is found inside its text (a template,
 a variable) must be shown on the very characters the author wrote.
@@ -9,30 +9,52 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import accumulate, chain
 from typing import TYPE_CHECKING, overload
 
 from pai_lsp.source.building import SURROGATE_ESCAPE, joined_surrogates
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, ScalarStyle
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import TypeAlias
+
+    _Places: TypeAlias = tuple[Sequence[int], Sequence[int]]
 
 _ESCAPE_LENGTH = {"x": 4, "u": 6, "U": 10}
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
-_HEADER = re.compile(r"[|>][-+0-9]*[^\r\n]*(?:\r\n|\r|\n|$)")
+_LINE_BREAK = lazy_pattern(r"\r\n|\r|\n")
+_HEADER = lazy_pattern(r"[|>][-+0-9]*[^\r\n]*(?:\r\n|\r|\n|$)")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class MappedText:
-    """A text and the place of each of its characters: character `i` is written in `starts[i]` to `ends[i]`."""
+    """A text and the place of each of its characters: character `i` is written in `starts[i]` to `ends[i]`.
+
+    outside: the place of the whole text in the file, with its quotes.
+    find_places: gives `starts` and `ends`, which few texts are asked for.
+    """
 
     text: str
-    starts: Sequence[int]
-    ends: Sequence[int]
     outside: Span
+    find_places: Callable[[], _Places]
+
+    @cached_property
+    def _places(self) -> _Places:
+        return self.find_places()
+
+    @property
+    def starts(self) -> Sequence[int]:
+        """For each character, the offset in the file at which it begins."""
+        return self._places[0]
+
+    @property
+    def ends(self) -> Sequence[int]:
+        """For each character, the offset in the file at which it ends."""
+        return self._places[1]
 
     def span(self, start: int, end: int) -> Span:
         """The place in the file of `text[start:end]`; for an empty range, the place between its neighbours."""
@@ -63,9 +85,13 @@ def mapped(source: str, scalar: Scalar) -> MappedText:
 
     Where the way it is written is not understood, every character is placed on the whole scalar.
     """
+    return MappedText(scalar.text, scalar.span, lambda: _places(source, scalar))
+
+
+def _places(source: str, scalar: Scalar) -> _Places:
     span, text = scalar.span, scalar.text
     if len(span) == len(text) and scalar.style is ScalarStyle.PLAIN:
-        return MappedText(text, range(span.start, span.end), range(span.start + 1, span.end + 1), span)
+        return range(span.start, span.end), range(span.start + 1, span.end + 1)
     if scalar.is_block:
         pieces = _block(source, scalar)
     elif scalar.style is ScalarStyle.PLAIN:
@@ -75,28 +101,38 @@ def mapped(source: str, scalar: Scalar) -> MappedText:
         # The closing quote is missing where recovery had to close the scalar.
         is_closed = len(span) > 1 and source[span.end - 1] == quote
         pieces = _flow(source, span.start + 1, span.end - is_closed, quote)
-    written = "".join(piece[0] for piece in pieces)
+    written = "".join([piece[0] for piece in pieces])
     missing = text[len(written) :]
     if not text.startswith(written) or missing.strip():
-        return MappedText(text, [span.start] * len(text), [span.end] * len(text), span)
-    starts = [piece[1] for piece in pieces] + [span.end] * len(missing)
-    ends = [piece[2] for piece in pieces] + [span.end] * len(missing)
-    return MappedText(text, starts, ends, span)
+        return [span.start] * len(text), [span.end] * len(text)
+    starts: list[Sequence[int]] = []
+    ends: list[Sequence[int]] = []
+    for shown, start, end in pieces:
+        is_run = len(shown) == end - start
+        starts.append(range(start, end) if is_run else (start,) * len(shown))
+        ends.append(range(start + 1, end + 1) if is_run else (end,) * len(shown))
+    at_end = (span.end,) * len(missing)
+    return _Joined([*starts, at_end]), _Joined([*ends, at_end])
 
 
 def joined(parts: Sequence[MappedText], separator: str) -> MappedText:
     """The texts one after the other; a separator is placed at the end of the text before it."""
+    outside = Span(parts[0].outside.start, parts[-1].outside.end) if parts else Span(0, 0)
+    text = separator.join([part.text for part in parts])
+    return MappedText(text, outside, lambda: _joined_places(parts, len(separator)))
+
+
+def _joined_places(parts: Sequence[MappedText], width: int) -> _Places:
     starts: list[Sequence[int]] = []
     ends: list[Sequence[int]] = []
     for number, part in enumerate(parts):
         if number:
-            at = (parts[number - 1].outside.end,) * len(separator)
+            at = (parts[number - 1].outside.end,) * width
             starts.append(at)
             ends.append(at)
         starts.append(part.starts)
         ends.append(part.ends)
-    outside = Span(parts[0].outside.start, parts[-1].outside.end) if parts else Span(0, 0)
-    return MappedText(separator.join([part.text for part in parts]), _Joined(starts), _Joined(ends), outside)
+    return _Joined(starts), _Joined(ends)
 
 
 class _Joined(Sequence[int]):
@@ -120,48 +156,66 @@ class _Joined(Sequence[int]):
     def __getitem__(self, index: slice) -> Sequence[int]: ...
     def __getitem__(self, index: int | slice) -> int | Sequence[int]:
         if isinstance(index, slice):
-            return list(self)[index]
+            return self._part(*index.indices(len(self))[:2])
         place = index + len(self) if index < 0 else index
         if not 0 <= place < len(self):
             raise IndexError(index)
         number = bisect_right(self._ends, place)
         return self._pieces[number][place - (self._ends[number - 1] if number else 0)]
 
+    def _part(self, start: int, stop: int) -> _Joined:
+        """The numbers from `start` on, up to `stop`."""
+        begins = [0, *self._ends]
+        pairs = zip(self._pieces, begins, strict=False)
+        return _Joined([piece[max(start - begin, 0) : max(stop - begin, 0)] for piece, begin in pairs])
+
 
 def trimmed(part: MappedText) -> MappedText:
     """The text without white space at both ends."""
-    start = len(part.text) - len(part.text.lstrip())
     text = part.text.strip()
+    if len(text) == len(part.text):
+        return part
+    start = len(part.text) - len(part.text.lstrip())
     end = start + len(text)
-    return MappedText(text, part.starts[start:end], part.ends[start:end], part.outside)
+    return MappedText(text, part.outside, lambda: (part.starts[start:end], part.ends[start:end]))
 
 
+# A part of a scalar's text, and the place where it is written: a run of characters as they are, each in its own place,
+# or something else of which each character is in the whole place, such as an escape.
 _Piece = tuple[str, int, int]
+_RUNS = {
+    "": lazy_pattern(r"[^\r\n]+"),
+    "'": lazy_pattern(r"[^\r\n']+|'(?!')"),
+    '"': lazy_pattern(r"[^\r\n\\]+"),
+}
 
 
 def _flow(source: str, start: int, end: int, quote: str) -> list[_Piece]:
-    """A plain or quoted scalar's characters, its lines folded."""
+    """A plain or quoted scalar's text, its lines folded."""
     pieces: list[_Piece] = []
+    runs = _RUNS[quote]
     at = start
     while at < end:
-        character = source[at]
-        if character in "\r\n":
+        if run := runs.match(source, at, end):
+            pieces.append((run[0], at, run.end()))
+            at = run.end()
+        elif source[at] in "\r\n":
             at = _fold(source, at, end, pieces)
-        elif quote == '"' and character == "\\":
+        elif quote == '"':
             at = _escape(source, at, end, pieces)
-        elif quote == "'" and source.startswith("''", at):
+        else:
             pieces.append(("'", at, at + 2))
             at += 2
-        else:
-            pieces.append((character, at, at + 1))
-            at += 1
     return pieces
 
 
 def _fold(source: str, at: int, end: int, pieces: list[_Piece]) -> int:
     """Read line ends and the white space around them; one becomes a blank, each further one a line end."""
-    while pieces and pieces[-1][0] in " \t" and pieces[-1][2] - pieces[-1][1] == 1:
-        pieces.pop()
+    while pieces and pieces[-1][2] - pieces[-1][1] == len(pieces[-1][0]):
+        text, start, _ = pieces.pop()
+        if bare := text.rstrip(" \t"):
+            pieces.append((bare, start, start + len(bare)))
+            break
     first, before = at, len(pieces)
     at = _breaks(source, at, end, pieces)
     if len(pieces) == before:
@@ -256,7 +310,7 @@ def _block_lines(source: str, lines: list[tuple[int, int, int]], indentation: in
                 pieces.append(waiting)
         elif waiting:
             pieces.append(waiting)
-        pieces.append([(character, content + index, content + index + 1) for index, character in enumerate(text)])
+        pieces.append([(text, content, end)])
         waiting = [("\n", end, after)]
         previous_folds = folds
     return list(chain.from_iterable(pieces))

@@ -10,7 +10,8 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from pai_lsp.source.comments import comments_within
-from pai_lsp.source.nodes import Scalar, Sequence, walk
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence, walk
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -18,11 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as SequenceOf
 
     from pai_lsp.source.comments import Comment
-    from pai_lsp.source.nodes import Entry, Mapping, Node
+    from pai_lsp.source.nodes import Entry, Node
 
-_ALIAS = re.compile(r"\s*:\s*\*[^\s,\[\]{}]+")
-_LINE_OF_CONTENT = re.compile(r"(?P<pad> *)(?!#)(?P<content>\S(?:[^\r\n]*\S)?)[ \t]*(?:\r?\n|\Z)")
-_LINE_WITHOUT = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?:\r?\n)")
+_ALIAS = lazy_pattern(r"\s*:\s*\*[^\s,\[\]{}]+")
+_LINE_OF_CONTENT = lazy_pattern(r"(?P<pad> *)(?!#)(?P<content>\S(?:[^\r\n]*\S)?)[ \t]*(?:\r?\n|\Z)")
+_DOCUMENT_END = lazy_pattern(r"^\.\.\.[ \t\r]*\Z", re.MULTILINE)
+_LINE_WITHOUT = lazy_pattern(r"[ \t]*(?:#[^\r\n]*)?(?:\r?\n)")
 
 
 def line_span(text: str, span: Span) -> Span:
@@ -33,7 +35,7 @@ def line_span(text: str, span: Span) -> Span:
 
 
 def column(text: str, offset: int) -> int:
-    """How many characters stand in front of a place on its line."""
+    """The number of characters before an offset on its line."""
     return offset - (text.rfind("\n", 0, offset) + 1)
 
 
@@ -89,7 +91,7 @@ def _number(mapping: Mapping, entry: Entry) -> int | None:
 
 
 def entry_end(text: str, entry: Entry) -> int:
-    """Where a key with its value ends; an alias is where it stands, not where its anchor does."""
+    """The offset at which a key with its value ends; for an alias, that of the alias, not of its anchor."""
     key_end = entry.key.span.end
     if entry.value.span.end < key_end and (alias := _ALIAS.match(text, key_end)):
         return alias.end()
@@ -103,7 +105,7 @@ def _block_end(text: str, at: int, depth: int, *, is_list: bool) -> int:
     """Where a block ends that is known up to `at`: after the last line indented deeper than `depth`.
 
     The tree knows an alias only by its anchor, so the lines of aliases at the end of a block are found in the text.
-    The items of a list may stand at `depth` itself.
+    The items of a list may be at `depth` itself.
     """
     following = line_span(text, Span(at, at)).end
     while following < len(text):
@@ -204,3 +206,29 @@ def _insert_below(text: str, offset: int, depth: int, lines: str) -> TextEdit:
     body = "".join(f"{' ' * depth}{line}{newline}" if line else newline for line in lines.splitlines())
     needs_break = at == len(text) and not text.endswith("\n") and bool(text)
     return TextEdit(Span(at, at), newline + body.removesuffix(newline) if needs_break else body)
+
+
+def add_to_section(text: str, root: Mapping | None, section: str, lines: str) -> TextEdit | None:
+    """Add `key: value` lines to `parameters` or `secrets`; the section is made if the job has none."""
+    entry = root.entry(section) if root else None
+    if root is None or not root.entries:
+        return None
+    if entry is None:
+        indented = [f"  {line}" for line in lines.splitlines()]
+        return None if root.is_flow else _new_section(text, root, [f"{section}:", *indented])
+    value = entry.value
+    if not isinstance(value, Mapping) or root.own(section) is None:
+        return None
+    if not value.entries and not value.is_flow:
+        return None
+    return insert_entry(text, value, lines)
+
+
+def _new_section(text: str, root: Mapping, lines: list[str]) -> TextEdit:
+    """Lines after everything in the document."""
+    end = len(text.rstrip())
+    if text.endswith("...", 0, end) and (mark := _DOCUMENT_END.search(text, 0, end)) is not None:
+        end = len(text[: mark.start()].rstrip())
+    first = root.entries[0].key.span.start
+    pad = " " * column(text, first)
+    return TextEdit(Span(end, end), "".join(f"{line_end(text)}{pad}{line}" for line in lines))

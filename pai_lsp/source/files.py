@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import codecs
 import os
-from pathlib import Path
 from stat import S_IMODE, S_ISREG
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
 JOB_ENDINGS = (".pai.yaml", ".pai.yml")
 YAML_ENDINGS = (".yaml", ".yml")
@@ -34,7 +34,7 @@ _FIRST_BYTES = 8_000
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file that may be a job; `problem` says why a folder or file in its place can not be looked at."""
+    """A file that may be a job; `problem` is the reason why a folder or file cannot be read, in words."""
 
     path: str
     is_named: bool
@@ -42,7 +42,7 @@ class Candidate:
 
     @property
     def is_surely_job(self) -> bool:
-        """Whether it is to be checked whatever it holds: somebody named it, or its name says so."""
+        """Whether it is checked whatever it contains: it was named by the user, or has the name of a job file."""
         return self.is_named or self.path.lower().endswith(JOB_ENDINGS)
 
 
@@ -57,7 +57,7 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class UnreadableFile:
-    """A file that is no job that anybody could read; `text` and `span` show where, as far as it can be shown."""
+    """A file that cannot be read; `text` and `span` are the place of the fault, if it has one."""
 
     path: str
     message: str
@@ -71,7 +71,7 @@ def candidates(path: str, is_excluded: Callable[[str, bool], bool]) -> Iterator[
     Hidden folders, node_modules and links to folders are not entered. `is_excluded` is asked with a path and whether it
     is a folder, for everything below `path`.
     """
-    if not Path(path).is_dir():
+    if not os.path.isdir(path):  # noqa: PTH112 - importing pathlib takes a while
         yield Candidate(path, is_named=True)
         return
     folders = ["" if os.path.normpath(path) == os.curdir else path]
@@ -81,7 +81,7 @@ def candidates(path: str, is_excluded: Callable[[str, bool], bool]) -> Iterator[
             with os.scandir(folder or os.curdir) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
-            yield Candidate(folder or path, is_named=False, problem=f"this folder can not be listed: {why(error)}")
+            yield Candidate(folder or path, is_named=False, problem=f"this folder cannot be listed: {why(error)}")
             continue
         inner: list[str] = []
         for entry in entries:
@@ -99,13 +99,19 @@ def might_be_job(data: bytes) -> bool:
     return b"protocolVersion" in data and (b"taskRoles" in data or b"job" in data)
 
 
+def is_in_folder(path: str, folder: str) -> bool:
+    """Whether a path is a folder, or below it; both are absolute."""
+    path, folder = os.path.normcase(path), os.path.normcase(folder)
+    return path == folder or path.startswith(folder if folder.endswith(os.sep) else folder + os.sep)
+
+
 def read_bytes(path: str) -> bytes | UnreadableFile:
-    """What is in the file, as far as `decoded` takes it, or why it can not be read."""
+    """What is in the file, as far as `decoded` takes it, or why it cannot be read."""
     try:
-        with Path(path).open("rb") as file:
+        with open(path, "rb") as file:  # noqa: PTH123 - as above
             return file.read(MAX_BYTES + 1)
     except OSError as error:
-        return UnreadableFile(path, f"this file can not be read: {why(error)}")
+        return UnreadableFile(path, f"this file cannot be read: {why(error)}")
 
 
 def decoded(path: str, data: bytes) -> SourceFile | UnreadableFile:
@@ -127,7 +133,7 @@ def decoded(path: str, data: bytes) -> SourceFile | UnreadableFile:
     except UnicodeDecodeError as error:
         shown = data.decode("utf-8", "replace")
         start = len(data[: error.start].decode("utf-8", "replace"))
-        message = f"this file is not UTF-8: byte 0x{data[error.start]:02x} can not be read; OpenPAI reads UTF-8"
+        message = f"this file is not UTF-8: byte 0x{data[error.start]:02x} cannot be read; OpenPAI reads UTF-8"
         return UnreadableFile(path, message, shown, Span(start, start + 1))
 
 
@@ -137,8 +143,10 @@ def write_text(source: SourceFile, text: str) -> None:
     The file keeps its mode, its byte order mark and, where that is allowed, its owner; a link stays a link.
 
     Raises:
-        OSError: if it can not be written, or if it no longer holds the text of `source`.
+        OSError: if it cannot be written, or if it no longer holds the text of `source`.
     """
+    from pathlib import Path  # noqa: PLC0415 - most runs write nothing, and importing it takes a while
+
     path = Path(source.path).resolve()
     data = read_bytes(str(path))
     if isinstance(data, UnreadableFile) or decoded(source.path, data) != source:
@@ -163,9 +171,10 @@ def write_at_once(
     prepare: does what else must be done to the new file before it gets its mode and its place.
 
     Raises:
-        OSError: if it cannot be written; then nothing is left behind.
+        OSError: if it cannot be written; then no temporary file is left.
     """
-    from tempfile import mkstemp  # noqa: PLC0415 - most runs write nothing
+    from pathlib import Path  # noqa: PLC0415 - as above
+    from tempfile import mkstemp  # noqa: PLC0415 - as above
 
     handle, name = mkstemp(dir=path.parent, prefix=f".{path.name[:40]}.")
     temporary = Path(name)

@@ -1,15 +1,15 @@
 """`dataclass`, `field` and `replace` as in the standard library, for a fraction of what they cost at import.
 
 The standard decorator compiles six functions for each class, about 0.4 ms on Python 3.11; with a hundred classes of
-values that was half of the command line's start. Here only `__init__` is compiled, and everything else is shared by all
-classes. To type checkers these *are* the functions of `dataclasses`; what is not used in this package is not here:
-no inheritance, no `__post_init__`, no class variables among the fields.
+values that was half of the command line's start. Here only `__init__` is compiled, and only after a few instances;
+everything else is shared by all classes. To type checkers these *are* the functions of `dataclasses`; what is not used
+in this package is not here: no inheritance, no `__post_init__`, no class variables among the fields.
 """
 
 from __future__ import annotations
 
+from _thread import RLock  # what `threading` gives; importing that takes longer than this module
 from operator import attrgetter
-from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ __all__ = ["dataclass", "field", "lazy", "replace"]
 
 _MISSING = object()
 _FIELDS = "__dataclass_values__"
+_FEW = 4
 
 
 class _FieldDescription:
@@ -59,7 +60,7 @@ def _dataclass(
         metaclass: Any = type(cls)
         made = metaclass(cls.__name__, cls.__bases__, members)
         made.__qualname__ = cls.__qualname__
-        made.__init__ = _init(made, fields, has_slots=slots)
+        made.__init__ = _first_init(made, fields, has_slots=slots)
         finished: type[Any] = made
         return finished
 
@@ -75,6 +76,34 @@ def _replace(instance: Any, /, **changes: Any) -> Any:
 def _described(cls: type[Any], name: str) -> _FieldDescription:
     default = vars(cls).get(name, _MISSING)
     return default if isinstance(default, _FieldDescription) else _FieldDescription(default, None, in_repr=True)
+
+
+def _first_init(cls: type[Any], fields: dict[str, _FieldDescription], *, has_slots: bool) -> Any:
+    """An `__init__` for the first few instances, without compiling anything, which replaces itself by the compiled one.
+
+    Most classes have a few instances in a run. What is wrong with arguments is left to the compiled one as well.
+    """
+    made = 0
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807 - becomes the class's
+        nonlocal made
+        made += 1
+        values = dict(zip(fields, args, strict=False))
+        is_right = len(args) == len(values) and kwargs.keys() <= fields.keys() - values.keys()
+        values |= kwargs
+        for name, one in fields.items():
+            if name not in values and one.default_factory is not None:
+                values[name] = one.default_factory()
+            elif name not in values:
+                values[name] = one.default
+        if made > _FEW or not is_right or _MISSING in values.values():
+            cls.__init__ = _init(cls, fields, has_slots=has_slots)
+            cls.__init__(self, *args, **kwargs)
+            return
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    return __init__
 
 
 def _init(cls: type[Any], fields: dict[str, _FieldDescription], *, has_slots: bool) -> Any:

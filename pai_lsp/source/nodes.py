@@ -1,6 +1,6 @@
 """The tree of a YAML text: nodes with the places of every key and value, and what is wrong with the text.
 
-A node says what the rest-server's js-yaml reads; `Scalar.runtime_value` says what the runtime's PyYAML reads; what
+A node holds what the rest-server's js-yaml reads; `Scalar.runtime_value` is what the runtime's PyYAML reads; what
 explicit tags do to both is in pai_lsp/source/tags.py.
 Aliases share nodes; a tree that passed the caps of building.py may be walked naively.
 """
@@ -16,6 +16,7 @@ from yaml.nodes import ScalarNode
 from yaml.resolver import Resolver
 
 from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import REFUSED, server_value, tagged_server_value
 from pai_lsp.source.text import Span, TextEdit
 
@@ -39,7 +40,7 @@ class ScalarStyle(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scalar:
-    """A scalar; `span` holds the quotes or the block's indicator, `text` is what it says."""
+    """A scalar; `span` holds the quotes or the block's indicator, `text` is its content."""
 
     span: Span
     text: str
@@ -67,7 +68,8 @@ class Scalar:
         if tag is None and (self.style is not ScalarStyle.PLAIN or self.text[:1] not in _SPECIAL_STARTS):
             return self.text
         if tag is None or tag == NO_TYPE:
-            tag = _RESOLVER.resolve(ScalarNode, self.text, (True, False))
+            is_float = _FLOAT_OF_PYYAML_5.fullmatch(self.text)
+            tag = f"{YAML_TAG}float" if is_float else _RESOLVER.resolve(ScalarNode, self.text, (True, False))
         try:
             # A tag of a collection gives its value only in a document, and a constructor keeps all that it has made.
             return SafeConstructor().construct_document(ScalarNode(tag, self.text))
@@ -88,6 +90,10 @@ class Scalar:
     def is_block(self) -> bool:
         """Whether it is written as a literal or folded block."""
         return self.style in {ScalarStyle.LITERAL, ScalarStyle.FOLDED}
+
+
+# The names that the key of a merge can have: `!!merge` without a text is read as null.
+_MERGE_NAMES = frozenset({"<<", "null"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,6 +117,8 @@ class Entry:
     @property
     def is_merge(self) -> bool:
         """Whether this is `<<`, which takes over another mapping's keys."""
+        if self.name not in _MERGE_NAMES:
+            return False
         key = self.key
         if not isinstance(key, Scalar) or key.text not in {"<<", ""}:
             return False
@@ -121,26 +129,32 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mapping:
-    """A mapping: its entries in written order, `<<` among them."""
+    """A mapping: its entries in written order, `<<` among them; `mapping_of` makes one.
+
+    first_by_name: the first entry of each name.
+    """
 
     span: Span
     entries: tuple[Entry, ...]
-    is_flow: bool = False
-    tag: str | None = None
+    is_flow: bool
+    tag: str | None
+    first_by_name: dict[str, Entry] = field(repr=False)
+
+    @property
+    def may_merge(self) -> bool:
+        """Whether a key may be `<<`; most mappings are known to have none without looking at each entry."""
+        return not _MERGE_NAMES.isdisjoint(self.first_by_name)
 
     def own(self, name: str) -> Entry | None:
         """The entry written in this very mapping; of several, the first."""
-        for entry in self.entries:
-            if entry.name == name:
-                return entry
-        return None
+        return self.first_by_name.get(name)
 
     def entry(self, name: str) -> Entry | None:
         """The entry of that name, own or merged: own ones win, then the first of the merged mappings."""
-        own = self.own(name)
-        if own is not None and not own.is_merge:
+        own = self.first_by_name.get(name)
+        if own is not None and (name not in _MERGE_NAMES or not own.is_merge):
             return own
-        for source in self.merged:
+        for source in self.merged if "<<" in self.first_by_name else ():
             if found := source.entry(name):
                 return found
         return None
@@ -153,6 +167,8 @@ class Mapping:
     @property
     def merged(self) -> tuple[Mapping, ...]:
         """The mappings that `<<` names, in order."""
+        if "<<" not in self.first_by_name:
+            return ()
         found: list[Mapping] = []
         for entry in self.entries:
             if entry.name == "<<" and entry.is_merge:
@@ -162,9 +178,9 @@ class Mapping:
 
     def effective_entries(self) -> tuple[Entry, ...]:
         """All entries, merged ones last; a name comes once, except where the author wrote it twice."""
-        own = [entry for entry in self.entries if not entry.is_merge]
-        if len(own) == len(self.entries):
+        if not self.may_merge:
             return self.entries
+        own = [entry for entry in self.entries if not entry.is_merge]
         names = {entry.name for entry in own}
         for source in self.merged:
             for entry in source.effective_entries():
@@ -185,6 +201,14 @@ class Sequence:
 
 
 Node = Union[Scalar, Mapping, Sequence]  # noqa: UP007 - the classes name it before it is defined
+
+
+def mapping_of(span: Span, entries: tuple[Entry, ...], *, is_flow: bool = False, tag: str | None = None) -> Mapping:
+    """A mapping with these entries."""
+    first_by_name: dict[str, Entry] = {}
+    for entry in entries:
+        first_by_name.setdefault(entry.name, entry)
+    return Mapping(span, entries, is_flow, tag, first_by_name)
 
 
 class ProblemKind(Enum):
@@ -233,7 +257,7 @@ class Alias:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Syntax:
-    """What a text says: its documents (None for an empty one), and what is wrong with it."""
+    """The documents of a text (None for an empty one), and what is wrong with it."""
 
     text: str
     documents: tuple[Node | None, ...]
@@ -260,17 +284,16 @@ class Tree:
 
 
 def walk(node: Node | None) -> Iterator[Node]:
-    """The node and all below it, aliases followed; bounded by the caps of `parse`."""
-    if node is None:
-        return
-    yield node
-    if isinstance(node, Mapping):
-        for entry in node.entries:
-            yield from walk(entry.key)
-            yield from walk(entry.value)
-    elif isinstance(node, Sequence):
-        for item in node.items:
-            yield from walk(item)
+    """The node and all below it in their order, aliases followed; bounded by the caps of `parse`."""
+    waiting = [] if node is None else [node]
+    while waiting:
+        here = waiting.pop()
+        yield here
+        if isinstance(here, Mapping):
+            for entry in reversed(here.entries):
+                waiting += entry.value, entry.key
+        elif isinstance(here, Sequence):
+            waiting += reversed(here.items)
 
 
 def plain_value(node: Node | None) -> Any:
@@ -289,6 +312,8 @@ def plain_value(node: Node | None) -> Any:
 
 # Only a plain scalar that begins like this can be anything but text to PyYAML.
 _SPECIAL_STARTS = frozenset(Resolver.yaml_implicit_resolvers)
+# The runtime's PyYAML 5 takes these for numbers, PyYAML 6 for strings.
+_FLOAT_OF_PYYAML_5 = lazy_pattern(r"\._[0-9_]*(?:[eE][-+][0-9]+)?")
 _RESOLVER: Any = Resolver()  # types-PyYAML leaves `resolve` untyped
 # What PyYAML's constructors raise where a tag or a date does not fit; only the first is meant.
 _CONSTRUCTOR_FAULTS = (yaml.YAMLError, ValueError, LookupError, AttributeError, OverflowError)

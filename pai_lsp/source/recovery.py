@@ -18,7 +18,20 @@ import re
 from typing import TYPE_CHECKING, TypeVar
 
 from pai_lsp.source.building import build, duplicate_keys, first_fault
-from pai_lsp.source.nodes import Alias, Anchor, Entry, Mapping, Node, ProblemKind, Scalar, Sequence, SyntaxProblem, Tree
+from pai_lsp.source.nodes import (
+    Alias,
+    Anchor,
+    Entry,
+    Mapping,
+    Node,
+    ProblemKind,
+    Scalar,
+    Sequence,
+    SyntaxProblem,
+    Tree,
+    mapping_of,
+)
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.repairs import next_repair
 from pai_lsp.source.text import Span, TextEdit
 
@@ -47,22 +60,22 @@ _MAX_JOINED = 4
 
 _KEY = r"[A-Za-z_][\w.-]*:(?=[ \t\r\n]|\Z)"
 _DASH = r"-(?=[ \t\r\n]|\Z)"
-_SECTION = re.compile(f"^{_KEY}", re.MULTILINE)
-_HEADER = re.compile(rf"{_KEY}[ \t]*(?:#[^\n]*)?\r?\n")
-_CONTENT = re.compile(r"^( *)(?=[^\s#])", re.MULTILINE)
-_LIST = re.compile(rf"^ *{_DASH}", re.MULTILINE)
+_SECTION = lazy_pattern(f"^{_KEY}", re.MULTILINE)
+_HEADER = lazy_pattern(rf"{_KEY}[ \t]*(?:#[^\n]*)?\r?\n")
+_CONTENT = lazy_pattern(r"^( *)(?=[^\s#])", re.MULTILINE)
+_LIST = lazy_pattern(rf"^ *{_DASH}", re.MULTILINE)
 _NOTHING = r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*"
-_BEFORE = re.compile(rf"{_NOTHING}(?:---[ \t]*(?:#[^\n]*)?\r?\n)?{_NOTHING}")
-_ACROSS = re.compile(r"^(?:%|<{7}|\.\.\.(?:\s|\Z)|---(?:\s|\Z))", re.MULTILINE)
-_LONE_RETURN = re.compile(r"\r(?!\n)")
+_BEFORE = lazy_pattern(rf"{_NOTHING}(?:---[ \t]*(?:#[^\n]*)?\r?\n)?{_NOTHING}")
+_ACROSS = lazy_pattern(r"^(?:%|<{7}|\.\.\.(?:\s|\Z)|---(?:\s|\Z))", re.MULTILINE)
+_LONE_RETURN = lazy_pattern(r"\r(?!\n)")
 # More faults than a person makes at once; after so many, the rest of the text is left out of the tree.
 MAX_STEPS = 24
 # Reading a long text over and over would be felt while typing.
 MAX_CHARACTERS_READ = 2_000_000
 _COST_OF_READING = 1_000
 
-_CONFLICT_START = re.compile(r"^<{7}(?: .*)?$", re.MULTILINE)
-_CONFLICT = re.compile(r"^(<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
+_CONFLICT_START = lazy_pattern(r"^<{7}(?: .*)?$", re.MULTILINE)
+_CONFLICT = lazy_pattern(r"^(<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 
 
 def build_in_sections(text: str) -> Tree | None:
@@ -189,7 +202,7 @@ def _joined(parts: SequenceOf[Tree]) -> Tree:
         if not entries:
             raise _ReadWholeError
         last = entries[-1]
-        root = Mapping(Span(entries[0].key.span.start, max(last.key.span.end, last.value.span.end)), entries)
+        root = mapping_of(Span(entries[0].key.span.start, max(last.key.span.end, last.value.span.end)), entries)
         tree.problems[:] = _problems_of_all(tree.problems, entries)
     elif sequences := _all_of(Sequence, roots):
         items = tuple(item for sequence in sequences for item in sequence.items)
@@ -223,7 +236,7 @@ def _with_value(opening: Tree, value: Tree) -> Tree:
     entry = Entry(key, node, root.entries[0].name)
     # The empty value after the key is replaced.
     scalars = [scalar for scalar in opening.scalars if scalar is not root.entries[0].value]
-    section = Mapping(Span(key.span.start, max(key.span.end, node.span.end)), (entry,))
+    section = mapping_of(Span(key.span.start, max(key.span.end, node.span.end)), (entry,))
     return Tree([section], scalars=scalars + value.scalars, problems=opening.problems + value.problems)
 
 
@@ -359,7 +372,7 @@ def _moved(node: Node, relocation: Relocation, unmoved: int, moved: dict[Node, N
             )
             for entry in node.entries
         ]
-        new = Mapping(relocation(span), tuple(entries), node.is_flow, node.tag)
+        new = mapping_of(relocation(span), tuple(entries), is_flow=node.is_flow, tag=node.tag)
     moved[node] = new
     return new
 

@@ -14,6 +14,7 @@ import yaml
 from pai_lsp.source.building import SURROGATE_ESCAPE, TAB_STAND_IN, joined_surrogates
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import ProblemKind, Tree
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 from pai_lsp.source.writing import quoted
 
@@ -21,16 +22,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-_TEMPLATE_VALUE = re.compile(r"(?:^|[:\-,\[] +)(\{\{[^\n]*\}\}[^\n,\]]*)")
-# A double-quoted scalar, one of its escapes, and what stands between two of them in a text such as `json.dumps` writes.
-_DOUBLE_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
-_ESCAPE = re.compile(rf"(?P<surrogates>{SURROGATE_ESCAPE.pattern})|\\.", re.DOTALL)
-_UP_TO_QUOTE = re.compile(r'[\s\w,:\[\]{}.-]*(?=")')
+_TEMPLATE_VALUE = lazy_pattern(r"(?:^|[:\-,\[] +)(\{\{[^\n]*\}\}[^\n,\]]*)")
+# A double-quoted scalar, one of its escapes, and what is between two of them in a text such as `json.dumps` writes.
+_DOUBLE_QUOTED = lazy_pattern(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_ESCAPE = lazy_pattern(rf"(?P<surrogates>{SURROGATE_ESCAPE.pattern})|\\.", re.DOTALL)
+_UP_TO_QUOTE = lazy_pattern(r'[\s\w,:\[\]{}.-]*(?=")')
 # The tokens that separate the items of a list in brackets; a tag with brackets of its own is meant as text.
-_FLOW_TOKEN = re.compile(r"""(?P<tag><%[^%]*%>)|"(?:[^"\\]|\\.)*"|'[^']*'|(?P<key>:\s)|[\[\]{},]""")
+_FLOW_TOKEN = lazy_pattern(r"""(?P<tag><%[^%]*%>)|"(?:[^"\\]|\\.)*"|'[^']*'|(?P<key>:\s)|[\[\]{},]""")
 _LONGEST_COMMAND = 2_000
 _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
-_LINE_CONTENT = re.compile(r"[^\S\n]*(?P<content>[^\n]*?)(?P<comment>(?:^|[^\S\n])#[^\n]*)?[^\S\n]*$", re.MULTILINE)
+_LINE_CONTENT = lazy_pattern(r"[^\S\n]*(?P<content>[^\n]*?)(?P<comment>(?:^|[^\S\n])#[^\n]*)?[^\S\n]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ def next_repair(text: str, error: yaml.YAMLError, tree: Tree) -> Repair:
         at = min(int(error.position), len(text) - 1)
         at = _character_at_byte(text, error, at)
         character = text[at]
-        message = f"the control character U+{ord(character):04X} cannot stand in YAML"
+        message = f"the control character U+{ord(character):04X} is not allowed in YAML"
         return Repair(message, Span(at, at + 1), ((at, at + 1, "_"),))
     fault = _fault(text, error, tree)
     for attempt in (
@@ -126,7 +127,7 @@ def _line(text: str, at: int) -> tuple[int, int]:
 
 
 def _content(text: str, at: int) -> Span:
-    """What stands on the line of `at` between its indentation and its comment."""
+    """The place on the line of `at` between its indentation and its comment."""
     start, end = _line(text, at)
     match = _LINE_CONTENT.match(text[start:end])
     if match is None:
@@ -142,6 +143,8 @@ def _indentation(text: str, at: int) -> int:
 
 def _plain_words(problem: str) -> str:
     """Libyaml's own words, for a fault that no heuristic knows."""
+    if "<document start>" in problem:
+        return "this line is indented less than the first line, or follows a value that is already complete"
     words = problem.replace("did not find expected", "expected").replace("did not find", "expected")
     return words.replace("found undefined", "undefined").rstrip(".") or "not YAML"
 
@@ -171,7 +174,7 @@ def _what_js_yaml_reads(fault: _ParserFault) -> Repair | None:
         return Repair("", Span(at, at), ((at + 1, at + 1, " "),))
     if "block scalar" in context and "tab character" in problem and text[at : at + 1] == "\t":
         start, _ = _line(text, at)
-        # In a folded block a tab also decides how lines are joined, which no stand-in does.
+        # In a folded block a tab also decides how lines are joined, which a replacement would not.
         if at > start and text[context_at : context_at + 1] == "|":
             return Repair("", Span(at, at), ((at, at + 1, TAB_STAND_IN),))
     return None
@@ -288,7 +291,7 @@ def _close_quote(text: str, start: int) -> Repair:
 
 
 def _half_typed_key(fault: _ParserFault) -> Repair | None:
-    """A word alone on its line where a `key:` must stand."""
+    """A word alone on its line where a `key:` is expected."""
     text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
     if "could not find expected ':'" in problem and "simple key" in context:
         content = _content(text, context_at)
@@ -357,7 +360,7 @@ def _open_bracket(fault: _ParserFault) -> Repair | None:
 
 
 def _unclosed_bracket(text: str, at: int) -> int:
-    """The nearest bracket before `at` that has no partner between; `at` where there is none."""
+    """The offset of the nearest bracket before `at` that is not closed; `at` without one."""
     partners = {"]": "[", "}": "{"}
     waiting: list[str] = []
     for index in range(at - 1, max(at - 10_000, -1), -1):
@@ -371,6 +374,10 @@ def _unclosed_bracket(text: str, at: int) -> int:
     return at
 
 
+# A name as the rest-server's js-yaml reads it, followed by a value, a bracket or nothing.
+_ANCHOR_NAME = lazy_pattern(r"[&*][^\s,\[\]{}]+(?=[\s,\]}]|\Z)")
+
+
 def _reserved_character(fault: _ParserFault) -> Repair | None:
     """A plain value that begins with a character that YAML keeps for itself: @ ` % * & !."""
     text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
@@ -381,6 +388,10 @@ def _reserved_character(fault: _ParserFault) -> Repair | None:
     character = text[place : place + 1]
     if not character or character in " \n\r#":
         return None
+    if "anchor" in context and (name := _ANCHOR_NAME.match(text, place)):
+        message = f"an anchor or alias can only have letters, digits, '_' and '-' in its name, unlike '{name[0]}'"
+        valid = "".join(one if one.isascii() and (one.isalnum() or one in "_-") else "_" for one in name[0][1:])
+        return Repair(message, Span(*name.span()), ((name.start() + 1, name.end(), valid),))
     content = _content(text, place)
     message = f"a plain value cannot begin with '{character}'; quote it"
     span = Span(place, max(content.end, place + 1))

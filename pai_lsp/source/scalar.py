@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,28 +23,27 @@ if TYPE_CHECKING:
 _NULLS = frozenset({"~", "null", "Null", "NULL"})
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
-_INTEGER = re.compile(
+_INTEGER = lazy_pattern(
     r"[-+]?(?:0|0b[01_]*[01]|0x[0-9a-fA-F_]*[0-9a-fA-F]|0[0-7_]*[0-7]"
     r"|[0-9][0-9_]*(?<!_)|[1-9][0-9_]*(?::[0-5]?[0-9])+)",
 )
-_FLOAT = re.compile(
+_FLOAT = lazy_pattern(
     r"[-+]?(?:0|[1-9][0-9_]*)(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9_]+(?:[eE][-+]?[0-9]+)?"
     r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
 )
-_TIMESTAMP = re.compile(
+_TIMESTAMP = lazy_pattern(
     r"(?P<year>[0-9]{4})-(?P<month>[0-9]{2})-(?P<day>[0-9]{2})"
     r"|(?P<year2>[0-9]{4})-(?P<month2>[0-9]{1,2})-(?P<day2>[0-9]{1,2})(?:[Tt]|[ \t]+)"
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]*))?"
     r"(?:[ \t]*(?:Z|(?P<sign>[-+])(?P<zone_hour>[0-9]{1,2})(?::(?P<zone_minute>[0-9]{2}))?))?",
 )
-# Only a scalar that begins like this can be anything but a string.
-_MAYBE_SPECIAL = re.compile(r"[-+.0-9~nNtTfF]|$")
+_BEGIN_OF_NUMBERS = "-+.0123456789"
 
 _SAFE_INTEGER = 2**53
-# What the readings below give for a text that is no such value.
+# The result of the readings below for a text that is not such a value.
 REFUSED = object()
 _BASE_64 = re.compile(r"[A-Za-z0-9+/=\r\n]*")
-_NOT_CODED = re.compile(r"[\r\n=]")
+_NOT_CODED = lazy_pattern(r"[\r\n=]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +69,13 @@ class Binary:
 @lru_cache(maxsize=4096)
 def server_value(text: str) -> bool | int | float | str | Date | None:
     """The value that the rest-server reads in a plain scalar; whole numbers that a double holds exactly are ints."""
-    if not _MAYBE_SPECIAL.match(text):
-        return text
-    if not text:
+    if not text or text in _NULLS:
         return None
-    for reading in (_as_null, _as_boolean, _as_integer, _as_float, _as_timestamp):
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    if text[0] not in _BEGIN_OF_NUMBERS:
+        return text
+    for reading in (_as_integer, _as_float, _as_timestamp):
         value = reading(text)
         if value is not REFUSED:
             return value  # type: ignore[no-any-return]  # one of the above: not REFUSED, nor binary
@@ -83,7 +85,7 @@ def server_value(text: str) -> bool | int | float | str | Date | None:
 def tagged_server_value(kind: str, text: str) -> Any:
     """The value that the rest-server reads in a scalar with the tag `!!kind`; REFUSED where it refuses the file.
 
-    An empty plain scalar is no text; see pai_lsp/source/tags.py.
+    An empty plain scalar is not a string; see pai_lsp/source/tags.py.
     """
     reading = _READINGS.get(kind)
     return REFUSED if reading is None else reading(text)
@@ -115,7 +117,7 @@ def _as_timestamp(text: str) -> Any:
 
 
 def _as_binary(text: str) -> Any:
-    """Four characters of base 64 are three bytes; js-yaml ignores where the `=` stand.
+    """Four characters of base 64 are three bytes; js-yaml ignores the places of `=`.
 
     Source: js-yaml 3.13.1, lib/js-yaml/type/binary.js.
     """
@@ -237,7 +239,7 @@ def _number_text(value: float) -> str:
     mantissa, _, exponent = repr(abs(value)).partition("e")
     whole, _, fraction = mantissa.partition(".")
     digits = (whole + fraction.removesuffix("0" if fraction == "0" else "")).lstrip("0")
-    # The decimal point stands after `point` digits, counted from the first one that is not 0.
+    # The decimal point comes after `point` digits, counted from the first one that is not 0.
     point = len(whole.lstrip("0")) + int(exponent or 0)
     if not whole.lstrip("0"):
         point = -(len(fraction) - len(fraction.lstrip("0"))) + int(exponent or 0)

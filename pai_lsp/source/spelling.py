@@ -24,7 +24,7 @@ def nearest(
 ) -> tuple[str, ...]:
     """The few candidates that look most like `name`, best first; upper and lower case count as equal.
 
-    Candidates that differ only in case, `-`, `_`, blanks or a plural `s` leave no room for others. `share` is how much
+    Candidates that differ only in case, `-`, `_`, blanks or a plural `s` exclude all others. `share` is how much
     of the letters must be equal, from 0 to 1: more of it where a wrong guess would accuse somebody. `besides` is a
     candidate that cannot be meant; candidates that stay the same from call to call are prepared only once.
     """

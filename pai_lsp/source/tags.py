@@ -7,10 +7,10 @@ Sources: js-yaml 3.13.1, lib/js-yaml/loader.js, composeNode, and lib/js-yaml/typ
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.nodes import NO_TYPE, YAML_TAG, Mapping, Scalar, Sequence, plain_value
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import REFUSED, tagged_server_value
 from pai_lsp.source.text import Span
 
@@ -40,8 +40,8 @@ _WANTED = {
 }
 # Nothing at all fits these; js-yaml makes an empty text, list or mapping of it, or null.
 _FIT_NOTHING = frozenset({"null", "str", "merge", "map", "set", "seq", "omap", "pairs"})
-# A tag, and the anchor that may stand between it and its node.
-_TAG_BEFORE = re.compile(r"(?<![^\s,\[{])(?P<tag>![^\s]*)(?:[ \t\r\n]+&[^\s,\[\]{}]+)?[ \t\r\n]*\Z")
+# A tag, and the anchor that may be between it and its node.
+_TAG_BEFORE = lazy_pattern(r"(?<![^\s,\[{])(?P<tag>![^\s]*)(?:[ \t\r\n]+&[^\s,\[\]{}]+)?[ \t\r\n]*\Z")
 _LONGEST_TAG = 500
 
 

@@ -7,18 +7,19 @@ Ranges are half-open. Line numbers and columns that start at 0 are the protocol'
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from enum import Enum
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 # LSP knows these three line ends and no others (specification 3.17, "Text Documents").
-_LINE_END = re.compile(r"\r\n|\n|\r")
+_LINE_END = lazy_pattern(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -35,7 +36,7 @@ class Span:
         return self.start <= offset < self.end
 
     def touches(self, offset: int) -> bool:
-        """Whether a cursor at `offset` stands in the span or at its end, as an editor's user sees it."""
+        """Whether a cursor at `offset` is in the span or at its end, as an editor's user sees it."""
         return self.start <= offset <= self.end
 
     def overlaps(self, other: Span) -> bool:
@@ -65,7 +66,7 @@ class ColumnUnit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """A line and a column in it, both from 0; who makes it says what the column counts."""
+    """A line and a column in it, both from 0; the unit of the column is that of the call that returned it."""
 
     line: int
     column: int
@@ -78,7 +79,10 @@ class LineIndex:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        if "\r" in text:
+            self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        else:
+            self._starts = [0, *accumulate([len(line) + 1 for line in text.split("\n")[:-1]])]
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -148,7 +152,7 @@ def text_width(text: str, unit: ColumnUnit) -> int:
 
 @dataclass(frozen=True, slots=True, order=True)
 class TextEdit:
-    """Replace what stands in `span` by `new_text`; an empty span inserts."""
+    """Replace the text in `span` by `new_text`; an empty span inserts."""
 
     span: Span
     new_text: str

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.edits import append_item, column, entry_end, insert_entry, line_span
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indented, item_lines, value_lines
 
@@ -23,14 +24,14 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry, Mapping, Sequence
 
 
-_NOTHING_MORE = re.compile(r"\s*\Z")
-_BLANK_LINES = re.compile(r"(?:[ \t]*\r?\n)*")
+_NOTHING_MORE = lazy_pattern(r"\s*\Z")
+_BLANK_LINES = lazy_pattern(r"(?:[ \t]*\r?\n)*")
 # A block that keeps the blank lines after it.
-_KEEPING_BLOCK = re.compile(r"[|>][1-9]?\+[1-9]?[ \t]*(?:#.*)?$", re.MULTILINE)
+_KEEPING_BLOCK = lazy_pattern(r"[|>][1-9]?\+[1-9]?[ \t]*(?:#.*)?$", re.MULTILINE)
 
 
 def without_lines(text: str, span: Span) -> tuple[TextEdit, ...]:
-    """Take lines out, with the blank lines above them where more of those, or nothing, stand below.
+    """Take lines out, with the blank lines above them where more of those, or nothing, follow below.
 
     Where some block keeps the blank lines after it, those above may be a part of its text, and those below must
     not become one: then they are taken out instead.
@@ -66,7 +67,7 @@ def without_entries(text: str, mapping: Mapping, removed: Collection[Entry]) -> 
         edit for entry, span in spans[first:] if entry in gone for edit in without_lines(text, line_span(text, span))
     ]
     if 0 < first < len(spans):
-        # The first key that is kept takes the place of the first one, which may follow a list's dash.
+        # The first key that is kept moves to the place of the first one, which may follow a list's dash.
         edits.append(TextEdit(Span(spans[0][1].start, spans[first][1].start), ""))
     return tuple(edits)
 
@@ -86,7 +87,7 @@ def item_span(text: str, sequence: Sequence, number: int) -> Span:
     """An item of a block list with its dash."""
     item = sequence.items[number]
     dash = sequence.span.start
-    if number:  # all dashes of a block stand below each other
+    if number:  # all dashes of a block are in one column
         pad = " " * column(text, dash)
         dash = text.rfind(f"\n{pad}-", dash, item.span.start + 1) + 1 + len(pad)
     return Span(dash, max(item.span.end, dash + 1))

@@ -1,16 +1,16 @@
 """Writing values and keys as YAML that the rest-server and the runtime read alike.
 
 Every module that writes a scalar asks this one whether it needs quotes. A text is written plain where both readers read
-the same text back in that place, in quotes anywhere else. What is already in the job stays as its author wrote it.
+the same text back in that place, in quotes anywhere else. Values that are already in the job stay as written.
 """
 
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Binary, Date, server_text
 from pai_lsp.source.text import Span
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 # A plain scalar does not begin with an indicator, and not as the start or the end of a document does.
-_PLAIN = re.compile(r"(?![-?:](?: |$)|---|\.\.\.)[^ ,\[\]{}#&*!|>'\"%@`].*")
+_PLAIN = lazy_pattern(r"(?![-?:](?: |$)|---|\.\.\.)[^ ,\[\]{}#&*!|>'\"%@`].*")
 # Inside it, these begin a value or a comment; a reader drops blanks at its end.
-_NOT_PLAIN = re.compile(r":(?: |$)| #| $")
+_NOT_PLAIN = lazy_pattern(r":(?: |$)| #| $")
 # In brackets and braces, these can end it as well; old releases of PyYAML refuse any ':' or '?' there. A command is
 # quoted there for those who read it: `['ls -l', 'echo $(date)']`.
-_NOT_PLAIN_IN_FLOW = re.compile(r"[,\[\]{}:? '\"]")
-_BLOCK_LINE = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*")
+_NOT_PLAIN_IN_FLOW = lazy_pattern(r"[,\[\]{}:? '\"]")
+_BLOCK_LINE = lazy_pattern(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 
 
@@ -36,7 +36,7 @@ def quoted(text: str) -> str:
 
 
 def within_quotes(text: str, quote: str) -> str:
-    """A text between two quotes that stand there already."""
+    """A text between two quotes that are already there."""
     return text.replace("'", "''") if quote == "'" else "".join(map(_escaped, text))
 
 

@@ -1,7 +1,7 @@
-// Puts together exactly what goes into the .vsix: node stage.mjs FOLDER WHEEL RULES [WHEELHOUSE]
+// Assembles exactly the files of the .vsix: node stage.mjs FOLDER WHEEL RULES [WHEELHOUSE]
 //
-// RULES is what `pai-lsp rules --format json` prints: the settings offer the codes of the rules with what they say.
-// The folder is written anew, so that nothing gets in that is not named here.
+// RULES is what `pai-lsp rules --format json` prints: the settings offer the codes of the rules with their summaries.
+// The folder is emptied first: it contains only what is named here.
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
@@ -10,9 +10,9 @@ import { fileURLToPath } from "node:url";
 const HOME = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
 const PROJECT = path.dirname(HOME);
 const PICTURES = "docs/images/vscode";
-/** Where the documentation site shows the pictures of PICTURES; a README in a .vsix can not hold its own. */
+/** Where the documentation site shows the pictures of PICTURES; a README in a .vsix cannot hold its own. */
 const PICTURES_ADDRESS = "https://pai-lsp.readthedocs.io/en/latest/images/vscode/";
-/** Of no use to who runs the extension. */
+/** The keys that an installed extension does not need. */
 const KEYS_LEFT_OUT = ["scripts", "devDependencies", "private"];
 
 const [stage, wheel, rules, wheelhouse] = process.argv.slice(2);
@@ -58,7 +58,7 @@ function offerRules({ contributes }, known) {
   setting.properties = Object.fromEntries(
     known.map(({ code, severity, summary, url }) => [
       code,
-      { enum: severities, markdownDescription: `${summary} Usually: ${severity}. [More](${url})` },
+      { type: "string", enum: severities, markdownDescription: `${summary} Usually: ${severity}. [More](${url})` },
     ]),
   );
 }
@@ -67,11 +67,11 @@ function copy(from, to) {
   fs.cpSync(from, path.join(stage, to), { recursive: true });
 }
 
-/** The extension carries the server of its own version. */
+/** The extension contains the server of its own version. */
 function refuseOtherVersion(version) {
   const carried = path.basename(wheel).split("-")[1];
   if (carried !== version) {
-    console.error(`the extension is ${version}, and the server that it is to carry is ${carried}`);
+    console.error(`the extension is ${version}, and the wheel of the server is ${carried}`);
     process.exit(1);
   }
 }

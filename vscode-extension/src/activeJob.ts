@@ -2,15 +2,19 @@
 
 import * as vscode from "vscode";
 import { NoAnswer } from "./ask";
-import { mayBeOurs } from "./documents";
+import { isConfiguration, mayBeJob } from "./documents";
 
 /** This is asked at every keystroke, also in YAML that is not ours and may be long. */
 const LINES_LOOKED_AT = 2000;
 
-/** Whether a document may be a job or another file of ours. */
+/** Whether a document needs the server: a job, a definition or the server's configuration. */
 export function isOurs(document: vscode.TextDocument): boolean {
+  return isConfiguration(document.fileName) || isJob(document);
+}
+
+function isJob(document: vscode.TextDocument): boolean {
   const beginning = new vscode.Range(0, 0, LINES_LOOKED_AT, 0);
-  return mayBeOurs(document.languageId, document.fileName, () => document.getText(beginning));
+  return mayBeJob(document.languageId, () => document.getText(beginning));
 }
 
 /**
@@ -30,13 +34,13 @@ export async function jobOf(named: unknown): Promise<vscode.TextDocument> {
   return editor.document;
 }
 
-/** The active editor when it shows a file of ours; with the focus in a panel or a preview, the one that is in view. */
+/** The active editor when it shows a job or definition; with the focus in a panel or a preview, the one that is in view. */
 export function activeJobEditor(): vscode.TextEditor | undefined {
   const active = vscode.window.activeTextEditor;
   if (active !== undefined && !PANELS.has(active.document.uri.scheme)) {
-    return isOurs(active.document) ? active : undefined;
+    return isJob(active.document) ? active : undefined;
   }
-  const shown = vscode.window.visibleTextEditors.filter((editor) => isOurs(editor.document));
+  const shown = vscode.window.visibleTextEditors.filter((editor) => isJob(editor.document));
   return shown.length === 1 ? shown[0] : undefined;
 }
 

@@ -34,7 +34,7 @@ export function knows(client: LanguageClient, command: ServerCommand): boolean {
 /**
  * The client of a server that has the commands.
  *
- * @throws NoAnswer when there is none.
+ * @throws NoAnswer when no such server runs.
  */
 export async function clientFor(controller: Controller, ...wanted: ServerCommand[]): Promise<LanguageClient> {
   const client = await controller.client();
@@ -69,7 +69,7 @@ export async function ask(
 }
 
 /** Run a command of the extension; if the server cannot answer, show the reason to the user. */
-export async function telling(work: () => unknown): Promise<void> {
+export async function reportingFailure(work: () => unknown): Promise<void> {
   try {
     await work();
   } catch (error) {

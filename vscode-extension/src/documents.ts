@@ -6,19 +6,30 @@ export const JOB_LANGUAGE = "openpai-job";
 /** The name of the file in which a project configures the server. */
 export const CONFIGURATION_FILE = ".pai-lsp.yaml";
 
-/** The keys that only OpenPAI's jobs and definitions begin a line with. */
-const SIGNS = /^[ \t-]*["']?(?:protocolVersion|taskRoles|prerequisites|callbacks)["']?[ \t]*:/m;
+/** A key that the root of a job has, in protocol version 1 or 2. Deeper in a file it belongs to something else. */
+const ROOT_KEY = /^["']?(?:protocolVersion|taskRoles)["']?[ \t]*:/m;
+
+/** The same in YAML that is written as JSON. */
+const JSON_KEY = /^\s*\{[^]*["'](?:protocolVersion|taskRoles)["']\s*:/;
+
+/** The plugins of definitions in a marketplace. */
+const PLUGIN = /\bcom\.microsoft\.pai\.runtimeplugin\b/;
 
 /**
- * Whether a document may be OpenPAI's, so that the server has to be started. `text` returns the beginning of the
- * document, which contains the keys of a job.
+ * Whether a document may be a job or a definition, so that the server has to be started and menus show the commands
+ * about jobs. `text` returns the beginning of the document, which contains the keys of a job.
  *
- * This only avoids starting the server in folders with other YAML; the server decides what a document is.
+ * This only avoids work in folders with other YAML; the server decides what a document is.
  */
-export function mayBeOurs(language: string, fileName: string, text: () => string): boolean {
-  if (language === JOB_LANGUAGE) {
-    return true;
+export function mayBeJob(language: string, text: () => string): boolean {
+  if (language !== "yaml") {
+    return language === JOB_LANGUAGE;
   }
-  const name = fileName.split(/[\\/]/).at(-1);
-  return name === CONFIGURATION_FILE || (language === "yaml" && SIGNS.test(text()));
+  const beginning = text();
+  return ROOT_KEY.test(beginning) || PLUGIN.test(beginning) || JSON_KEY.test(beginning);
+}
+
+/** Whether a document is the configuration of the server. */
+export function isConfiguration(fileName: string): boolean {
+  return fileName.split(/[\\/]/).at(-1) === CONFIGURATION_FILE;
 }

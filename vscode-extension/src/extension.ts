@@ -3,14 +3,15 @@
 import * as vscode from "vscode";
 import type { Location, Position } from "vscode-languageclient/node";
 import { activeJobEditor, isOurs } from "./activeJob";
-import { telling } from "./ask";
+import { reportingFailure } from "./ask";
 import { expandJob } from "./commands/expand";
 import { Explanations } from "./commands/explain";
 import { Graphs } from "./commands/graph";
 import { insertFromMarketplace, refreshMarketplace } from "./commands/marketplace";
 import { newJob } from "./commands/newJob";
 import { Previews } from "./commands/preview";
-import { showReferences } from "./commands/references";
+import { showPlace, showReferences } from "./commands/references";
+import { SHOW_PLACE } from "./graphPage";
 import { SHOW_REFERENCES } from "./server/connection";
 import { Controller } from "./server/controller";
 import type { State } from "./server/state";
@@ -35,10 +36,10 @@ export function activate(context: vscode.ExtensionContext): Interface {
   });
   running = controller;
   const previews = new Previews(controller);
-  const graphs = new Graphs(controller);
+  const graphs = new Graphs(controller, context);
   const explanations = new Explanations(controller);
   const command = (name: string, run: (...words: unknown[]) => unknown) =>
-    vscode.commands.registerCommand(`openpai.${name}`, (...words: unknown[]) => telling(() => run(...words)));
+    vscode.commands.registerCommand(`openpai.${name}`, (...words: unknown[]) => reportingFailure(() => run(...words)));
   context.subscriptions.push(
     output,
     previews,
@@ -56,11 +57,14 @@ export function activate(context: vscode.ExtensionContext): Interface {
     command("showOutput", () => output.show()),
     command("showStatus", () => showStatus(controller)),
     vscode.commands.registerCommand(SHOW_REFERENCES, (uri: string, at: Position, places: Location[]) =>
-      telling(() => showReferences(controller, uri, at, places)),
+      reportingFailure(() => showReferences(controller, uri, at, places)),
+    ),
+    vscode.commands.registerCommand(SHOW_PLACE, (place: unknown) =>
+      reportingFailure(() => showPlace(controller, place)),
     ),
     ...startWhenNeeded(controller),
     ...restartWhenChanged(controller),
-    ...tellWhetherJob(),
+    ...followActiveJob(),
   );
   void watchSelectedInterpreter(() => void controller.restartIfOther()).then((watch) =>
     context.subscriptions.push(watch),
@@ -113,23 +117,23 @@ function restartWhenChanged(controller: Controller): vscode.Disposable[] {
 }
 
 /** Menus show the commands about a job only where there may be one. */
-function tellWhetherJob(): vscode.Disposable[] {
+function followActiveJob(): vscode.Disposable[] {
   let known: boolean | undefined;
-  const tell = () => {
+  const update = () => {
     const isJob = activeJobEditor() !== undefined;
     if (isJob !== known) {
       known = isJob;
       void vscode.commands.executeCommand("setContext", "openpai.isJob", isJob);
     }
   };
-  tell();
+  update();
   return [
-    vscode.window.onDidChangeActiveTextEditor(tell),
-    vscode.window.onDidChangeVisibleTextEditors(tell),
-    vscode.workspace.onDidOpenTextDocument(tell),
+    vscode.window.onDidChangeActiveTextEditor(update),
+    vscode.window.onDidChangeVisibleTextEditors(update),
+    vscode.workspace.onDidOpenTextDocument(update),
     vscode.workspace.onDidChangeTextDocument(({ document }) => {
       if (document === vscode.window.activeTextEditor?.document) {
-        tell();
+        update();
       }
     }),
   ];

@@ -10,8 +10,8 @@ export interface Configuration {
   get(key: string): unknown;
 }
 
-/** Settings by their path in what the server gets. */
-const TOLD: readonly (readonly [setting: string, ...path: string[]])[] = [
+/** Settings, each with its path in the section that the server gets. */
+const SENT: readonly (readonly [setting: string, ...path: string[]])[] = [
   ["rules", "rules"],
   ["exclude", "exclude"],
   ["plugins", "plugins"],
@@ -20,6 +20,9 @@ const TOLD: readonly (readonly [setting: string, ...path: string[]])[] = [
   ["inlayHints.templateValues", "inlayHints", "templateValues"],
   ["inlayHints.runOrder", "inlayHints", "runOrder"],
   ["inlayHints.resources", "inlayHints", "resources"],
+  ["codeLens.references", "codeLens", "references"],
+  ["codeLens.tasks", "codeLens", "tasks"],
+  ["codeLens.preview", "codeLens", "preview"],
 ];
 
 /** The answer to a server's request for a section; null for sections of other extensions. */
@@ -28,7 +31,7 @@ export function sectionFor(configuration: Configuration, section: string | undef
     return null;
   }
   const found: Record<string, unknown> = {};
-  for (const [setting, ...path] of TOLD) {
+  for (const [setting, ...path] of SENT) {
     const value = configuration.get(`openpai.${setting}`);
     if (!isEmpty(value)) {
       put(found, path, value);

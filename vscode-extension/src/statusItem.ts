@@ -1,35 +1,48 @@
-/** The item in the status bar: what the server does, and the way to its log. */
+/** The language status of jobs: the state of the server, and the way to its log. */
 
 import * as vscode from "vscode";
+import { isOurs } from "./activeJob";
+import { JOB_LANGUAGE } from "./documents";
 import type { Controller } from "./server/controller";
 import { statusText } from "./server/state";
 
-/** Show the state of the server from its first start on. */
+const SEVERITIES = {
+  information: vscode.LanguageStatusSeverity.Information,
+  warning: vscode.LanguageStatusSeverity.Warning,
+  error: vscode.LanguageStatusSeverity.Error,
+};
+
+/** Show the state of the server at jobs, from its first start on; other YAML files have no such status. */
 export function statusItem(controller: Controller): vscode.Disposable {
-  const item = vscode.window.createStatusBarItem("openpai.status", vscode.StatusBarAlignment.Right, 50);
+  const item = vscode.languages.createLanguageStatusItem("openpai.status", { language: JOB_LANGUAGE });
   item.name = "OpenPAI";
-  item.command = "openpai.showStatus";
+  item.command = { command: "openpai.showStatus", title: "Options..." };
   const show = () => {
     const { state, marketplace } = controller;
-    if (state === undefined) {
-      return;
+    const active = vscode.window.activeTextEditor?.document;
+    const languages = [JOB_LANGUAGE, ...(active !== undefined && isOurs(active) ? [active.languageId] : [])];
+    item.selector = state === undefined ? [] : languages.map((language) => ({ language }));
+    if (state !== undefined) {
+      const { text, detail, severity } = statusText(state, marketplace);
+      item.text = text;
+      item.detail = detail.replaceAll("\n", ", ");
+      item.severity = SEVERITIES[severity];
+      item.busy = state.kind === "starting";
     }
-    const { text, tooltip, severity } = statusText(state, marketplace);
-    item.text = text;
-    item.tooltip = tooltip;
-    item.backgroundColor =
-      severity === "none" ? undefined : new vscode.ThemeColor(`statusBarItem.${severity}Background`);
-    item.show();
   };
   show();
-  return vscode.Disposable.from(item, controller.onDidChangeState(show));
+  return vscode.Disposable.from(
+    item,
+    controller.onDidChangeState(show),
+    vscode.window.onDidChangeActiveTextEditor(show),
+  );
 }
 
 /** Offer what can be done with the server. */
 export async function showStatus(controller: Controller): Promise<void> {
   const { state, marketplace } = controller;
   const title =
-    state === undefined ? "The server was not started" : statusText(state, marketplace).tooltip.replaceAll("\n", ", ");
+    state === undefined ? "The server was not started" : statusText(state, marketplace).detail.replaceAll("\n", ", ");
   const offers = [
     { label: "$(output) Show Output", run: () => vscode.commands.executeCommand("openpai.showOutput") },
     { label: "$(debug-restart) Restart Server", run: () => controller.restart() },

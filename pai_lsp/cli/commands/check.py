@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
@@ -14,8 +13,8 @@ from pai_lsp.cli.report import render
 from pai_lsp.cli.report.results import Failure, Results
 from pai_lsp.cli.report.terminal import terminal_for, with_progress
 from pai_lsp.findings.diagnostic import Severity
-from pai_lsp.project.targets import STANDARD_INPUT, Configurations, missing, targets
-from pai_lsp.rules import BY_CODE, KNOWN_RULES, UnknownCodeError, codes_in
+from pai_lsp.project.targets import STANDARD_INPUT, faulty, missing, run_projects, targets
+from pai_lsp.rules import KNOWN_RULES, UnknownCodeError, codes_in
 from pai_lsp.source.failures import OWN_FAILURE, PLEASE_REPORT
 from pai_lsp.source.text import visible
 
@@ -44,11 +43,11 @@ def run(arguments: argparse.Namespace) -> int:
         return _refused(message)
     if paths.count(STANDARD_INPUT) > 1:
         return _refused("standard input can be checked only once")
-    configurations = Configurations(BY_CODE)
+    projects = run_projects()
     found = list(
         targets(
             paths,
-            configurations,
+            projects,
             given=sys.stdin.buffer.read() if STANDARD_INPUT in paths else b"",
             given_name=arguments.stdin_filename or "<stdin>",
             force_exclude=arguments.force_exclude,
@@ -57,13 +56,13 @@ def run(arguments: argparse.Namespace) -> int:
     )
     outcomes = _outcomes(found, options, arguments)
     files = [outcome.file for outcome in outcomes if outcome.file is not None]
-    files += [check_configuration(faulty, options) for faulty in configurations.faulty(unless_in=found)]
+    files += [check_configuration(one, options) for one in faulty(projects, besides=found)]
     results = Results(
         tuple(sorted(files, key=lambda file: file.path)),
         tuple(failure for outcome in outcomes for failure in outcome.failures),
         sum(outcome.fixed for outcome in outcomes),
         is_trial=arguments.diff,
-        folder=str(Path.cwd()),
+        folder=os.getcwd(),  # noqa: PTH109 - importing pathlib takes a while
     )
     _print(results, found, outcomes, arguments)
     return _status(results, outcomes, options)
@@ -102,11 +101,12 @@ def _numbered(found: Sequence[Target], options: Options, jobs: int | None) -> It
         return
     from pai_lsp.cli.processes import Lost, mapped  # noqa: PLC0415 - most runs have too few files to need them
 
-    for number, outcome in mapped(work, found, processes):
+    yield 0, work(found[0])  # what is loaded and compiled for it, the processes need not load and compile again
+    for number, outcome in mapped(work, found[1:], processes):
         if isinstance(outcome, Lost):
-            yield number, Outcome(failures=(Failure(found[number].path, outcome.reason),))
+            yield number + 1, Outcome(failures=(Failure(found[number + 1].path, outcome.reason),))
         else:
-            yield number, outcome
+            yield number + 1, outcome
 
 
 def _processes(found: Sequence[Target], jobs: int | None) -> int:

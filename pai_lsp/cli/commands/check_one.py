@@ -100,16 +100,16 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
     data = target.given if target.given is not None else read_bytes(target.path)
     if isinstance(data, UnreadableFile):
         return _unreadable(data, target, options)
-    if not target.candidate.is_surely_job and target.in_catalogue is None and not might_be_job(data):
+    if not target.candidate.is_surely_job and target.catalog_folder is None and not might_be_job(data):
         return Outcome()
     source = decoded(target.path, data)
     if isinstance(source, UnreadableFile):
         return _unreadable(source, target, options)
     settings = _settings(target.configuration.settings, options)
     document = Document(source.text, settings, target.path, target.lookup)
-    if target.in_catalogue is not None and not document.is_job:
-        document = document.as_definitions(is_wanted=target.in_catalogue.is_configured)
-    if not (target.candidate.is_named or document.is_job or document.is_catalogue):
+    if target.catalog_folder is not None and not document.is_job:
+        document = document.as_definitions(is_wanted=target.catalog_folder.is_configured)
+    if not (target.candidate.is_named or document.is_job or document.is_catalog):
         return Outcome()
     if options.fixes:
         return _fixed(document, source, target, options, check)

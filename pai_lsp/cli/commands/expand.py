@@ -25,15 +25,15 @@ from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
     from pai_lsp.document import Document
     from pai_lsp.expand.as_is.released_run import ReleasedRun, RoleRun
+    from pai_lsp.expand.write.released_job import ExpandedJob
     from pai_lsp.job.hidden import Hidden
     from pai_lsp.job.job import Job
 
 _VERSION = 1
-# Rules that expansion resolves.
-_ANSWERED = frozenset({"needs-expansion", "refused-until-expanded"})
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -47,36 +47,40 @@ def run(arguments: argparse.Namespace) -> int:
     if isinstance(document, CheckedFile):
         show_findings(document)
         return FINDINGS
-    if document.is_catalogue:
+    if document.is_catalog:
         name = visible(arguments.job)
         return failed("expand", f"{name} contains definitions, not a job; expand a job that uses them", FINDINGS)
     roles = [role.name for role in document.job.task_roles]
     if arguments.task_role is not None and arguments.task_role not in roles:
         near = did_you_mean(arguments.task_role, roles)
         return failed("expand", f"the job has no task role '{visible(arguments.task_role)}'{near}", WRONG_USAGE)
-    result = _as_is(document.job, form, arguments) if arguments.as_is else _expanded(document.job, form, arguments)
-    show_findings(_reported(document, result, ignored=_ignored(arguments, roles)))
+    result = _as_is(document.job, form, arguments) if arguments.as_is else _expanded(document, form, arguments)
+    show_findings(_reported(document, result))
     if result.output is None:
         return FINDINGS
+    if result.is_wrong and form == "yaml" and not arguments.force:
+        return failed("expand", "no output, because the expanded job has errors; --force prints it anyway", FINDINGS)
     if arguments.check:
         return _compared(arguments.output, result.output)
-    return put("expand", result.output, arguments.output)
-
-
-def _ignored(arguments: argparse.Namespace, roles: list[str]) -> frozenset[str]:
-    """The rules that the printed job no longer violates."""
-    if arguments.as_is:
-        return frozenset()
-    is_all_inlined = arguments.inline and (arguments.task_role is None or len(roles) == 1)
-    return _ANSWERED | {"export-in-callback"} if is_all_inlined else _ANSWERED
+    return put("expand", result.output, arguments.output) or (FINDINGS if result.is_wrong else 0)
 
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """The text to print; None if it cannot be made, for the reasons in `problems`."""
+    """The text to print; None if it cannot be made, for the reasons in `problems`.
+
+    findings: what the checker finds in the job that runs; None if that is the file itself.
+    """
 
     output: str | None
     problems: tuple[Diagnostic, ...] = ()
+    findings: tuple[Diagnostic, ...] | None = None
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the expanded job has errors."""
+        found = () if self.findings is None else (*self.findings, *self.problems)
+        return any(one.severity is Severity.ERROR for one in found)
 
 
 def _as_is(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
@@ -87,17 +91,35 @@ def _as_is(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
     return _run_result(run if arguments.show_secrets else _without_secrets(run, job.hidden), form, arguments)
 
 
-def _expanded(job: Job, form: str, arguments: argparse.Namespace) -> _Result:
+def _expanded(document: Document, form: str, arguments: argparse.Namespace) -> _Result:
+    job = document.job
     inlined = [role.name for role in job.task_roles if arguments.task_role in {None, role.name}]
     found = expanded(job, inlined if arguments.inline else ())
-    if found.text is None or found.run is None or form == "yaml":
-        return _Result(found.text, found.problems)
+    if found.text is None or found.run is None:
+        return _Result(None, found.problems)
+    # In a role that runs in one shell, the rule would not see the callbacks any more.
+    exports = () if arguments.inline else (one for one in document.diagnostics if one.code == "export-in-callback")
+    findings = tuple({(one.code, one.span): one for one in (*_findings_after(document, found), *exports)}.values())
+    if form == "yaml":
+        return _Result(found.text, found.problems, findings)
     if form == "script" and not arguments.inline:
-        return _Result(job.hidden.without(scripts(job, effective_job(job), arguments.task_role)))
+        text = job.hidden.without(scripts(job, effective_job(job), arguments.task_role))
+        return _Result(text, found.problems, findings)
     # The spans of the stops are in the new text. Only a role's name can still stop it, and the old text has it too.
     missing = [role.name_span for role in job.task_roles if role.name not in found.run.roles]
     stops = tuple(replace(stop, span=span) for stop, span in zip(found.run.stops, missing, strict=False))
-    return _run_result(_without_secrets(replace(found.run, stops=stops), job.hidden), form, arguments)
+    result = _run_result(_without_secrets(replace(found.run, stops=stops), job.hidden), form, arguments)
+    return result if result.output is None else replace(result, problems=found.problems, findings=findings)
+
+
+def _findings_after(document: Document, found: ExpandedJob) -> Iterator[Diagnostic]:
+    """What the checker finds in the expanded job, at the places in the source that it comes from."""
+    after = replace(document, text=found.text or "", known_job=found.job)
+    for one in check(after):
+        related = tuple(
+            other if other.path else replace(other, span=found.places.span(other.span)) for other in one.related
+        )
+        yield replace(one, span=found.places.span(one.span), fixes=(), related=related)
 
 
 def _without_secrets(run: ReleasedRun, hidden: Hidden) -> ReleasedRun:
@@ -152,9 +174,10 @@ def _compared(path: str, output: str) -> int:
     return failed("expand", f"{visible(path)} is not up to date; run the same command without --check", FINDINGS)
 
 
-def _reported(document: Document, result: _Result, *, ignored: frozenset[str]) -> CheckedFile:
+def _reported(document: Document, result: _Result) -> CheckedFile:
     """The findings that matter with what the expansion itself found, the values of secrets hidden."""
-    findings = [one for one in check(document) if one.severity <= Severity.WARNING and one.code not in ignored]
+    found = check(document) if result.findings is None else result.findings
+    findings = [one for one in found if one.severity <= Severity.WARNING]
     errors = [one for one in findings if one.severity is Severity.ERROR]
     new = [one for one in result.problems if not any(one.span.overlaps(error.span) for error in errors)]
     return checked_file(document, sorted([*findings, *new], key=_place))

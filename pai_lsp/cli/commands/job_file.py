@@ -14,8 +14,8 @@ from pai_lsp.cli.report.results import CheckedFile, Results
 from pai_lsp.cli.report.terminal import terminal_for
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
-from pai_lsp.project.targets import STANDARD_INPUT, Configurations
-from pai_lsp.rules import BY_CODE, KNOWN_RULES
+from pai_lsp.project.targets import STANDARD_INPUT, run_projects
+from pai_lsp.rules import KNOWN_RULES
 from pai_lsp.rules.command_rules import unreadable_file
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
@@ -34,12 +34,12 @@ def job_file(path: str) -> Document | CheckedFile:
     if isinstance(source, UnreadableFile):
         diagnostic = Diagnostic(unreadable_file.code, Severity.ERROR, source.span, source.message)
         return CheckedFile(name, source.text, (diagnostic,))
-    configurations, folder = Configurations(BY_CODE), str(Path(name).parent)
-    document = Document(source.text, configurations.of_folder(folder).settings, name, configurations.lookup_of(folder))
-    in_catalogue = None if is_input or document.is_job else configurations.in_catalogue(path)
-    if in_catalogue is None:
+    projects, file, base = run_projects(), str(Path(name).absolute()), str(Path.cwd())
+    document = Document(source.text, projects.settings_of(file).settings, name, projects.lookup_of(file, base))
+    catalog_folder = None if is_input or document.is_job else projects.catalog_folder_of(file, base)
+    if catalog_folder is None:
         return document
-    return document.as_definitions(is_wanted=in_catalogue.is_configured)
+    return document.as_definitions(is_wanted=catalog_folder.is_configured)
 
 
 def names_input(output: str | None, path: str) -> bool:

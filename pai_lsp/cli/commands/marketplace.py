@@ -8,19 +8,17 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.catalog.index import SourceState
+from pai_lsp.catalog.loading import Surroundings, load_catalog, locked_entries, refreshed_catalog, uses_of
 from pai_lsp.catalog.lock import definition_hash, lock_text
 from pai_lsp.catalog.setup import LOCK_NAME
-from pai_lsp.catalog.sources import Surroundings, load_catalog, refreshed_catalog
-from pai_lsp.catalog.used_addresses import locked_entries, uses_of
+from pai_lsp.catalog.store import SourceState
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.document import Document
-from pai_lsp.job.addresses import looks_like_address
-from pai_lsp.job.lookup import LookupState
+from pai_lsp.job.lookup import LookupState, looks_like_address
 from pai_lsp.job.require_graph import not_looked_up, nothing_at
-from pai_lsp.project.targets import Configurations, missing, targets
-from pai_lsp.rules import BY_CODE
+from pai_lsp.project.configuration import FILE_NAME
+from pai_lsp.project.targets import missing, run_projects, targets
 from pai_lsp.source.edits import column
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes
@@ -32,11 +30,11 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from pai_lsp.catalog.catalog import Catalog
-    from pai_lsp.catalog.index import Place
+    from pai_lsp.catalog.catalog import Catalog, CatalogEntry
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.lookup import LookupAnswer
+    from pai_lsp.project.projects import Projects
 
 _VERSION = 1
 _STATES = {LookupState.FOUND: "found", LookupState.ABSENT: "absent", LookupState.UNKNOWN: "unknown"}
@@ -47,8 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Run the action."""
     if not Path(arguments.folder).is_dir():
         return failed("marketplace", f"no such folder: {visible(arguments.folder)}", WRONG_USAGE)
-    configurations = Configurations(BY_CODE)
-    setup = configurations.setup_of(arguments.folder)
+    projects = run_projects()
+    setup = projects.setup_of(str(Path(arguments.folder, FILE_NAME).absolute()), str(Path.cwd()))
     surroundings = Surroundings(base=str(Path.cwd()))
     catalog = load_catalog(setup, surroundings)
     if arguments.action != "lock" or arguments.check:
@@ -58,19 +56,19 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "show":
         return _show(catalog, arguments)
     if arguments.action == "refresh":
-        return _refresh(catalog, surroundings, configurations, arguments.folder)
+        return _refresh(catalog, surroundings, projects, arguments.folder)
     if message := missing(arguments.paths):
         return failed("marketplace lock", message, WRONG_USAGE)
     paths = arguments.paths or [os.path.relpath(setup.folder) if setup.folder else arguments.folder]
-    return _lock(catalog, configurations, paths, is_check=arguments.check)
+    return _lock(catalog, projects, paths, is_check=arguments.check)
 
 
 def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
     query = arguments.query.lower()
     places = [
         place
-        for place in catalog.places()
-        if any(query in words.lower() for words in (place.card.name, place.card.type, place.card.summary))
+        for place in catalog.entries()
+        if any(query in words.lower() for words in (place.header.name, place.header.type, place.header.summary))
     ]
     if arguments.format == "json":
         _print_json(
@@ -113,11 +111,11 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
     return failed("marketplace", visible(message + note), FINDINGS)
 
 
-def _refresh(catalog: Catalog, surroundings: Surroundings, configurations: Configurations, folder: str) -> int:
+def _refresh(catalog: Catalog, surroundings: Surroundings, projects: Projects, folder: str) -> int:
     if not catalog.setup.servers and not catalog.setup.allowed_hosts:
         sys.stdout.write("no server is configured; folders need no refresh\n")
         return 0
-    jobs = list(_jobs(configurations, catalog, [folder])) if catalog.setup.allowed_hosts else []
+    jobs = list(_jobs(projects, catalog, [folder])) if catalog.setup.allowed_hosts else []
 
     def addresses(known: Catalog) -> list[str]:
         uses = uses_of(jobs, known)
@@ -129,15 +127,15 @@ def _refresh(catalog: Catalog, surroundings: Surroundings, configurations: Confi
 
     refreshed = refreshed_catalog(catalog, surroundings, addresses, begin)
     _print_sources(refreshed)
-    known = [shelf.state for shelf in refreshed.shelves] + [page.state for page in refreshed.pages.values()]
+    known = [source.state for source in refreshed.sources] + [page.state for page in refreshed.pages.values()]
     return 0 if all(state is SourceState.READY for state in known) else FINDINGS
 
 
-def _lock(catalog: Catalog, configurations: Configurations, paths: Sequence[str], *, is_check: bool) -> int:
+def _lock(catalog: Catalog, projects: Projects, paths: Sequence[str], *, is_check: bool) -> int:
     file = catalog.setup.lock
     if not file:
         return failed("marketplace lock", "no .pai-lsp.yaml and no folder 'marketplace' found", WRONG_USAGE)
-    uses = uses_of(_jobs(configurations, catalog, paths), replace(catalog, lock=None))
+    uses = uses_of(_jobs(projects, catalog, paths), replace(catalog, lock=None))
     entries = locked_entries(catalog, uses)
     for reference, answer in uses.missing.items():
         note = f": {answer.note}" if answer.note else ""
@@ -160,12 +158,12 @@ def _lock(catalog: Catalog, configurations: Configurations, paths: Sequence[str]
     return FINDINGS if uses.missing or (is_check and not is_current) else 0
 
 
-def _jobs(configurations: Configurations, catalog: Catalog, paths: Sequence[str]) -> Iterator[Job]:
+def _jobs(projects: Projects, catalog: Catalog, paths: Sequence[str]) -> Iterator[Job]:
     """The jobs among the files that have the same marketplace."""
-    for target in targets(paths, configurations, given=b"", given_name="", force_exclude=False):
-        if target.candidate.problem is not None or target.is_configuration or target.in_catalogue is not None:
+    for target in targets(paths, projects, given=b"", given_name="", force_exclude=False):
+        if target.candidate.problem is not None or target.is_configuration or target.catalog_folder is not None:
             continue
-        if configurations.setup_of(str(Path(target.path).parent)) != catalog.setup:
+        if projects.setup_of(str(Path(target.path).absolute()), str(Path.cwd())) != catalog.setup:
             continue
         data = read_bytes(target.path)
         if isinstance(data, UnreadableFile) or not (target.candidate.is_surely_job or might_be_job(data)):
@@ -190,13 +188,13 @@ def _write(file: Path, text: str) -> None:
 
 def _print_sources(catalog: Catalog) -> None:
     """Print one line for each source: number of definitions, state, and skipped items."""
-    if not catalog.shelves:
+    if not catalog.sources:
         sys.stdout.write("no marketplace is configured, and there is no folder 'marketplace'\n")
-    for shelf in catalog.shelves:
-        noun = "definition" if shelf.count == 1 else "definitions"
-        note = f", {shelf.note}" if shelf.note else ""
-        sys.stdout.write(visible(f"{catalog.told(shelf.label)}: {shelf.count} {noun}{note}") + "\n")
-        for skipped in shelf.skipped:
+    for source in catalog.sources:
+        noun = "definition" if source.count == 1 else "definitions"
+        note = f", {source.note}" if source.note else ""
+        sys.stdout.write(visible(f"{catalog.displayed(source.label)}: {source.count} {noun}{note}") + "\n")
+        for skipped in source.skipped:
             sys.stdout.write(visible(f"  skipped: {skipped}") + "\n")
     for page in catalog.pages.values():
         if page.text is not None:
@@ -213,20 +211,20 @@ def _sources_as_json(catalog: Catalog) -> list[dict[str, Any]]:
     """The sources, for programs."""
     return [
         {
-            "source": catalog.told(shelf.label),
-            "state": shelf.state.value,
-            "note": shelf.note,
-            "definitions": shelf.count,
-            "notRead": list(shelf.skipped),
+            "source": catalog.displayed(source.label),
+            "state": source.state.value,
+            "note": source.note,
+            "definitions": source.count,
+            "notRead": list(source.skipped),
         }
-        for shelf in catalog.shelves
+        for source in catalog.sources
     ]
 
 
-def _print_table(places: Sequence[Place]) -> None:
+def _print_table(places: Sequence[CatalogEntry]) -> None:
     rows = [("NAME", "TYPE", "TO FILL", "SUMMARY")]
     rows += [
-        (place.card.name, place.card.type or "-", ", ".join(place.card.variables) or "-", place.card.summary)
+        (place.header.name, place.header.type or "-", ", ".join(place.header.variables) or "-", place.header.summary)
         for place in places
     ]
     if not places:
@@ -239,16 +237,16 @@ def _print_table(places: Sequence[Place]) -> None:
     sys.stdout.write("\n")
 
 
-def _place_as_json(catalog: Catalog, place: Place) -> dict[str, Any]:
-    card = place.card
+def _place_as_json(catalog: Catalog, place: CatalogEntry) -> dict[str, Any]:
+    header = place.header
     return {
         "reference": place.reference,
-        "name": card.name,
-        "type": card.type,
-        "summary": card.summary,
-        "variables": list(card.variables),
+        "name": header.name,
+        "type": header.type,
+        "summary": header.summary,
+        "variables": list(header.variables),
         "item": place.text.item,
-        "source": catalog.told(place.shelf.label),
+        "source": catalog.displayed(place.source.label),
     }
 
 

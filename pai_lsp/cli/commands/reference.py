@@ -12,13 +12,14 @@ from pai_lsp.cli import WRONG_USAGE
 from pai_lsp.cli.report.terminal import Style, Terminal, severity_style, terminal_for
 from pai_lsp.platform.job_schema import published_schema
 from pai_lsp.rules import KNOWN_RULES, UnknownCodeError, known
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     import argparse
 
     from pai_lsp.findings.diagnostic import Rule
 
-_CODE = re.compile(r"`([^`\n]+)`")
+_CODE = lazy_pattern(r"`([^`\n]+)`")
 
 
 def list_rules(arguments: argparse.Namespace) -> int:
@@ -44,7 +45,12 @@ def print_schema(arguments: argparse.Namespace) -> int:
 
 
 def explain(arguments: argparse.Namespace) -> int:
-    """Print the documentation of one rule."""
+    """Print the documentation of one rule, or of an exit code."""
+    if re.fullmatch(r"[+-]?[0-9]{1,6}", arguments.code):
+        from pai_lsp.cli.commands.why_failed import code_text  # noqa: PLC0415 - rules are asked for more often
+
+        sys.stdout.write(code_text(int(arguments.code)))
+        return 0
     try:
         rule = known(arguments.code)
     except UnknownCodeError as error:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -18,6 +17,7 @@ from urllib.parse import quote
 from pai_lsp import __version__
 from pai_lsp.cli.report.results import place, placed
 from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from pai_lsp.cli.report.results import Placed, PlacedRelated, Results
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _HOME = "https://pai-lsp.readthedocs.io/"
 _ROOT = "%SRCROOT%"
-_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_ADDRESS = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 # 3.27.10: there is no level below "note" but "none", which means that nothing was found.
 _LEVELS = {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from pai_lsp.cli.report.results import placed
 from pai_lsp.cli.report.terminal import LaidOut, Style, Terminal, lay_out, severity_style
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import cell_width, visible
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _MOST_FIXES = 3
 _MOST_LINES = 4
 _CUT = "…"
 # The line ends of a text, as source/text.py has them: difflib's own splitting knows more of them than editors do.
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_LINE = lazy_pattern(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _DIFF_STYLES = {"+": Style.ADDED, "-": Style.REMOVED, "@": Style.INFORMATION}
 
 

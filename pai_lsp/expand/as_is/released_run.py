@@ -110,10 +110,10 @@ def _role_run(job: Job, role: TaskRole, known: RuntimeJob, *, shows_secrets: boo
         return Stop(text.span(command.span.start, command.span.end) if is_same else role.name_span, command.message)
     pre: list[str] = []
     post: list[str] = []
-    plugin: _PluginRun | None = None
+    plugin: PluginRun | None = None
     try:
         runtime = runtime_role(known, role.name)
-        for plugin in _plugins(runtime):
+        for plugin in plugin_runs(runtime):
             scripts = _plugin_scripts(plugin, runtime, job.site_plugins, shows_secrets=shows_secrets)
             pre += [scripts[0]] if scripts[0] else []
             post += [scripts[1]] if scripts[1] else []
@@ -125,7 +125,7 @@ def _role_run(job: Job, role: TaskRole, known: RuntimeJob, *, shows_secrets: boo
 
 
 @dataclass(frozen=True, slots=True)
-class _PluginRun:
+class PluginRun:
     """A plugin that the runtime prepares for a role; `number` counts in the list that names it."""
 
     name: Any
@@ -142,7 +142,7 @@ class _PluginRun:
         return job.plugins[self.number].node.span if self.number < len(job.plugins) else role.name_span
 
 
-def _plugins(role: RuntimeRole) -> Iterator[_PluginRun]:
+def plugin_runs(role: RuntimeRole) -> Iterator[PluginRun]:
     """The plugins of a role in the order in which they are prepared.
 
     Raises:
@@ -155,7 +155,7 @@ def _plugins(role: RuntimeRole) -> Iterator[_PluginRun]:
         raise RuntimeStopError("the runtime fails to gather the plugins of this task role") from None
 
 
-def _prerequisites(role: RuntimeRole) -> Iterator[_PluginRun]:
+def _prerequisites(role: RuntimeRole) -> Iterator[PluginRun]:
     job = role.job.values
     if "prerequisites" not in role.values or "prerequisites" not in job:
         return
@@ -165,10 +165,10 @@ def _prerequisites(role: RuntimeRole) -> Iterator[_PluginRun]:
         if "plugin" in definition and definition["plugin"].startswith(RUNTIME_PLUGIN):
             parameters = {key: value for key, value in definition.items() if key not in NOT_PARAMETERS}
             plugin = definition["plugin"][len(PLUGIN_PREFIX) :]
-            yield _PluginRun(plugin, definition.get("failurePolicy", "fail"), parameters, number, is_prerequisite=True)
+            yield PluginRun(plugin, definition.get("failurePolicy", "fail"), parameters, number, is_prerequisite=True)
 
 
-def _extras(role: RuntimeRole) -> Iterator[_PluginRun]:
+def _extras(role: RuntimeRole) -> Iterator[PluginRun]:
     job = role.job.values
     if "extras" not in job or RUNTIME_PLUGIN not in job["extras"]:
         return
@@ -177,19 +177,19 @@ def _extras(role: RuntimeRole) -> Iterator[_PluginRun]:
             continue
         # An absent value is written as nothing, null as the word that Python has for it.
         parameters = entry["parameters"] if entry.get("parameters") is not None else str(entry.get("parameters", ""))
-        yield _PluginRun(entry["plugin"], entry.get("failurePolicy", "fail"), parameters, number, is_prerequisite=False)
+        yield PluginRun(entry["plugin"], entry.get("failurePolicy", "fail"), parameters, number, is_prerequisite=False)
 
 
 def _plugin_scripts(
-    plugin: _PluginRun, role: RuntimeRole, site_plugins: frozenset[str], *, shows_secrets: bool
+    plugin: PluginRun, role: RuntimeRole, site_plugins: frozenset[str], *, shows_secrets: bool
 ) -> tuple[str, str]:
     """The script before and the one after that the plugin writes; empty for plugins other than `cmd`.
 
     Raises:
         RuntimeStopError: if the task ends here.
     """
-    parameters = _as_passed(plugin.parameters, role, shows_secrets=shows_secrets)
-    name = _plugin_folder(str(plugin.name), site_plugins.union(plugins()))
+    parameters = passed_parameters(plugin.parameters, role, shows_secrets=shows_secrets)
+    name = plugin_folder(str(plugin.name), site_plugins.union(plugins()))
     if name is None:
         raise RuntimeStopError(f"the runtime has no plugin '{plugin.name}'")
     if name != "cmd":
@@ -200,7 +200,7 @@ def _plugin_scripts(
     return scripts.pre, scripts.post
 
 
-def _as_passed(parameters: Any, role: RuntimeRole, *, shows_secrets: bool) -> Any:
+def passed_parameters(parameters: Any, role: RuntimeRole, *, shows_secrets: bool) -> Any:
     """The parameters as the plugin gets them, with the references to secrets filled or left as they are.
 
     Raises:
@@ -217,7 +217,7 @@ def _as_passed(parameters: Any, role: RuntimeRole, *, shows_secrets: bool) -> An
     return found[-1]
 
 
-def _plugin_folder(name: str, known: Collection[str]) -> str | None:
+def plugin_folder(name: str, known: Collection[str]) -> str | None:
     """The plugin whose folder the name finds: the runtime takes it for a path below the folder of all plugins."""
     place = ["plugins"]
     for part in name.split("/"):

@@ -9,12 +9,12 @@ src/init.d/initializer.py, replace_ref.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.template import CLOSING
 from pai_lsp.expand.as_is.runtime_reading import RuntimeStopError
 from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -74,9 +74,9 @@ def _script(commands: Any, failure_policy: Any) -> str:
     return f"set -o errexit\n{body}"
 
 
-_OPENING = re.compile(r"<%\s*\$")
-_SERVER_INDEX = re.compile(r"\[\s*([0-9]+)\s*\]")
-_INDEXES = re.compile(r"([\s\S]*?)\[(\s*)([0-9]+)(\s*)\]")
+_OPENING = lazy_pattern(r"<%\s*\$")
+_SERVER_INDEX = lazy_pattern(r"\[\s*([0-9]+)\s*\]")
+_INDEXES = lazy_pattern(r"([\s\S]*?)\[(\s*)([0-9]+)(\s*)\]")
 
 
 def with_references_filled(text: str, role: RuntimeRole, *, shows_secrets: bool) -> str:
@@ -105,7 +105,7 @@ def with_references_filled(text: str, role: RuntimeRole, *, shows_secrets: bool)
 
 @dataclass(frozen=True, slots=True)
 class RuntimeReference:
-    """One `<% $… %>` of a text: where it stands, and its path without the `$`."""
+    """One `<% $… %>` of a text: its place, and its path without the `$`."""
 
     span: Span
     path: str

@@ -1,11 +1,10 @@
 """The job, its secrets and its commands as the released runtime reads them.
 
 The runtime reads the job with PyYAML, from a text in which the rest-server has masked the secrets. The secrets arrive
-separately: the rest-server writes them as YAML, and the runtime reads that. js-yaml quotes each string that it would
-itself read as another type; PyYAML reads a few more strings as numbers, such as `1234_`, and these change on the way.
+separately, see pai_lsp/job/written_secrets.py.
 
-Sources: rest-server, src/utils/protocolSecret.js, mask, and src/models/v2/job/k8s.js, getConfigSecretDef; js-yaml
-3.13.1, lib/js-yaml/dumper.js, writeScalar; openpai-runtime, src/init.d/initializer.py and user_command_renderer.py.
+Sources: rest-server, src/utils/protocolSecret.js, mask; openpai-runtime, src/init.d/initializer.py and
+user_command_renderer.py.
 
 In a job with secrets, the runtime renders the commands a second time: the rest-server leaves references to secrets as
 they are, and pystache reads the whole script again with nothing but `$secrets`. It writes secrets as HTML, and every
@@ -15,17 +14,15 @@ openpai-runtime, src/common/utils.py, render_string_with_secrets; pystache 0.5.4
 
 from __future__ import annotations
 
-import html
-import math
-import re
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.template import CLOSING, MISSING, OPENING
+from pai_lsp.job.written_secrets import runtime_secrets
 from pai_lsp.platform.masking import masked_span
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar
-from pai_lsp.source.scalar import Binary, Date, server_text, server_value
+from pai_lsp.source.nodes import Mapping
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.tags import runtime_value
 from pai_lsp.source.text import Span
@@ -91,7 +88,7 @@ def runtime_role(job: RuntimeJob, name: str) -> RuntimeRole:
     """The role of that name, which the runtime looks up by its converted name.
 
     Raises:
-        RuntimeStopError: if there is none.
+        RuntimeStopError: if it does not find the role.
     """
     converted = converted_role_name(name)
     roles = job.values.get("taskRoles")
@@ -110,48 +107,8 @@ def masked_text(text: str) -> str:
     return text[: span.start] + 'secrets: "******"' + (f"\n{following}" if following else "")
 
 
-# Booleans of YAML 1.1, which js-yaml quotes although it reads them as strings.
-_QUOTED = frozenset(["y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF"])
-_NO_POINT = re.compile(r"(-?[0-9]+)e")
-
-
-def runtime_secrets(secrets: Any) -> Any:
-    """The secrets as the runtime reads them: Python values.
-
-    secrets: a value as the rest-server reads it (see `pai_lsp.source.nodes.plain_value`).
-
-    Raises:
-        ValueError: if the runtime cannot read the YAML that the rest-server writes.
-    """
-    if isinstance(secrets, dict):
-        return {runtime_secrets(key): runtime_secrets(value) for key, value in secrets.items()}
-    if isinstance(secrets, list):
-        return [runtime_secrets(item) for item in secrets]
-    if isinstance(secrets, str):
-        is_quoted = secrets in _QUOTED or secrets.startswith("-") or not isinstance(server_value(secrets), str)
-        return secrets if is_quoted else _plain(secrets)
-    if isinstance(secrets, Date):
-        return secrets.moment
-    if isinstance(secrets, Binary):
-        return secrets.content
-    if isinstance(secrets, float) and not math.isfinite(secrets):
-        return secrets
-    if isinstance(secrets, (int, float)) and not isinstance(secrets, bool):
-        text = server_text(secrets)
-        # An integer keeps its exponent without a point, which PyYAML reads as a string.
-        return _plain(text if float(secrets).is_integer() else _NO_POINT.sub(r"\1.e", text))
-    return secrets
-
-
-def _plain(text: str) -> Any:
-    value = Scalar(Span(0, len(text)), text).runtime_value
-    if isinstance(value, ValueError):
-        raise value
-    return value
-
-
 _KINDS = frozenset("!>&/#^")
-_INDEX = re.compile(r"\[(\d+)\]")
+_INDEX = lazy_pattern(r"\[(\d+)\]")
 _LINE_ENDS = ("", "\r", "\n")
 # pystache calls itself a few times for each open section, and Python ends that at about this depth.
 _DEEPEST = 300
@@ -222,7 +179,7 @@ def _parsed(text: str) -> list[_Part]:
     while tag := _next_tag(text, at, *marks):
         start, end = tag.span.start, tag.span.end
         if tag.kind not in {"", "&"}:
-            line = Span(_behind_blanks(text, at, start), end)
+            line = Span(_before_blanks(text, at, start), end)
             if text[line.start - 1 : line.start] in _LINE_ENDS and text[end : end + 1] in _LINE_ENDS:
                 start = line.start
                 end += text.startswith("\r", end)
@@ -258,11 +215,11 @@ def _with_indexes(part: _Part) -> _Part:
 
 
 def _next_tag(text: str, at: int, opening: str, closing: str) -> _SecretTag | None:
-    """The next tag that is closed; after one that is not closed there is no other."""
+    """The next closed tag; an open one ends the search."""
     start = text.find(opening, at)
     if start < 0:
         return None
-    inner = _behind_space(text, start + len(opening))
+    inner = _after_space(text, start + len(opening))
     kind = text[inner : inner + 1]
     if kind in {"=", "{"} and (end := text.find(closing, inner + 2)) >= 0:
         content = text[inner + 1 : end].rstrip()
@@ -270,7 +227,7 @@ def _next_tag(text: str, at: int, opening: str, closing: str) -> _SecretTag | No
         if is_whole and name:
             return _SecretTag("&" if kind == "{" else kind, name, Span(start, end + len(closing)))
     kind = kind if kind in _KINDS else ""
-    first = _behind_space(text, inner + len(kind))
+    first = _after_space(text, inner + len(kind))
     end = text.find(closing, first + 1)
     if end < 0:
         # The last tag may hold nothing but blanks, or nothing but its kind, which is a name then.
@@ -284,13 +241,13 @@ def _next_tag(text: str, at: int, opening: str, closing: str) -> _SecretTag | No
     return _SecretTag(kind, text[first:end].rstrip(), Span(start, end + len(closing)))
 
 
-def _behind_space(text: str, at: int) -> int:
+def _after_space(text: str, at: int) -> int:
     while at < len(text) and text[at].isspace():
         at += 1
     return at
 
 
-def _behind_blanks(text: str, first: int, at: int) -> int:
+def _before_blanks(text: str, first: int, at: int) -> int:
     """The start of the blanks in front of a place, `first` at the earliest."""
     while at > first and text[at - 1] in " \t":
         at -= 1
@@ -306,8 +263,10 @@ def _rendered(parts: list[_Part], text: str, stack: list[Any], *, shows_secrets:
         if value is not MISSING and not shows_secrets:
             yield text[part.span.start : part.span.end]
         elif isinstance(part, _Name):
+            from html import escape  # noqa: PLC0415 - only for a secret among commands
+
             written = "" if value is MISSING else str(value)
-            yield written if part.is_raw else html.escape(written)
+            yield written if part.is_raw else escape(written)
         else:
             yield from _section(part, "" if value is MISSING else value, text, stack, shows_secrets=shows_secrets)
 

@@ -12,11 +12,11 @@ from pai_lsp.expand.effective import Prerequisite, effective_job
 from pai_lsp.expand.filled_definition import step_value
 from pai_lsp.expand.write.released_commands import role_values
 from pai_lsp.expand.write.released_edits import role_list_edits
-from pai_lsp.expand.write.released_form import cmd_plugins, free_prerequisite_name
+from pai_lsp.expand.write.released_form import cmd_plugins, free_prerequisite_name, has_hooks
 from pai_lsp.expand.write.role_commands import added_commands
 from pai_lsp.job.definition import Origin
 from pai_lsp.job.require_graph import expansion
-from pai_lsp.platform.tables import EventForm, Moment, moments_with
+from pai_lsp.platform.tables import Moment
 from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Sequence as SequenceNode
 from pai_lsp.source.nodes import plain_value
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.definition import Definition, Reference
     from pai_lsp.job.job import Job
-    from pai_lsp.job.require_graph import Step
+    from pai_lsp.job.require_graph import ExpansionStep
 
 _RUNS = tuple(Moment)
 
@@ -47,18 +47,17 @@ def inline_edits(job: Job, role_name: str, reference: Reference) -> tuple[TextEd
     rest = [one for one in role.prerequisites if not any(one is another for another in own)]
     running = [one for one in role.prerequisites if any(map(one.moments, _RUNS))]
     inlined = tuple(one for one in own if any(map(one.moments, _RUNS)))
-    others = (*rest, *cmd_plugins(role))
     if (
         not inlined
         or tuple(running[-len(inlined) :]) != inlined
         or any(one.plugin not in {"cmd", None} or one.storages for one in own)
         or any(any(map(plugin.moments, _RUNS)) for plugin in cmd_plugins(role))
-        or (_have_hooks(inlined) and _have_hooks(others))
+        or (has_hooks(own) and any(any(map(one.moments, _RUNS)) for one in rest))
     ):
         return ()
     problems: list[Diagnostic] = []
     alone = replace(role, prerequisites=own, plugins=())
-    added = added_commands(job, alone, role_values(job)[role_name], inlined, problems.append)
+    added = added_commands(job, alone, role_values(job)[role_name], inlined, problems.append, shares_shell=True)
     commands = role.role.get("commands")
     parts = job.command_parts(role.role)
     # The role's own list is the place, so what a deployment puts around it must not come between.
@@ -87,7 +86,7 @@ def into_job_edits(job: Job, role_name: str, reference: Reference) -> tuple[Text
     taken = {definition.name for definition in job.prerequisites}
     names: list[str] = []
     values: list[dict[str, Any]] = []
-    copied: set[Step] = set()
+    copied: set[ExpansionStep] = set()
     for one in brought_in:
         is_there = one.is_own and one.definition.origin is Origin.JOB and not one.step.values
         if (one in needed_later and not is_there) or (is_there and any(step in copied for step in one.step.required)):
@@ -151,10 +150,6 @@ def _brought_in(
     theirs = {step.identity for step in expansion(job.require_graph, others).steps}
     brought = mine - theirs
     return tuple(one for one in role.prerequisites if one.step.identity in brought)
-
-
-def _have_hooks(sources: tuple[Any, ...]) -> bool:
-    return any(source.moments(moment) for source in sources for moment in moments_with(EventForm.TRAP))
 
 
 def _without_reference(job: Job, role: EffectiveRole, reference: Reference) -> tuple[TextEdit, ...]:

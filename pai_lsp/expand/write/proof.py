@@ -11,7 +11,6 @@ from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.expand.as_is.released_run import command_source, released_run
 from pai_lsp.expand.effective import Prerequisite, effective_job
 from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, problem
-from pai_lsp.expand.write.released_form import cmd_plugins
 from pai_lsp.job.job import Job
 from pai_lsp.platform.tables import Moment
 from pai_lsp.source.frozen import dataclass
@@ -34,8 +33,12 @@ _Run = tuple[str, str, str, bool]
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The differences between what an expanded job runs and what it should run; without any, what it runs."""
+    """The differences between what an expanded job runs and what it should run; without any, what it runs.
 
+    job: the expanded job, read again.
+    """
+
+    job: Job
     problems: tuple[Diagnostic, ...]
     run: ReleasedRun | None = None
 
@@ -47,7 +50,7 @@ def proven(job: Job, text: str, form: ReleasedForm, items: Items, added: Mapping
     roles = {role.role.name: role for role in again.roles}
     if again.problems:
         span = form.effective.roles[0].role.name_span
-        return Proof((_problem(span, f"expansion would make a job that is wrong: {again.problems[0].message}"),))
+        return Proof(after, (_problem(span, f"expansion would make a job that is wrong: {again.problems[0].message}"),))
     found: list[Diagnostic] = []
     for role in form.effective.roles:
         name = role.role.name
@@ -57,16 +60,16 @@ def proven(job: Job, text: str, form: ReleasedForm, items: Items, added: Mapping
             message = f"'{name}' shares text with another place through an alias or '<<'; write it out there"
             found.append(_problem(role.role.name_span, message))
     if found:
-        return Proof(tuple(found))
+        return Proof(after, tuple(found))
     run = released_run(after)
-    return Proof(tuple(_stops(run, after, form)), run)
+    return Proof(after, tuple(_stops(run, after, form)), run)
 
 
 def _meant(role: EffectiveRole, form: ReleasedForm, items: Items) -> list[_Run]:
     def lines(source: Source, moment: Moment) -> str:
         return "\n".join(line for one in source.commands if one.moment is moment for line in items.get(one, ()))
 
-    return _runs((*form.listed[role.role.name], *cmd_plugins(role)), lines)
+    return _runs((*form.listed[role.role.name], *form.plugins(role)), lines)
 
 
 def _read(role: EffectiveRole) -> list[_Run]:

@@ -15,6 +15,7 @@ from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.job.plugin_parameters import damages
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 def surviving(commands: Sequence[str]) -> tuple[str, ...]:
     """The commands of one script as texts that the runtime does not change and that, one after the other, run the same.
 
-    Every `<% %>` in them must stand for text that means nothing to bash, unless all commands come through as they are.
+    Every `<% %>` in them must have a value that means nothing to bash, unless all commands come through as they are.
     """
     texts = [without_last_line_ends(command) for command in commands]
     lines = tuple(line for text in texts for line in text.split("\n"))
@@ -65,7 +66,7 @@ _LINE_END, _BACKSLASH = "\n", "\\"
 _BLANKS = " \t"
 # In these, other quotes would have another meaning, or lines must stay lines.
 _KEPT = frozenset({PartKind.HERE_DOCUMENT, PartKind.REGULAR_EXPRESSION})
-_PLAIN = re.compile(r"[ \t]+|\n|[^ \t\n]+")
+_PLAIN = lazy_pattern(r"[ \t]+|\n|[^ \t\n]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def _with_single_quotes(piece: _QuotedPart) -> str | None:
     return piece.text.replace("\t", " ") if piece.kind is None else piece.text
 
 
-_QUOTE_IN_ANSI = re.compile(r'"|\\[\s\S]')
+_QUOTE_IN_ANSI = lazy_pattern(r'"|\\[\s\S]')
 
 
 def _without_double_quote(match: re.Match[str]) -> str:

@@ -6,7 +6,6 @@ rest-server instead, and a second time by the runtime. Both fill `<% $… %>`, e
 
 from __future__ import annotations
 
-import re
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from pai_lsp.expand.as_is.runtime_reading import RuntimeStopError, runtime_job, 
 from pai_lsp.expand.write.quoting import ansi_quoted, surviving, without_last_line_ends
 from pai_lsp.job.plugin_parameters import runtime_round_trip
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
 
 # A value that means nothing to bash, in or out of quotes, so that it may be written in other quotes.
-_INERT = re.compile(r"[A-Za-z0-9_./:@%+=,-]*")
+_INERT = lazy_pattern(r"[A-Za-z0-9_./:@%+=,-]*")
 # pystache writes these otherwise when it fills a secret into commands (templates in the runtime are HTML to it).
-_CHANGED_IN_HTML = re.compile(r"[&<>\"']")
+_CHANGED_IN_HTML = lazy_pattern(r"[&<>\"']")
 
 
 class CanNotExpressError(Exception):
-    """Commands for which there is no released form; the message gives the reason and contains no secret."""
+    """Commands without a released form; the message gives the reason and contains no secret."""
 
 
 class FindsNothingError(CanNotExpressError):
@@ -88,7 +88,7 @@ def callback_items(commands: Sequence[str], roles: Sequence[RoleValues]) -> tupl
     """The items of a callback's `commands` that run as these commands are meant, in all of the roles.
 
     Raises:
-        CanNotExpressError: if there are none.
+        CanNotExpressError: if no items do.
     """
     if not any(OPENING in command for command in commands):
         return surviving(commands)
@@ -97,7 +97,7 @@ def callback_items(commands: Sequence[str], roles: Sequence[RoleValues]) -> tupl
     is_kept = items == _lines(commands)
     if (is_kept or _are_inert(commands, roles, only_secrets=False)) and _come_through(items, roles) is None:
         return items
-    # The references that spoil the text are replaced by what they stand for; secrets stay references.
+    # The references that spoil the text are replaced by their values; secrets stay references.
     commands = [_with_values(command, roles) for command in commands]
     items = surviving(commands)
     is_kept = items == _lines(commands)
@@ -114,7 +114,7 @@ def command_text(commands: Sequence[str], values: RoleValues) -> str:
     """The commands of a callback as text for the commands of a task role.
 
     Raises:
-        CanNotExpressError: if there is none.
+        CanNotExpressError: if no such text exists.
     """
     text = "\n".join(map(without_last_line_ends, commands))
     if OPENING not in text:
@@ -148,7 +148,7 @@ def _without_own_marks(parts: list[tuple[str, bool]], values: RoleValues) -> str
     written_parts: list[str] = []
     for part, is_reference in parts:
         if is_reference and not all(_is_inert(reference, values) for reference in references(part)):
-            raise CanNotExpressError("a reference in a command that also holds '<%' must stand for plain text")
+            raise CanNotExpressError("the value of a reference must be plain text in a command that also contains '<%'")
         text = part if is_reference else ansi_quoted(part)[2:-1].replace(OPENING, r"\x3c%")
         written_parts.append(text)
     return f"eval $'{''.join(written_parts)}'"
@@ -228,7 +228,7 @@ def _with_values(command: str, roles: Sequence[RoleValues]) -> str:
             continue
         found = {_value(reference, values) for values in roles}
         if len(found) > 1:
-            raise CanNotExpressError(f"'${reference.path}' stands for different texts in the task roles that use it")
+            raise CanNotExpressError(f"'${reference.path}' has different values in the task roles that use it")
         parts += (command[at : reference.span.start], *found)
         at = reference.span.end
     return "".join([*parts, command[at:]])

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
-    from pai_lsp.job.require_graph import Step
+    from pai_lsp.job.require_graph import ExpansionStep
     from pai_lsp.source.nodes import Entry
 
     # The items of a callback in their released form, by its `Commands`.
@@ -229,18 +229,28 @@ def _list_text(text: str, sequence: Sequence, parts: tuple[str, ...]) -> str:
     return "\n".join([lines[0], *indented(lines[1:], pad)]) if lines else "[]"
 
 
-def plugin_edits(text: str, plugin: CmdPluginEntry, items: Items) -> tuple[TextEdit, ...]:
-    """What must change in an entry of the `cmd` plugin under `extras`."""
+def plugin_edits(
+    text: str, plugin: CmdPluginEntry, items: Items, task_roles: tuple[str, ...] = ()
+) -> tuple[TextEdit, ...]:
+    """What must change in an entry of the `cmd` plugin under `extras`.
+
+    task_roles: the names of those that it must be limited to, if it is now for more.
+    """
     holder = plugin.entry.parameters
     if not isinstance(holder, Mapping):
         return ()
     edits, emptied = callback_edits(text, holder, plugin.commands, items)
     for entry in emptied:
         edits.append(TextEdit(entry.value.span, "[]"))
+    if task_roles and (limit := plugin.entry.node.own("taskroles")):
+        edits.append(TextEdit(limit.value.span, flow_value(list(task_roles))))
+    elif task_roles:
+        written = f"taskroles: {flow_value(list(task_roles))}"
+        edits.append(insert_entry(text, plugin.entry.node, written, plugin.entry.node.own("plugin")))
     return tuple(edits)
 
 
-def released_references(job: Job, role: EffectiveRole, listed: MappingOf[Step, str]) -> dict[Scalar, str]:
+def released_references(job: Job, role: EffectiveRole, listed: MappingOf[ExpansionStep, str]) -> dict[Scalar, str]:
     """Which name each reference that the role lists has in the released job, by its scalar.
 
     listed: by its step, the name of every prerequisite that the role is to list.

@@ -5,7 +5,6 @@ pai_lsp/expand/write/released_job.py writes it into the job's text.
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from pai_lsp.expand.effective import CmdPluginEntry
 from pai_lsp.job.definition import LEGACY_TYPES, Origin
 from pai_lsp.platform.tables import EventForm, events, moments_with
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.writing import scalar_line
 
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Mapping
+    from pai_lsp.source.text import Span
 
-_NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
+_NOT_IN_NAME = lazy_pattern(r"[^a-zA-Z0-9_-]+")
 _LONGEST_NAME = 255
 
 
@@ -36,7 +37,8 @@ class ReleasedForm:
     names: of each prerequisite, its name in the released job.
     homes: by the node of a definition of the job, the prerequisite that takes its place.
     listed: by task role, the prerequisites that it lists, in order.
-    inlined: the names of the task roles whose commands take in those of their prerequisites.
+    inlined: the names of the task roles whose start callbacks run in the shell of their commands.
+    in_one_shell: the names of the task roles whose commands take in all their callbacks.
     """
 
     effective: EffectiveJob
@@ -44,10 +46,18 @@ class ReleasedForm:
     homes: dict[Mapping, Prerequisite]
     listed: dict[str, tuple[Prerequisite, ...]]
     inlined: frozenset[str]
+    in_one_shell: frozenset[str]
 
     def name(self, prerequisite: Prerequisite) -> str:
         """The prerequisite's name in the released job."""
         return self.names[prerequisite]
+
+    def origin_of(self, name: str) -> Span | None:
+        """The reference in the job that brings in the definition of this name from another place; else None."""
+        homes = set(self.homes.values())
+        return next(
+            (one.entry.reference.span for one, own in self.names.items() if own == name and one not in homes), None
+        )
 
     @cached_property
     def users(self) -> dict[Prerequisite, list[EffectiveRole]]:
@@ -58,6 +68,20 @@ class ReleasedForm:
                 found.setdefault(one, []).append(role)
         return found
 
+    @cached_property
+    def plugin_users(self) -> dict[CmdPluginEntry, tuple[str, ...]]:
+        """By `cmd` plugin of `extras`, the names of the task roles that it is still for."""
+        found: dict[CmdPluginEntry, tuple[str, ...]] = {}
+        for role in self.effective.roles:
+            for plugin in cmd_plugins(role):
+                names = () if role.role.name in self.in_one_shell else (role.role.name,)
+                found[plugin] = (*found.get(plugin, ()), *names)
+        return found
+
+    def plugins(self, role: EffectiveRole) -> tuple[CmdPluginEntry, ...]:
+        """The `cmd` plugins of `extras` that are still for a role."""
+        return tuple(one for one in cmd_plugins(role) if role.role.name in self.plugin_users[one])
+
     @property
     def listed_anywhere(self) -> tuple[Prerequisite, ...]:
         """Everything that some task role lists, each once."""
@@ -67,13 +91,14 @@ class ReleasedForm:
 def released_form(job: Job, effective: EffectiveJob, inlined: Collection[str] = ()) -> ReleasedForm:
     """Choose the names, and the list of each task role."""
     listed: dict[str, tuple[Prerequisite, ...]] = {}
+    in_one_shell = {role.role.name for role in effective.roles if has_hooks(role.sources)}.union(inlined)
     for role in effective.roles:
         own = {reference.name for reference in role.role.prerequisites}
-        is_inlined = role.role.name in inlined
+        is_inlined = role.role.name in in_one_shell
         listed[role.role.name] = tuple(
             one for one in role.prerequisites if not (is_inlined and one.plugin == "cmd") and _is_listed(one, own)
         )
-    form = ReleasedForm(effective, {}, {}, listed, frozenset(inlined))
+    form = ReleasedForm(effective, {}, {}, listed, frozenset(inlined), frozenset(in_one_shell))
     taken = {definition.name for definition in job.prerequisites}
     for one in effective.prerequisites:
         definition = one.definition
@@ -85,6 +110,11 @@ def released_form(job: Job, effective: EffectiveJob, inlined: Collection[str] = 
             form.names[one] = free_prerequisite_name(one.definition.name, taken)
             taken.add(form.names[one])
     return form
+
+
+def has_hooks(sources: Iterable[Prerequisite | CmdPluginEntry]) -> bool:
+    """Whether one of them runs something at a moment for which a released cluster has no callback."""
+    return any(source.moments(moment) for source in sources for moment in moments_with(EventForm.TRAP))
 
 
 def is_extended(definition: Definition) -> bool:
@@ -111,7 +141,7 @@ def _is_listed(prerequisite: Prerequisite, own_references: Iterable[str]) -> boo
         return True
     if prerequisite.plugin not in {None, "cmd"}:
         return True
-    # What runs nothing may stand in a list, and stays there if its author put it there.
+    # A definition that runs nothing stays in a list if its author put it there.
     is_of_job = prerequisite.is_own and definition.origin is Origin.JOB
     return is_of_job and definition.name in own_references and not is_extended(definition)
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.expand.effective import CmdPluginEntry, effective_job
+from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.shell_syntax import syntax_problem
+from pai_lsp.expand.effective import Prerequisite, effective_job
 from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, merged_storages, problem
 from pai_lsp.expand.write.proof import proven
 from pai_lsp.expand.write.released_commands import CanNotExpressError, callback_items, role_values
@@ -22,10 +24,11 @@ from pai_lsp.expand.write.released_edits import (
     released_references,
     role_list_edits,
 )
-from pai_lsp.expand.write.released_form import cmd_plugins, is_extended, origin_comment, released_form
-from pai_lsp.expand.write.role_commands import AddedCommands, added_commands, place_of
+from pai_lsp.expand.write.released_form import is_extended, origin_comment, released_form
+from pai_lsp.expand.write.role_commands import AddedCommands, added_commands, owner, place_of
+from pai_lsp.expand.write.source_places import SourcePlaces
 from pai_lsp.job.definition import TYPED_FIELDS
-from pai_lsp.platform.tables import RUNTIME_PLUGIN, EventForm, moments_with
+from pai_lsp.platform.tables import RUNTIME_PLUGIN, EventForm, event_at, moments_with
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import keeping_comments, line_end
 from pai_lsp.source.frozen import dataclass
@@ -35,7 +38,7 @@ from pai_lsp.source.tree_edits import items_behind, items_in_front, without_item
 from pai_lsp.source.writing import indented, item_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Iterator
 
     from pai_lsp.expand.as_is.released_run import ReleasedRun
     from pai_lsp.expand.effective import EffectiveJob, EffectiveRole
@@ -49,18 +52,30 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ExpandedJob:
-    """The released job's text, and what it runs; None if there is none, for the reasons in the problems."""
+    """The released job's text, and what it runs; without a text, the problems have the reasons.
+
+    problems: with a text, callbacks that bash refuses; everything else runs.
+    job: the text as it was read again; `places` carries its spans back.
+    run: None if the job cannot be expanded; with stops, and without a text, if its tasks would not start.
+    """
 
     text: str | None
     problems: tuple[Diagnostic, ...] = ()
     run: ReleasedRun | None = None
+    job: Job | None = None
+    places: SourcePlaces = SourcePlaces()
 
 
 def expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
-    """Expand a job.
+    """Expand a job: read it, write the released job, and read that to prove that it runs the same.
 
     inlined: the task roles whose prerequisites' commands go among the role's own, where `export` and `cd` reach them.
+        Without any, a job is expanded once, whoever asks.
     """
+    return _expanded(job, inlined) if inlined else job.once(_expanded)
+
+
+def _expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
     effective = effective_job(job)
     if effective.problems:
         return ExpandedJob(None, effective.problems)
@@ -69,17 +84,22 @@ def expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
     if writer.problems:
         return ExpandedJob(None, tuple(writer.problems))
     proof = proven(job, text, writer.form, writer.items, writer.added)
-    return ExpandedJob(None if proof.problems else text, proof.problems, proof.run)
+    if proof.problems:
+        return ExpandedJob(None, proof.problems, proof.run)
+    origins = ((definition.node.span, writer.form.origin_of(definition.name)) for definition in proof.job.prerequisites)
+    places = SourcePlaces(tuple(sorted(writer.edits)), tuple((part, origin) for part, origin in origins if origin))
+    return ExpandedJob(text, tuple(_broken_callbacks(effective)), proof.run, proof.job, places)
 
 
-def inexpressible(job: Job) -> tuple[Diagnostic, ...]:
-    """The problems of a job that no released cluster can run as meant; none if the job cannot be expanded anyway."""
-    effective = effective_job(job)
-    if effective.problems:
-        return ()
-    writer = _ReleasedJobWriter(job, effective, ())
-    writer.written()
-    return tuple(problem for problem in writer.problems if problem.code == CANNOT_BE_EXPRESSED)
+def _broken_callbacks(effective: EffectiveJob) -> Iterator[Diagnostic]:
+    """Callbacks that bash cannot read."""
+    for one in dict.fromkeys(source for role in effective.roles for source in role.sources):
+        for commands in one.commands:
+            fault = syntax_problem(read_script("\n".join(item.text for item in commands.items)))
+            if fault and fault.is_error:
+                message = f"bash cannot read {event_at(commands.moment)} of {owner(one)}: {fault.message}"
+                related = one.related if isinstance(one, Prerequisite) else ()
+                yield problem("shell-syntax", place_of(one, commands.items), message, *related)
 
 
 class _ReleasedJobWriter:
@@ -92,11 +112,11 @@ class _ReleasedJobWriter:
         self.form = released_form(job, effective, inlined)
         self._values = role_values(job)
         self._edits: dict[TextEdit, None] = {}
+        self.edits: tuple[TextEdit, ...] = ()
         self._shared: dict[tuple[Node, str], tuple[str, ...]] = {}
         self.problems: list[Diagnostic] = []
         self.items: Items = {}
         self.added: dict[str, AddedCommands] = {}
-        self._inlined_plugins = self._plugins_to_inline()
 
     def written(self) -> str:
         """The job's text with all edits; not to be used if there are problems."""
@@ -110,9 +130,10 @@ class _ReleasedJobWriter:
             return ""
         newline = line_end(self._text)
         kept = keeping_comments(self._text, tuple(self._edits), comments(self._job.syntax))
-        edits = (TextEdit(edit.span, edit.new_text.replace("\r\n", "\n").replace("\n", newline)) for edit in kept)
+        texts = (edit.new_text.replace("\r\n", "\n").replace("\n", newline) for edit in kept)
+        self.edits = tuple(TextEdit(edit.span, text) for edit, text in zip(kept, texts, strict=True))
         try:
-            return apply_edits(self._text, edits)
+            return apply_edits(self._text, self.edits)
         except ValueError:
             self._problem(Span(0, 0), "aliases in this job share text that expansion must change in different ways")
             return ""
@@ -132,22 +153,14 @@ class _ReleasedJobWriter:
         self.problems.append(problem(CANNOT_BE_EXPRESSED, role.name_span, message))
         return False
 
-    def _plugins_to_inline(self) -> set[CmdPluginEntry]:
-        """The `cmd` plugins of `extras` all of whose roles are inlined: they run after the prerequisites."""
-        users: dict[CmdPluginEntry, list[str]] = {}
-        for role in self._effective.roles:
-            for plugin in cmd_plugins(role):
-                users.setdefault(plugin, []).append(role.role.name)
-        return {plugin for plugin, names in users.items() if self.form.inlined.issuperset(names)}
-
     def _callback_items(self) -> None:
         """Rewrite the commands of all remaining callbacks so that the runtime does not change them."""
         for prerequisite in self.form.listed_anywhere:
             if prerequisite.plugin == "cmd":
                 self._source_items(prerequisite, self.form.users[prerequisite])
-        for plugin in dict.fromkeys(one for role in self._effective.roles for one in cmd_plugins(role)):
-            if plugin not in self._inlined_plugins:
-                self._source_items(plugin, [role for role in self._effective.roles if plugin in role.plugins])
+        for plugin, names in self.form.plugin_users.items():
+            if names:
+                self._source_items(plugin, [role for role in self._effective.roles if role.role.name in names])
 
     def _source_items(self, source: Source, roles: list[EffectiveRole]) -> None:
         values = [self._values[role.role.name] for role in roles]
@@ -160,16 +173,10 @@ class _ReleasedJobWriter:
 
     def _role_commands(self, role: EffectiveRole) -> None:
         name = role.role.name
-        inlined: tuple[Source, ...] = ()
-        if name in self.form.inlined:
-            own = tuple(one for one in role.prerequisites if one.plugin == "cmd")
-            plugins = cmd_plugins(role)
-            for plugin in plugins:
-                if plugin not in self._inlined_plugins and own:
-                    message = "this plugin runs after the prerequisites, and not all its task roles are inlined"
-                    self._problem(plugin.entry.node.span, message)
-            inlined = (*own, *(plugin for plugin in plugins if plugin in self._inlined_plugins))
-        added = added_commands(self._job, role, self._values[name], inlined, self.problems.append)
+        sources = role.sources if name in self.form.in_one_shell else ()
+        shares_shell = name in self.form.inlined
+        report = self.problems.append
+        added = added_commands(self._job, role, self._values[name], sources, report, shares_shell=shares_shell)
         self.added[name] = added
         first, last = self._command_lists(role.role)
         if first is None or last is None:
@@ -188,9 +195,9 @@ class _ReleasedJobWriter:
         if deployment := self._job.default_deployment:
             entry = next((entry for entry in deployment.role_entries if entry.name == role.name), None)
             if entry and isinstance(entry.value, Mapping):
-                before, behind = entry.value.get("preCommands"), entry.value.get("postCommands")
+                before, after = entry.value.get("preCommands"), entry.value.get("postCommands")
                 first = before if isinstance(before, Sequence) and before.items else first
-                last = behind if isinstance(behind, Sequence) and behind.items else last
+                last = after if isinstance(after, Sequence) and after.items else last
         return first, last
 
     def _role_list(self, role: EffectiveRole) -> None:
@@ -248,12 +255,15 @@ class _ReleasedJobWriter:
         needed = [storage for one in self._effective.prerequisites for storage in one.storages]
         storages, problems = merged_storages(self._job, needed)
         self.problems += problems
-        for plugin in dict.fromkeys(one for role in self._effective.roles for one in cmd_plugins(role)):
-            if plugin not in self._inlined_plugins:
-                self._edit(plugin_edits(self._text, plugin, self.items))
+        for plugin, names in self.form.plugin_users.items():
+            if names:
+                moved = self.form.in_one_shell.intersection(
+                    r.role.name for r in self._effective.roles if plugin in r.plugins
+                )
+                self._edit(plugin_edits(self._text, plugin, self.items, names if moved else ()))
         entry = self._job.extras_entry(RUNTIME_PLUGIN)
         removed: tuple[Entry, list[int]] | None = None
-        if entry and isinstance(entry.value, Sequence) and self._inlined_plugins:
-            gone = {one.entry.node for one in self._inlined_plugins}
+        gone = {one.entry.node for one, names in self.form.plugin_users.items() if not names}
+        if entry and isinstance(entry.value, Sequence) and gone:
             removed = (entry, [number for number, item in enumerate(entry.value.items) if item in gone])
         self._edit(extras_edits(self._job, storages, ("reference_prerequisites",), removed))

@@ -1,16 +1,23 @@
-"""What expansion puts around a task role's commands: the exit trap in front, and commands of inlined callbacks.
+"""What expansion puts around a task role's commands: its callbacks, when everything of the role runs in one shell.
 
-The EXIT trap runs when a task's commands end, for events that no released cluster has. It is set in front of the
-commands and keeps their exit code. Each hook runs in a shell of its own with the
-options that callbacks have. Source of those: openpai-runtime, src/plugins/plugin_utils.py, inject_commands (errexit
-alone); user commands run with errexit, nounset and pipefail (src/init.d, user.sh).
+A released cluster runs nothing when a task fails. So a task role with such hooks runs in one shell: its callbacks move
+into its commands. What runs at the end is in an EXIT trap, which keeps the exit code of what failed. Each callback
+still has a process of its own, the folder in which the task starts, and the options of a callback: one that bash cannot
+read harms nothing else. Only with `--inline`, start callbacks run in the shell of the commands.
+
+Source of the meaning: docs/protocol.md, "Events"; of the options: openpai-runtime, src/plugins/plugin_utils.py,
+inject_commands (errexit alone); user commands run with errexit, nounset and pipefail (src/init.d, user.sh).
 """
 
 from __future__ import annotations
 
+import re
+import shlex
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.shell_syntax import syntax_problem
 from pai_lsp.embedded.template import OPENING
 from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
 from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, problem
@@ -19,8 +26,10 @@ from pai_lsp.platform.tables import EventForm, Moment, event_at, moments_with
 from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import TypeAlias
 
+    from pai_lsp.embedded.shell_script import Script
     from pai_lsp.expand.effective import EffectiveRole
     from pai_lsp.expand.filled_definition import CommandItem
     from pai_lsp.expand.write.released_commands import RoleValues
@@ -28,6 +37,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.source.text import Span
 
+    Report: TypeAlias = Callable[[Diagnostic], None]
 
 Source = Prerequisite | CmdPluginEntry
 
@@ -40,23 +50,52 @@ class AddedCommands:
     after: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Callback:
+    """What one owner runs at one moment; the text has the form of a task role's commands."""
+
+    source: Source
+    moment: Moment
+    text: str
+
+    @property
+    def title(self) -> str:
+        """Its event and owner; bash puts it in front of its messages."""
+        return f"{event_at(self.moment)} of {owner(self.source)}"
+
+    @property
+    def script(self) -> Script:
+        """What bash reads."""
+        return read_script(self.text)
+
+
 def added_commands(
-    job: Job, role: EffectiveRole, values: RoleValues, inlined: tuple[Source, ...], report: Callable[[Diagnostic], None]
+    job: Job,
+    role: EffectiveRole,
+    values: RoleValues,
+    sources: tuple[Source, ...],
+    report: Report,
+    *,
+    shares_shell: bool,
 ) -> AddedCommands:
-    """The exit trap for the role's hooks, and the commands of `inlined`, in start order."""
-    front: list[str] = []
-    hooks: list[Hook] = []
-    for source in reversed(role.sources):
-        for moment in moments_with(EventForm.TRAP):
-            if items := source.moments(moment):
-                text = _text(source, items, values, report)
-                hooks.append(Hook(moment, owner(source), text, source.ignores_failure))
-    if hooks:
-        _check_commands(job, role, hooks, report)
-        front.append(exit_trap(hooks))
-    front += [part for source in inlined if (part := _inlined(source, Moment.START, values, report))]
-    behind = [part for source in reversed(inlined) if (part := _inlined(source, Moment.SUCCESS, values, report))]
-    return AddedCommands(tuple(front), tuple(behind))
+    """The commands that run everything of `sources` around a role's commands.
+
+    sources: in start order. shares_shell: whether start callbacks run in the shell of the commands.
+    """
+    read = partial(_callbacks, values=values, report=report)
+    starts = read(sources, Moment.START)
+    successes = read(sources[::-1], Moment.SUCCESS)
+    hooks = [callback for moment in moments_with(EventForm.TRAP) for callback in read(sources[::-1], moment)]
+    shell = [callback.script for callback in starts if shares_shell and _can_share(callback)]
+    has_trap = bool(hooks) or any(_may_skip_the_end(one) for one in (*shell, job.scripts[role.role]) if successes)
+    ends = [*successes, *hooks] if has_trap else []
+    if ends:
+        _refuse_lost_trap(job, role, ends, report)
+    before = [_shared(one) if shares_shell and _can_share(one) else _run(one) for one in starts]
+    if ends or any(_RUN in text for text in before):
+        before.insert(0, _PROCESS + (_exit_trap(ends) if ends else ""))
+    after = () if has_trap else tuple(map(_shared, successes))
+    return AddedCommands(tuple(text.removesuffix("\n") for text in before), after)
 
 
 def owner(source: Source) -> str:
@@ -74,106 +113,111 @@ def place_of(source: Source, items: tuple[CommandItem, ...]) -> Span:
     return next((item for item in items if OPENING in item.text), items[0]).scalar.span
 
 
-def _text(
-    source: Source, items: tuple[CommandItem, ...], values: RoleValues, report: Callable[[Diagnostic], None]
-) -> str:
-    try:
-        return command_text([item.text for item in items], values)
-    except FindsNothingError as error:
-        report(problem(CANNOT_BE_EXPANDED, place_of(source, items), str(error)))
-    except CanNotExpressError as error:
-        report(problem(CANNOT_BE_EXPRESSED, place_of(source, items), str(error)))
-    return ""
+def _callbacks(sources: Iterable[Source], moment: Moment, values: RoleValues, report: Report) -> list[_Callback]:
+    found: list[_Callback] = []
+    for source in sources:
+        if items := source.moments(moment):
+            text = ""
+            try:
+                text = command_text([item.text for item in items], values)
+            except CanNotExpressError as error:
+                code = CANNOT_BE_EXPANDED if isinstance(error, FindsNothingError) else CANNOT_BE_EXPRESSED
+                related = source.related if isinstance(source, Prerequisite) else ()
+                report(problem(code, place_of(source, items), str(error), *related))
+            found.append(_Callback(source, moment, text))
+    return found
 
 
-def _inlined(source: Source, moment: Moment, values: RoleValues, report: Callable[[Diagnostic], None]) -> str:
-    """A callback's commands among the role's: with the options of a callback as far as that matters."""
-    items = source.moments(moment)
-    if not items:
-        return ""
-    text = _text(source, items, values, report)
-    # A callback knows neither nounset nor pipefail, which only matter where there is a variable or a pipe.
-    is_open = "$" in text or "|" in text
-    before = [f"# {event_at(moment)} of {owner(source)}"]
-    after: list[str] = []
-    if read_script(text).changes_process:
-        options = f"set {'+' if source.ignores_failure else '-'}o errexit +o nounset +o pipefail"
-        return "\n".join([*before, "(", options, text, ")"])
-    if source.ignores_failure:
+def _may_skip_the_end(script: Script) -> bool:
+    """Whether commands after this script may not run although it succeeds, or run although it fails."""
+    options = (" ".join(command.arguments) for command in script.own_commands if command.name == "set")
+    errexit = [match[1] for words in options for match in _ERREXIT.finditer(words)]
+    return script.changes_process or errexit[-1:] == ["+"]
+
+
+_ERREXIT = re.compile(r"(?<!\S)([-+])(?:o errexit\b|[a-zA-Z]*e)")
+
+
+def _can_share(callback: _Callback) -> bool:
+    return not callback.script.changes_process and syntax_problem(callback.script) is None
+
+
+def _shared(callback: _Callback) -> str:
+    """A callback among the role's commands: with the options of a callback as far as that matters."""
+    before, after = [f"# {callback.title}"], []
+    if callback.source.ignores_failure:
         before.append("set +o errexit")
         after.append("set -o errexit")
-    if is_open:
+    # A callback knows neither nounset nor pipefail, which only matter where there is a variable or a pipe.
+    if "$" in callback.text or "|" in callback.text:
         before.append("set +o nounset +o pipefail")
         after.append("set -o nounset -o pipefail")
-    return "\n".join([*before, text, *after])
+    return "\n".join([*before, callback.text, *after])
 
 
-def _check_commands(job: Job, role: EffectiveRole, hooks: list[Hook], report: Callable[[Diagnostic], None]) -> None:
+def _refuse_lost_trap(job: Job, role: EffectiveRole, callbacks: list[_Callback], report: Report) -> None:
     """Report commands of the role that replace the trap."""
     word = next(job.scripts[role.role].exit_trap_words(), None)
     if word:
-        events = " and ".join(dict.fromkeys(f"{event_at(hook.moment)} of {hook.owner}" for hook in hooks))
         span = job.command_text(role.role).span(word.span.start, word.span.end)
-        message = f"this takes the place of the EXIT trap that runs {events}"
-        report(problem(CANNOT_BE_EXPRESSED, span, message))
+        titles = " and ".join(dict.fromkeys(callback.title for callback in callbacks))
+        report(problem(CANNOT_BE_EXPRESSED, span, f"this replaces the EXIT trap that runs {titles}"))
 
 
-_HEAD = """\
-# What runs when the commands below end; their exit code stays.
-pai_lsp_at_exit() {
+_RUN = "pai_lsp_run "
+_PROCESS = """\
+# Runs a callback in a process of its own: its title is the argument, its commands are in file descriptor 3.
+pai_lsp_folder=$PWD
+pai_lsp_run() (
+  IFS= read -r -d '' pai_lsp_commands <&3 || :
+  cd "$pai_lsp_folder" || :
+  exec /bin/bash -c "$pai_lsp_commands" "$1" 3<&-
+)
+"""
+_TRAP = """\
+# Runs when the commands below end, and keeps their exit code.
+pai_lsp_at_exit() {{
   pai_lsp_status=$?
-  pai_lsp_result=$pai_lsp_status
   trap - EXIT
   set +o errexit
+{callbacks}\
+  exit "$pai_lsp_status"
+}}
+trap pai_lsp_at_exit EXIT
 """
-_TAIL = """\
-  exit "$pai_lsp_result"
+_AT_END = {
+    Moment.SUCCESS: """\
+  if [ "$pai_lsp_status" -eq 0 ]; then
+    {run}\
+    pai_lsp_status=$?
+  fi
+""",
+    Moment.FAILURE: """\
+  if [ "$pai_lsp_status" -ne 0 ]; then
+    {run}\
+  fi
+""",
+    # As with `taskSucceeds`, a failure after success fails the task.
+    Moment.EXIT: """\
+  {run}\
+  pai_lsp_ended=$?
+  [ "$pai_lsp_status" -ne 0 ] || pai_lsp_status=$pai_lsp_ended
+""",
 }
-trap pai_lsp_at_exit EXIT"""
-
-_IF_FAILED = """\
-  # {event} of {owner}
-  if [ "$pai_lsp_status" -ne 0 ]; then (
-set {errexit}o errexit +o nounset +o pipefail
-{text}
-  ) fi
-"""
-_ALWAYS = """\
-  # {event} of {owner}
-  (
-set {errexit}o errexit +o nounset +o pipefail
-{text}
-  )
-"""
-# As with `taskSucceeds`, a failure after successful commands fails the task.
-_TAKE_STATUS = """\
-  pai_lsp_hook_status=$?
-  [ "$pai_lsp_result" -ne 0 ] || pai_lsp_result=$pai_lsp_hook_status
-"""
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
-    """Commands that run when the task's commands have failed, or have ended in either way.
-
-    owner: their owner, in words. text: the commands in the form of a task role's commands.
-    """
-
-    moment: Moment
-    owner: str
-    text: str
-    ignores_failure: bool = False
+def _exit_trap(callbacks: Sequence[_Callback]) -> str:
+    """The trap as text to be put in front of a role's commands; the callbacks run in the order given."""
+    return _TRAP.format(callbacks="".join(_AT_END[one.moment].format(run=_run(one)) for one in callbacks))
 
 
-def exit_trap(hooks: Sequence[Hook]) -> str:
-    """The trap as text to be put in front of a role's commands; the hooks run in the order given."""
-    parts = [_HEAD]
-    for hook in hooks:
-        form = _IF_FAILED if hook.moment is Moment.FAILURE else _ALWAYS
-        errexit = "+" if hook.ignores_failure else "-"
-        # A backslash at the end must not take the bracket's line with it.
-        text = hook.text + ("\n" if hook.text.endswith("\\") else "")
-        parts.append(form.format(event=event_at(hook.moment), owner=hook.owner, errexit=errexit, text=text))
-        if hook.moment is Moment.EXIT and not hook.ignores_failure:
-            parts.append(_TAKE_STATUS)
-    return "".join([*parts, _TAIL])
+def _run(callback: _Callback) -> str:
+    """Commands that run a callback in a process of its own."""
+    text = callback.text + ("\n" if callback.text.endswith("\\") else "")
+    end = "PAI_LSP_END"
+    while end in text.split("\n"):
+        end += "_"
+    # With failurePolicy `ignore`, the last line succeeds, as in the script that the released runtime writes.
+    lines = ["set +o errexit", text, "set -o errexit"] if callback.source.ignores_failure else ["set -o errexit", text]
+    title = shlex.quote(re.sub(r"[^\w.:/-]+", " ", callback.title).strip())
+    return "\n".join([f"{_RUN}{title} 3<<'{end}'", *lines, end, ""])

@@ -1,12 +1,11 @@
-"""Completion: what can be typed at the cursor, the most useful first.
+"""Completion: what can be typed at the point, the most useful first.
 
-The place decides (see cursor.py); what is offered comes from the schema, from the job itself, and from the catalogue.
+The place decides (see cursor.py); what is offered comes from the schema, from the job itself, and from the catalog.
 Nothing is offered in files that are no OpenPAI jobs.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.ide.completion import snippets
@@ -19,9 +18,10 @@ from pai_lsp.ide.completion.completion_values import (
     complete_scalars,
 )
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped
-from pai_lsp.ide.cursor import Cursor, Spot, cursor
-from pai_lsp.job.addresses import MARKETPLACE
+from pai_lsp.ide.cursor import Cursor, InsertionPoint, Spot
+from pai_lsp.job.lookup import MARKETPLACE
 from pai_lsp.source.frozen import replace
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import TextEdit
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 _IN_TEXT = frozenset({SuggestionKind.PARAMETER, SuggestionKind.VARIABLE})
-_OPENING = re.compile(r"[\[{'\"]")
+_OPENING = lazy_pattern(r"[\[{'\"]")
 # What a line may end with whose value, item or key comes on the next one.
 _CONTINUED = (":", ",", "[", "{")
 
@@ -44,7 +44,7 @@ def complete(document: Document, offset: int, *, is_asked: bool = True) -> list[
 
     is_asked: whether someone asks for suggestions or types a word, and not just a character after which editors ask.
     """
-    here = cursor(document, offset)
+    here = Cursor(document, offset).insertion_point
     if here is None:
         return []
     is_begun = is_asked or bool(here.prefix)
@@ -70,34 +70,34 @@ def is_all(suggestions: Sequence[Suggestion]) -> bool:
     return sum(one.label.startswith(f"{MARKETPLACE}://") for one in suggestions) < MOST_OFFERED
 
 
-def _found(cursor: Cursor, *, is_begun: bool) -> list[Suggestion]:
-    found = complete_in_text(cursor)
+def _found(point: InsertionPoint, *, is_begun: bool) -> list[Suggestion]:
+    found = complete_in_text(point)
     if found is not None:
         return found
-    if cursor.spot is Spot.VALUE and cursor.path and (scalars := complete_scalars(cursor)):
+    if point.spot is Spot.VALUE and point.path and (scalars := complete_scalars(point)):
         return scalars
-    if not is_begun and _may_end(cursor):
+    if not is_begun and _may_end(point):
         return []
-    if not cursor.path and cursor.spot is not Spot.KEY:
-        return [*snippets.whole_jobs(cursor), *complete_keys(cursor)]
-    if cursor.spot is Spot.KEY:
-        return complete_keys(cursor)
-    return complete_items(cursor) if cursor.spot is Spot.ITEM else complete_collections(cursor)
+    if not point.path and point.spot is not Spot.KEY:
+        return [*snippets.whole_jobs(point), *complete_keys(point)]
+    if point.spot is Spot.KEY:
+        return complete_keys(point)
+    return complete_items(point) if point.spot is Spot.ITEM else complete_collections(point)
 
 
-def _may_end(cursor: Cursor) -> bool:
+def _may_end(point: InsertionPoint) -> bool:
     """Whether the line of an empty word may be meant as it is: it is blank, or goes on below."""
-    line = cursor.line_before.rstrip()
-    return not cursor.line_behind.strip() and (not line or line.endswith(_CONTINUED))
+    line = point.line_before.rstrip()
+    return not point.line_after.strip() and (not line or line.endswith(_CONTINUED))
 
 
-def _is_complete(cursor: Cursor, found: list[Suggestion]) -> bool:
+def _is_complete(point: InsertionPoint, found: list[Suggestion]) -> bool:
     """Whether the cursor is at the end of a word that is one of the suggestions; a key is only with its colon."""
     for suggestion in found:
         span = suggestion.edit.span
-        typed = cursor.document_text[span.start : cursor.offset]
+        typed = point.document_text[span.start : point.offset]
         written = suggestion.edit.new_text.partition("\n")[0]
-        if typed and span.end == cursor.offset and typed in {written, *_words(suggestion)}:
+        if typed and span.end == point.offset and typed in {written, *_words(suggestion)}:
             return True
     return False
 
@@ -117,9 +117,12 @@ def _shorter_first(ordered: list[Suggestion]) -> list[Suggestion]:
     return sorted(ordered, key=lambda suggestion: (first[suggestion.label], len(suggestion.label)))
 
 
-def _without_secrets(cursor: Cursor, found: list[Suggestion]) -> list[Suggestion]:
+def _without_secrets(point: InsertionPoint, found: list[Suggestion]) -> list[Suggestion]:
     """The suggestions without secrets in their details and documentation; those that would insert one are left out."""
-    hidden = cursor.job.hidden
+    hidden = point.job.hidden
+    texts = (text for one in found for text in (one.label, one.edit.new_text, one.detail, one.documentation))
+    if not hidden.changes("\n".join(texts)):
+        return found
     return [
         replace(one, detail=hidden.without(one.detail), documentation=hidden.without(one.documentation))
         for one in found
@@ -127,18 +130,18 @@ def _without_secrets(cursor: Cursor, found: list[Suggestion]) -> list[Suggestion
     ]
 
 
-def _closing(document: Document, cursor: Cursor) -> str:
+def _closing(document: Document, point: InsertionPoint) -> str:
     """The bracket or quote that is missing at the end of the cursor's line; empty for none, or when more follows."""
-    behind = cursor.replace.end + len(cursor.line_behind)
+    end = point.replace.end + len(point.line_after)
     # The text is only read a second time where its line could have something open.
-    if cursor.line_behind.strip() or not _OPENING.search(cursor.line_before):
+    if point.line_after.strip() or not _OPENING.search(point.line_before):
         return ""
     return "".join(
         problem.fix[1].new_text
         for problem in document.syntax.problems
         if problem.fix
         and problem.fix[1].new_text in {"]", "}", "'", '"'}
-        and cursor.replace.start - 1 <= problem.fix[1].span.start <= behind
+        and point.replace.start - 1 <= problem.fix[1].span.start <= end
     )
 
 

@@ -5,100 +5,86 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind
+from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped
 from pai_lsp.ide.documentation import variable_documentation
 from pai_lsp.ide.known_values import short, variable_value
 from pai_lsp.job.definition import ROLE_TYPES, SIMPLE_KEYS
 from pai_lsp.job.this_lookup import this_parameters
 from pai_lsp.job.variable_places import task_variables
 from pai_lsp.source.nodes import Mapping, Node, Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.ide.cursor import Cursor
+    from pai_lsp.ide.cursor import InsertionPoint
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.platform.tables import EnvironmentVariable
 
-_OPEN_TAG = re.compile(r"<%\s*([$\w.\[\]-]*)$")
-_OPEN_VARIABLE = re.compile(r"\{\{\s*([\w.-]*)$")
+_OPEN_TAG = lazy_pattern(r"<%\s*([$\w.\[\]-]*)$")
+_OPEN_VARIABLE = lazy_pattern(r"\{\{\s*([\w.-]*)$")
 # A `$` after a word is the end of a pattern, as in `grep end$`.
-_SHELL_NAME = re.compile(r"((?<![\w)\]])\$\{?!?|\b)([A-Za-z_]\w*)?$")
+_SHELL_NAME = lazy_pattern(r"((?<![\w)\]])\$\{?!?|\b)([A-Za-z_]\w*)?$")
 _MOST_INDEXES = 8
 _MOST_MEMBERS = 20
 _DEPTH = 3
+_ROOT_ORDER = 900
 
 
-def complete_in_text(cursor: Cursor) -> list[Suggestion] | None:
+def complete_in_text(point: InsertionPoint) -> list[Suggestion] | None:
     """What can be typed inside a text; None where the cursor is not in a template or a command."""
-    before = cursor.content[: cursor.index]
+    before = point.content[: point.index]
     line = before.rpartition("\n")[2]
     if tag := _OPEN_TAG.search(line):
-        return list(_members(cursor, tag[1]))
-    owner = _definition_around(cursor)
+        return list(_members(point, tag[1]))
+    owner = point.location.definition
     if owner is not None and (variable := _OPEN_VARIABLE.search(line)):
-        return list(_template_variables(cursor, owner, variable[1]))
-    if not _is_command(cursor):
+        return list(_template_variables(point, owner, variable[1]))
+    if not _is_command(point):
         return None
     name = _SHELL_NAME.search(line)
     typed = (name[2] or "") if name else ""
     # One letter is rather a variable of the script's own.
     if name is None or len(typed) == 1 or not (name[1] or typed.startswith(("PAI", "FC_"))):
         return []
-    return [*_variables(cursor, name[1], typed), *_tags(cursor, name[1], typed)]
+    return [*_variables(point, name[1], typed), *_tags(point, name[1], typed)]
 
 
-def _is_command(cursor: Cursor) -> bool:
-    keys = [step for step in cursor.path if isinstance(step, str)]
+def _is_command(point: InsertionPoint) -> bool:
+    keys = [step for step in point.path if isinstance(step, str)]
     return bool(keys) and keys[-1] in {"commands", *SIMPLE_KEYS}
 
 
-def _role(cursor: Cursor) -> TaskRole | None:
-    path = cursor.path
-    if path[:1] == ("taskRoles",) and len(path) > 1:
-        return cursor.job.task_roles_by_name.get(str(path[1]))
-    if path[:1] == ("deployments",) and len(path) > 3:
-        return cursor.job.task_roles_by_name.get(str(path[3]))
-    return None
+def _typed(point: InsertionPoint, typed: str, word_end: str) -> Span:
+    """The place in the document of what is typed before the cursor and of the rest of the word after it."""
+    rest = re.match(word_end, point.content[point.index :].split("\n")[0])
+    return Span(point.offset - len(typed), point.offset + (len(rest[0]) if rest else 0))
 
 
-def _definition_around(cursor: Cursor) -> Definition | None:
-    return next(
-        (
-            definition
-            for definition in cursor.job.definitions
-            if any(parent is definition.node for parent in cursor.parents)
-        ),
-        None,
-    )
-
-
-def _typed(cursor: Cursor, typed: str, behind: str) -> Span:
-    """The place in the document of what is typed before the cursor and of the word that goes on behind it."""
-    rest = re.match(behind, cursor.content[cursor.index :].split("\n")[0])
-    return Span(cursor.offset - len(typed), cursor.offset + (len(rest[0]) if rest else 0))
-
-
-def _members(cursor: Cursor, typed: str) -> Iterator[Suggestion]:
-    place = _typed(cursor, typed, r"[$\w.\[\]-]*")
-    rest = cursor.content[cursor.index :].split("\n")[0]
+def _members(point: InsertionPoint, typed: str) -> Iterator[Suggestion]:
+    place = _typed(point, typed, r"[$\w.\[\]-]*")
+    rest = point.content[point.index :].split("\n")[0]
     following = re.sub(r"^[$\w.\[\]-]*", "", rest)
     closing = "" if following.lstrip().startswith("%>") else " %>"
-    blank = " " if cursor.content[: cursor.index - len(typed)].endswith("<%") else ""
-    for number, (path, value, detail) in enumerate(_roots(cursor)):
+    blank = " " if point.content[: point.index - len(typed)].endswith("<%") else ""
+    for number, (path, value, detail) in enumerate(_paths_here(point)):
         shown = detail or value
         edit = TextEdit(place, blank + path + closing)
         yield Suggestion(path, SuggestionKind.PARAMETER, edit, None, shown, "", number)
+    for root, detail in _roots_without_names(point):
+        edit = TextEdit(place, f"{blank}{root}.name{closing}")
+        snippet = f"{blank}{escaped(root)}.${{1:name}}{closing}"
+        yield Suggestion(root, SuggestionKind.PARAMETER, edit, snippet, detail, "", _ROOT_ORDER)
 
 
-def _roots(cursor: Cursor) -> Iterator[tuple[str, str, str]]:
+def _paths_here(point: InsertionPoint) -> Iterator[tuple[str, str, str]]:
     """`(path, value as text, detail)` of what works at the cursor; never a secret's value."""
-    job = cursor.job
-    is_auth = "auth" in cursor.path
+    job = point.job
+    is_auth = "auth" in point.path
     if not is_auth:
         for name, entry in job.parameters.items():
             yield from _paths(f"$parameters.{name}", entry.value)
@@ -106,8 +92,8 @@ def _roots(cursor: Cursor) -> Iterator[tuple[str, str, str]]:
         yield f"$secrets.{name}", "", "secret"
     if is_auth:
         return
-    definition = _definition_around(cursor)
-    role = _role(cursor)
+    definition = point.location.definition
+    role = point.location.task_role
     roles = (role,) if role else _roles_listing(job, definition) if definition else job.task_roles
     for field in ROLE_TYPES:
         for one in roles:
@@ -120,6 +106,14 @@ def _roots(cursor: Cursor) -> Iterator[tuple[str, str, str]]:
                 break
     if definition is not None:
         yield from _this_paths(job, definition)
+
+
+def _roots_without_names(point: InsertionPoint) -> Iterator[tuple[str, str]]:
+    """`(root, detail)` of the sections whose first name can be written here; a quick fix then defines the name."""
+    if not point.job.parameters and "auth" not in point.path:
+        yield "$parameters", "a parameter of the job, not defined yet"
+    if not point.job.secrets:
+        yield "$secrets", "a secret of the job, not defined yet"
 
 
 def _this_paths(job: Job, definition: Definition) -> Iterator[tuple[str, str, str]]:
@@ -149,20 +143,20 @@ def _shown(value: Any) -> str:
     return "" if value is None else short(server_text(value))
 
 
-def _template_variables(cursor: Cursor, owner: Definition, typed: str) -> Iterator[Suggestion]:
-    place = _typed(cursor, typed, r"[\w.-]*")
-    following = re.sub(r"^[\w.-]*", "", cursor.content[cursor.index :].split("\n")[0])
+def _template_variables(point: InsertionPoint, owner: Definition, typed: str) -> Iterator[Suggestion]:
+    place = _typed(point, typed, r"[\w.-]*")
+    following = re.sub(r"^[\w.-]*", "", point.content[point.index :].split("\n")[0])
     closing = "" if following.lstrip().startswith("}}") else " }}"
-    blank = " " if cursor.content[: cursor.index - len(typed)].endswith("{{") else ""
+    blank = " " if point.content[: point.index - len(typed)].endswith("{{") else ""
     for number, variable in enumerate(owner.template_variables):
         edit = TextEdit(place, blank + variable.name + closing)
         yield Suggestion(variable.name, SuggestionKind.VARIABLE, edit, None, "template variable", "", number)
 
 
-def _variables(cursor: Cursor, sigil: str, typed: str) -> Iterator[Suggestion]:
-    place = _typed(cursor, typed, r"\w*")
-    closing = "}" if "{" in sigil and not cursor.content[cursor.index :].lstrip("_" + _WORD).startswith("}") else ""
-    for number, (name, variable, value) in enumerate(_names(cursor.job, _role(cursor))):
+def _variables(point: InsertionPoint, sigil: str, typed: str) -> Iterator[Suggestion]:
+    place = _typed(point, typed, r"\w*")
+    closing = "}" if "{" in sigil and not point.content[point.index :].lstrip("_" + _WORD).startswith("}") else ""
+    for number, (name, variable, value) in enumerate(_names(point.job, point.location.task_role)):
         if not name.lower().startswith(typed.lower()):
             continue
         detail = value or variable.description
@@ -189,12 +183,12 @@ def _names(job: Job, own: TaskRole | None) -> Iterator[tuple[str, EnvironmentVar
             yield name, variable, variable_value(job, role, variable, name)
 
 
-def _tags(cursor: Cursor, sigil: str, typed: str) -> Iterator[Suggestion]:
+def _tags(point: InsertionPoint, sigil: str, typed: str) -> Iterator[Suggestion]:
     """`<% $parameters.x %>` after a bare `$`."""
     if sigil != "$" or not any(root.startswith(typed) for root in ("parameters", "secrets")):
         return
-    place = Span(cursor.offset - len(typed) - 1, cursor.offset)
-    for number, (path, value, detail) in enumerate(_roots(cursor)):
+    place = Span(point.offset - len(typed) - 1, point.offset)
+    for number, (path, value, detail) in enumerate(_paths_here(point)):
         text = f"<% {path} %>"
         yield Suggestion(
             text, SuggestionKind.PARAMETER, TextEdit(place, text), None, detail or value, "", 5000 + number

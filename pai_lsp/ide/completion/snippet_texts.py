@@ -5,16 +5,17 @@ Each number has one default; further places of the number (`$1`) repeat what is 
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.ide.completion.suggestion import escaped
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.writing import scalar_line
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable
 
-_SEPARATOR = re.compile(r"[\\,|]")
+_SEPARATOR = lazy_pattern(r"[\\,|]")
 
 
 def place(number: int, names: Iterable[str]) -> str:

@@ -22,7 +22,7 @@ from pai_lsp.source.tree_edits import append_value, insert_values
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from pai_lsp.ide.cursor import Cursor
+    from pai_lsp.ide.cursor import InsertionPoint
     from pai_lsp.job.job import Job
 
 _ORDER = 200
@@ -38,85 +38,85 @@ _VALUES = {
 }
 
 
-def whole_jobs(cursor: Cursor) -> list[Suggestion]:
+def whole_jobs(point: InsertionPoint) -> list[Suggestion]:
     """The jobs, for a file that has nothing in it yet."""
-    if cursor.document_text.strip() != (cursor.prefix + cursor.suffix).strip():
+    if point.document_text.strip() != (point.prefix + point.suffix).strip():
         return []
     return [
-        snippet_suggestion(cursor, name, snippet, detail=detail, kind=SuggestionKind.SNIPPET)
+        snippet_suggestion(point, name, snippet, detail=detail, kind=SuggestionKind.SNIPPET)
         for name, detail, snippet in texts.JOBS
     ]
 
 
-def value(cursor: Cursor, key: str) -> str | None:
+def value(point: InsertionPoint, key: str) -> str | None:
     """What follows the colon of a key whose value is a mapping, as a snippet; None where nothing is known."""
     lines = _VALUES.get(key)
-    job = cursor.job
+    job = point.job
     if key == "auth" and job.secrets:
         lines = texts.registry_login(job.secrets)
-    elif key == "taskRoles" and not cursor.path and (images := _images(job)):
+    elif key == "taskRoles" and not point.path and (images := _images(job)):
         lines = texts.task_role("worker", texts.place(3, images))
-    elif key == "taskRoles" and cursor.path and job.task_roles:
+    elif key == "taskRoles" and point.path and job.task_roles:
         lines = texts.deployed_role(job.task_roles_by_name)
     return None if lines is None else f"\n  {texts.indented(lines)}"
 
 
-def for_mapping(cursor: Cursor) -> list[Suggestion]:
-    """Pieces that begin with a key of the mapping at the cursor."""
-    if cursor.is_flow:
+def for_mapping(point: InsertionPoint) -> list[Suggestion]:
+    """Pieces that begin with a key of the mapping at the point."""
+    if point.is_flow:
         return []
-    if cursor.path == ("taskRoles",):
-        return _task_roles(cursor)
-    if cursor.path == ("extras",) and not _has(cursor, "storages"):
-        return [_piece(cursor, "storages (with a mount path)", "mount a storage in every container", texts.STORAGES)]
+    if point.path == ("taskRoles",):
+        return _task_roles(point)
+    if point.path == ("extras",) and not _has(point, "storages"):
+        return [_piece(point, "storages (with a mount path)", "mount a storage in every container", texts.STORAGES)]
     return []
 
 
-def for_list(cursor: Cursor) -> list[Suggestion]:
+def for_list(point: InsertionPoint) -> list[Suggestion]:
     """Pieces that are an item of the list which the key at the cursor expects."""
-    return [] if cursor.is_flow else _items(cursor, cursor.path, dash=True)
+    return [] if point.is_flow else _items(point, point.path, dash=True)
 
 
-def for_item(cursor: Cursor) -> list[Suggestion]:
-    """Pieces that are an item of the list at the cursor."""
-    if cursor.is_flow or (cursor.sequence is not None and cursor.sequence.is_flow):
+def for_item(point: InsertionPoint) -> list[Suggestion]:
+    """Pieces that are an item of the list at the point."""
+    if point.is_flow or (point.sequence is not None and point.sequence.is_flow):
         return []
-    return _items(cursor, cursor.path[:-1], dash=cursor.missing == "- ")
+    return _items(point, point.path[:-1], dash=point.missing == "- ")
 
 
-def plugin_with_parameters(cursor: Cursor, plugin: str, documentation: str) -> Iterator[Suggestion]:
+def plugin_with_parameters(point: InsertionPoint, plugin: str, documentation: str) -> Iterator[Suggestion]:
     """A plugin's name with its first parameters below, for an entry that has none yet."""
-    start = len(cursor.line_before) - len(cursor.line_before.lstrip(" -"))
+    start = len(point.line_before) - len(point.line_before.lstrip(" -"))
     for name, detail, piece in texts.PLUGINS:
         if name == plugin:
             lines = _without_dash(piece).removeprefix("plugin: ")
-            snippet = cursor.missing + texts.indented(lines, " " * start)
-            edit = TextEdit(cursor.replace, plain_text(snippet))
+            snippet = point.missing + texts.indented(lines, " " * start)
+            edit = TextEdit(point.replace, plain_text(snippet))
             label = f"{plugin} with parameters"
             yield Suggestion(label, SuggestionKind.SNIPPET, edit, snippet, detail, documentation, _ORDER)
 
 
-def _task_roles(cursor: Cursor) -> list[Suggestion]:
+def _task_roles(point: InsertionPoint) -> list[Suggestion]:
     """Task roles, each with an image: one of the job's, or one that comes with it."""
-    job = cursor.job
+    job = point.job
     images = _images(job)
-    elsewhere = () if images else _added_image(cursor.document.job)
+    elsewhere = () if images else _added_image(point.document.job)
     if not images and not elsewhere:
         return []
     image = texts.place(3, images) if images else "image"
     role = texts.task_role(_free("worker", job.task_roles_by_name), image)
-    pieces = [replace(_piece(cursor, "task role", "a new task role", role), elsewhere=elsewhere)]
+    pieces = [replace(_piece(point, "task role", "a new task role", role), elsewhere=elsewhere)]
     if not {"master", "worker"} & set(job.task_roles_by_name):
-        ssh = () if any(plugin.plugin == "ssh" for plugin in job.plugins) else _added_ssh(cursor.document.job)
+        ssh = () if any(plugin.plugin == "ssh" for plugin in job.plugins) else _added_ssh(point.document.job)
         roles = texts.master_and_worker(texts.place(1, images) if images else "image", "$1" if images else "image")
-        both = _piece(cursor, "master and worker (Horovod)", "two task roles joined by ssh", roles)
+        both = _piece(point, "master and worker (Horovod)", "two task roles joined by ssh", roles)
         pieces.append(replace(both, elsewhere=_joined(elsewhere + ssh)))
     return pieces
 
 
-def _items(cursor: Cursor, path: tuple[str | int, ...], *, dash: bool) -> list[Suggestion]:
+def _items(point: InsertionPoint, path: tuple[str | int, ...], *, dash: bool) -> list[Suggestion]:
     key = path[-1] if path else ""
-    job = cursor.job
+    job = point.job
     taken = job.definitions_by_name
     pieces: Iterable[tuple[str, str, str]] = ()
     if path == ("prerequisites",):
@@ -136,29 +136,29 @@ def _items(cursor: Cursor, path: tuple[str | int, ...], *, dash: bool) -> list[S
     elif path == ("extras", RUNTIME_PLUGIN):
         pieces = ((f"{name} plugin", detail, snippet) for name, detail, snippet in texts.PLUGINS)
     elif key == "require":
-        requirement = texts.requirement(*_required(cursor))
+        requirement = texts.requirement(*_required(point))
         pieces = (("requirement with template variables", "fill what the definition declares", requirement),)
     elif key == "reference_prerequisites":
-        reference = texts.reference_to_marketplace(_free("mnist", taken), *_required(cursor))
+        reference = texts.reference_to_marketplace(_free("mnist", taken), *_required(point))
         pieces = (("reference to the marketplace", "a name for a definition and its variables", reference),)
     elif key in {"storages", "requireStorages"}:
         pieces = (("storage", "a storage and where it is mounted", texts.STORAGE),)
-    return [_piece(cursor, label, detail, snippet, without_dash=not dash) for label, detail, snippet in pieces]
+    return [_piece(point, label, detail, snippet, without_dash=not dash) for label, detail, snippet in pieces]
 
 
-def _piece(cursor: Cursor, label: str, detail: str, snippet: str, *, without_dash: bool = False) -> Suggestion:
-    if cursor.missing == "- " or without_dash:
-        # The dash stands in front already, or comes with what is missing.
+def _piece(point: InsertionPoint, label: str, detail: str, snippet: str, *, without_dash: bool = False) -> Suggestion:
+    if point.missing == "- " or without_dash:
+        # The dash is there already, or is part of what is missing.
         snippet = _without_dash(snippet)
-    return snippet_suggestion(cursor, label, snippet, detail=detail, order=_ORDER, kind=SuggestionKind.SNIPPET)
+    return snippet_suggestion(point, label, snippet, detail=detail, order=_ORDER, kind=SuggestionKind.SNIPPET)
 
 
 def _without_dash(snippet: str) -> str:
     return snippet.removeprefix("- ").replace("\n  ", "\n")
 
 
-def _has(cursor: Cursor, key: str) -> bool:
-    return cursor.spot is Spot.KEY and cursor.mapping is not None and cursor.mapping.own(key) is not None
+def _has(point: InsertionPoint, key: str) -> bool:
+    return point.spot is Spot.KEY and point.mapping is not None and point.mapping.own(key) is not None
 
 
 def _images(job: Job) -> list[str]:
@@ -177,9 +177,9 @@ def _wanted(job: Job, field: str, otherwise: str) -> str:
     return next(wanted, None) or _free(otherwise, taken)
 
 
-def _required(cursor: Cursor) -> tuple[str, tuple[str, ...]]:
+def _required(point: InsertionPoint) -> tuple[str, tuple[str, ...]]:
     """A definition of the catalog with template variables, and their names; without one, an example."""
-    offers = cursor.job.lookup.offers("", _MOST_SEARCHED)
+    offers = point.job.lookup.suggestions("", _MOST_SEARCHED)
     found = next((offer for offer in offers if offer.variables), None)
     return (found.reference, found.variables) if found else ("marketplace://name/mnist", ("dataPath",))
 

@@ -1,4 +1,4 @@
-"""What a completion offers, and how its text is written where the cursor stands."""
+"""What a completion offers, and how its text is written at the cursor."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import flow_scalar, scalar_line, within_quotes
 
 if TYPE_CHECKING:
-    from pai_lsp.ide.cursor import Cursor
+    from pai_lsp.ide.cursor import InsertionPoint
 
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_pattern(
     r"(?<!\\)\$(?:\{(?P<number>\d+)(?::(?P<default>(?:[^{}\\]|\\.)*)|\|(?P<choices>(?:[^|\\]|\\.)*)\|)?\}|(?P<bare>\d+))"
 )
 
@@ -37,7 +38,7 @@ class Suggestion:
     """One thing to insert.
 
     edit: the text as it is inserted by an editor without snippets; `snippet`: the same with LSP's placeholders
-        (`${1:name}`), or None where there are none.
+        (`${1:name}`), or None without any.
     detail: a few words beside the label; documentation: Markdown.
     order: the smaller, the earlier in the list.
     elsewhere: edits in other places of the document that come with it.
@@ -68,26 +69,26 @@ def plain_text(snippet: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """A text that stands for itself in a snippet."""
+    """A text without special characters of a snippet."""
     return text.replace("\\", "\\\\").replace("$", "\\$").replace("}", "\\}")
 
 
-def written_scalar(cursor: Cursor, text: str) -> str:
+def written_scalar(point: InsertionPoint, text: str) -> str:
     """A text as a YAML scalar or key where the cursor is."""
-    return flow_scalar(text) if cursor.is_flow else scalar_line(text)
+    return flow_scalar(text) if point.is_flow else scalar_line(text)
 
 
 def scalar_suggestion(
-    cursor: Cursor, text: str, kind: SuggestionKind, *, detail: str = "", documentation: str = "", order: int = 0
+    point: InsertionPoint, text: str, kind: SuggestionKind, *, detail: str = "", documentation: str = "", order: int = 0
 ) -> Suggestion:
     """Offer a scalar in place of what is typed, quoted where that is needed and not typed already."""
-    written = within_quotes(text, cursor.quote) if cursor.quote else written_scalar(cursor, text)
-    edit = TextEdit(cursor.replace, cursor.missing + written + cursor.missing_behind)
+    written = within_quotes(text, point.quote) if point.quote else written_scalar(point, text)
+    edit = TextEdit(point.replace, point.missing + written + point.missing_after)
     return Suggestion(text, kind, edit, None, detail, documentation, order)
 
 
 def snippet_suggestion(
-    cursor: Cursor,
+    point: InsertionPoint,
     label: str,
     snippet: str,
     *,
@@ -96,18 +97,18 @@ def snippet_suggestion(
     order: int = 0,
     kind: SuggestionKind,
 ) -> Suggestion:
-    """Offer a snippet of several lines; its lines behind the first are indented to where its first one begins.
+    """Offer a snippet of several lines; its other lines are indented to where the first one begins.
 
-    An editor is told to keep the indentation as it is, so it is written out here.
+    Editors are asked to keep the indentation as it is, so it is written out here.
     """
-    lead, pad = cursor.block_start()
+    lead, pad = point.block_start()
     indented = lead + snippet.replace("\n", "\n" + pad)
     plain = plain_text(indented)
     has_places = plain != indented
     return Suggestion(
         label,
         kind,
-        TextEdit(Span(cursor.replace.start, cursor.replace.end), plain),
+        TextEdit(Span(point.replace.start, point.replace.end), plain),
         indented if has_places else None,
         detail,
         documentation,

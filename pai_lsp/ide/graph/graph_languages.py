@@ -84,7 +84,7 @@ def node_lines(node: GraphNode) -> tuple[str, ...]:
 
 
 def edge_sentence(graph: PrerequisiteGraph, edge: GraphEdge) -> str:
-    """What an edge says, as a short sentence."""
+    """An edge as a short sentence."""
     source, target = (node_lines(graph.nodes[number])[0] for number in (edge.source, edge.target))
     field = f" as {edge.field}" if edge.kind is EdgeKind.NAMES else ""
     return f"{source} {edge.kind.value} {target}{field}" + (" (in a cycle)" if edge.is_in_cycle else "")
@@ -130,7 +130,7 @@ def dot(graph: PrerequisiteGraph) -> str:
 def _node(node: GraphNode) -> str:
     lines = node_lines(node)
     name, *more = lines
-    # Of a path, the end says most.
+    # The end of a path is its most useful part.
     shown = fitted(name, _LONGEST), *(fitted(line, _LONGEST, keeps_end="/" in line) for line in more)
     attributes = [f"label={_quoted(*shown)}", f"tooltip={_quoted(*lines)}", _classes(node.kind.name, node.is_in_cycle)]
     attributes += filter(None, (_STYLES[node.kind], _DOT_CYCLE if node.is_in_cycle else ""))

@@ -9,7 +9,6 @@ Sources: openpai-runtime, src/runtime.d/runtime_entry.sh and src/plugins/plugin_
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
@@ -34,6 +33,7 @@ from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import column
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.tree_edits import item_span, without_items
 from pai_lsp.source.writing import flow_scalar, item_lines
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 def extract_prerequisite(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered for whole commands; they then run as a `taskStarts` callback of a new prerequisite of the role."""
-    selection = None if document.is_catalogue else selected_commands(document, span)
+    selection = None if document.is_catalog else selected_commands(document, span)
     if selection is None:
         return
     name = free_prerequisite_name(document.job, "setup")
@@ -115,9 +115,9 @@ def selected_commands(document: Document, span: Span) -> CommandSelection | None
         first, last = touched[0], touched[-1] + 1
         if sequence.items[first].span.start < start or end < sequence.items[last - 1].span.end:
             return None
-        behind = text[sequence.items[last - 1].span.end : end]
-        is_comma = sequence.is_flow and behind.strip() in {",", "]"}
-        if not is_comma and any(line.strip() and not line.lstrip().startswith("#") for line in behind.split("\n")):
+        after = text[sequence.items[last - 1].span.end : end]
+        is_comma = sequence.is_flow and after.strip() in {",", "]"}
+        if not is_comma and any(line.strip() and not line.lstrip().startswith("#") for line in after.split("\n")):
             return None
         return command_selection(document.job, role, sequence, first, last, Span(start, end))
     return None
@@ -168,11 +168,11 @@ def moved_lines(job: Job, selection: CommandSelection, commands: CallbackCommand
         end = text.find("\n", span.end)
         end = selection.span.end if end < 0 else end
         item = sequence.items[number]
-        behind = text[span.end : end].strip()
+        after = text[span.end : end].strip()
         written = "\n".join(_lines(text[item.span.start : end], pad))
         found_lines = _item(job, item, items, written)
-        if behind and found_lines[0] != f"- {written.split(chr(10))[0]}":
-            lines.append(behind)
+        if after and found_lines[0] != f"- {written.split(chr(10))[0]}":
+            lines.append(after)
         lines += found_lines
         at = min(end + 1, selection.span.end)
     return lines + _lines(text[at : selection.span.end], pad)
@@ -220,7 +220,7 @@ _NEEDS_SSH = frozenset(
     {"ssh", "scp", "sftp", "rsync", "ssh-keyscan", "mpirun", "mpiexec", "orterun", "horovodrun", "deepspeed", "pdsh"}
 )
 # What pystache writes otherwise when it fills a secret into commands, and the runtime does not in a callback.
-_CHANGED_IN_HTML = re.compile(r"[&<>\"']")
+_CHANGED_IN_HTML = lazy_pattern(r"[&<>\"']")
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +245,9 @@ def callback_commands(job: Job, role: TaskRole, count: int) -> CallbackCommands:
     if not left:
         raise CanNotRefactorError("a task role needs a command of its own")
     _refuse_what_runs_between(job, role, "\n".join(scalar.text for scalar in moved))
-    behind = [scalar for scalar in job.command_parts(role) if scalar not in moved]
+    after = [scalar for scalar in job.command_parts(role) if scalar not in moved]
     texts = [scalar.text.strip() for scalar in moved]
-    rest = "\n".join(scalar.text.strip() for scalar in behind)
+    rest = "\n".join(scalar.text.strip() for scalar in after)
     script, script_behind = read_script("\n".join(texts)), read_script(rest)
     if not (script.is_complete and script_behind.is_complete):
         raise CanNotRefactorError("these commands begin or end something that other commands go on with")

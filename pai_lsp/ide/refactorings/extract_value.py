@@ -5,7 +5,6 @@ The rule `secret-in-clear` moves what it finds itself; here the author selects t
 
 from __future__ import annotations
 
-import re
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from pai_lsp.ide.refactorings.refactoring import (
 from pai_lsp.platform.masking import is_line_start
 from pai_lsp.rules.secrets.secret_values import moved_to_secrets
 from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import TextEdit
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 
 
 # Numbers that both readers of the file take for the same, and that the rest-server writes into commands unchanged.
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{0,9}[1-9])?")
+_NUMBER = lazy_pattern(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{0,9}[1-9])?")
 # What changes, or breaks, a plugin's parameters when the runtime fills it in (see pai_lsp/job/plugin_parameters.py).
-_SPOILS_PLUGIN = re.compile(r"['\"\\\t\r\n]")
+_SPOILS_PLUGIN = lazy_pattern(r"['\"\\\t\r\n]")
 
 
 def parameter_from_text(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered for a selected part of a command, and for a value at the cursor; not for what looks like a secret."""
     job = document.job
-    piece = None if document.is_catalogue else piece_at(job, span)
+    piece = None if document.is_catalog else piece_at(job, span)
     if piece is None or piece.filler is Filler.AUTH or is_clear_secret(document, piece.span):
         return
     places = same_pieces(job, piece)
@@ -96,14 +96,14 @@ def _written(job: Job, text: str, places: tuple[SelectedText, ...]) -> str:
 
 
 # pystache writes these as HTML, in commands and for the registry's login (openpai-runtime, src/common/utils.py).
-_CHANGED_IN_HTML = re.compile(r"[&<>\"']")
+_CHANGED_IN_HTML = lazy_pattern(r"[&<>\"']")
 _AS_HTML = "the runtime would write a secret with any of &<>\"' as HTML here"
 
 
 def secret_from_text(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered for a selected part of a command, for values of a registry's `auth`, and for a parameter's value."""
     job = document.job
-    if document.is_catalogue:
+    if document.is_catalog:
         return
     if (entry := _parameter_at(job, span)) is not None and not is_clear_secret(document, entry.value.span):
         yield from _parameter(document, entry)
@@ -156,7 +156,7 @@ def _moved_parameter(job: Job, value: Scalar, fix: Fix) -> tuple[TextEdit, ...]:
 def _refuse_readable(job: Job) -> None:
     first = job.root.entries[0].key.span.start if job.root and job.root.entries else 0
     if job.root is not None and (job.root.is_flow or not is_line_start(job.text, first)):
-        raise CanNotRefactorError("the rest-server hides secrets only where 'secrets:' stands at the start of a line")
+        raise CanNotRefactorError("the rest-server hides secrets only if 'secrets:' is at the start of a line")
 
 
 def _moved_to_secret(job: Job, piece: SelectedText, name: str) -> tuple[TextEdit, ...]:

@@ -16,6 +16,7 @@ from pai_lsp.job.template_uses import COMMAND_PLACES, RUNTIME_PLACES, TemplatePl
 from pai_lsp.rules.templates.template_fixes import text_at
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Scalar
 
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-_ASSIGNED = re.compile(r"(-{0,2}[A-Za-z_][\w-]*)=(.+)", re.DOTALL)
-_OPTION = re.compile(r"--?[A-Za-z][\w-]*")
+_NUMBER = lazy_pattern(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_ASSIGNED = lazy_pattern(r"(-{0,2}[A-Za-z_][\w-]*)=(.+)", re.DOTALL)
+_OPTION = lazy_pattern(r"--?[A-Za-z][\w-]*")
 _BOUNDARY_BEFORE, _BOUNDARY_BEHIND = r"(?<![^\s=:,'\"(])", r"(?![^\s,;:'\")])"
 # Keys of a prerequisite whose values are used as they are written.
 _KEPT = frozenset({"name", "type", "plugin", "require", "template_variables", "event", "uri", "failurePolicy"})
@@ -76,10 +77,10 @@ def piece_at(job: Job, span: Span) -> SelectedText | None:
     if is_command and any(found.start in comment for comment in read_script(scalar.text).comments):
         return None
     place = mapped(text, scalar).span(found.start, found.end)
-    said = scalar.text[found.start : found.end]
-    if "\n" in text[place.start : place.end] or not said.strip() or "<%" in said or "%>" in said:
+    content = scalar.text[found.start : found.end]
+    if "\n" in text[place.start : place.end] or not content.strip() or "<%" in content or "%>" in content:
         return None
-    return SelectedText(scalar, place, said, _name(scalar.text, found, keys, is_command), filler, is_command)
+    return SelectedText(scalar, place, content, _name(scalar.text, found, keys, is_command), filler, is_command)
 
 
 def same_pieces(job: Job, piece: SelectedText) -> tuple[SelectedText, ...]:
@@ -180,11 +181,11 @@ def _name(text: str, span: Span, keys: tuple[str, ...], is_command: bool) -> str
     before = text[: span.start].rstrip("'\" \t=")
     match = re.search(r"(?:^|\s)-{0,2}([A-Za-z_][\w-]*)$", before)
     is_value = match is not None and (text[len(before) : span.start].startswith("=") or match[0].strip()[0] == "-")
-    said = match[1] if match is not None and is_value else ""
-    if not said and not is_command:
-        said = next((key for key in reversed(keys) if key), "")
-    if not said:
+    base = match[1] if match is not None and is_value else ""
+    if not base and not is_command:
+        base = next((key for key in reversed(keys) if key), "")
+    if not base:
         piece = text[span.start : span.end]
-        said = "url" if "://" in piece else "path" if "/" in piece else "value"
-    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", said).replace("-", "_").strip("_").lower()
+        base = "url" if "://" in piece else "path" if "/" in piece else "value"
+    name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", base).replace("-", "_").strip("_").lower()
     return re.sub(r"\W", "_", name, flags=re.ASCII) or "value"

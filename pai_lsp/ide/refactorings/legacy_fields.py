@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 def legacy_field(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered at a task role's `data` or `script`, when the role's commands use it."""
-    if document.is_catalogue:
+    if document.is_catalog:
         return
     job = document.job
     for role in job.task_roles:

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.ide.refactorings.refactoring import Refactoring, RefactoringKind, line_edits, refused
 from pai_lsp.job.job import Job
-from pai_lsp.job.renaming import rename_role
+from pai_lsp.job.symbols import rename_role
 from pai_lsp.platform.job_schema import former_keys
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
+from pai_lsp.source.nodes import Entry, Mapping, Scalar, Sequence, plain_value
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.syntax import parse
@@ -33,13 +34,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.source.nodes import Entry, Node, Syntax
+    from pai_lsp.source.nodes import Node, Syntax
     from pai_lsp.source.text import Span
 
-    Roles = list[tuple[str, Mapping, int]]
+    Roles = list[tuple[str, Mapping, Node]]
 
 _TITLE = "Convert to protocol version 2"
-
 # The keys of version 2 that stay, in the order in which the new job has them.
 _JOB_KEYS = (
     "protocolVersion", "name", "type", "version", "contributor", "description", "jobRetryCount", "prerequisites",
@@ -50,50 +50,43 @@ _ROLE_KEYS = (
     "extraContainerOptions", "resourcePerInstance", "commands",
 )  # fmt: skip
 _RESOURCES = ("cpu", "memoryMB", "gpu", "ports")
-# Keys that have no successor in version 2.
-_JOB_KEYS_WITHOUT_SUCCESSOR = ("jobEnvs", "killAllOnCompletedTaskNumber")
-# What version 1 took for a number that is missing or null.
-_DEFAULT_NUMBERS = {"taskNumber": 1, "cpuNumber": 1, "memoryMB": 100, "gpuNumber": 0}
-# What version 1 took for null: -1 is what version 2 calls "no number of tasks ends the job".
-_NULL_NUMBERS = {"shmMB": 64, "minFailedTaskCount": -1, "minSucceededTaskCount": -1}
+# What version 1 took for a number that is missing (None: nothing is written), and for null. No number of tasks, -1 in
+# version 2, ends the job.
+_NUMBERS = {
+    "taskNumber": (1, 1),
+    "cpuNumber": (1, 1),
+    "memoryMB": (100, 100),
+    "gpuNumber": (0, 0),
+    "shmMB": (None, 64),
+    "minFailedTaskCount": (None, -1),
+    "minSucceededTaskCount": (None, -1),
+}
 # The key, the type of prerequisite it becomes, how commands name that, and the variable that version 1 exported.
 _FOLDERS = (
     ("codeDir", "script", "<% $script.uri %>", "PAI_CODE_DIR"),
     ("dataDir", "data", "<% $data.uri[0] %>", "PAI_DATA_DIR"),
     ("outputDir", "output", "<% $output.uri %>", "PAI_OUTPUT_DIR"),
 )
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
-_NOT_IN_LABEL = re.compile(r"[^a-zA-Z0-9_]")
 # Strings of JSON and comments of YAML, which stay, and comments of JSON.
-_JSON_COMMENT = re.compile(r"\"(?:\\.|[^\"\\])*\"|#[^\n]*|//|/\*([\s\S]*?)\*/")
+_JSON_COMMENT = lazy_pattern(r"\"(?:\\.|[^\"\\])*\"|#[^\n]*|//|/\*([\s\S]*?)\*/")
 
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """The job in version 2; `text` is None if there is none, and `problem` gives the reason."""
+    """The job in version 2; `text` is None if the job cannot be converted, and `problem` gives the reason."""
 
     text: str | None
     problem: str = ""
 
 
-class _WithOrigin(str):
-    """A key or a list item of the new job, with the offset of its origin in the old text."""
-
-    __slots__ = ("at",)
-    at: int
-
-
 def conversion(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered anywhere in a job with keys of version 1."""
     del span
-    if document.is_catalogue or not _is_v1(_readable(document.syntax).root):
-        return
-    if document.path is not None and document.path.endswith(".json"):
-        reason = "a job of version 2 is YAML; 'pai-lsp convert' writes it to another file"
-        yield refused(_TITLE, RefactoringKind.REWRITE, reason)
+    if document.is_catalog or not _is_v1(_readable(document.syntax).root):
         return
     found = converted(document.syntax)
+    if document.path is not None and document.path.endswith(".json"):
+        found = Conversion(None, "a job of version 2 is YAML; 'pai-lsp convert' writes it to another file")
     if found.text is None:
         yield refused(_TITLE, RefactoringKind.REWRITE, found.problem)
         return
@@ -120,9 +113,9 @@ def _is_v1(root: Node | None) -> bool:
     if not isinstance(root, Mapping) or root.get("taskRoles") is None:
         return False
     of_job, of_role = ({key for key, now in moved.items() if not now.endswith(key)} for moved in former_keys())
-    return any(entry.name in of_job or entry.name in _JOB_KEYS_WITHOUT_SUCCESSOR for entry in root.entries) or any(
-        entry.name in of_role for _, role, _ in _named_roles(root.get("taskRoles")) for entry in role.entries
-    )
+    of_job |= {"jobEnvs", "killAllOnCompletedTaskNumber"}
+    roles = (role for _, role, _ in _named_roles(root.get("taskRoles")))
+    return any(root.entry(key) for key in of_job) or any(role.entry(key) for role in roles for key in of_role)
 
 
 def _readable(syntax: Syntax) -> Syntax:
@@ -134,88 +127,75 @@ def _readable(syntax: Syntax) -> Syntax:
 
 
 def _as_yaml_comment(match: re.Match[str]) -> str:
-    if match[1] is not None:
-        lines = (line.strip(" \t\r*") for line in match[1].split("\n"))
-        return " " + "".join(f"# {line}\n" for line in lines if line)
-    return " #" if match[0] == "//" else match[0]
+    if match[1] is None:
+        return " #" if match[0] == "//" else match[0]
+    lines = (line.strip(" \t\r*") for line in match[1].split("\n"))
+    return " " + "".join(f"# {line}\n" for line in lines if line)
 
 
-def _named_roles(node: Node | None) -> Iterator[tuple[str, Mapping, int]]:
-    """The task roles with their names, each name once, and their offsets."""
-    seen: set[str] = set()
+def _named_roles(node: Node | None) -> Iterator[tuple[str, Mapping, Node]]:
+    """The task roles with their names, each name once, and the nodes where they begin."""
     if isinstance(node, Mapping):
-        found = [(one.name, one.value, one.key.span.start) for one in node.effective_entries()]
+        found = [(one.name, one.value, one.key) for one in node.effective_entries()]
     else:
         items = node.items if isinstance(node, Sequence) else ()
-        found = [(_text(one.entry("name")), one, one.span.start) for one in items if isinstance(one, Mapping)]
-    for name, role, at in found:
+        found = [(_text(item, "name"), item, item) for item in items if isinstance(item, Mapping)]
+    seen: set[str] = set()
+    for name, role, place in found:
         if isinstance(role, Mapping):
             free = free_name(name or "role", seen)
             seen.add(free)
-            yield free, role, at
+            yield free, role, place
 
 
 def _job(root: Mapping, roles: Roles) -> dict[str, Any]:
     """The new job as plain values."""
-    moved = former_keys()[0]
-    new = _kept(root, _JOB_KEYS)
+    new = {key: value for key, value in _value(root).items() if key in _JOB_KEYS}
     name = root.entry("jobName") or root.entry("name")
-    at = _at(root, "protocolVersion")
-    _put(new, "protocolVersion", 2, root.span.start if at is None else at)
-    _put(new, "name", _NOT_IN_NAME.sub("-", _text(name)).strip("-") or "job", name.key.span.start if name else None)
-    _put(new, "type", "job", _at(root, "type"))
+    _put(new, "protocolVersion", 2, root.entry("protocolVersion") or root)
+    _put(new, "name", re.sub(r"[^a-zA-Z0-9_-]+", "-", _scalar_text(name)).strip("-") or "job", name)
+    _put(new, "type", "job", root.entry("type"))
     retries = _number(root.entry("retryCount"), 0)
-    if root.entry("retryCount") and not (isinstance(retries, int) and retries < 0):
-        _put(new, moved["retryCount"], retries, _at(root, "retryCount"))
+    if root.entry("retryCount") and not _is_negative(retries):
+        _put(new, "jobRetryCount", retries, root.entry("retryCount"))
 
     present = new["prerequisites"] if isinstance(new.get("prerequisites"), list) else []
-    known = [item for item in present if isinstance(item, dict)]
-    taken = {str(item.get("name")) for item in known}
+    taken = {str(one.get("name")): one for one in present if isinstance(one, dict)}
     added: list[dict[str, Any]] = []
     given: dict[str, str] = {}
     exports: list[tuple[str, str]] = []
-    if (address := _text(root.entry("image"))) and not (roles and all(role.get("dockerImage") for _, role, _ in roles)):
-        same = (one.get("name") for one in known if (one.get("type"), one.get("uri")) == ("dockerimage", address))
-        image = next((name for name in same if isinstance(name, str)), None)
-        given["dockerImage"] = image or free_name("docker_image_0", taken)
-        if not image:
-            added.append(_prerequisite(root, "image", "dockerimage", given["dockerImage"], address))
+
+    def add(key: str, kind: str, wanted: str, uri: str | list[str]) -> str:
+        name = free_name(wanted, taken)
+        added.append({_placed("type", root.entry(key)): kind, "name": name, "uri": uri})
+        return name
+
+    if (image := _text(root, "image")) and not (roles and all(role.get("dockerImage") for _, role, _ in roles)):
+        known = {
+            one.get("uri"): name for name, one in taken.items() if one.get("type") == "dockerimage" and "name" in one
+        }
+        given["dockerImage"] = known.get(image) or add("image", "dockerimage", "docker_image_0", image)
     for key, kind, template, variable in _FOLDERS:
-        if address := _text(root.entry(key)):
-            given[kind] = free_name(kind, taken)
+        if address := _text(root, key):
+            given[kind] = add(key, kind, kind, [address] if kind == "data" else address)
             exports.append((kind, f'export {variable}="{template}"'))
-            added.append(_prerequisite(root, key, kind, given[kind], [address] if kind == "data" else address))
     for variable, value, is_variable in _variables(root):
         if is_variable:
             exports.append(("", f"export {variable}={shlex.quote('' if value is None else server_text(value))}"))
-    _put(new, "prerequisites", [*added, *present], _at(root, "prerequisites"))
+    _put(new, "prerequisites", [*added, *present], root.entry("prerequisites"))
 
     # In a job that has keys of both versions, what is missing means what it means in version 2.
     ends_early = len(roles) > 1 and root.entry("protocolVersion") is None
-    new_roles = {_with_origin(name, at): _role(role, given, exports, ends_early=ends_early) for name, role, at in roles}
-    _put(new, "taskRoles", new_roles, _at(root, "taskRoles"))
-    if cluster := _text(root.entry("virtualCluster")):
-        _put(new, moved["virtualCluster"], cluster, _at(root, "virtualCluster"))
+    new_roles = {_placed(name, at): _role(role, given, exports, ends_early=ends_early) for name, role, at in roles}
+    _put(new, "taskRoles", new_roles, root.entry("taskRoles"))
+    if cluster := _text(root, "virtualCluster"):
+        _put(new, "defaults.virtualCluster", cluster, root.entry("virtualCluster"))
         new["defaults"] = _ordered(new["defaults"], ("virtualCluster",))
     extras = new.get("extras")
-    if (kind := _text(root.entry("gpuType"))) and not (isinstance(extras, dict) and "hivedScheduler" in extras):
+    if (kind := _text(root, "gpuType")) and not (isinstance(extras, dict) and "hivedScheduler" in extras):
         hived = {"taskRoles": {name: {"skuType": kind} for name, _, _ in roles}}
-        _put(new, moved["gpuType"], hived, _at(root, "gpuType"))
+        _put(new, "extras.hivedScheduler", hived, root.entry("gpuType"))
     return _ordered(new, _JOB_KEYS)
-
-
-def _prerequisite(root: Mapping, key: str, kind: str, name: str, uri: str | list[str]) -> dict[str, Any]:
-    new: dict[str, Any] = {}
-    _put(new, "type", kind, _at(root, key))
-    return {**new, "name": name, "uri": uri}
-
-
-def _variables(root: Mapping) -> Iterator[tuple[str, Any, bool]]:
-    """The names and values in `jobEnvs`, and whether the shell can export them."""
-    environment = root.get("jobEnvs")
-    for entry in environment.effective_entries() if isinstance(environment, Mapping) else ():
-        is_variable = isinstance(entry.value, Scalar) and _VARIABLE.fullmatch(entry.name) is not None
-        yield entry.name, plain_value(entry.value), is_variable
 
 
 def _role(
@@ -223,60 +203,56 @@ def _role(
 ) -> dict[str, Any]:
     """The new task role; `given` are the names of prerequisites that all roles use.
 
-    ends_early: whether a job without a word about it would end with its first task role in version 2, as it did not
-        in version 1.
+    ends_early: whether a job without `completion` ends with its first task role in version 2, as it did not in
+        version 1.
     """
     moved = former_keys()[1]
-    new = {**given, **_kept(role, _ROLE_KEYS)}
-    for key, number in _DEFAULT_NUMBERS.items():
-        section = role if "." not in moved[key] else role.get("resourcePerInstance")
-        today = section.entry(moved[key].rpartition(".")[2]) if isinstance(section, Mapping) else None
-        entry = role.entry(key) or today
-        _put(new, moved[key], _number(entry, number), entry.key.span.start if entry else None)
-    for key, number in _NULL_NUMBERS.items():
-        if entry := role.entry(key):
-            _put(new, moved[key], _number(entry, number), entry.key.span.start)
-        elif key == "minSucceededTaskCount" and ends_early and role.entry("completion") is None:
-            _put(new, moved[key], number)
-    if ports := {label: number for label, number, _ in _ports(role)}:
-        _put(new, moved["portList"], ports, _at(role, "portList"))
+    new = {**given, **{key: value for key, value in _value(role).items() if key in _ROLE_KEYS}}
+    for key, (missing, null) in _NUMBERS.items():
+        section, _, last = moved[key].rpartition(".")
+        today = role.get(section) if section else role
+        entry = role.entry(key) or (today.entry(last) if isinstance(today, Mapping) else None)
+        if key == "minSucceededTaskCount" and ends_early and role.entry("completion") is None:
+            missing = null  # noqa: PLW2901 - this key alone depends on the job
+        if (number := _number(entry, null) if entry else missing) is not None:
+            _put(new, moved[key], number, entry)
+    if ports := {label: count for label, count, _ in _ports(role)}:
+        _put(new, moved["portList"], ports, role.entry("portList"))
     new["resourcePerInstance"] = _ordered(new["resourcePerInstance"], _RESOURCES)
     exported = [command for kind, command in exports if not kind or role.entry(kind) is None]
-    commands = [*exported, *_commands(role.get("command")), *_commands(role.get("commands"))]
-    _put(new, "commands", commands, _at(role, "commands"))
+    own = [item for key in ("command", "commands") for item in _items(role.get(key))]
+    commands = [_placed(item.text, item) if isinstance(item, Scalar) else _value(item) for item in own]
+    _put(new, "commands", [*exported, *commands], role.entry("commands"))
     return _ordered(new, _ROLE_KEYS)
 
 
-def _ports(role: Mapping) -> Iterator[tuple[_WithOrigin, Any, Any]]:
+def _variables(root: Mapping) -> Iterator[tuple[str, Any, bool]]:
+    """The names and values in `jobEnvs`, and whether the shell can export them."""
+    environment = root.get("jobEnvs")
+    for entry in environment.effective_entries() if isinstance(environment, Mapping) else ():
+        is_variable = isinstance(entry.value, Scalar) and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", entry.name)
+        yield entry.name, plain_value(entry.value), bool(is_variable)
+
+
+def _ports(role: Mapping) -> Iterator[tuple[str, Any, Any]]:
     """The label of each port, how many of them, and the first one that was asked for."""
-    ports = role.get("portList")
-    for item in ports.items if isinstance(ports, Sequence) else ():
+    for item in _items(role.get("portList")):
         if isinstance(item, Mapping):
-            label = _NOT_IN_LABEL.sub("_", _text(item.entry("label"))) or "port"
-            label = f"_{label}" if label[0].isdigit() else label
+            label = re.sub(r"[^a-zA-Z0-9_]", "_", _text(item, "label")) or "port"
             count, first = _number(item.entry("portNumber"), 1) or 1, _number(item.entry("beginAt"), 0)
-            yield _with_origin(label, item.span.start), count, first
-
-
-def _commands(node: Node | None) -> Iterator[Any]:
-    if node is not None:
-        for item in node.items if isinstance(node, Sequence) else (node,):
-            yield _with_origin(item.text, item.span.start) if isinstance(item, Scalar) else _value(item)
+            yield _placed(f"_{label}" if label[0].isdigit() else label, item), count, first
 
 
 def _notes(root: Mapping, roles: Roles) -> Iterator[str]:
-    """What version 2 cannot say, one line each."""
-    retries = plain_value(root.get("retryCount"))
-    if isinstance(retries, int) and retries < 0:
-        yield f"retryCount was {retries}; version 2 retries a job 0 times or more"
-    if account := _text(root.entry("authFile")):
-        yield f"authFile was {_short(account)}: write the account as 'auth' of the image, its password among 'secrets'"
-    if any(_text(root.entry(key)) for key, _, _, _ in _FOLDERS):
-        yield "HDFS is gone: its folders are only named here, nothing is copied into the container"
-    yield from (
-        f"jobEnvs held {_short({key: value})}" for key, value, is_variable in _variables(root) if not is_variable
-    )
+    """What version 2 has no key for, one line each."""
     moved, moved_in_role = former_keys()
+    if _is_negative(retries := _number(root.entry("retryCount"), 0)):
+        yield f"retryCount was {retries}; version 2 retries a job 0 times or more"
+    if account := _text(root, "authFile"):
+        yield f"authFile was {_short(account)}: write the account as 'auth' of the image, its password among 'secrets'"
+    if any(_text(root, key) for key, _, _, _ in _FOLDERS):
+        yield "HDFS is gone: its folders are only named here, nothing is copied into the container"
+    yield from (f"jobEnvs held {_short({key: value})}" for key, value, is_shell in _variables(root) if not is_shell)
     yield from _unknown(root, {*_JOB_KEYS, *moved, "jobEnvs"}, "the job")
     for name, role, _ in roles:
         yield from _unknown(role, {*_ROLE_KEYS, *moved_in_role, "name"}, f"'{name}'")
@@ -284,9 +260,8 @@ def _notes(root: Mapping, roles: Roles) -> Iterator[str]:
 
 
 def _unknown(mapping: Mapping, known: set[str], owner: str) -> Iterator[str]:
-    for entry in mapping.effective_entries():
-        if entry.name not in known:
-            yield f"{owner} had {_short({entry.name: plain_value(entry.value)})}"
+    entries = (entry for entry in mapping.effective_entries() if entry.name not in known)
+    return (f"{owner} had {_short({entry.name: plain_value(entry.value)})}" for entry in entries)
 
 
 def _short(value: Any) -> str:
@@ -295,9 +270,17 @@ def _short(value: Any) -> str:
     return line if len(line) <= 80 else line[:79] + "…"
 
 
-def _text(entry: Entry | None) -> str:
+def _text(mapping: Mapping, key: str) -> str:
+    return _scalar_text(mapping.entry(key))
+
+
+def _scalar_text(entry: Entry | None) -> str:
     """The text of a key's scalar value; empty for null, and for any other value."""
     return entry.value.text if entry and isinstance(entry.value, Scalar) and entry.value.value is not None else ""
+
+
+def _items(node: Node | None) -> tuple[Node, ...]:
+    return tuple(node.items) if isinstance(node, Sequence) else (node,) if node is not None else ()
 
 
 def _number(entry: Entry | None, otherwise: int) -> Any:
@@ -310,31 +293,35 @@ def _number(entry: Entry | None, otherwise: int) -> Any:
     return otherwise if value is None else value
 
 
-def _at(mapping: Mapping, key: str) -> int | None:
-    entry = mapping.entry(key)
-    return entry.key.span.start if entry else None
+def _is_negative(number: Any) -> bool:
+    return isinstance(number, int) and number < 0
 
 
-def _kept(mapping: Mapping, keys: tuple[str, ...]) -> dict[str, Any]:
-    return {key: value for key, value in _value(mapping).items() if key in keys}
+class _Placed(str):
+    """A key or a list item of the new job, with the offset in the old text that its comments belong to."""
+
+    __slots__ = ("at",)
+    at: int
+
+
+def _placed(text: str, origin: Entry | Node | None) -> str:
+    if origin is None:
+        return text
+    placed = _Placed(text)
+    placed.at = (origin.key if isinstance(origin, Entry) else origin).span.start
+    return placed
 
 
 def _value(node: Node) -> Any:
     """The node as a plain value, with places."""
     if isinstance(node, Mapping):
-        return {_with_origin(one.name, one.key.span.start): _value(one.value) for one in node.effective_entries()}
+        return {_placed(one.name, one): _value(one.value) for one in node.effective_entries()}
     if isinstance(node, Sequence):
         return [_value(item) for item in node.items]
-    return _with_origin(node.value, node.span.start) if isinstance(node.value, str) else node.value
+    return _placed(node.value, node) if isinstance(node.value, str) else node.value
 
 
-def _with_origin(text: str, at: int) -> _WithOrigin:
-    placed = _WithOrigin(text)
-    placed.at = at
-    return placed
-
-
-def _put(mapping: dict[str, Any], path: str, value: Any, at: int | None = None) -> None:
+def _put(mapping: dict[str, Any], path: str, value: Any, origin: Entry | Node | None) -> None:
     """Set the value at a path such as `resourcePerInstance.cpu`, and its place."""
     *sections, last = path.split(".")
     for section in sections:
@@ -342,7 +329,7 @@ def _put(mapping: dict[str, Any], path: str, value: Any, at: int | None = None) 
             mapping[section] = {}
         mapping = mapping[section]
     mapping.pop(last, None)
-    mapping[last if at is None else _with_origin(last, at)] = value
+    mapping[_placed(last, origin)] = value
 
 
 def _ordered(mapping: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
@@ -357,35 +344,31 @@ def _written(job: dict[str, Any], old: Syntax) -> str:
     text = "".join(f"{line}\n" for line in lines)
     places = sorted((at, text.count("\n", 0, offset)) for at, offset in _moves(job, parse(text).root))
     above: dict[int, list[str]] = {}
-    after: dict[int, list[str]] = {}
     for comment in comments(old):
         start = old.text.rfind("\n", 0, comment.span.start) + 1
         beside = [number for at, number in places if start <= at < comment.span.start and not comment.is_alone]
         if beside:
-            after.setdefault(beside[-1], []).append(comment.text)
+            lines[beside[-1]] += f"  {comment.text}"
         else:
             next_line = next((number for at, number in places if at > comment.span.start), len(lines))
             above.setdefault(next_line, []).append(comment.text)
     found: list[str] = []
     for number, line in enumerate([*lines, ""]):
         indentation = " " * (len(line) - len(line.lstrip(" ")))
-        found += (f"{indentation}{comment}" for comment in above.get(number, ()))
-        found.append("  ".join([line, *after.get(number, ())]))
+        found += (*(f"{indentation}{comment}" for comment in above.get(number, ())), line)
     return "\n".join(found)
 
 
 def _moves(value: Any, node: Node | None) -> Iterator[tuple[int, int]]:
     """The offsets in the old text and in the new one, of everything that was in the old one."""
-    if isinstance(value, dict) and isinstance(node, Mapping):
+    if isinstance(value, _Placed) and node is not None:
+        yield value.at, node.span.start
+    elif isinstance(value, dict) and isinstance(node, Mapping):
         for (key, one), entry in zip(value.items(), node.entries, strict=False):
-            if isinstance(key, _WithOrigin):
-                yield key.at, entry.key.span.start
-            yield from _moves(one, entry.value)
+            yield from (*_moves(key, entry.key), *_moves(one, entry.value))
     elif isinstance(value, list) and isinstance(node, Sequence):
         for one, item in zip(value, node.items, strict=False):
             yield from _moves(one, item)
-    elif isinstance(value, _WithOrigin) and node is not None:
-        yield value.at, node.span.start
 
 
 def _with_valid_role_names(text: str) -> str:

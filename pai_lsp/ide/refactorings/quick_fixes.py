@@ -13,7 +13,7 @@ from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.findings.suppression import ignores
-from pai_lsp.ide.location import locate
+from pai_lsp.ide.cursor import Cursor
 from pai_lsp.ide.refactorings.refactoring import (
     CanNotRefactorError,
     Refactoring,
@@ -26,7 +26,7 @@ from pai_lsp.ide.refactorings.refactoring import (
     together,
 )
 from pai_lsp.job.definition import Origin
-from pai_lsp.job.renaming import rename_prerequisite
+from pai_lsp.job.symbols import rename_prerequisite
 from pai_lsp.platform.job_schema import fields
 from pai_lsp.rules.structure.structure_fixes import insert_fixes
 from pai_lsp.rules.structure.structure_places import places
@@ -54,7 +54,7 @@ _MOST_ROUNDS = 20
 def missing_keys(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered if several keys are missing; a single one has its quick fix."""
     found = list(places(document.job, "missing-key"))
-    here = locate(document, span.start)
+    here = Cursor(document, span.start).location
     if len(found) < 2 or here is None:
         return
     path = _wanting(found, here.path)
@@ -95,7 +95,7 @@ def _adding_edits(document: Document, path: Path) -> tuple[TextEdit, ...]:
         tried = replace(tried, text=apply_edits(tried.text, added))
         edits = added if number == 0 else line_edits(document.text, tried.text)
     if not edits or (tried.syntax.problems and not document.syntax.problems):
-        raise CanNotRefactorError("nothing is known that could stand there")
+        raise CanNotRefactorError("no value for the missing keys is known")
     return edits
 
 
@@ -136,7 +136,7 @@ def duplicate_names(document: Document, span: Span) -> Iterator[Refactoring]:
     job = document.job
     here = next((one for one in job.prerequisites if one.name and one.node.span.touches(span.start)), None)
     same = [one for one in job.prerequisites if here is not None and one.name == here.name]
-    if here is None or len(same) < 2 or document.is_catalogue:
+    if here is None or len(same) < 2 or document.is_catalog:
         return
     edits = together(job.syntax, _renaming_edits(job, same))
     offered = {fix.edits for one in document.diagnostics for fix in one.fixes if one.span.overlaps(here.name_span)}
@@ -173,7 +173,7 @@ def _kept(job: Job, same: list[Definition]) -> Definition:
 def template_variables(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered on a reference in a task role's list to a definition that needs values."""
     job = document.job
-    if document.is_catalogue:
+    if document.is_catalog:
         return
     for role in job.task_roles:
         for reference in role.prerequisites:
@@ -228,7 +228,7 @@ def ignore_comment(document: Document, diagnostic: Diagnostic) -> Fix | str:
 
 
 def _scalar_over(document: Document, line_end: int) -> Scalar | None:
-    """The scalar that goes on behind the end of the line."""
+    """The scalar that continues after the end of the line."""
     for node in walk(document.syntax.root):
         if isinstance(node, Scalar) and node.span.start < line_end < node.span.end:
             return node
@@ -238,7 +238,7 @@ def _scalar_over(document: Document, line_end: int) -> Scalar | None:
 def _no_room(text: str, scalar: Scalar, line: Span) -> str:
     """Why a comment at the end of a line within a scalar would change more than it should; empty when it does not."""
     if scalar.is_block and line.start <= scalar.span.start:
-        return ""  # behind the block's indicator YAML allows a comment
+        return ""  # after the block's indicator YAML allows a comment
     if scalar.style is not ScalarStyle.LITERAL:
         return "a comment here would become a part of the text"
     script = read_script(scalar.text)
@@ -247,7 +247,7 @@ def _no_room(text: str, scalar: Scalar, line: Span) -> str:
         return ""
     part = next((part for part in script.parts if part.span.start <= end < part.span.end), None)
     if part is None or part.kind is PartKind.ESCAPED:
-        return "the shell's line goes on behind this one"
+        return "the shell's command continues on the next line"
     if part.kind is PartKind.HERE_DOCUMENT:
         return "a comment here would become a part of a here-document"
     return "a comment here would become a part of a quoted word"

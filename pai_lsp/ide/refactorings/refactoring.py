@@ -7,20 +7,18 @@ make the edits that several refactorings need, or raise `CanNotRefactorError` if
 from __future__ import annotations
 
 import difflib
-import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
-from pai_lsp.expand.as_is.released_run import released_run
 from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.write.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.job.job import Job
-from pai_lsp.job.section_edits import add_to_section
 from pai_lsp.source.comments import comments
-from pai_lsp.source.edits import append_item, insert_entry, keeping_comments, line_end
+from pai_lsp.source.edits import add_to_section, append_item, insert_entry, keeping_comments, line_end
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Mapping, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit, apply_edits
@@ -112,7 +110,7 @@ def _with_line_ends(text: str, newline: str) -> str:
 
 
 # Lines that only change how the others run: shell options, brackets of a shell of their own, comments.
-_FRAME = re.compile(r"set (?:[-+]o \w+ ?)+|[()]|#.*")
+_FRAME = lazy_pattern(r"set (?:[-+]o \w+ ?)+|[()]|#.*")
 
 
 def refuse_another_run(job: Job, text: str) -> None:
@@ -157,9 +155,9 @@ def what_runs(job: Job) -> dict[str, list[str]]:
         CanNotRefactorError: if the job cannot be expanded, or would not start.
     """
     found = expanded(job)
-    if found.text is None:
+    if found.text is None or found.run is None:
         raise CanNotRefactorError(found.problems[0].message)
-    run = released_run(Job(parse(found.text), job.site_plugins, job.lookup))
+    run = found.run
     return {name: list(_lines((*role.pre, role.command, *role.post))) for name, role in run.roles.items()} | {
         stop.message: [] for stop in run.stops
     }
@@ -170,7 +168,7 @@ def _lines(texts: Iterable[str]) -> Iterable[str]:
     return (line for line in lines if line and not _FRAME.fullmatch(line))
 
 
-_NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]+")
+_NOT_IN_NAME = lazy_pattern(r"[^a-zA-Z0-9_-]+")
 # The keys after which people write a task role's `prerequisites`.
 _BEFORE_PREREQUISITES = frozenset(
     {"protocolVersion", "instances", "completion", "taskRetryCount", "dockerImage", "data", "script", "output"}
@@ -195,10 +193,10 @@ def definition_added(job: Job, lines: str, flow: str) -> TextEdit:
     if entry is None:
         before = [one for one in root.entries if one.name != "taskRoles"]
         first_roles = next((number for number, one in enumerate(root.entries) if one.name == "taskRoles"), len(before))
-        behind = root.entries[first_roles - 1] if first_roles else None
+        preceding = root.entries[first_roles - 1] if first_roles else None
         indented = "\n".join(f"  {line}" if line else line for line in f"- {lines}".replace("\n", "\n  ").split("\n"))
         return insert_entry(
-            job.text, root, f"prerequisites: [{flow}]" if root.is_flow else f"prerequisites:\n{indented}", behind
+            job.text, root, f"prerequisites: [{flow}]" if root.is_flow else f"prerequisites:\n{indented}", preceding
         )
     node = entry.value
     if not isinstance(node, Sequence) or root.own("prerequisites") is None:
@@ -214,8 +212,8 @@ def listed_in_role(job: Job, role: TaskRole, name: str) -> TextEdit:
     if entry is None:
         if role.get("prerequisites") is not None:
             raise CanNotRefactorError(f"'{role.name}' shares its prerequisites through '<<'")
-        behind = [one for one in role.node.entries if one.name in _BEFORE_PREREQUISITES]
-        return insert_entry(job.text, role.node, f"prerequisites: [{name}]", behind[-1] if behind else None)
+        preceding = [one for one in role.node.entries if one.name in _BEFORE_PREREQUISITES]
+        return insert_entry(job.text, role.node, f"prerequisites: [{name}]", preceding[-1] if preceding else None)
     if not isinstance(entry.value, Sequence):
         raise CanNotRefactorError(f"the prerequisites of '{role.name}' are not a list")
     return append_item(job.text, _written_here(entry.value, entry.key), name)
@@ -224,7 +222,7 @@ def listed_in_role(job: Job, role: TaskRole, name: str) -> TextEdit:
 def value_added(job: Job, section: str, name: str, written: str) -> TextEdit:
     """Add a value, written as YAML, to `parameters` or `secrets`; a missing section is added."""
     line = f"{written_key(name)}: {written}"
-    edit = add_to_section(job, section, line)
+    edit = add_to_section(job.text, job.root, section, line)
     if edit is None and job.root is not None and job.root.is_flow and job.section(section) is None and job.root.entries:
         edit = insert_entry(job.text, job.root, f"{section}: {{{line}}}")
     if edit is None:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 def inline_prerequisites(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered on a reference in a task role's list, and on a task role's name for all of them."""
-    if document.is_catalogue:
+    if document.is_catalog:
         return
     for role in document.job.task_roles:
         for number, reference in enumerate(role.prerequisites):
@@ -166,7 +166,7 @@ def _without_unused(before: Document, after: Document) -> Document:
 def import_prerequisites(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered on a reference: the definition with all that it requires for a role's list, the bare copy anywhere."""
     job = document.job
-    if document.is_catalogue:
+    if document.is_catalog:
         return
     for role in job.task_roles:
         for reference in role.prerequisites:

@@ -7,16 +7,16 @@ openpai-runtime, src/runtime.d/runtime_entry.sh and src/plugins/plugin_utils.py.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.job.uses import command_lists
-from pai_lsp.job.variable_places import ScriptPlace, callback_scripts, role_scripts
+from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
 from pai_lsp.source.content import mapped
 from pai_lsp.source.nodes import Scalar, ScalarStyle
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
 
@@ -33,7 +33,7 @@ _PROSE_WIDTH = 50
 _PROXIES = frozenset({"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"})
 _NEAR = 0.87
 # Names that bash or images set: those of the system, and those of software with its own prefix.
-_SET_BY_IMAGES = re.compile(
+_SET_BY_IMAGES = lazy_pattern(
     r"(?:HOME|PATH|PWD|OLDPWD|HOSTNAME|SHELL|TERM|SHLVL|E?UID|PPID|RANDOM|SECONDS|IFS|OPT(?:IND|ARG)|OSTYPE|MACHTYPE"
     r"|HOSTTYPE|LINENO|REPLY|TZ|TMP|TEMP|TMPDIR|MAIL|USER|LOGNAME|DISPLAY|PS1|EDITOR|GROUPS|SRANDOM|EPOCH\w*|COLUMNS"
     r"|LINES|WORKDIR|LANG|LANGUAGE|LD_LIBRARY_PATH|LD_PRELOAD|(?:LC|XDG|SSH|DEBIAN|BASH|FUNCNAME|PIPESTATUS|CUDA|CUDNN|NVIDIA|NV|NCCL|GLOO|PYTHON"
@@ -204,7 +204,7 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
               - ls $MODEL_DIR ${epoch:-1}
     """
     exported: set[str] | None = None
-    for place in role_scripts(job):
+    for place in job.role_scripts:
         script = place.script
         if not script.uses or script.is_open_ended or script.allows_unset:
             continue
@@ -229,11 +229,11 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
 
 def _command_scalars(job: Job) -> Iterator[Scalar]:
     """The strings that the task roles run, each once."""
-    seen: set[int] = set()
+    seen: set[Scalar] = set()
     for role in job.task_roles:
         for scalar in job.command_parts(role):
-            if id(scalar) not in seen:
-                seen.add(id(scalar))
+            if scalar not in seen:
+                seen.add(scalar)
                 yield scalar
 
 
@@ -243,9 +243,9 @@ def _is_unset(script: Script, use: VariableUse) -> bool:
 
 def _first_reading(job: Job, plugin: PluginUse, name: str) -> tuple[ScriptPlace, VariableUse] | None:
     """The first use of an unset variable in the commands of a role for which the callbacks run."""
-    roles = set(map(id, job.roles_of(plugin)))
-    for place in role_scripts(job):
-        if place.role is not None and id(place.role) in roles:
+    roles = job.roles_of(plugin)
+    for place in job.role_scripts:
+        if place.role in roles:
             for use in place.script.uses:
                 if use.name == name and _is_unset(place.script, use):
                     return place, use

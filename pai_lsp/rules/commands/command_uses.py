@@ -9,7 +9,7 @@ from pai_lsp.embedded.command_lines import command_lines, parsed
 from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.job.uses import command_lists
-from pai_lsp.job.variable_places import ScriptPlace, callback_scripts, role_scripts
+from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
 from pai_lsp.platform.programs import program
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import ScalarStyle
@@ -101,7 +101,7 @@ class _Found:
 @lru_cache(maxsize=1)
 def _found(job: Job) -> _Found:
     callbacks = callback_scripts(job, command_lists(job.uses_of_plugin("cmd")))
-    all_places = (*role_scripts(job), *callbacks)
+    all_places = (*job.role_scripts, *callbacks)
     places = tuple(place for place in all_places if place.script.fault is None and place.script.text)
     found = tuple(CommandUse(place, line) for place in places for line in command_lines(place.script).all)
     by_program: dict[str, list[CommandUse]] = {}
@@ -112,7 +112,7 @@ def _found(job: Job) -> _Found:
 
 def edit_fix(place: ScriptPlace, title: str, span: Span, new: str, *, safe: bool = False) -> tuple[Fix, ...]:
     """Write other text at a place of a script; nothing where its scalar writes that text in another way."""
-    where, text = place.span(span), place.job.text
+    where, text = place.span(span), place.source
     if text[where.start : where.end] != place.script.text[span.start : span.end]:
         return ()
     scalar = next((one for one in place.parts if one.span.start <= where.start <= one.span.end), None)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, insert_fix, scripts, uses
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.shell_script import Word
     from pai_lsp.job.job import Job
 
-_ADDRESS = re.compile(r"https?://|ftp://")
+_ADDRESS = lazy_pattern(r"https?://|ftp://")
 # Addresses of pages that show a file, and what gives the file itself.
 _PAGES: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"(https://github\.com/[^/]+/[^/]+)/blob/(?!.*[?&]raw=true)(.+)"), r"\1/raw/\2"),
-    (re.compile(r"(https://(?:www\.)?huggingface\.co/.+)/blob/(.+)"), r"\1/resolve/\2"),
-    (re.compile(r"(https://(?:www\.)?dropbox\.com/.+[?&])dl=0(.*)"), r"\1dl=1\2"),
-    (re.compile(r"(https://gitlab\.com/.+?)(?:/-)?/blob/(.+)"), r"\1/-/raw/\2"),
-    (re.compile(r"https://drive\.google\.com/file/.+"), ""),
+    (lazy_pattern(r"(https://github\.com/[^/]+/[^/]+)/blob/(?!.*[?&]raw=true)(.+)"), r"\1/raw/\2"),
+    (lazy_pattern(r"(https://(?:www\.)?huggingface\.co/.+)/blob/(.+)"), r"\1/resolve/\2"),
+    (lazy_pattern(r"(https://(?:www\.)?dropbox\.com/.+[?&])dl=0(.*)"), r"\1dl=1\2"),
+    (lazy_pattern(r"(https://gitlab\.com/.+?)(?:/-)?/blob/(.+)"), r"\1/-/raw/\2"),
+    (lazy_pattern(r"https://drive\.google\.com/file/.+"), ""),
 )
 _COMPRESSIONS = {
     "z": (".tar.gz", ".tgz", ".gz"), "j": (".tar.bz2", ".tbz2", ".tbz", ".bz2"), "J": (".tar.xz", ".txz", ".xz"),

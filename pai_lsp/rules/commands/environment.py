@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Severity, rule
 from pai_lsp.findings.fixes import change_fix, near_name_fixes
 from pai_lsp.job.uses import command_lists
-from pai_lsp.job.variable_places import Mention, callback_scripts, mentions, platform_names, role_scripts
+from pai_lsp.job.variable_places import Mention, callback_scripts, mentions, platform_names
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.spelling import did_you_mean
 
@@ -48,7 +48,7 @@ def unknown_pai_variable(job: Job) -> Iterator[Finding]:
             commands:
               - echo $PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX
     """
-    for mention in (*mentions(role_scripts(job)), *_callback_mentions(job)):
+    for mention in (*job.role_mentions, *_callback_mentions(job)):
         if mention.variable is not None:
             continue
         rest = mention.place.script.text[mention.use.span.end :]
@@ -82,7 +82,7 @@ def removed_pai_variable(job: Job) -> Iterator[Finding]:
             commands:
               - echo $PAI_CURRENT_TASK_ROLE_NAME
     """
-    for mention in (*mentions(role_scripts(job)), *_callback_mentions(job)):
+    for mention in (*job.role_mentions, *_callback_mentions(job)):
         variable = mention.variable
         if variable is None or variable.status != "removed":
             continue
@@ -119,7 +119,7 @@ def deprecated_pai_variable(job: Job) -> Iterator[Finding]:
             commands:
               - echo $PAI_USER_NAME
     """
-    for mention in (*mentions(role_scripts(job)), *_callback_mentions(job)):
+    for mention in (*job.role_mentions, *_callback_mentions(job)):
         variable = mention.variable
         if variable is None or variable.status not in {"legacy", "deprecated"} or not variable.replacement:
             continue
@@ -156,7 +156,7 @@ def literal_placeholder(job: Job) -> Iterator[Finding]:
             commands:
               - ping -c 1 $PAI_HOST_IP_worker_0
     """
-    for place in role_scripts(job):
+    for place in job.role_scripts:
         script = place.script
         for use in script.uses if not script.allows_unset else ():
             meaning = _PLACEHOLDERS.get(use.name.rstrip("_"))

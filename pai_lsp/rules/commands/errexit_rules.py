@@ -6,7 +6,6 @@ and runtime_entry.sh; the bash reference manual, "The Set Builtin", "Lists of Co
 
 from __future__ import annotations
 
-import ast
 import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -15,9 +14,11 @@ from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell_structure import Step, Structure, structure
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts, uses
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
+    import ast
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
@@ -588,10 +589,10 @@ def _literals(tree: Structure, step: Step) -> dict[str, int]:
     return found
 
 
-_CHANGE = re.compile(r"([A-Za-z_]\w*)[ ]*(\+\+|--)")
-_CHANGE_BEFORE = re.compile(r"(\+\+|--)[ ]*([A-Za-z_]\w*)")
-_SET = re.compile(r"([A-Za-z_]\w*)[ ]*([-+*]?)=(?!=)[ ]*(.+)")
-_ALLOWED = re.compile(r"[0-9A-Za-z_ +\-*%()<>=!]+")
+_CHANGE = lazy_pattern(r"([A-Za-z_]\w*)[ ]*(\+\+|--)")
+_CHANGE_BEFORE = lazy_pattern(r"(\+\+|--)[ ]*([A-Za-z_]\w*)")
+_SET = lazy_pattern(r"([A-Za-z_]\w*)[ ]*([-+*]?)=(?!=)[ ]*(.+)")
+_ALLOWED = lazy_pattern(r"[0-9A-Za-z_ +\-*%()<>=!]+")
 
 
 def _value(expression: str, names: dict[str, int]) -> int | None:
@@ -613,6 +614,8 @@ def _value(expression: str, names: dict[str, int]) -> int | None:
 def _computed(expression: str, names: dict[str, int]) -> int | None:
     if len(expression) > 60 or not _ALLOWED.fullmatch(expression) or "**" in expression:
         return None
+    import ast  # noqa: PLC0415 - most scripts have no arithmetic
+
     expression = re.sub(r"(?<![<>=!])=(?!=)", "==", expression)
     try:
         tree = ast.parse(expression.strip(), mode="eval")
@@ -622,6 +625,8 @@ def _computed(expression: str, names: dict[str, int]) -> int | None:
 
 
 def _evaluated(node: ast.expr, names: dict[str, int]) -> int | None:
+    import ast  # noqa: PLC0415 - as above
+
     if isinstance(node, ast.Constant) and isinstance(node.value, int):
         return node.value
     if isinstance(node, ast.Name):

@@ -16,6 +16,7 @@ from pai_lsp.platform.programs import program
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, programs_of, uses
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
 
@@ -55,13 +56,13 @@ _FOREIGN = {
     "tensorboard": {"--log_dir": "--logdir", "--log-dir": "--logdir", "--bind-all": "--bind_all", "--ip": "--host"},
 }  # fmt: skip
 _NEAR = 0.8
-_LOCAL = re.compile(r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|::1)(?::[0-9]+)?")
-_NUMBER = re.compile(r"[0-9]{1,6}")
-_HOST_OF_TASK = re.compile(r"\$\{?PAI_HOST_IP_([A-Za-z0-9]+)_([0-9]+)\}?(?::.*)?")
-_TASK_COUNT = re.compile(r"\$\{?PAI_TASK_ROLE_TASK_COUNT_[A-Za-z0-9_]+\}?")
+_LOCAL = lazy_pattern(r"(?:localhost|127\.0\.0\.1|0\.0\.0\.0|::1)(?::[0-9]+)?")
+_NUMBER = lazy_pattern(r"[0-9]{1,6}")
+_HOST_OF_TASK = lazy_pattern(r"\$\{?PAI_HOST_IP_([A-Za-z0-9]+)_([0-9]+)\}?(?::.*)?")
+_TASK_COUNT = lazy_pattern(r"\$\{?PAI_TASK_ROLE_TASK_COUNT_[A-Za-z0-9_]+\}?")
 _INDEX = "$PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX"
 _DYNAMIC = ("c10d", "etcd", "etcd-v2")
-_PYTHON_FILE = re.compile(r"[\w./-]+/[\w.-]+\.py|[\w-]+\.py|[\w-]+(?:/[\w-]+)+")
+_PYTHON_FILE = lazy_pattern(r"[\w./-]+/[\w.-]+\.py|[\w-]+\.py|[\w-]+(?:/[\w-]+)+")
 
 
 @rule(Severity.ERROR)
@@ -608,6 +609,7 @@ _MODULES = ("torch.distributed.launch", "torch.distributed.run", "accelerate.com
 class _Launch:
     """A launcher of several tasks, read in the terms that all launchers share."""
 
+    job: Job
     use: CommandUse
     name: str
     role: TaskRole
@@ -664,7 +666,7 @@ class _Launch:
     @property
     def reaches_other_roles(self) -> bool:
         """Whether tasks of other roles run a launcher, too."""
-        launches = _launches(self.use.place.job)
+        launches = _launches(self.job)
         return any(one.role is not self.role and one.nodes is not None and one.node_count != 1 for one in launches)
 
 
@@ -681,7 +683,7 @@ def _launches(job: Job) -> Iterator[_Launch]:
             rank = arguments.option("--node-rank", "--node_rank")
             names = ("--rdzv-endpoint", "--rdzv_endpoint", "--master-addr", "--master_addr")
             master = arguments.option(*names)
-        yield _Launch(use, name, use.role, arguments, nodes, rank, master)
+        yield _Launch(job, use, name, use.role, arguments, nodes, rank, master)
 
 
 _FIRST_WORDS = frozenset({*(name.partition(" ")[0] for name in _FOREIGN), "pip", "git", "accelerate.commands.launch"})

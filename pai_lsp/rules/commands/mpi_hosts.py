@@ -10,17 +10,16 @@ Sources: Open MPI, mpirun(1); Horovod, docs/running.rst; openpai-runtime, src/pl
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.findings.fixes import choice_fixes, number_fix
 from pai_lsp.job.parts import whole_number
-from pai_lsp.job.variable_places import ScriptPlace, role_scripts
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.resources.job_lifecycle import beyond_instances
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
 
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.shell_script import SimpleCommand, Word
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
+    from pai_lsp.job.variable_places import ScriptPlace
 
 
 @rule(Severity.ERROR)
@@ -222,9 +222,9 @@ _STARTERS = frozenset({"sudo", "exec", "time", "nohup", "env", "timeout", "stdbu
 _COUNT = frozenset({"-np", "--np", "-n", "--n", "--num-proc", "-c"})
 _HOSTS = frozenset({"-H", "-host", "--host", "-hosts", "--hosts"})
 _HOST_FILES = frozenset({"-hostfile", "--hostfile", "-machinefile", "--machinefile", "-f", "--host-discovery-script"})
-_PROGRAM = re.compile(r"(?:.*/)?(?:python[0-9.]*|bash|sh)|.*\.(?:py|sh)|\.{0,2}/.*")
-_HOST = re.compile(r"(?P<role>[A-Za-z0-9_]+)-(?P<index>[0-9]+)")
-_NUMBER = re.compile(r"[0-9]{1,9}")
+_PROGRAM = lazy_pattern(r"(?:.*/)?(?:python[0-9.]*|bash|sh)|.*\.(?:py|sh)|\.{0,2}/.*")
+_HOST = lazy_pattern(r"(?P<role>[A-Za-z0-9_]+)-(?P<index>[0-9]+)")
+_NUMBER = lazy_pattern(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -255,11 +255,6 @@ class Launch:
     count: Word | None
     hosts: tuple[Host, ...]
 
-    @property
-    def job(self) -> Job:
-        """The job."""
-        return self.place.job
-
     @cached_property
     def options(self) -> frozenset[str]:
         """All words of the command."""
@@ -268,7 +263,7 @@ class Launch:
     @cached_property
     def reached_roles(self) -> tuple[TaskRole, ...]:
         """The task roles that the hosts belong to, each once."""
-        by_name = {converted_role_name(role.name): role for role in self.job.task_roles}
+        by_name = self.place.spellings.converted
         named = [host.parts[0] for host in self.hosts if host.parts]
         return tuple(by_name[name] for name in dict.fromkeys(named) if name in by_name)
 
@@ -296,7 +291,7 @@ def launches(job: Job) -> Iterator[Launch]:
     """Every such command of the task roles."""
     if not any(part in job.text for part in _PARTS_OF_LAUNCHERS):
         return
-    for place in role_scripts(job):
+    for place in job.role_scripts:
         role = place.role
         found = (_launch(place, role, command) for command in place.script.commands if role is not None)
         yield from (launch for launch in found if launch is not None)

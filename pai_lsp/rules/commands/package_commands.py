@@ -13,6 +13,7 @@ from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.findings.fixes import near_name_fixes
 from pai_lsp.platform.programs import program, subcommands
 from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, insert_fix, uses
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import Span
 
@@ -23,11 +24,11 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.shell_script import Word
     from pai_lsp.job.job import Job
 
-_REQUIREMENTS = re.compile(r"(?:.*[/._-])?requirements?[^/]*\.(?:txt|in)|[^=<>@\[\]]*\.txt", re.IGNORECASE)
-_GLUED = re.compile(r"([A-Za-z][A-Za-z0-9._]*)(--[a-z][a-z-]+|-U)")
-_REPOSITORY = re.compile(r"(?:www\.)?(?:github|gitlab|bitbucket)\.(?:com|org)/[^/]+/[^/]+/?")
-_ONE_EQUALS = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?)=([0-9][^=]*)")
-_VERSION_ALONE = re.compile(r"(?:[=~!<>]=|===)[0-9A-Za-z.*]+")
+_REQUIREMENTS = lazy_pattern(r"(?:.*[/._-])?requirements?[^/]*\.(?:txt|in)|[^=<>@\[\]]*\.txt", re.IGNORECASE)
+_GLUED = lazy_pattern(r"([A-Za-z][A-Za-z0-9._]*)(--[a-z][a-z-]+|-U)")
+_REPOSITORY = lazy_pattern(r"(?:www\.)?(?:github|gitlab|bitbucket)\.(?:com|org)/[^/]+/[^/]+/?")
+_ONE_EQUALS = lazy_pattern(r"([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?)=([0-9][^=]*)")
+_VERSION_ALONE = lazy_pattern(r"(?:[=~!<>]=|===)[0-9A-Za-z.*]+")
 _PIP_ANSWERS = {"update": "install --upgrade", "upgrade": "install --upgrade", "remove": "uninstall -y"}
 _APT_ANSWERS = {"search": "apt-cache search", "show": "apt-cache show", "policy": "apt-cache policy"}
 _APT_CHANGING = frozenset(

@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.commands.command_uses import all_scripts
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from typing import TypeAlias
 
     from pai_lsp.embedded.shell_script import Script
     from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.variable_places import ScriptPlace
 
 
@@ -88,9 +89,10 @@ def here_document_not_ended(job: Job) -> Iterator[Finding]:
 
 
 def _findings(job: Job, *, is_error: bool) -> Iterator[Finding]:
+    values = _parameter_values(job)
     for place in all_scripts(job):
         script = place.script
-        filled = _filled(place) if place.role is not None and "<%" in script.text else None
+        filled = _filled(job, place, place.role, values) if place.role is not None and "<%" in script.text else None
         if filled is not None:
             script = read_script("".join(text for text, _ in filled))
         if script.fault is None and not script.unclosed:
@@ -111,21 +113,25 @@ def _is_left_over(script: Script, span: Span) -> bool:
 _Filled: TypeAlias = "list[tuple[str, Span]]"
 
 
-def _filled(place: ScriptPlace) -> _Filled | None:
-    """The script as the rest-server fills it from the job's parameters; None where it needs another value."""
-    job, text = place.job, place.script.text
-    found = {
-        answer.use.tag.span: str(server_text(answer.node.value))
-        for answer in job.answers_with(Outcome.FOUND)
-        if answer.use.role is place.role and answer.root == "$parameters" and isinstance(answer.node, Scalar)
+def _parameter_values(job: Job) -> dict[tuple[TaskRole, int], str]:
+    """What the rest-server writes for a tag that reads a parameter, by role and offset of the tag in its script."""
+    return {
+        (answer.use.role, answer.use.tag.span.start): str(server_text(answer.node.value))
+        for answer in job.answers_with(PathOutcome.FOUND)
+        if answer.use.role is not None and answer.root == "$parameters" and isinstance(answer.node, Scalar)
     }
-    role_tags = job.command_templates[place.role.name][1] if place.role else ()
+
+
+def _filled(job: Job, place: ScriptPlace, role: TaskRole, values: Mapping[tuple[TaskRole, int], str]) -> _Filled | None:
+    """The script of a role as the rest-server fills it; None where it needs more than the job's parameters."""
+    text = place.script.text
     pieces: _Filled = []
     at = 0
-    for tag in role_tags:
-        if tag.span not in found or "<%" in found[tag.span]:
+    for tag in job.command_templates[role.name][1]:
+        value = values.get((role, tag.span.start))
+        if value is None or "<%" in value:
             return None
-        pieces += ((text[at : tag.span.start], Span(at, tag.span.start)), (found[tag.span], tag.span))
+        pieces += ((text[at : tag.span.start], Span(at, tag.span.start)), (value, tag.span))
         at = tag.span.end
     return [*pieces, (text[at:], Span(at, len(text)))]
 

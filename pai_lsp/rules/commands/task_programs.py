@@ -17,6 +17,7 @@ from pai_lsp.platform.programs import nccl_variables
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, scripts, uses
 from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
 
@@ -46,11 +47,13 @@ _SERVERS = (
     "streamlit",
 )
 _JUPYTER = frozenset({"notebook", "lab", "server"})
-_PORT = re.compile(r"[1-9][0-9]{1,4}")
+_PORT = lazy_pattern(r"[1-9][0-9]{1,4}")
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
-_MOUNT = re.compile(r"/mnt/([A-Za-z0-9][\w.-]*)")
-_MAKING = re.compile(r"\b(?:mkdir|mount|ln|sshfs|blobfuse2?|s3fs|rclone|nfs|install|goofys|gcsfuse|docker|touch|az)\b")
-_HOST = re.compile(r"(?:[A-Za-z_][\w-]*@)?([a-z0-9]+)-([0-9]+)(?::.*)?")
+_MOUNT = lazy_pattern(r"/mnt/([A-Za-z0-9][\w.-]*)")
+_MAKING = lazy_pattern(
+    r"\b(?:mkdir|mount|ln|sshfs|blobfuse2?|s3fs|rclone|nfs|install|goofys|gcsfuse|docker|touch|az)\b"
+)
+_HOST = lazy_pattern(r"(?:[A-Za-z_][\w-]*@)?([a-z0-9]+)-([0-9]+)(?::.*)?")
 
 
 @rule(Severity.WARNING)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix
-from pai_lsp.job.variable_places import Mention, declared_ports, mentions, role_scripts
+from pai_lsp.job.variable_places import Mention, declared_ports
 from pai_lsp.rules.resources.job_lifecycle import beyond_instances
 from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.spelling import did_you_mean, nearest
@@ -188,7 +188,7 @@ def host_ip_without_gang(job: Job) -> Iterator[Finding]:
     gang = job.extras_entry("gangAllocation")
     if gang is None or job.has_gang_allocation:
         return
-    for mention in mentions(role_scripts(job)):
+    for mention in job.role_mentions:
         is_list = mention.name.endswith("_HOST_LIST") and mention.name.startswith("PAI_TASK_ROLE_")
         role = mention.named_role
         if role is None or not (is_list or mention.name.startswith("PAI_HOST_IP_")):
@@ -206,7 +206,7 @@ def host_ip_without_gang(job: Job) -> Iterator[Finding]:
 
 def _fatal_mentions(job: Job) -> Iterator[Mention]:
     """The mentions in scripts that surely stop at an unset variable."""
-    return (mention for mention in mentions(role_scripts(job)) if not mention.place.script.allows_unset)
+    return (mention for mention in job.role_mentions if not mention.place.script.allows_unset)
 
 
 def _rename(mention: Mention, *, safe: bool = False, **changes: str) -> Fix:

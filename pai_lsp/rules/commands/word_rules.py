@@ -13,6 +13,7 @@ from pai_lsp.embedded.shell_script import PartKind
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts, uses
 from pai_lsp.source.nodes import Scalar, ScalarStyle
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.shell_script import Script, Word
     from pai_lsp.job.job import Job
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_NAME_OR_VALUE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?(?:\+?=.*)?|-.*", re.DOTALL)
+_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME_OR_VALUE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?(?:\+?=.*)?|-.*", re.DOTALL)
 # Programs whose arguments are text.
 _PRINTING = frozenset(
     {"echo", "printf", ":", "logger", "export", "alias", "trap", "eval", "bash", "sh", "awk", "sed", "perl"}
@@ -49,7 +50,7 @@ _ON_FILES = frozenset(
 )
 _NUMERIC = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _TEST_OPERATORS = {"-eq": "=", "-ne": "!="}
-_OPTION_AND_VALUE = re.compile(r"--?[A-Za-z][\w-]*[ =].*\S|--?[A-Za-z][\w-]* \S.*")
+_OPTION_AND_VALUE = lazy_pattern(r"--?[A-Za-z][\w-]*[ =].*\S|--?[A-Za-z][\w-]* \S.*")
 _PASTED = {
     "\u00a0": (" ", "a no-break space"), "\u2007": (" ", "a figure space"), "\u202f": (" ", "a narrow no-break space"),
     "\u3000": (" ", "an ideographic space"), "\uff1d": ("=", "a full-width '='"), "\uff1b": (";", "a full-width ';'"),
@@ -59,8 +60,8 @@ _PASTED = {
 }  # fmt: skip
 _DASHES = {"\u2013": "-", "\u2014": "--", "\u2212": "-", "\u2012": "-", "\u2010": "-", "\u2011": "-", "\u2015": "--"}
 _QUOTES = {"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'", "\u00ab": '"', "\u00bb": '"'}
-_INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\u00ad\u180e]|(?<!^)\ufeff")
-_SMART = re.compile("[" + "".join((*_PASTED, *_DASHES, *_QUOTES)) + "]")
+_INVISIBLE = lazy_pattern("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\u00ad\u180e]|(?<!^)\ufeff")
+_SMART = lazy_pattern("[" + "".join((*_PASTED, *_DASHES, *_QUOTES)) + "]")
 # Programs with which a line begins, if it is a command of its own.
 _BEGINNING = frozenset(
     {"python", "python3", "pip", "pip3", "git", "wget", "curl", "apt-get", "apt", "cd", "export", "source", "bash",
@@ -69,7 +70,7 @@ _BEGINNING = frozenset(
 _WITH_WORDS = frozenset(
     {"export", "cd", "echo", "source", "mkdir", "set", "pip", "git", "wget", "curl", "apt-get", "apt", "rm"}
 )
-_YAML_MARK = re.compile(r"(?:^|\n)[ \t]*-[ \t]+(?:-[ \t]+)*((?:![^\s,\[\]{}]*|&[^\s,\[\]{}]+)(?:[ \t]+|$))+$")
+_YAML_MARK = lazy_pattern(r"(?:^|\n)[ \t]*-[ \t]+(?:-[ \t]+)*((?:![^\s,\[\]{}]*|&[^\s,\[\]{}]+)(?:[ \t]+|$))+$")
 
 
 @rule(Severity.ERROR)
@@ -129,7 +130,7 @@ def _declared(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
             continue
         before = words[number - 1]
         gap = use.span(Span(before.span.end, word.span.start))
-        if "\n" in use.place.job.text[gap.start : gap.end] and "\n" not in text[before.span.end : word.span.start]:
+        if "\n" in use.place.source[gap.start : gap.end] and "\n" not in text[before.span.end : word.span.start]:
             return  # `folded_lines_joined` reports it
         start = before if number > 1 and (before.text.endswith("=") or _NAME.fullmatch(before.text)) else word
         end = words[number + 1] if word.text == "=" and number + 1 < len(words) else word
@@ -743,11 +744,11 @@ def yaml_mark_in_command(job: Job) -> Iterator[Finding]:
 def _written(use: CommandUse, start: int, end: int) -> str:
     """What the file has between two places of the script."""
     span = use.span(Span(start, end))
-    return use.place.job.text[span.start : span.end].replace(" ", "") if "-" not in _between(use, span) else ""
+    return use.place.source[span.start : span.end].replace(" ", "") if "-" not in _between(use, span) else ""
 
 
 def _between(use: CommandUse, span: Span) -> str:
-    return use.place.job.text[span.start : span.end]
+    return use.place.source[span.start : span.end]
 
 
 def _source(job: Job, scalar: Scalar) -> str:

@@ -12,8 +12,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
-from pai_lsp.findings.fixes import change_fix, fix_of, near_name_fixes, wrap_mapping_fixes
+from pai_lsp.findings.fixes import change_fix, fix_of, near_name_fixes, wrap_in_list_fix, wrap_mapping_fixes
 from pai_lsp.job.definition import STORAGE_PLUGINS, Origin, name_span
+from pai_lsp.job.parts import PluginEntry
 from pai_lsp.job.uses import item_place
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, plugins
 from pai_lsp.source.edits import insert_entry, remove_entry
@@ -24,8 +25,11 @@ from pai_lsp.source.tree_edits import insert_values
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
+    from typing import Any
 
     from pai_lsp.job.job import Job
+    from pai_lsp.job.uses import PluginUse
+    from pai_lsp.source.nodes import Entry
 
 
 @rule(Severity.ERROR)
@@ -148,6 +152,73 @@ def plugin_not_list(job: Job) -> Iterator[Finding]:
 
 
 @rule(Severity.ERROR)
+def plugin_roles_unreadable(job: Job) -> Iterator[Finding]:
+    """`taskroles` of a runtime plugin that is null, a number, a boolean or a date.
+
+    The runtime searches the value for the name of the task role, which fails for anything but a list, a mapping or a
+    string: every task dies before it starts. Leave the key out to run the plugin in all task roles.
+    Source: openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              taskroles:
+              #^^^^^^^^ error
+              parameters: {jobssh: true}
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              parameters: {jobssh: true}
+    """
+    for plugin, entry, value in _single_task_roles(job):
+        if not isinstance(value, (str, ValueError)):
+            fixes = fix_of("Remove 'taskroles' (all task roles)", remove_entry(job.text, plugin.node, entry))
+            message = "'taskroles' must be a list of task roles, or the task dies before it starts"
+            yield Finding(entry.place, message, fixes)
+
+
+@rule(Severity.WARNING)
+def plugin_roles_string(job: Job) -> Iterator[Finding]:
+    """`taskroles` of a runtime plugin that is a string.
+
+    The runtime asks whether the name of the task role is a part of the string: `taskroles: worker2` also runs the
+    plugin in the task role `worker`, and `taskroles: ps, worker` in `ps` and `worker`. Write a list.
+    Source: openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              taskroles: worker
+              #          ^^^^^^ warning
+              parameters: {jobssh: true}
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: ssh
+              taskroles: [worker]
+              parameters: {jobssh: true}
+    """
+    for _, entry, value in _single_task_roles(job):
+        if isinstance(value, str):
+            message = "'taskroles' must be a list; a string selects every task role whose name is a part of it"
+            fix = wrap_in_list_fix(job.text, entry.value)
+            yield Finding(entry.place, message, (fix,) if fix else ())
+
+
+def _single_task_roles(job: Job) -> Iterator[tuple[PluginEntry, Entry, Any]]:
+    """The plugins whose `taskroles` is not a list or mapping, with the value that the runtime reads."""
+    for plugin in job.plugins:
+        entry = plugin.node.entry("taskroles")
+        if entry is not None and isinstance(entry.value, Scalar):
+            yield plugin, entry, entry.value.runtime_value
+
+
+@rule(Severity.ERROR)
 def plugin_missing_parameter(job: Job) -> Iterator[Finding]:
     """Missing required parameter of a runtime plugin.
 
@@ -170,7 +241,7 @@ def plugin_missing_parameter(job: Job) -> Iterator[Finding]:
     """
     for use in job.plugin_uses:
         missing = [one for one in use.plugin.parameters if one.required and use.entry(one.name) is None]
-        if not missing or (use.plugin.name == "tensorboard" and use.parameters is None):
+        if not missing or (use.plugin.name == "tensorboard" and _has_no_parameters(use)):
             continue  # without any parameter, tensorboard has no effect but does not fail
         names = " and ".join(f"'{one.name}'" for one in missing)
         fixes: tuple[Fix, ...] = ()
@@ -180,6 +251,14 @@ def plugin_missing_parameter(job: Job) -> Iterator[Finding]:
         yield Finding(
             use.name_span, f"the plugin '{use.plugin.name}' needs {names}, or the task dies before it starts", fixes
         )
+
+
+def _has_no_parameters(use: PluginUse) -> bool:
+    """Whether `parameters` is absent or empty; null is not, it becomes the string 'None'."""
+    if use.parameters is not None:
+        return not use.parameters.entries
+    node = use.owner.parameters if isinstance(use.owner, PluginEntry) else None
+    return node is None or (isinstance(node, Scalar) and node.runtime_value == "")
 
 
 _EXAMPLES = {"repo_uri": "https://github.com/microsoft/pai.git", "port": 12345, "logdir": {"logs": "/mnt/tensorboard"}}
@@ -306,6 +385,8 @@ RULES = (
     unknown_plugin,
     plugin_name_form,
     plugin_not_list,
+    plugin_roles_unreadable,
+    plugin_roles_string,
     plugin_missing_parameter,
     plugin_hook_unsupported,
     plugin_key_rejected_by_portal,

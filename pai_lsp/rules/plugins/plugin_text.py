@@ -7,7 +7,6 @@ unchanged.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
@@ -16,6 +15,7 @@ from pai_lsp.job.uses import command_entries
 from pai_lsp.platform.tables import plugins
 from pai_lsp.source.edits import column, line_end
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import flow_scalar, scalar_line
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Entry, Node
 
-_COMMENT = re.compile(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)")
-_HEADER = re.compile(r"([|>])([1-9]?)([+-]?)([1-9]?)")
+_COMMENT = lazy_pattern(r"[|>][-+0-9]*([ \t]+#[^\r\n]*)")
+_HEADER = lazy_pattern(r"([|>])([1-9]?)([+-]?)([1-9]?)")
 
 
 @rule(Severity.ERROR)

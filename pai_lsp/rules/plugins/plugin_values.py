@@ -5,13 +5,15 @@ A value from a `<% %>` is not known here; its type is not checked. Facts: openpa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import shlex
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of, quote_fix, wrap_in_list_fix
 from pai_lsp.job.definition import PROTOCOL_KEYS, Definition, name_span
 from pai_lsp.job.plugin_parameters import runtime_round_trip
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.template_answers import PathOutcome
+from pai_lsp.job.written_secrets import runtime_secrets
 from pai_lsp.rules.plugins.plugin_entries import PLUGIN_KEYS, misspelt_key
 from pai_lsp.rules.templates.parameters import first_item_fix, kind_of_value
 from pai_lsp.rules.templates.template_fixes import quote_insertions
@@ -84,9 +86,22 @@ def _git(job: Job, use: PluginUse) -> Iterator[Finding]:
             if not _is_text(item):
                 fixes = (quote_fix(item),) if isinstance(item, Scalar) and item.text else ()
                 yield Finding(item.span, "an option of 'git clone' must be a string", fixes)
+            elif isinstance(item, Scalar) and _has_open_quote(item.text):
+                yield Finding(item.span, "this option has a quote without its end; the task dies before it starts")
     elif not isinstance(options.value, Scalar) or options.value.runtime_value is not None:
         fix = wrap_in_list_fix(job.text, options.value)
         yield Finding(options.place, "'options' must be a list of strings", (fix,) if fix else ())
+
+
+def _has_open_quote(option: str) -> bool:
+    """Whether GitPython, which splits the options as a shell does, fails on one."""
+    if "'" not in option and '"' not in option and not option.endswith("\\"):
+        return False
+    try:
+        shlex.split(option)
+    except ValueError:
+        return "<%" not in option
+    return False
 
 
 def _tensorboard(job: Job, use: PluginUse) -> Iterator[Finding]:
@@ -261,7 +276,7 @@ def non_string_parameter_in_plugin(job: Job) -> Iterator[Finding]:
             continue
         is_secret = answer.root == "$secrets"
         if isinstance(node, Scalar):
-            value = node.value if is_secret else node.runtime_value
+            value = _inserted_value(node, is_secret=is_secret)
             if isinstance(value, (str, ValueError)):
                 continue
             kind = kind_of_value(value) if isinstance(value, (bool, int, float)) else "a date"
@@ -275,8 +290,20 @@ def non_string_parameter_in_plugin(job: Job) -> Iterator[Finding]:
         yield Finding(answer.use.content_span, message, fixes, related)
 
 
+def _inserted_value(node: Scalar, *, is_secret: bool) -> Any:
+    """The value that the runtime inserts; a `ValueError` instance if it cannot read it."""
+    if not is_secret:
+        return node.runtime_value
+    try:
+        return runtime_secrets(node.value)
+    except ValueError as error:
+        return error
+
+
 def _quote_fixes(node: Scalar, *, is_secret: bool) -> tuple[Fix, ...]:
     if is_secret:
+        if node.is_string:
+            return ()
         return fix_of("Quote the secret", quote_insertions(node), safe=True)
     return (quote_fix(node, "Quote the value"),) if node.style is ScalarStyle.PLAIN and node.tag is None else ()
 
@@ -325,25 +352,32 @@ def value_breaks_plugin_parameter(job: Job) -> Iterator[Finding]:
         node = answer.node
         if not isinstance(node, Scalar):
             continue
-        value = node.value if answer.root == "$secrets" else node.runtime_value
-        if isinstance(value, str) and not _BREAKING.isdisjoint(value) and _breaks(answer, value):
-            related = () if answer.root == "$secrets" else (Related(node.span, "the value"),)
-            message = "a quote in the value ends the string that it is inserted into, so the task dies before it starts"
+        is_secret = answer.root == "$secrets"
+        value = _inserted_value(node, is_secret=is_secret)
+        if (
+            isinstance(value, str)
+            and not (value.isprintable() and _BREAKING.isdisjoint(value))
+            and _breaks(answer, value)
+        ):
+            related = () if is_secret else (Related(node.span, "the value"),)
+            cause = "a quote in the value" if value.isprintable() else "a character of the value"
+            message = f"{cause} ends the string that it is inserted into, so the task dies before it starts"
             yield Finding(answer.use.content_span, message, related=related)
 
 
 def _inserted_by_runtime(job: Job) -> Iterator[TemplateAnswer]:
-    return (answer for answer in job.answers_with(Outcome.FOUND) if answer.in_plugin)
+    return (answer for answer in job.answers_with(PathOutcome.FOUND) if answer.in_plugin)
 
 
 def _breaks(answer: TemplateAnswer, value: str) -> bool:
     """Whether the runtime can parse the string, but not with the value inserted."""
-    text = answer.use.text.text if answer.use.text else ""
+    text = answer.use.text.text
     span = answer.use.tag.span
     tag = text[span.start : span.end]
     if isinstance(runtime_round_trip([text], lambda written: written), ValueError):
         return False
-    return isinstance(runtime_round_trip([text], lambda written: written.replace(tag, value)), ValueError)
+    found = runtime_round_trip([text], lambda written: written.replace(tag, value))
+    return not isinstance(found, list) or not all(isinstance(one, str) for one in found)
 
 
 RULES = (

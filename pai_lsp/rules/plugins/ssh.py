@@ -6,7 +6,6 @@ sshbarrier.sh.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
@@ -14,6 +13,7 @@ from pai_lsp.findings.fixes import choice_fixes, fix_of, near_name_fixes
 from pai_lsp.job.definition import Definition, name_span
 from pai_lsp.source.edits import insert_entry, remove_entry
 from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import TextEdit
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
 
-_WHOLE_NUMBER = re.compile(r"[-+]?\d+")
+_WHOLE_NUMBER = lazy_pattern(r"[-+]?\d+")
 _SWITCHES = ("true", "false")
 
 

@@ -5,23 +5,25 @@ Files of a marketplace are written in the extended protocol and never submitted,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix
-from pai_lsp.job.addresses import AddressFault, looks_like_address, read_address
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, is_empty, name_span
+from pai_lsp.job.lookup import AddressFault, looks_like_address, read_address
 from pai_lsp.job.this_lookup import this_answer, this_uses
 from pai_lsp.job.uses import callbacks
-from pai_lsp.platform.tables import PLUGIN_PREFIX, EventForm, events, plugins
+from pai_lsp.platform.tables import PLUGIN_PREFIX, events, plugins
 from pai_lsp.source.content import mapped
 from pai_lsp.source.edits import cut_entry, insert_entry, line_span
+from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Entry
 
@@ -29,7 +31,8 @@ if TYPE_CHECKING:
 _EXPAND = "submit the output of 'pai-lsp expand'"
 
 
-class _Feature(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Feature:
     """One use of the extended protocol: its place, what a released cluster does, fixes that avoid expansion."""
 
     span: Span
@@ -84,7 +87,7 @@ def needs_expansion(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: [storage, mnist]
     """
-    if job.is_catalogue:
+    if job.is_catalog:
         return
     refused = sorted(_refused(job), key=lambda feature: feature.span)
     for feature in (*_ignored(job), *refused[1:]):
@@ -116,7 +119,7 @@ def refused_until_expanded(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: [mnist]
     """
-    if job.is_catalogue:
+    if job.is_catalog:
         return
     refused = sorted(_refused(job), key=lambda feature: feature.span)
     if refused:
@@ -296,19 +299,55 @@ def cannot_be_expressed(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py
     """
-    if job.is_catalogue or not _has_hooks(job):
-        return
-    from pai_lsp.expand.write.released_job import inexpressible  # noqa: PLC0415 - most jobs have no such events
-
-    for problem in inexpressible(job):
-        yield Finding(problem.span, problem.message, related=problem.related)
+    for problem in _problems_of_expansion(job):
+        if problem.code == "cannot-be-expressed":
+            yield Finding(problem.span, problem.message, related=problem.related)
 
 
-def _has_hooks(job: Job) -> bool:
-    """Whether a callback that the job may run has an event that becomes a trap."""
-    names = {event.name for event in events().values() if event.released_form is EventForm.TRAP}
-    used = {callback.event_name for one in job.require_graph.definitions for callback in one.callbacks}
-    return not names.isdisjoint(used | {callback.event_name for plugin in job.plugins for callback in plugin.callbacks})
+@rule(Severity.ERROR)
+def cannot_be_expanded(job: Job) -> Iterator[Finding]:
+    """The job cannot be expanded.
+
+    `pai-lsp expand` cannot write an equivalent job for a released cluster: a definition in another file has a mistake,
+    text is shared through an alias where task roles need different text, or a value cannot survive the runtime's
+    parsing. Where another rule reports the mistake, this one is silent.
+    Source: docs/protocol.md, "Expand a job".
+
+        prerequisites:
+          - name: data
+            type: script
+            requireStorages: [{mountPath: /data}]
+            #                 ^^^^^^^^^^^^^^^^^^ error
+        taskRoles:
+          worker:
+            prerequisites: [data]
+
+    Good:
+
+        prerequisites:
+          - name: data
+            type: script
+            requireStorages: [{name: disk, mountPath: /data}]
+        taskRoles:
+          worker:
+            prerequisites: [data]
+    """
+    for problem in _problems_of_expansion(job):
+        has_a_rule = problem.code == "shell-syntax" and not problem.related
+        if problem.code not in {"cannot-be-expressed", "marketplace-not-asked"} and not has_a_rule:
+            yield Finding(problem.span, problem.message, related=problem.related)
+
+
+def _problems_of_expansion(job: Job) -> tuple[Diagnostic, ...]:
+    """What keeps a job that uses the extended protocol from being expanded."""
+    is_extended = not job.is_catalog and any(True for features in (_refused, _ignored) for _ in features(job))
+    if not is_extended or job.syntax.problems:
+        return ()
+    from pai_lsp.expand.write.released_job import expanded  # noqa: PLC0415 - most jobs use no extended protocol
+
+    found = expanded(job)
+    is_stopped = found.run is not None and found.text is None  # what stops the expanded job stops this one, too
+    return () if is_stopped else found.problems
 
 
 RULES = (
@@ -316,4 +355,5 @@ RULES = (
     refused_until_expanded,
     plugin_parameters_twice,
     cannot_be_expressed,
+    cannot_be_expanded,
 )

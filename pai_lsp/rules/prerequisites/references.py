@@ -6,19 +6,18 @@ missing prerequisite, which the author then completes.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import fix_of, near_name_fixes
-from pai_lsp.job.addresses import looks_like_address
 from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Origin, Reference, name_span
-from pai_lsp.job.renaming import rename_prerequisite
+from pai_lsp.job.lookup import looks_like_address
 from pai_lsp.job.require_graph import no_prerequisite
 from pai_lsp.platform.job_schema import field
 from pai_lsp.platform.tables import PLUGIN_PREFIX, plugins
 from pai_lsp.source.edits import remove_item
 from pai_lsp.source.nodes import Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, free_name, nearest
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.tree_edits import append_value, insert_values
@@ -162,6 +161,8 @@ def _idle(job: Job, definition: Definition) -> str | None:
     plugin = definition.extended_plugin
     if plugin is None:
         return "it has no 'plugin'"
+    if definition.plugin_scalar and not isinstance(definition.plugin_scalar.runtime_value, str):
+        return None  # the runtime fails on it, which is reported there
     known = (*plugins(), *job.site_plugins)
     if plugin in known or plugin in STORAGE_PLUGINS:
         return None
@@ -182,7 +183,7 @@ def _plugin_fixes(job: Job, definition: Definition) -> tuple[Fix, ...]:
 
 
 # The rest-server's pattern of names (config/v2/protocol.js).
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,255}")
+_NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,255}")
 
 
 def prerequisite_stub(job: Job, kind: str, name: str) -> tuple[Fix, ...]:
@@ -251,6 +252,8 @@ def duplicate_prerequisite(job: Job) -> Iterator[Finding]:
 def _rename(job: Job, definition: Definition) -> Fix:
     """Give a definition a unique name."""
     name = free_name(definition.name, {one.name for one in job.definitions})
+    from pai_lsp.job.symbols import rename_prerequisite  # noqa: PLC0415 - only for a fix
+
     return Fix(f"Rename this one to '{name}'", rename_prerequisite(job, definition, name))
 
 
@@ -372,7 +375,7 @@ def unused_prerequisite(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: [setup]
     """
-    if job.is_catalogue or not job.task_roles:
+    if job.is_catalog or not job.task_roles:
         return
     for definition in job.definitions:
         if definition.name_scalar is None or job.prerequisite_uses.is_used(definition):

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, near_name_fixes
-from pai_lsp.job.addresses import AddressFault, AddressKind, looks_like_address, near_addresses, read_address
 from pai_lsp.job.definition import Origin
-from pai_lsp.job.lookup import LookupState
+from pai_lsp.job.lookup import AddressFault, AddressKind, LookupState, looks_like_address, near_addresses, read_address
 from pai_lsp.job.require_graph import cycle_found, cycles, needs_missing, no_prerequisite, not_looked_up, nothing_at
 from pai_lsp.rules.prerequisites.references import callback_stub
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
-    from pai_lsp.job.require_graph import Cycle, Link
+    from pai_lsp.job.require_graph import Cycle, RequireLink
 
 
 @rule(Severity.ERROR)
@@ -54,7 +53,7 @@ def unknown_required_prerequisite(job: Job) -> Iterator[Finding]:
             if link.answer.state is LookupState.ABSENT and not looks_like_address(name):
                 names, own = job.definitions_by_name, definition.name
                 fixes = near_name_fixes(link.reference.span, name, names, besides=own)
-                if definition.origin is not Origin.CATALOGUE:
+                if definition.origin is not Origin.CATALOG:
                     fixes += callback_stub(job, name)
                 yield Finding(link.reference.span, no_prerequisite(name, names, besides=own), fixes)
     yield from _missing_beyond(job, addresses=False)
@@ -119,7 +118,7 @@ def marketplace_not_asked(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: [mnist]
     """
-    by_note: dict[str, list[Link]] = {}
+    by_note: dict[str, list[RequireLink]] = {}
     for link in job.require_graph.entries:
         if link.answer.state is LookupState.UNKNOWN and not isinstance(read_address(link.reference.name), AddressFault):
             by_note.setdefault(link.answer.note, []).append(link)
@@ -198,7 +197,7 @@ def prerequisite_cycle(job: Job) -> Iterator[Finding]:
         yield Finding(place.reference.span, cycle_found(cycle), related=related)
 
 
-def _place(job: Job, cycle: Cycle) -> Link | None:
+def _place(job: Job, cycle: Cycle) -> RequireLink | None:
     """The reference in the file to report a cycle on: the one that closes it, or one that leads to it."""
     outside = job.require_graph.is_outside
     own = [link for one, link in zip(cycle.definitions, cycle.links, strict=True) if not outside(one)]

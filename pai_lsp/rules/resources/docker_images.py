@@ -9,10 +9,11 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.findings.fixes import change_fix
+from pai_lsp.findings.fixes import change_fix, quote_fix
 from pai_lsp.job.definition import name_span
 from pai_lsp.source.edits import insert_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 
 
 # The patterns of a repository and a tag in image_checker.py, _get_normalized_image_info.
-_REPOSITORY = re.compile(r"[a-z\-_.0-9]+[/a-z\-_.0-9]*")
-_TAG = re.compile(r"[a-z\-_.0-9]+")
+_REPOSITORY = lazy_pattern(r"[a-z\-_.0-9]+[/a-z\-_.0-9]*")
+_TAG = lazy_pattern(r"[a-z\-_.0-9]+")
 
 
 @rule(Severity.ERROR)
@@ -58,7 +59,7 @@ def image_uri_unsupported(job: Job) -> Iterator[Finding]:
     """
     for definition in checked_images(job):
         uri = text_of(definition, "uri")
-        if uri is None or (job.is_catalogue and ("{{" in uri.text or "<%" in uri.text)):
+        if uri is None or (job.is_catalog and ("{{" in uri.text or "<%" in uri.text)):
             continue
         if not uri.text:
             place = uri.span if len(uri.span) else definition.name_span
@@ -159,7 +160,7 @@ def images(job: Job) -> tuple[Definition, ...]:
 
 def checked_images(job: Job) -> tuple[Definition, ...]:
     """The images that are surely looked up: those of task roles, and all in a catalog file."""
-    return images(job) if job.is_catalogue else job.chosen_images
+    return images(job) if job.is_catalog else job.chosen_images
 
 
 def text_of(definition: Definition, key: str) -> Scalar | None:
@@ -187,6 +188,49 @@ def registry_host(registry: str) -> str:
 
 _DOCKER_HUB = "https://index.docker.io/v1/"
 _DOCKER_HUB_HOSTS = frozenset({"", "docker.io", "index.docker.io", "registry-1.docker.io", "hub.docker.com"})
+
+
+@rule(Severity.ERROR)
+def auth_not_strings(job: Job) -> Iterator[Finding]:
+    """Value in an image's `auth` that is not a string.
+
+    The rest-server fills templates in every value of `auth`, whatever its key, and responds with status 500 if one is a
+    number, a boolean, a list or a mapping.
+    Source: rest-server, middlewares/v2/protocol.js, protocolRender.
+
+        prerequisites:
+          - name: image
+            type: dockerimage
+            uri: registry.example.com/train:v1
+            auth:
+              username: reader
+              id: 5
+              #   ^ error
+
+    Good:
+
+        prerequisites:
+          - name: image
+            type: dockerimage
+            uri: registry.example.com/train:v1
+            auth:
+              username: reader
+              id: "5"
+    """
+    for definition in job.prerequisites:
+        auth = definition.node.get("auth") if definition.type == "dockerimage" else None
+        for entry in auth.effective_entries() if isinstance(auth, Mapping) else ():
+            value = entry.value
+            # JavaScript renders nothing for a value that counts as false, such as null or 0.
+            is_fine = isinstance(value, Scalar) and (value.is_string or not value.value)
+            if not is_fine and entry.name not in _ACCOUNT:
+                fixes = (quote_fix(value),) if isinstance(value, Scalar) and value.tag is None else ()
+                message = f"'{entry.name}' must be a string; the rest-server refuses the job with status 500"
+                yield Finding(entry.place, message, fixes)
+
+
+# The schema has these, so `type_mismatch` reports them.
+_ACCOUNT = frozenset({"username", "password", "registryuri"})
 
 
 @rule(Severity.ERROR)
@@ -281,7 +325,7 @@ def auth_without_secrets(job: Job) -> Iterator[Finding]:
           docker: "******"
     """
     section = job.section("secrets")
-    if job.is_catalogue or (section is not None and (job.secrets or not isinstance(section.value, Mapping))):
+    if job.is_catalog or (section is not None and (job.secrets or not isinstance(section.value, Mapping))):
         return
     for definition in images(job):
         auth = definition.node.entry("auth")
@@ -347,6 +391,7 @@ def registry_mismatch(job: Job) -> Iterator[Finding]:
 RULES = (
     image_uri_unsupported,
     image_latest_tag,
+    auth_not_strings,
     auth_without_registryuri,
     auth_without_secrets,
     registry_mismatch,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
-from pai_lsp.findings.fixes import change_fix, choice_fixes, fix_of, near_name_fixes
+from pai_lsp.findings.fixes import change_fix, choice_fixes, fix_of, near_name_fixes, quote_fix
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.source.edits import remove_entry
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar
@@ -29,6 +29,7 @@ _ROLE_KEYS = (
     "skuType", "skuNum", "skuNumber", "pinnedCellId", "affinityGroupName", "gangReleaseEnable", "lazyPreemptionEnable",
     "ignoreK8sSuggestedNodes",
 )  # fmt: skip
+_TEXT_KEYS = frozenset({"skuType", "pinnedCellId", "affinityGroupName"})
 # Minimum similarity to a known key for a misspelling; other keys are allowed in `extras`.
 _NEAR = 0.85
 
@@ -62,6 +63,51 @@ def hived_priority_invalid(job: Job) -> Iterator[Finding]:
     span = name_span(entry.value)
     fixes = near_name_fixes(span, entry.value.text, _PRIORITIES) or choice_fixes(span, _PRIORITIES)
     yield Finding(span, f"'{entry.value.text}' is not a HiveD priority; expected {choices}", fixes)
+
+
+@rule(Severity.ERROR)
+def hived_wrong_type(job: Job) -> Iterator[Finding]:
+    """Value of the wrong type in the HiveD settings.
+
+    `hivedScheduler`, its `taskRoles` and each role in it must be mappings, `taskRoles` with at least one role;
+    `skuType`, `pinnedCellId` and `affinityGroupName` must be strings or null. Otherwise the rest-server of a cluster
+    with HiveD refuses the job.
+    Source: rest-server, config/v2/hived.js.
+
+        extras:
+          hivedScheduler:
+            taskRoles:
+              worker:
+                skuType: 80
+                #        ^^ error
+
+    Good:
+
+        extras:
+          hivedScheduler:
+            taskRoles:
+              worker:
+                skuType: "80"
+    """
+    scheduler = job.extras_entry("hivedScheduler")
+    if scheduler is None:
+        return
+    if not isinstance(scheduler.value, Mapping):
+        yield Finding(scheduler.place, "'hivedScheduler' must be a mapping")
+        return
+    roles = scheduler.value.entry("taskRoles")
+    if roles is not None and (not isinstance(roles.value, Mapping) or not roles.value.entries):
+        yield Finding(roles.place, "'taskRoles' must be a mapping with at least one task role")
+    for entry in job.hived_role_entries:
+        if not isinstance(entry.value, Mapping):
+            yield Finding(entry.place, f"the HiveD settings of '{entry.name}' must be a mapping")
+            continue
+        for setting in entry.value.effective_entries():
+            value = setting.value
+            is_text = isinstance(value, Scalar) and (value.value is None or isinstance(value.value, str))
+            if setting.name in _TEXT_KEYS and not is_text:
+                fixes = (quote_fix(value),) if isinstance(value, Scalar) and value.tag is None else ()
+                yield Finding(setting.place, f"'{setting.name}' must be a string", fixes)
 
 
 @rule(Severity.WARNING)
@@ -227,6 +273,7 @@ def _text(node: Node | None) -> str | None:
 
 RULES = (
     hived_priority_invalid,
+    hived_wrong_type,
     hived_key_misspelled,
     hived_sku_and_pinned,
     hived_affinity_inconsistent,

@@ -7,12 +7,12 @@ Source: rest-server, src/utils/protocolSecret.js: the text from `/(^secrets:)[^]
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.platform.masking import is_line_start, masked_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import written_key
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from pai_lsp.source.nodes import Entry
 
 _KEY = "secrets:"
-_NOTHING = re.compile(r"(?:\s|#[^\n\r]*|\.\.\.)*")
+_NOTHING = lazy_pattern(r"(?:\s|#[^\n\r]*|\.\.\.)*")
 # What ends the hidden text, at the start of a line.
-_ENDS_MASK = re.compile(r"[A-Za-z0-9_]")
-_WORD = re.compile(r"\w+")
-_COLON = re.compile(r"[ \t]*:")
+_ENDS_MASK = lazy_pattern(r"[A-Za-z0-9_]")
+_WORD = lazy_pattern(r"\w+")
+_COLON = lazy_pattern(r"[ \t]*:")
 
 
 def stored_text(text: str, hidden: Span) -> str:

@@ -1,26 +1,24 @@
-"""Rules about secrets: values that should be secrets, how secrets arrive in commands, and unused ones.
+"""Rules about secrets: values that should be secrets, masked and unused ones.
 
 `moved_to_secrets` is the fix for a plain-text password, token or key; an editor offers it for any text.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import tags
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.definition import key_name_span, name_span
-from pai_lsp.job.section_edits import add_to_section
-from pai_lsp.job.template_answers import Outcome
 from pai_lsp.job.template_uses import TemplatePlace, place_at
 from pai_lsp.platform.masking import is_line_start, masked_span
 from pai_lsp.rules.templates.parameters import removable, unused_entries, used_names
 from pai_lsp.rules.templates.template_fixes import text_at
 from pai_lsp.source.comments import comments, comments_within
-from pai_lsp.source.edits import cut_entry, keeping_comments, line_end, line_span, remove_entry
+from pai_lsp.source.edits import add_to_section, cut_entry, keeping_comments, line_end, line_span, remove_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import quoted, written_key
@@ -30,17 +28,15 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.clear_secrets import ClearSecret
     from pai_lsp.job.job import Job
-    from pai_lsp.job.template_answers import TemplateAnswer
     from pai_lsp.source.nodes import Entry
 
 
 # The path of the secrets in the container; a script that reads them there needs no template.
 _SECRETS_FILE = "/secrets"
-_HTML = frozenset("&<>\"'")
 # Source: webportal, src/app/job-submission, constants.js, SECRET_PATTERN.
-_PORTAL_PATTERN = re.compile(r"<% \$secrets\.[a-zA-Z_][a-zA-Z0-9_]* %>")
-_PORTAL_NAME = re.compile(r"\$secrets\.[a-zA-Z_][a-zA-Z0-9_]*")
-_MASK = re.compile(r"\*{3,}")
+_PORTAL_PATTERN = lazy_pattern(r"<% \$secrets\.[a-zA-Z_][a-zA-Z0-9_]* %>")
+_PORTAL_NAME = lazy_pattern(r"\$secrets\.[a-zA-Z_][a-zA-Z0-9_]*")
+_MASK = lazy_pattern(r"\*{3,}")
 
 
 @rule(Severity.WARNING)
@@ -82,49 +78,6 @@ def secret_in_clear(job: Job) -> Iterator[Finding]:
             continue
         message = f"this looks like {found.kind}; everyone who sees the job can read it, so move it to 'secrets'"
         yield Finding(found.span, message, fixes_of(job, found))
-
-
-@rule(Severity.WARNING)
-def secret_html_escaped(job: Job) -> Iterator[Finding]:
-    """Secret with `&`, `<`, `>`, `"` or `'` that is changed in a command or a login.
-
-    The runtime fills secrets with a template engine for HTML: `&` becomes `&amp;`, `'` becomes `&#x27;`. The same
-    happens to a registry's password when the runtime looks up the image, which then fails. Secrets in callbacks and
-    plugin parameters are not changed; a command can also read `/usr/local/pai/secrets/secrets.yaml`.
-    Source: openpai-runtime, src/common/utils.py, render_string_with_secrets (pystache 0.5.4).
-
-        secrets:
-          token: not&a&real&one
-        taskRoles:
-          worker:
-            commands:
-              - login --token <% $secrets.token %>
-              #                  ^^^^^^^^^^^^^^ warning
-
-    Good:
-
-        secrets:
-          token: not-a-real-one
-        taskRoles:
-          worker:
-            commands:
-              - login --token <% $secrets.token %>
-    """
-    for answer in job.answers_with(Outcome.FOUND):
-        if answer.in_plugin or answer.root != "$secrets":
-            continue
-        node = answer.node
-        if isinstance(node, Scalar) and isinstance(node.value, str) and not _HTML.isdisjoint(node.value):
-            where = "the image check logs in" if answer.use.place is TemplatePlace.AUTH else "the command runs"
-            message = (
-                f"this secret contains & < > \" or ', which are escaped as HTML: {where} with different characters"
-            )
-            yield Finding(answer.use.content_span, message, related=_secret_place(job, answer))
-
-
-def _secret_place(job: Job, answer: TemplateAnswer) -> tuple[Related, ...]:
-    entry = job.secrets.get(str(answer.steps[1].name)) if len(answer.steps) > 1 else None
-    return (Related(key_name_span(entry), "the secret"),) if entry else ()
 
 
 @rule(Severity.INFORMATION)
@@ -249,7 +202,7 @@ def unused_secret(job: Job) -> Iterator[Finding]:
         yield from unused_entries(job, "secrets")
 
 
-_NAME_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_NAME_WORD = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
 def fixes_of(job: Job, secret: ClearSecret) -> tuple[Fix, ...]:
@@ -273,7 +226,7 @@ def moved_to_secrets(job: Job, entry: Entry) -> tuple[Fix, ...]:
     name = free_name(
         "docker_password" if "auth" in keys else "_".join(_NAME_WORD.findall(entry.name)).lower(), job.secrets
     )
-    edit = add_to_section(job, "secrets", f"{written_key(name)}: {written}")
+    edit = add_to_section(job.text, job.root, "secrets", f"{written_key(name)}: {written}")
     reference = f"<% $secrets.{name} %>"
     return (Fix(f"Move to the secret '{name}'", (edit, TextEdit(value.span, reference))),) if edit else ()
 
@@ -294,7 +247,7 @@ def _parameter_fixes(job: Job, entry: Entry, written: str) -> tuple[Fix, ...]:
     roots = {
         TextEdit(use.text.span(steps[0].span.start, steps[0].span.end), "$secrets")
         for use in job.template_uses
-        if use.text and len(steps := use.tag.server_steps) > 1
+        if len(steps := use.tag.server_steps) > 1
         if (steps[0].name, steps[1].name) == ("$parameters", entry.name)
     }
     return (Fix(f"Move to the secret '{entry.name}'", (*moved, *sorted(roots))),)
@@ -308,7 +261,7 @@ def _moved_with_comment(job: Job, section: Mapping, entry: Entry, written: str) 
         scalars = [node for node in (entry.key, entry.value) if isinstance(node, Scalar)]
         found = comments_within(job.text, line_span(job.text, entry.key.span), scalars)
         comment_after = "".join(f"  {comment.text}" for comment in found)
-    edit = add_to_section(job, "secrets", f"{written_key(entry.name)}: {written}{comment_after}")
+    edit = add_to_section(job.text, job.root, "secrets", f"{written_key(entry.name)}: {written}{comment_after}")
     gone = removable(job, section, entry, "parameters")
     removal = cut_entry(job.text, *gone) if edit and gone else ()
     return keeping_comments(job.text, (edit, *removal), comments(job.syntax)) if edit and removal else ()
@@ -327,13 +280,12 @@ def _text_fixes(job: Job, span: Span) -> tuple[Fix, ...]:
     ):
         return ()
     name = free_name("token", job.secrets)
-    edit = add_to_section(job, "secrets", f"{name}: {quoted(token)}")
+    edit = add_to_section(job.text, job.root, "secrets", f"{name}: {quoted(token)}")
     return (Fix(f"Move to the secret '{name}'", (edit, TextEdit(span, f"<% $secrets.{name} %>"))),) if edit else ()
 
 
 RULES = (
     secret_in_clear,
-    secret_html_escaped,
     docker_password_not_secret_pattern,
     masked_secrets,
     unused_secret,

@@ -5,16 +5,15 @@ pai_lsp/rules/prerequisites/references.py and role_names.py check names that ref
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.definition import name_span
-from pai_lsp.job.renaming import rename_prerequisite, rename_role
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.structure.structure_places import places
 from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import TextEdit
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from pai_lsp.rules.structure.structure_places import ErrorPlace
 
 # The rest-server's pattern; pai, src/rest-server/src/config/v2/protocol.js.
-_ROLE_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_ROLE_NAME = lazy_pattern(r"[a-zA-Z_][a-zA-Z0-9_]*")
 # FrameworkController's limit; frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go.
 _LONGEST_ROLE_NAME = 63
 
@@ -156,6 +155,8 @@ def _new_names(job: Job) -> dict[str, str]:
 def _rename_fixes(job: Job, name: str, new_name: str | None) -> tuple[Fix, ...]:
     if new_name is None:
         return ()
+    from pai_lsp.job.symbols import rename_role  # noqa: PLC0415 - only for a fix
+
     renaming = rename_role(job, name, new_name)
     is_same = converted_role_name(name) == new_name
     return (Fix(f"Rename to '{new_name}'", renaming.edits, safe=renaming.is_complete and is_same),)
@@ -192,6 +193,8 @@ def _prerequisite_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     definition = next((one for one in job.definitions if one.name_scalar is node), None)
     if definition is None or new_name in job.definitions_by_name:
         return ()
+    from pai_lsp.job.symbols import rename_prerequisite  # noqa: PLC0415 - only for a fix
+
     return (Fix(f"Rename to '{new_name}'", rename_prerequisite(job, definition, new_name), safe=True),)
 
 

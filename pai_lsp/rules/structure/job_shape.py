@@ -43,7 +43,7 @@ def not_a_job(job: Job) -> Iterator[Finding]:
         protocolVersion: 2
         name: train
     """
-    if job.is_catalogue or isinstance(job.syntax.root, Mapping):
+    if job.is_catalog or isinstance(job.syntax.root, Mapping):
         return
     if any(problem.kind is not ProblemKind.SEVERAL_DOCUMENTS for problem in job.syntax.problems):
         return
@@ -60,7 +60,7 @@ def job_too_large(job: Job) -> Iterator[Finding]:
     The rest-server responds with status 413 to a larger request. Put long scripts and data into an image or a storage.
     Source: rest-server, src/config/express.js (bodyParser.text with its default limit, 100kb).
     """
-    if job.is_catalogue or len(job.text) * 4 <= MAX_BYTES:
+    if job.is_catalog or len(job.text) * 4 <= MAX_BYTES:
         return
     size = len(job.text.encode("utf-8", "surrogatepass"))
     if size > MAX_BYTES:

@@ -15,6 +15,7 @@ from pai_lsp.platform.job_schema import field
 from pai_lsp.rules.structure.structure_fixes import empty_fixes, prerequisite_type
 from pai_lsp.source.edits import column, line_end, remove_item
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import quoted
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
 
 _TRUE = frozenset({"true", "yes", "on"})
 _FALSE = frozenset({"false", "no", "off"})
-_LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_LABEL = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 # Keys of `portList` in protocol v1, whose items are not labels with counts.
 _PORT_KEYS = frozenset({"label", "name", "port", "portNumber", "beginAt"})
-_SIZE = re.compile(r"(\d{1,6}) ?([gGmM])(?:i|i?[bB])?")
+_SIZE = lazy_pattern(r"(\d{1,6}) ?([gGmM])(?:i|i?[bB])?")
 _VERSION_2 = re.compile(r"[vV]?2(?:\.0+)?")
 
 

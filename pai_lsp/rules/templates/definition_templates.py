@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from pai_lsp.embedded.template import variables
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import fix_of, near_name_fixes
-from pai_lsp.job.definition import key_name_span
+from pai_lsp.job.definition import filled_texts, key_name_span, undeclared_variables
 from pai_lsp.job.require_graph import needs_values, requires_without_value, undeclared_variable
 from pai_lsp.job.this_lookup import this_faults
-from pai_lsp.job.undeclared_variables import filled_texts, undeclared_variables
 from pai_lsp.source.content import mapped
 from pai_lsp.source.edits import remove_entry, remove_item
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.template import TemplateTag
     from pai_lsp.job.definition import Definition, TemplateVariable
     from pai_lsp.job.job import Job
-    from pai_lsp.job.require_graph import Link
+    from pai_lsp.job.require_graph import RequireLink
     from pai_lsp.job.this_lookup import ThisFault
     from pai_lsp.source.content import MappedText
     from pai_lsp.source.nodes import Node
@@ -77,16 +76,16 @@ def unfilled_template_variable(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.reference.span, message, related=related)
 
 
-def _missing(link: Link) -> list[TemplateVariable]:
+def _missing(link: RequireLink) -> list[TemplateVariable]:
     given = link.requirement.values() if link.requirement else {}
     return [one for target in link.targets for one in target.template_variables if one.name not in given]
 
 
-def _path(job: Job, link: Link) -> str | None:
+def _path(job: Job, link: RequireLink) -> str | None:
     return next((job.require_graph.path(target) for target in link.targets), None)
 
 
-def _fill(job: Job, link: Link, names: list[str]) -> tuple[Fix, ...]:
+def _fill(job: Job, link: RequireLink, names: list[str]) -> tuple[Fix, ...]:
     """Write the variables with empty values."""
     requirement = link.requirement
     if requirement is None or link.path is not None:
@@ -158,7 +157,7 @@ def undeclared_template_variable(job: Job) -> Iterator[Finding]:
     to another template language. `{{FC_TASK_INDEX}}` and the like belong to the platform.
     Source: docs/protocol.md, "Template variables"; openpai, issue 5345.
 
-        # a catalogue file
+        # a catalog file
         - name: mnist
           plugin: cmd
           plugin_params:
@@ -173,7 +172,7 @@ def undeclared_template_variable(job: Job) -> Iterator[Finding]:
 
     Good:
 
-        # a catalogue file
+        # a catalog file
         - name: mnist
           plugin: cmd
           plugin_params:
@@ -217,7 +216,7 @@ def unused_template_variable(job: Job) -> Iterator[Finding]:
     Every entry that requires the definition must still give it a value.
     Source: docs/protocol.md, "Template variables"; openpai, issue 5345.
 
-        # a catalogue file
+        # a catalog file
         - name: debug_hook
           plugin: cmd
           plugin_params:
@@ -231,7 +230,7 @@ def unused_template_variable(job: Job) -> Iterator[Finding]:
 
     Good:
 
-        # a catalogue file
+        # a catalog file
         - name: debug_hook
           plugin: cmd
           plugin_params:

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import fix_of, quote_fix
 from pai_lsp.job.definition import key_name_span
-from pai_lsp.job.renaming import rename_symbol
-from pai_lsp.job.symbols import Symbol, SymbolKind
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.templates.template_fixes import may_hold_brackets, quote_insertions
 from pai_lsp.source.edits import remove_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value
@@ -87,7 +85,7 @@ def parameter_text_changes(job: Job) -> Iterator[Finding]:
 
 def _inserted(job: Job) -> Iterator[TemplateAnswer]:
     """What the rest-server and, for secrets, the runtime insert into commands and `auth`."""
-    return (answer for answer in job.answers_with(Outcome.FOUND) if not answer.in_plugin)
+    return (answer for answer in job.answers_with(PathOutcome.FOUND) if not answer.in_plugin)
 
 
 def _changes(answer: TemplateAnswer) -> bool:
@@ -179,6 +177,8 @@ def parameter_key_with_dot(job: Job) -> Iterator[Finding]:
         if "." not in name:
             continue
         meant = name.replace(".", "_")
+        from pai_lsp.job.symbols import Symbol, SymbolKind, rename_symbol  # noqa: PLC0415 - only for a fix
+
         edits = rename_symbol(job, Symbol(SymbolKind.PARAMETER, name), meant)
         fixes = () if meant in job.parameters else (Fix(f"Rename to '{meant}'", edits),)
         yield Finding(

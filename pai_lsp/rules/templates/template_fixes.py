@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import ROOTS
 from pai_lsp.findings.diagnostic import Fix, Related
 from pai_lsp.job.definition import TYPED_FIELDS
-from pai_lsp.job.section_edits import add_to_section
 from pai_lsp.job.template_answers import followed
 from pai_lsp.job.template_uses import TemplatePlace
-from pai_lsp.source.edits import insert_entry
+from pai_lsp.source.edits import add_to_section, insert_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
@@ -25,10 +24,10 @@ if TYPE_CHECKING:
     from pai_lsp.job.template_uses import TemplateUse
     from pai_lsp.source.nodes import Node
 
-_SENSIBLE_NAME = re.compile(r"[\w-]+(?: [\w-]+)*")
-_LAST_ROOT = re.compile(r"[^\w$]+(\$\w+)")
+_SENSIBLE_NAME = lazy_pattern(r"[\w-]+(?: [\w-]+)*")
+_LAST_ROOT = lazy_pattern(r"[^\w$]+(\$\w+)")
 # Characters that mean the same in every YAML style and context.
-_HARMLESS = re.compile(r"[\w./@+-]+")
+_HARMLESS = lazy_pattern(r"[\w./@+-]+")
 
 
 def consequence(job: Job, answer: TemplateAnswer) -> str:
@@ -57,7 +56,7 @@ def add_name_fix(job: Job, section: str, name: str) -> tuple[Fix, ...]:
     """Define a parameter or secret with an empty value."""
     if not _SENSIBLE_NAME.fullmatch(name):
         return ()
-    edit = add_to_section(job, section, f"{written_key(name)}: ''")
+    edit = add_to_section(job.text, job.root, section, f"{written_key(name)}: ''")
     return (Fix(f"Add the {section.removesuffix('s')} '{name}'", (edit,)),) if edit else ()
 
 
@@ -147,7 +146,11 @@ def secret_instead(job: Job, answer: TemplateAnswer) -> tuple[Fix, ...]:
         if entry is None or not isinstance(entry.value, Scalar) or entry.value.is_block:
             return ()
         written = job.text[entry.value.span.start : entry.value.span.end]
-        edit = None if "\n" in written else add_to_section(job, "secrets", f"{written_key(name)}: {written}")
+        edit = (
+            None
+            if "\n" in written
+            else add_to_section(job.text, job.root, "secrets", f"{written_key(name)}: {written}")
+        )
         if edit is None:
             return ()
         edits.append(edit)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, near_name_fixes
 from pai_lsp.job.definition import key_name_span
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.rules.templates.template_fixes import add_name_fix, consequence, definition_place, may_hold_brackets
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import Span, TextEdit
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pai_lsp.job.template_answers import TemplateAnswer
     from pai_lsp.source.nodes import Node
 
-_BLANK_INDEX = re.compile(r"\[\s*([0-9]+)\s*\]")
-_QUOTED_INDEX = re.compile(r"""\[\s*(["'])([\w -]+)\1\s*\]""")
+_BLANK_INDEX = lazy_pattern(r"\[\s*([0-9]+)\s*\]")
+_QUOTED_INDEX = lazy_pattern(r"""\[\s*(["'])([\w -]+)\1\s*\]""")
 
 
 @rule(Severity.ERROR)
@@ -84,7 +84,7 @@ def undefined_secret(job: Job) -> Iterator[Finding]:
 
 
 def _undefined(job: Job, root: str, section: str, names: tuple[str, ...]) -> Iterator[Finding]:
-    for answer in job.answers_with(Outcome.UNDEFINED):
+    for answer in job.answers_with(PathOutcome.UNDEFINED):
         if answer.root != root:
             continue
         happens = consequence(job, answer)
@@ -142,7 +142,7 @@ def undefined_template_member(job: Job) -> Iterator[Finding]:
             commands:
               - wget <% $data.uri[0] %>
     """
-    for answer in job.answers_with(Outcome.NO_MEMBER):
+    for answer in job.answers_with(PathOutcome.NO_MEMBER):
         happens = consequence(job, answer)
         path, name, container = answer.path_above, answer.name, answer.container
         if (fixes := bracket_fixes(answer)) is not None:
@@ -187,7 +187,7 @@ def template_index_out_of_range(job: Job) -> Iterator[Finding]:
             commands:
               - wget <% $data.uri[0] %>
     """
-    for answer in job.answers_with(Outcome.OUT_OF_RANGE):
+    for answer in job.answers_with(PathOutcome.OUT_OF_RANGE):
         container = answer.container
         is_list = isinstance(container, Sequence)
         count = len(container.items) if isinstance(container, Sequence) else _length(container)
@@ -241,7 +241,7 @@ def dotted_index_in_plugin(job: Job) -> Iterator[Finding]:
             data: mnist
             prerequisites: [mnist]
     """
-    for answer in job.answers_with(Outcome.DOTTED_INDEX):
+    for answer in job.answers_with(PathOutcome.DOTTED_INDEX):
         name, span = answer.name, answer.span
         with_dot = Span(span.start - 1, span.end)
         fixes = (change_fix(with_dot, f"[{name}]", safe=True),) if may_hold_brackets(job, span.start) else ()
@@ -274,7 +274,7 @@ def null_parameter(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py <% $parameters.options %>
     """
-    for answer in job.answers_with(Outcome.NULL):
+    for answer in job.answers_with(PathOutcome.NULL):
         if answer.in_plugin:
             continue
         is_secret = answer.root == "$secrets" and bool(answer.roles)

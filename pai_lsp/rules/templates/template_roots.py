@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import ROOTS
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.job.template_answers import ROLE_FIELDS, Outcome
+from pai_lsp.job.template_answers import ROLE_FIELDS, PathOutcome
 from pai_lsp.rules.templates.template_fixes import add_field_fix, consequence, listed, meant_root, secret_instead
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import Span, TextEdit
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.template_answers import TemplateAnswer
 
 # Spaces that both readers treat as part of a name, which is surely not intended.
-_SPACES = re.compile(r"\s+(?=[.\[])|(?<=\.)\s+|^\s+")
+_SPACES = lazy_pattern(r"\s+(?=[.\[])|(?<=\.)\s+|^\s+")
 
 
 @rule(Severity.ERROR)
@@ -50,7 +50,7 @@ def unknown_template_root(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py --lr <% $parameters.lr %>
     """
-    for answer in job.answers_with(Outcome.UNKNOWN_ROOT):
+    for answer in job.answers_with(PathOutcome.UNKNOWN_ROOT):
         root, meant = answer.root, meant_root(job, answer)
         span, content = answer.step_span(0), answer.use.content_span
         happens = consequence(job, answer) if root.startswith("$") or not answer.in_plugin else "it is kept unchanged"
@@ -109,7 +109,7 @@ def template_root_without_field(job: Job) -> Iterator[Finding]:
     """
     roles_of: dict[Span, dict[str, TaskRole]] = {}
     first: dict[Span, TemplateAnswer] = {}
-    for answer in job.answers_with(Outcome.NO_FIELD):
+    for answer in job.answers_with(PathOutcome.NO_FIELD):
         span = answer.step_span(0)
         first.setdefault(span, answer)
         roles_of.setdefault(span, {}).update((role.name, role) for role in answer.roles)
@@ -159,7 +159,7 @@ def parameter_in_docker_auth(job: Job) -> Iterator[Finding]:
             auth:
               username: <% $secrets.user %>
     """
-    for answer in job.answers_with(Outcome.ROOT_NOT_FILLED):
+    for answer in job.answers_with(PathOutcome.ROOT_NOT_FILLED):
         message = f"only '$secrets' is filled in 'auth', so {consequence(job, answer)}"
         yield Finding(answer.step_span(0), message, secret_instead(job, answer))
 

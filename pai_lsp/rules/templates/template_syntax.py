@@ -8,21 +8,21 @@ fixes.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES
 from pai_lsp.embedded.template import CLOSING, OPENING, ROOTS, TagKind, TemplateFault, tags
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import change_fix
-from pai_lsp.job.template_answers import Outcome
+from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.job.template_uses import COMMAND_PLACES, TemplatePlace, place_at
 from pai_lsp.job.uses import command_lists
-from pai_lsp.job.variable_places import callback_scripts, role_scripts
+from pai_lsp.job.variable_places import callback_scripts
 from pai_lsp.rules.templates.template_fixes import inlined, meant_root, text_at
 from pai_lsp.source.content import MappedText, mapped, trimmed
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, walk
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
 
@@ -115,7 +115,7 @@ def template_tag_dropped(job: Job) -> Iterator[Finding]:
         yield Finding(use.span, "the rest-server removes this template; it only fills '<% name %>'", fixes)
     if job.secrets:
         for answer in job.template_answers:
-            if answer.outcome is Outcome.UNKNOWN_ROOT and not answer.in_plugin and not meant_root(job, answer):
+            if answer.outcome is PathOutcome.UNKNOWN_ROOT and not answer.in_plugin and not meant_root(job, answer):
                 message = (
                     f"'{answer.root}' is not a template root; in a job with secrets, the runtime removes this template"
                 )
@@ -179,9 +179,9 @@ def _reaches_commands(job: Job, use: TemplateUse, keys: tuple[str, ...]) -> bool
 
 
 # The beginning of an intended template: root, path, and possibly half a closing delimiter.
-_MEANT = re.compile(r"<%[ \t]*(?P<root>\$?[A-Za-z]+)(?:\.[\w-]+|\[\d+\])*(?P<end>[ \t]*[%>])?")
+_MEANT = lazy_pattern(r"<%[ \t]*(?P<root>\$?[A-Za-z]+)(?:\.[\w-]+|\[\d+\])*(?P<end>[ \t]*[%>])?")
 # The content of a template without its opening delimiter.
-_UNOPENED = re.compile(r"\$(?:parameters|secrets|data|script|output)[\w.\[\]-]*\Z")
+_UNOPENED = lazy_pattern(r"\$(?:parameters|secrets|data|script|output)[\w.\[\]-]*\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ def faults(job: Job) -> Iterator[SyntaxFault]:
                     yield SyntaxFault(scalar.span, _prototype_message(scalar.text))
                 if OPENING in scalar.text:
                     yield from _faults(mapped(job.text, scalar), *tags(scalar.text))
-    for place in (*role_scripts(job), *callback_scripts(job, command_lists(job.uses_of_plugin("cmd"), CLOSING))):
+    for place in (*job.role_scripts, *callback_scripts(job, command_lists(job.uses_of_plugin("cmd"), CLOSING))):
         yield from _left_over(place)
 
 

@@ -13,6 +13,7 @@ from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.platform.masking import masked_span
 from pai_lsp.source.edits import line_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, walk
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import quoted
 
@@ -22,15 +23,16 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Entry, Node
 
-_TABS = re.compile(r"\t+")
-_BLANKS_BEFORE = re.compile(r"[ \t]*\Z")
-_COMMENT = re.compile(r"(?<![^ \t\r\n\ufeff])#")
-_HEADER = re.compile(r"[^\r\n]*")
-_INDENTED = re.compile(r"^( *)[^ \r\n]", re.MULTILINE)
-_BLANKS_AND_DASHES = re.compile(r" *(?:- +)*")
-_REST = re.compile("([ ]*)([^\x85\u2028\u2029]?)")
+_TABS = lazy_pattern(r"\t+")
+_BLANKS_BEFORE = lazy_pattern(r"[ \t]*\Z")
+# Outside of scalars; quotes and brackets need no blank between them and a comment.
+_COMMENT = lazy_pattern(r"(?<![^ \t\r\n\ufeff\"'\[\]{},])#")
+_HEADER = lazy_pattern(r"[^\r\n]*")
+_INDENTED = lazy_pattern(r"^( *)[^ \r\n]", re.MULTILINE)
+_BLANKS_AND_DASHES = lazy_pattern(r" *(?:- +)*")
+_REST = lazy_pattern("([ ]*)([^\x85\u2028\u2029]?)")
 # Line ends for PyYAML, ordinary characters for js-yaml.
-_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+_LINE_ENDS = lazy_pattern("[\x85\u2028\u2029]")
 # After these, parts of the file are missing from the tree.
 _UNREAD = frozenset({ProblemKind.SYNTAX, ProblemKind.TOO_LARGE})
 _NAMES = {"\x85": "U+0085", "\u2028": "U+2028", "\u2029": "U+2029"}
@@ -112,6 +114,33 @@ def unicode_line_end(job: Job) -> Iterator[Finding]:
             yield Finding(span, message, (Fix("Write a space", (TextEdit(span, " "),)),))
 
 
+@rule(Severity.ERROR)
+def nul_in_command(job: Job) -> Iterator[Finding]:
+    r"""NUL character in a command.
+
+    The commands are passed to the container in an environment variable, which cannot contain the character: the
+    container cannot be started.
+    Source: rest-server, models/v2/job/k8s.js (entrypoint); execve(2).
+
+        taskRoles:
+          worker:
+            commands: ["printf 'a\0b'"]
+            #          ^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands: ['printf "a\0b"']
+    """
+    if "\\" not in job.text:
+        return
+    for role in job.task_roles:
+        for scalar in job.command_parts(role):
+            if "\0" in scalar.text:
+                yield Finding(scalar.span, "a command cannot contain the character NUL, so the task cannot be started")
+
+
 def _breaks_line(job: Job, span: Span, scalar: Scalar | None) -> bool:
     """Whether a line end at `span` changes the meaning of the rest of the line."""
     text = job.text
@@ -157,7 +186,7 @@ def _plain_indentation(text: str, scalar: Scalar) -> int:
 
 def _found(job: Job, pattern: re.Pattern[str]) -> Iterator[tuple[Span, Scalar | None]]:
     """The matches of a pattern in what the runtime reads, each with the last scalar that begins before it."""
-    if job.is_catalogue:
+    if job.is_catalog:
         return
     text, scalars = job.text, job.syntax.scalars
     unread = [line_span(text, problem.span) for problem in job.syntax.problems if problem.kind in _UNREAD]
@@ -171,4 +200,4 @@ def _found(job: Job, pattern: re.Pattern[str]) -> Iterator[tuple[Span, Scalar | 
         yield span, scalars[number] if number >= 0 else None
 
 
-RULES = (stray_tab, unicode_line_end)
+RULES = (stray_tab, unicode_line_end, nul_in_command)

@@ -18,6 +18,7 @@ from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.template_uses import RUNTIME_PLACES
 from pai_lsp.platform.masking import masked_span
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, walk
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.tags import server_refusal, tag_span, with_tag
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import quoted
@@ -32,12 +33,12 @@ if TYPE_CHECKING:
 
 # Plain scalars that PyYAML may fail to construct: the two special ones, numbers without digits, numbers in base 60 that
 # are too long for a double, invalid dates.
-_MAYBE_UNREADABLE = re.compile(
+_MAYBE_UNREADABLE = lazy_pattern(
     r"=|<<|[-+]?0[bx]_+|[-+]?[0-9][0-9_:]{300,}\.[0-9_]*|[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}.*", re.DOTALL
 )
 _FIRST_CHARACTERS = frozenset("=<+-0123456789")
 # Where a key may be a list or a mapping: explicit, an alias, before a colon, or alone in braces.
-_MAYBE_COLLECTION_KEY = re.compile(r"[\]}][ \t]*:|\?\s|\*|[{,]\s*[\[{]")
+_MAYBE_COLLECTION_KEY = lazy_pattern(r"[\]}?*{,](?:(?<=[\]}])[ \t]*:|(?<=\?)\s|(?<=\*)|(?<=[{,])\s*[\[{])")
 
 
 @rule(Severity.ERROR)
@@ -62,12 +63,14 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
           operator: "="
           deadline: "2024-02-30"
     """
-    if job.is_catalogue:
+    if job.is_catalog:
         return
     suspects = [
         scalar
         for scalar in job.syntax.scalars
-        if _may_be_unreadable(scalar) and isinstance(scalar.runtime_value, ValueError)
+        if (scalar.tag is not None or scalar.text[:1] in _FIRST_CHARACTERS)
+        and _may_be_unreadable(scalar)
+        and isinstance(scalar.runtime_value, ValueError)
     ]
     if not suspects:
         return
@@ -90,8 +93,7 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
 def _may_be_unreadable(scalar: Scalar) -> bool:
     if scalar.tag is not None:
         return server_refusal(scalar) is None
-    is_suspect = scalar.style is ScalarStyle.PLAIN and scalar.text[:1] in _FIRST_CHARACTERS
-    return is_suspect and _MAYBE_UNREADABLE.fullmatch(scalar.text) is not None
+    return scalar.style is ScalarStyle.PLAIN and _MAYBE_UNREADABLE.fullmatch(scalar.text) is not None
 
 
 def _kind(scalar: Scalar) -> str:
@@ -125,7 +127,7 @@ def unquoted_question_mark(job: Job) -> Iterator[Finding]:
             type: data
             uri: ["https://example.com/cifar10?raw=true"]
     """
-    if "?" not in job.text or job.is_catalogue:
+    if "?" not in job.text or job.is_catalog:
         return
     suspects = [scalar for scalar in job.syntax.scalars if "?" in scalar.text and scalar.style is ScalarStyle.PLAIN]
     if not suspects:
@@ -155,7 +157,7 @@ def collection_key(job: Job) -> Iterator[Finding]:
         parameters:
           "[a, b]": 1
     """
-    if job.is_catalogue or not _MAYBE_COLLECTION_KEY.search(job.text):
+    if job.is_catalog or not _MAYBE_COLLECTION_KEY.search(job.text):
         return
     masked = masked_span(job.text)
     seen: set[Node] = set()
@@ -179,16 +181,17 @@ def _entries(node: Node | None) -> Iterator[Entry]:
 
 
 # Names that YAML 1.1 may not read as strings.
-_MAYBE_OTHERWISE = re.compile(r"(?:yes|no|on|off|true|false|null|~)?$|[-+.0-9]", re.IGNORECASE)
+_MAYBE_OTHERWISE = lazy_pattern(r"(?:yes|no|on|off|true|false|null|~)?$|[-+.0-9]", re.IGNORECASE)
 
 
 @rule(Severity.ERROR)
 def runtime_reads_otherwise(job: Job) -> Iterator[Finding]:
-    """The runtime does not read a name as a string, and does not find what it refers to.
+    """The runtime does not read a name, an image's address or a plugin as a string, and fails.
 
     `yes`, `no`, `on` and `off` are booleans in YAML 1.1, `1_` and the key `1` are numbers. When such a prerequisite is
-    defined with quotes and referred to without them, or the other way round, or when `<% $parameters.on %>` is used in
-    a plugin's commands, the init container dies with a KeyError. In quotes, both parsers read a string.
+    defined with quotes and referred to without them, or the other way round, when `<% $parameters.on %>` is used in a
+    plugin's commands, or when such a value is the `uri` of an image or the `plugin` of a listed prerequisite, the init
+    container dies. In quotes, both parsers read a string.
     Sources: PyYAML, resolver.py; openpai-runtime, src/init.d/initializer.py, collect_plugin_configs and replace_ref;
     src/init.d/image_checker.py.
 
@@ -211,9 +214,10 @@ def runtime_reads_otherwise(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: ["on"]
     """
-    if job.is_catalogue:
+    if job.is_catalog:
         return
     yield from _names_read_otherwise(job)
+    yield from _values_read_otherwise(job)
     yield from _parameters_read_otherwise(job)
 
 
@@ -225,15 +229,24 @@ def _names_read_otherwise(job: Job) -> Iterator[Finding]:
             if definition is None or definition.name_scalar is None:
                 continue
             here, there = reference.scalar, definition.name_scalar
-            if not (_is_read_otherwise(here) or _is_read_otherwise(there)) or here.runtime_value == there.runtime_value:
+            if not (is_read_otherwise(here) or is_read_otherwise(there)) or here.runtime_value == there.runtime_value:
                 continue
-            odd = here if _is_read_otherwise(here) else there
+            odd = here if is_read_otherwise(here) else there
             message = f"the runtime does not read '{odd.text}' as a string and does not find the prerequisite; quote it"
             yield Finding(odd.span, message, (quote_fix(odd),))
 
 
+def _values_read_otherwise(job: Job) -> Iterator[Finding]:
+    addresses = [definition.node.get("uri") for definition in job.chosen_images]
+    listed = [one for one in job.prerequisites if job.roles_listing(one)]
+    for value in (*addresses, *(definition.plugin_scalar for definition in listed)):
+        if isinstance(value, Scalar) and value.is_string and is_read_otherwise(value):
+            message = f"the runtime does not read '{value.text}' as a string, so the task dies at start; quote it"
+            yield Finding(value.span, message, (quote_fix(value),))
+
+
 def _parameters_read_otherwise(job: Job) -> Iterator[Finding]:
-    odd = {name: entry for name, entry in job.parameters.items() if _is_read_otherwise(entry.key)}
+    odd = {name: entry for name, entry in job.parameters.items() if is_read_otherwise(entry.key)}
     if not odd:
         return
     reported: set[str] = set()
@@ -255,7 +268,8 @@ def _runs(job: Job, use: TemplateUse) -> bool:
     return use.definition is None or bool(job.roles_listing(use.definition))
 
 
-def _is_read_otherwise(node: Node) -> bool:
+def is_read_otherwise(node: Node) -> bool:
+    """Whether the runtime reads a plain scalar, and not as a string."""
     return (
         isinstance(node, Scalar)
         and node.style is ScalarStyle.PLAIN
@@ -287,7 +301,7 @@ def plugin_role_read_otherwise(job: Job) -> Iterator[Finding]:
     """
     for plugin in job.plugins:
         for scalar in plugin.task_roles or ():
-            if _is_read_otherwise(scalar) and isinstance(scalar.value, str):
+            if is_read_otherwise(scalar) and isinstance(scalar.value, str):
                 message = f"the runtime does not read '{scalar.text}' as a string and skips the plugin; quote it"
                 yield Finding(scalar.span, message, (quote_fix(scalar),))
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.platform.masking import masked_span
+from pai_lsp.rules.structure.structure_places import places
 from pai_lsp.source.nodes import ProblemKind, SyntaxProblem
 from pai_lsp.source.spelling import free_name
 from pai_lsp.source.text import TextEdit
@@ -81,7 +82,7 @@ def several_documents(job: Job) -> Iterator[Finding]:
         ---
         name: train
     """
-    if not job.is_catalogue:
+    if not job.is_catalog:
         for problem in _problems(job, ProblemKind.SEVERAL_DOCUMENTS):
             yield Finding(problem.span, problem.message)
 
@@ -140,8 +141,46 @@ def alias_inside_itself(job: Job) -> Iterator[Finding]:
           rate: &rate 0.1
           again: *rate
     """
+    refused = _refused_aliases(job)
     for problem in _problems(job, ProblemKind.SELF_ALIAS):
-        yield Finding(problem.span, problem.message)
+        if problem.span not in refused:
+            yield Finding(problem.span, problem.message)
+
+
+@rule(Severity.ERROR)
+def alias_refused(job: Job) -> Iterator[Finding]:
+    """An alias is inside the value that it refers to, where the rest-server expects a value of another type.
+
+    The rest-server refuses the job.
+    Source: js-yaml 3.13, lib/js-yaml/loader.js, readAlias; rest-server, config/v2/protocol.js.
+
+        taskRoles:
+          worker:
+            commands: &all
+              - echo hello
+              - *all
+              # ^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - &hello echo hello
+              - *hello
+    """
+    refused = _refused_aliases(job)
+    for problem in _problems(job, ProblemKind.SELF_ALIAS):
+        if problem.span in refused:
+            yield Finding(problem.span, f"{problem.message}; the rest-server refuses the job")
+
+
+def _refused_aliases(job: Job) -> set[Span]:
+    """The spans of values with a structure error, if the job has aliases inside their own values."""
+    if not any(_problems(job, ProblemKind.SELF_ALIAS)):
+        return set()
+    kinds = {error.kind for error in job.structure_errors}
+    return {place.node.span for kind in kinds for place in places(job, kind) if place.node is not None}
 
 
 @rule(Severity.ERROR)
@@ -163,7 +202,7 @@ def redefined_anchor(job: Job) -> Iterator[Finding]:
           first: &first "0.1"
           second: &second "0.2"
     """
-    if len({anchor.name for anchor in job.syntax.anchors}) == len(job.syntax.anchors) or job.is_catalogue:
+    if len({anchor.name for anchor in job.syntax.anchors}) == len(job.syntax.anchors) or job.is_catalog:
         return
     masked = masked_span(job.text)
     taken = {one.name for one in job.syntax.anchors}
@@ -212,7 +251,7 @@ def secrets_anchor(job: Job) -> Iterator[Finding]:
           key: plain
         taskRoles: {}
     """
-    if not job.syntax.aliases or job.is_catalogue:
+    if not job.syntax.aliases or job.is_catalog:
         return
     masked = masked_span(job.text)
     for alias in job.syntax.aliases:
@@ -224,6 +263,7 @@ def secrets_anchor(job: Job) -> Iterator[Finding]:
 
 RULES = (
     alias_inside_itself,
+    alias_refused,
     yaml_syntax,
     duplicate_key,
     several_documents,

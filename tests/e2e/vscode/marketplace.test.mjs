@@ -90,10 +90,10 @@ scene("while a marketplace is silent, the job is checked and mended as ever", as
   assert.ok(Date.now() - began < 5000, "the editor waited for the marketplace");
 });
 
-scene("a marketplace that is gone is told in the status bar", async () => {
+scene("the status shows that a marketplace is gone", async () => {
   await silence();
   await workbench.run(page, "OpenPAI: Refresh Marketplace");
-  await workbench.statusSays(page, "OpenPAI: ready, marketplace unreachable");
+  await workbench.statusShows(page, "OpenPAI: ready, marketplace unreachable");
   await toast("the marketplace is unreachable").waitFor();
   await workbench.picture(page, "unreachable");
   await workbench.dismiss(page);
@@ -129,7 +129,7 @@ scene("once it is there again, its definitions are offered", async () => {
   await workbench.run(page, "OpenPAI: Refresh Marketplace");
   await toast("the marketplace is ready").waitFor();
   await workbench.dismiss(page);
-  await page.locator(".statusbar-item", { hasText: "unreachable" }).waitFor({ state: "detached" });
+  await workbench.status(page, "unreachable").waitFor({ state: "detached" });
   await workbench.run(page, "OpenPAI: Insert from Marketplace...");
   await workbench.chosen(page, "cifar").waitFor();
   await page.keyboard.type("photographs");

@@ -31,7 +31,7 @@ after(() => editor?.close());
 const scene = scenes(() => page);
 
 scene("the server of the setting is started, arguments and all", async () => {
-  await workbench.statusSays(page, "OpenPAI: ready");
+  await workbench.statusShows(page, "OpenPAI: ready");
   await page.locator(".squiggly-error").first().waitFor();
 });
 

@@ -38,7 +38,7 @@ test("a private server", async (context) => {
         hasText: "needs Python 3.10 or later, and no Python was found",
       })
       .waitFor();
-    await workbench.statusSays(page, "OpenPAI: failed");
+    await workbench.statusShows(page, "OpenPAI: failed");
     await workbench.picture(page, "no-python");
   });
 
@@ -67,11 +67,11 @@ test("a private server", async (context) => {
       await retry();
       await toast.filter({ hasText: "installing the server" }).waitFor();
       await workbench.picture(page, "setup");
-      await workbench.statusSays(page, "OpenPAI: ready", 120_000);
+      await workbench.statusShows(page, "OpenPAI: ready", 120_000);
       await page.locator(".squiggly-error").first().waitFor();
       await workbench.run(page, "OpenPAI: Restart Server");
-      await page.locator(".statusbar-item", { hasText: "OpenPAI: starting" }).waitFor();
-      await workbench.statusSays(page, "OpenPAI: ready", 10_000);
+      await workbench.statusShows(page, "OpenPAI: starting");
+      await workbench.statusShows(page, "OpenPAI: ready", 10_000);
     },
     150_000,
   );
@@ -121,7 +121,7 @@ test("an untrusted folder", async (context) => {
 
   await step("its job is checked by the extension's own server", async () => {
     await page.getByRole("button", { name: "No, I don't trust" }).click();
-    await workbench.statusSays(page, "OpenPAI: ready");
+    await workbench.statusShows(page, "OpenPAI: ready");
     await workbench.showProblems(page);
     await workbench.problems(page).filter({ hasText: "no prerequisite is named 'minst'" }).waitFor();
     await workbench.picture(page, "restricted");
@@ -134,11 +134,8 @@ test("an untrusted folder", async (context) => {
   });
 
   await step("nothing of the folder was run, and nothing was asked", async () => {
-    const details = page.locator(".statusbar-item", {
-      hasText: "OpenPAI: ready",
-    });
-    const said = await details.locator("a").getAttribute("aria-label");
-    assert.match(said, /the extension's own environment\s+restricted mode: no network\s+marketplace untrusted/);
+    const status = await workbench.status(page, "OpenPAI: ready").first().getAttribute("aria-label");
+    assert.match(status, /the extension's own environment, restricted mode: no network, marketplace untrusted/);
     assert.deepEqual(fs.readdirSync(traces), ["evil"]);
     assert.deepEqual(asked, []);
   });
@@ -147,8 +144,8 @@ test("an untrusted folder", async (context) => {
     writeProgram(evil, `echo "$@" >>'${traces}/was-run'\nexec '${process.env.E2E_PAI_LSP}' "$@"`);
     await workbench.run(page, "Workspaces: Manage Workspace Trust");
     await page.locator(".workspace-trust-editor").getByRole("button", { name: "Trust", exact: true }).first().click();
-    await page.locator(".statusbar-item", { hasText: "OpenPAI: starting" }).waitFor();
-    await workbench.statusSays(page, "OpenPAI: ready");
+    await workbench.statusShows(page, "OpenPAI: starting");
+    await workbench.statusShows(page, "OpenPAI: ready");
     const run = fs.readFileSync(path.join(traces, "was-run"), "utf8").split("\n");
     assert.ok(run.includes("--version") && run.includes("server"), run.join("; "));
   });

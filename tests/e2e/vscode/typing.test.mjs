@@ -76,7 +76,7 @@ after(() => editor?.close());
 const scene = scenes(() => page);
 
 scene("the server is ready", async () => {
-  await workbench.statusSays(page, "OpenPAI: ready");
+  await workbench.statusShows(page, "OpenPAI: ready");
   await workbench.editor(page).locator(".view-lines").click();
 });
 

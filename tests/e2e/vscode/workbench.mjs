@@ -14,9 +14,15 @@ export async function picture(page, name, options = {}) {
   });
 }
 
-/** Wait until the extension's item in the status bar says something. */
-export async function statusSays(page, text, timeout = 60_000) {
-  await page.locator(".statusbar-item", { hasText: text }).waitFor({ timeout });
+/** The language status of the active editor, if it contains a text: its label has the texts of all extensions. */
+export function status(page, text) {
+  const labelled = `[aria-label*="${text}"]`;
+  return page.locator(`[id="status.languageStatus"]${labelled}, [id="status.languageStatus"] ${labelled}`);
+}
+
+/** Wait until the language status contains a text. */
+export async function statusShows(page, text, timeout = 60_000) {
+  await status(page, text).first().waitFor({ timeout });
 }
 
 /** Run a command by its title, as a person finds it. */

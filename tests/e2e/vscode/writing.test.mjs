@@ -29,7 +29,7 @@ after(() => editor?.close());
 const scene = scenes(() => page);
 
 scene("the server on PATH is found and becomes ready", async () => {
-  await workbench.statusSays(page, "OpenPAI: ready");
+  await workbench.statusShows(page, "OpenPAI: ready");
   assert.equal(server.started().length, 1);
   // The pictures are about the editor.
   await page.keyboard.press("Control+B");
@@ -170,19 +170,19 @@ scene("a server that is killed comes back", async () => {
   await page.locator(".squiggly-error").first().waitFor();
   process.kill(server.started().at(-1), "SIGKILL");
   await page.locator(".squiggly-error").first().waitFor({ state: "detached" });
-  await workbench.statusSays(page, "OpenPAI: ready");
+  await workbench.statusShows(page, "OpenPAI: ready");
   await page.locator(".squiggly-error").first().waitFor();
   assert.equal(server.started().length, 2);
 });
 
 scene("a server that crashes again and again is left alone until it is restarted by hand", async () => {
   for (let starts = 2; starts <= 6; starts++) {
-    await workbench.statusSays(page, "OpenPAI: ready");
+    await workbench.statusShows(page, "OpenPAI: ready");
     assert.equal(server.started().length, starts);
     process.kill(server.started().at(-1), "SIGKILL");
     await page.locator(".statusbar-item", { hasText: "OpenPAI: ready" }).waitFor({ state: "detached" });
   }
-  await workbench.statusSays(page, "OpenPAI: failed");
+  await workbench.statusShows(page, "OpenPAI: failed");
   await page
     .locator(".notification-toast", {
       hasText: "the server crashed repeatedly",
@@ -191,7 +191,7 @@ scene("a server that crashes again and again is left alone until it is restarted
   await workbench.picture(page, "failed");
   assert.equal(server.started().length, 6);
   await page.locator(".notification-toast").getByRole("button", { name: "Retry" }).click();
-  await workbench.statusSays(page, "OpenPAI: ready");
+  await workbench.statusShows(page, "OpenPAI: ready");
   assert.equal(server.started().length, 7);
 });
 
@@ -202,7 +202,7 @@ scene("the status bar offers the log and a restart", async () => {
   await workbench.picture(page, "status");
   await page.locator(".quick-input-widget input").fill("Restart");
   await page.keyboard.press("Enter");
-  await page.locator(".statusbar-item", { hasText: "OpenPAI: starting" }).waitFor();
-  await workbench.statusSays(page, "OpenPAI: ready");
+  await workbench.statusShows(page, "OpenPAI: starting");
+  await workbench.statusShows(page, "OpenPAI: ready");
   assert.equal(server.started().length, 8);
 });

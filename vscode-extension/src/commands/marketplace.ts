@@ -55,10 +55,12 @@ export async function refreshMarketplace(controller: Controller): Promise<void> 
   if (status === undefined) {
     throw new NoAnswer("the server did not report the state of the marketplace");
   }
-  const said = sentence(
+  const message = sentence(
     `the marketplace is ${WORDS[status.state] ?? status.state}${status.note ? `: ${status.note}` : ""}`,
   );
-  void (DOUBTS.has(status.state) ? vscode.window.showWarningMessage(said) : vscode.window.showInformationMessage(said));
+  void (DOUBTS.has(status.state)
+    ? vscode.window.showWarningMessage(message)
+    : vscode.window.showInformationMessage(message));
 }
 
 /** States that need their own words. */

@@ -60,8 +60,8 @@ function whatWentWrong(ended: Ended): string {
   if (ended.reason !== undefined) {
     return ended.reason;
   }
-  const said = lastLine(ended.errors) || lastLine(ended.output);
-  return said ? `it printed '${said}'` : `it exited with status ${ended.status} and printed nothing`;
+  const line = lastLine(ended.errors) || lastLine(ended.output);
+  return line ? `it printed '${line}'` : `it exited with status ${ended.status} and printed nothing`;
 }
 
 /** The last line that is not empty, cut to a length that fits into a message. */

@@ -12,13 +12,13 @@ export class SetupFailure extends Error {
   }
 }
 
-/** How pip says that it reached nothing: urllib3's, OpenSSL's and its own words. */
+/** What pip prints if it reaches nothing: messages of urllib3, OpenSSL and its own. */
 const UNREACHABLE = [
   /NewConnectionError|ConnectionError|ConnectTimeoutError|ReadTimeoutError|ProxyError/,
   /Failed to establish a new connection|Connection (?:refused|reset|timed out)|Network is unreachable/i,
   /Temporary failure in name resolution|Name or service not known|getaddrinfo failed|nodename nor servname/i,
   /CERTIFICATE_VERIFY_FAILED|SSLError/,
-  // What the server needs is on every package index: when there is no version of it, the index was not read.
+  // What the server needs is on every package index: if no version of it is found, the index was not read.
   /\(from versions: none\)/,
 ];
 

@@ -1,4 +1,4 @@
-/** The state of the server, and how the status bar shows it. */
+/** The state of the server, and how the editor shows it. */
 
 /** The server's state; `message` and `detail` are for the user. */
 export type State =
@@ -16,35 +16,34 @@ export interface MarketplaceStatus {
 /** The initial state of the marketplaces. */
 export const NO_MARKETPLACE: MarketplaceStatus = { state: "none", note: "" };
 
-/** An item of the status bar. */
+/** What the language status shows; `detail` is a line each for the server and the marketplaces. */
 export interface StatusText {
   readonly text: string;
-  readonly tooltip: string;
-  readonly severity: "none" | "warning" | "error";
+  readonly detail: string;
+  readonly severity: "information" | "warning" | "error";
 }
 
-/** The text of the status bar for the server's state and, once it is ready, for the marketplaces. */
+/** The status for the server's state and, once it is ready, for the marketplaces. */
 export function statusText(state: State, marketplace = NO_MARKETPLACE): StatusText {
   switch (state.kind) {
     case "starting":
-      return { text: "$(sync~spin) OpenPAI: starting", tooltip: state.message, severity: "none" };
+      return { text: "OpenPAI: starting", detail: state.message, severity: "information" };
     case "ready": {
       const isOffline = marketplace.state === "unreachable";
-      const icon = isOffline ? "warning" : state.isRestricted ? "shield" : "check";
       const lines = [
         `pai-lsp ${state.version}, from ${state.origin}`,
         ...(state.isRestricted ? ["restricted mode: no network"] : []),
         ...(marketplace.state === "none" ? [] : [`marketplace ${marketplace.state}: ${marketplace.note}`]),
       ];
       return {
-        text: `$(${icon}) OpenPAI: ready${isOffline ? ", marketplace unreachable" : ""}`,
-        tooltip: lines.join("\n"),
-        severity: "none",
+        text: `OpenPAI: ready${isOffline ? ", marketplace unreachable" : ""}`,
+        detail: lines.join("\n"),
+        severity: isOffline ? "warning" : "information",
       };
     }
     case "failed":
-      return { text: "$(error) OpenPAI: failed", tooltip: state.message, severity: "error" };
+      return { text: "OpenPAI: failed", detail: state.message, severity: "error" };
     case "restricted":
-      return { text: "$(shield) OpenPAI: restricted", tooltip: state.message, severity: "warning" };
+      return { text: "OpenPAI: restricted", detail: state.message, severity: "warning" };
   }
 }

@@ -115,7 +115,7 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    name: "a document without a name is a job when its language says so",
+    name: "a document without a name is a job if its language is that of jobs",
     body: async () => {
       const content = "protocolVersion: 2\nname: untitled\ntype: job\ntaskRole: {}\n";
       const job = await vscode.workspace.openTextDocument({ language: "openpai-job", content });
@@ -135,7 +135,7 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    name: "a command about a job does nothing where there is none",
+    name: "a command about a job does nothing without one",
     body: async () => {
       await vscode.window.showTextDocument(await opened("compose.yaml"));
       const before = vscode.window.tabGroups.all.flatMap((group) => group.tabs).length;

@@ -1,24 +1,32 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { mayBeOurs } from "../../src/documents";
+import { isConfiguration, mayBeJob } from "../../src/documents";
 
-const CASES: readonly (readonly [why: string, language: string, name: string, text: string, isOurs: boolean])[] = [
-  ["a job by its language", "openpai-job", "/jobs/a.pai.yaml", "", true],
-  ["a job by its version", "yaml", "/jobs/a.yaml", "name: a\nprotocolVersion: 2\n", true],
-  ["a job with quoted keys", "yaml", "/jobs/a.yaml", '"taskRoles":\n', true],
-  ["definitions in a list", "yaml", "/market/a.yaml", "- name: a\n  callbacks:\n", true],
-  ["the configuration", "yaml", "/jobs/.pai-lsp.yaml", "", true],
-  ["the configuration on Windows", "yaml", "C:\\jobs\\.pai-lsp.yaml", "", true],
-  ["other YAML", "yaml", "/jobs/compose.yaml", "services:\n  web:\n    image: nginx\n", false],
-  ["YAML that only speaks of it", "yaml", "/jobs/a.yaml", "# protocolVersion: 2\ntext: taskRoles\n", false],
-  ["another language", "json", "/jobs/a.json", '{\n"protocolVersion": 2}', false],
+const CASES: readonly (readonly [why: string, language: string, text: string, isJob: boolean])[] = [
+  ["a job by its language", "openpai-job", "", true],
+  ["a job by its version", "yaml", "name: a\nprotocolVersion: 2\n", true],
+  ["a job with quoted keys", "yaml", '"taskRoles":\n', true],
+  ["a job written as JSON", "yaml", '{\n  "jobName": "a",\n  "taskRoles": []\n}\n', true],
+  ["definitions in a list", "yaml", "- name: a\n  plugin: com.microsoft.pai.runtimeplugin.cmd\n  callbacks:\n", true],
+  ["other YAML", "yaml", "services:\n  web:\n    image: nginx\n", false],
+  ["a playbook with prerequisites", "yaml", "- hosts: all\n  prerequisites: [git]\n  callbacks: []\n", false],
+  ["a page with prerequisites", "yaml", "title: Setup\nprerequisites:\n  - docker\n", false],
+  ["a resource with task roles", "yaml", "kind: Framework\nspec:\n  taskRoles:\n    - name: worker\n", false],
+  ["YAML that only mentions the keys", "yaml", "# protocolVersion: 2\ntext: taskRoles\n", false],
+  ["another language", "json", '{\n"protocolVersion": 2}', false],
 ];
 
-for (const [why, language, name, text, isOurs] of CASES) {
-  test(`${why} is ${isOurs ? "" : "not "}ours`, () => {
+for (const [why, language, text, isJob] of CASES) {
+  test(`${why} is ${isJob ? "" : "not "}ours`, () => {
     assert.equal(
-      mayBeOurs(language, name, () => text),
-      isOurs,
+      mayBeJob(language, () => text),
+      isJob,
     );
   });
 }
+
+test("the configuration is known by its name", () => {
+  assert.ok(isConfiguration("/jobs/.pai-lsp.yaml"));
+  assert.ok(isConfiguration("C:\\jobs\\.pai-lsp.yaml"));
+  assert.ok(!isConfiguration("/jobs/pai-lsp.yaml"));
+});

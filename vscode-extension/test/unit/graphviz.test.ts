@@ -20,12 +20,12 @@ test("a name is never markup, an escape or a character reference", async () => {
   assert.match(svg, />&lt;b&gt;&quot;&amp;lt; \\N &lt;\/svg&gt;<\/text>/);
 });
 
-test("a description that is none, and a graph that takes too long, have an error", async () => {
+test("a text that is not a graph, and a graph that takes too long, have an error", async () => {
   await assert.rejects(drawn("no graph", NEVER), /syntax error/);
   await assert.rejects(drawn("digraph { a }", NEVER, 0), /the graph is too large to draw/);
 });
 
-test("a drawing that nobody waits for any more is stopped", async () => {
+test("a drawing that is no longer needed is stopped", async () => {
   const stop = new AbortController();
   const picture = drawn("digraph { a }", stop.signal);
   stop.abort();

@@ -49,7 +49,7 @@ test("menus and the walkthrough name only commands that there are", () => {
   }
 });
 
-test("every setting is described, and every one but the client's is told to the server", () => {
+test("every setting is described, and every one but the client's is sent to the server", () => {
   for (const [name, property] of Object.entries(properties)) {
     assert.ok(property.markdownDescription ?? property.description, name);
     const isOwn = name.startsWith("openpai.server.") || name === "openpai.trace.server";
@@ -81,12 +81,12 @@ test("the README names every setting", () => {
   for (const name of Object.keys(properties)) {
     const [, group, key] = name.split(".");
     assert.ok(
-      [name, `.${key ?? ""}`, `openpai.${group ?? ""}.*`].some((said) => readme.includes(`\`${said}\``)),
+      [name, `.${key ?? ""}`, `openpai.${group ?? ""}.*`].some((form) => readme.includes(`\`${form}\``)),
       name,
     );
   }
 });
 
-test("no place that packages come from stands in the lock file", () => {
+test("the lock file does not name a package index", () => {
   assert.doesNotMatch(fs.readFileSync(path.join(HOME, "package-lock.json"), "utf8"), /"resolved"/);
 });

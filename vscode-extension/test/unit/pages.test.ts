@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { codesAt } from "../../src/findings";
 import { graphPage, messagePage } from "../../src/graphPage";
+import { drawn as drawnUntil } from "../../src/graphviz";
 import { type State, statusText } from "../../src/server/state";
+
+const drawn = (dot: string) => drawnUntil(dot, new AbortController().signal);
 
 test("the page of a graph loads nothing and runs nothing", () => {
   const page = graphPage("<svg></svg>");
@@ -11,8 +14,21 @@ test("the page of a graph loads nothing and runs nothing", () => {
   assert.ok(page.indexOf("Content-Security-Policy") < page.indexOf("<svg>"));
 });
 
-test("a wide graph shrinks to fit, but not until nobody can read it", () => {
+test("a wide graph shrinks to fit, but stays legible", () => {
   assert.match(graphPage('<svg width="1000pt" height="20pt"></svg>'), /svg \{ min-width: 800pt; \}/);
+});
+
+test("a node links to the place of its definition, whatever it is named", async () => {
+  const range = { start: { line: 3, character: 2 }, end: { line: 3, character: 8 } };
+  const place = { uri: "file:///it's%20%22here%22.yaml", range };
+  const svg = await drawn(
+    'digraph { n0 [tooltip="a" label="<title>n1</title>"]; n1 [tooltip="b"]; n0 -> n1 [tooltip="c"] }',
+  );
+  const links = [...graphPage(svg, new Map([["n0", place]])).matchAll(/<a href="command:(openpai\.\w+)\?([^"']*)"/g)];
+  assert.deepEqual(
+    links.map(([, command, words]) => [command, decodeURIComponent(words ?? "")]),
+    [["openpai.showPlace", JSON.stringify([place])]],
+  );
 });
 
 test("the colors of a graph are those of the editor's theme", () => {
@@ -38,22 +54,22 @@ test("only the server's own findings have a page", () => {
 });
 
 const STATES: readonly (readonly [state: State, text: string, severity: string])[] = [
-  [{ kind: "starting", message: "looking" }, "$(sync~spin) OpenPAI: starting", "none"],
-  [{ kind: "ready", version: "1.0", origin: "PATH", isRestricted: false }, "$(check) OpenPAI: ready", "none"],
-  [{ kind: "ready", version: "1.0", origin: "PATH", isRestricted: true }, "$(shield) OpenPAI: ready", "none"],
-  [{ kind: "failed", message: "it is gone" }, "$(error) OpenPAI: failed", "error"],
-  [{ kind: "restricted", message: "not allowed" }, "$(shield) OpenPAI: restricted", "warning"],
+  [{ kind: "starting", message: "looking" }, "OpenPAI: starting", "information"],
+  [{ kind: "ready", version: "1.0", origin: "PATH", isRestricted: false }, "OpenPAI: ready", "information"],
+  [{ kind: "ready", version: "1.0", origin: "PATH", isRestricted: true }, "OpenPAI: ready", "information"],
+  [{ kind: "failed", message: "it is gone" }, "OpenPAI: failed", "error"],
+  [{ kind: "restricted", message: "not allowed" }, "OpenPAI: restricted", "warning"],
 ];
-test("the status bar says that a marketplace can not be reached, and its tooltip why", () => {
+test("the status shows that a marketplace cannot be reached, and the reason", () => {
   const ready: State = { kind: "ready", version: "1.0", origin: "PATH", isRestricted: false };
-  const { text, tooltip } = statusText(ready, { state: "unreachable", note: "'https://pai.example.com' is silent" });
-  assert.equal(text, "$(warning) OpenPAI: ready, marketplace unreachable");
-  assert.equal(tooltip, "pai-lsp 1.0, from PATH\nmarketplace unreachable: 'https://pai.example.com' is silent");
-  assert.equal(statusText(ready, { state: "ready", note: "3 definitions" }).text, "$(check) OpenPAI: ready");
+  const { text, detail } = statusText(ready, { state: "unreachable", note: "'https://pai.example.com' is silent" });
+  assert.equal(text, "OpenPAI: ready, marketplace unreachable");
+  assert.equal(detail, "pai-lsp 1.0, from PATH\nmarketplace unreachable: 'https://pai.example.com' is silent");
+  assert.equal(statusText(ready, { state: "ready", note: "3 definitions" }).text, "OpenPAI: ready");
 });
 
 for (const [state, text, severity] of STATES) {
-  test(`the status bar says '${text}'`, () => {
+  test(`the status shows '${text}'`, () => {
     assert.deepEqual([statusText(state).text, statusText(state).severity], [text, severity]);
   });
 }

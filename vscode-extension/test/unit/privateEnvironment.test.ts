@@ -28,7 +28,7 @@ function folder(): string {
   return made;
 }
 
-/** A stand-in for Python that notes what it was called with, and makes environments that hold itself. */
+/** A stand-in for Python that notes what it was called with, and makes environments with itself in them. */
 function python(place: string, { version = "3.12.1", venv = "", pip = "" }: Script): string {
   const program = path.join(place, "python");
   const lines = [
@@ -102,14 +102,14 @@ const FAILURES: readonly (readonly [script: Script, kind: string])[] = [
   [{ pip: "echo 'ConnectTimeoutError' >&2; exit 1" }, "no-network"],
 ];
 for (const [script, kind] of FAILURES) {
-  test(`'${kind}' leaves nothing behind`, { skip: !isPosix }, async () => {
+  test(`'${kind}' leaves nothing on the disk`, { skip: !isPosix }, async () => {
     const setup = await options(script);
     assert.equal(await failureOf(setup), kind);
     assert.deepEqual(fs.existsSync(setup.storage) ? fs.readdirSync(setup.storage) : [], []);
   });
 }
 
-test("a setup that is stopped ends at once and leaves nothing behind", { skip: !isPosix }, async () => {
+test("a setup that is stopped ends at once and leaves nothing on the disk", { skip: !isPosix }, async () => {
   const stop = new AbortController();
   const onStep = (step: string) => {
     if (step.startsWith("installing")) {
@@ -143,7 +143,7 @@ test(
   },
 );
 
-test("environments that nobody has used for long are taken away", { skip: !isPosix }, async () => {
+test("environments that were not used for long are removed", { skip: !isPosix }, async () => {
   const setup = await options({});
   for (const [name, days] of [
     ["environment-old", 30],

@@ -17,7 +17,7 @@ function launch(program: string): Launch {
   return { program, words: [], origin: "here" };
 }
 
-test("the first program that is new enough is taken, and it is told what is wrong with those before it", async () => {
+test("the first program that is new enough is used, and the faults of those before it are reported", async () => {
   const run = programs({
     broken: { status: 1, errors: "Traceback\nModuleNotFoundError: No module named 'yaml'\n" },
     silent: { status: 3 },
@@ -26,11 +26,11 @@ test("the first program that is new enough is taken, and it is told what is wron
     good: { output: "pai-lsp 0.1.0\n" },
     never: { output: "pai-lsp 9.0\n" },
   });
-  const told: string[] = [];
+  const reported: string[] = [];
   const names = ["missing", "broken", "silent", "other", "old", "good", "never"];
-  const server = await firstUsable(names.map(launch), "/", (reason) => told.push(reason), run);
+  const server = await firstUsable(names.map(launch), "/", (reason) => reported.push(reason), run);
   assert.deepEqual([server?.launch.program, server?.version], ["good", "0.1.0"]);
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     "'missing' (here) is not pai-lsp: no such file",
     "'broken' (here) is not pai-lsp: it printed 'ModuleNotFoundError: No module named 'yaml''",
     "'silent' (here) is not pai-lsp: it exited with status 3 and printed nothing",
@@ -39,7 +39,7 @@ test("the first program that is new enough is taken, and it is told what is wron
   ]);
 });
 
-test("without a usable program there is none", async () => {
+test("without a usable program no server is found", async () => {
   assert.equal(await firstUsable([launch("missing")], "/", () => undefined, programs({})), undefined);
   await assert.rejects(checkedServer(launch("missing"), "/", programs({})), Unusable);
 });

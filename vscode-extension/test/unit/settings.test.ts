@@ -6,7 +6,7 @@ function configuration(values: Readonly<Record<string, unknown>>) {
   return { get: (key: string) => values[key] };
 }
 
-test("what is written is told in the keys of .pai-lsp.yaml", () => {
+test("settings are sent with the keys of .pai-lsp.yaml", () => {
   const section = sectionFor(
     configuration({
       "openpai.rules": { "moving-image-tag": "off" },
@@ -15,6 +15,7 @@ test("what is written is told in the keys of .pai-lsp.yaml", () => {
       "openpai.marketplace.sources": [{ directory: "market" }],
       "openpai.marketplace.allowedHosts": ["pai.example.com"],
       "openpai.inlayHints.resources": false,
+      "openpai.codeLens.preview": false,
       "openpai.server.command": "/not/the/server's/business",
     }),
     "openpai",
@@ -25,15 +26,16 @@ test("what is written is told in the keys of .pai-lsp.yaml", () => {
     exclude: ["templates/**"],
     marketplace: { sources: [{ directory: "market" }], allowed_hosts: ["pai.example.com"] },
     inlayHints: { resources: false },
+    codeLens: { preview: false },
   });
 });
 
-test("an empty list is not told: it would outweigh the folder that the server finds by itself", () => {
+test("an empty list is not sent: it would replace the folder that the server finds by itself", () => {
   const values = { "openpai.rules": {}, "openpai.marketplace.sources": [], "openpai.plugins": null };
   assert.deepEqual(sectionFor(configuration(values), "openpai"), {});
 });
 
-test("other sections are nobody's business", () => {
+test("other sections are not sent", () => {
   assert.equal(sectionFor(configuration({ "files.encoding": "utf8" }), "files"), null);
   assert.equal(sectionFor(configuration({}), undefined), null);
 });

@@ -38,7 +38,7 @@ test("what pip complains of is in the message, without its own 'ERROR'", () => {
   assert.equal(failure.message, "pip could not install the server: No space left on device");
 });
 
-test("a Python without ensurepip is told by the package that is missing", () => {
+test("a Python without ensurepip: the message names the package that is missing", () => {
   const debian =
     "The virtual environment was not created successfully because ensurepip is not available. " +
     "On Debian/Ubuntu systems, you need to install the python3-venv package";
@@ -46,7 +46,7 @@ test("a Python without ensurepip is told by the package that is missing", () => 
   assert.equal(environmentFailure("/usr/bin/python3", "Error: [Errno 13] Permission denied").kind, "other");
 });
 
-test("a missing Python and one that is too old are told apart", () => {
+test("a missing Python and one that is too old have different messages", () => {
   assert.equal(pythonFailure([]).kind, "no-python");
   const old = pythonFailure([{ path: "/usr/bin/python3", version: "3.8.10" }]);
   assert.equal(old.kind, "old-python");

@@ -1,4 +1,4 @@
-"""Rules about what a job finds in a marketplace: all three answers, and mistakes that stand in its files."""
+"""Rules about what a job finds in a marketplace: the three results of a lookup, and mistakes in its files."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pytest
 
 from pai_lsp.document import Document
 from pai_lsp.job.definition import Origin, read_definitions
-from pai_lsp.job.lookup import LookupAnswer, LookupState, Offer
+from pai_lsp.job.lookup import LookupAnswer, LookupState, SuggestedDefinition
 from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
     from pai_lsp.findings.diagnostic import Diagnostic
 
-CATALOGUE = {
+CATALOG = {
     "tools": "name: tools\nplugin: cmd\nplugin_params: {callbacks: [{event: taskStarts, commands: [echo hello]}]}\n",
     "mnist": """
 name: mnist
@@ -28,19 +28,22 @@ template_variables: [{name: dataPath}]
     "second": 'name: second\nrequire: ["marketplace://name/first"]\n',
     "disk": "name: disk\nrequireStorages: [{name: nfs, mountPath: /a}]\n",
     "lost": "name: lost\nuri: <% this.nothing %>\nserver: {host: '{{ port }}'}\n",
+    "event": "name: event\nplugin: cmd\ncallbacks: [{event: taskEnd, commands: [ls]}]\n",
+    "number": "name: number\nplugin: cmd\ncallbacks: [{event: taskStarts, commands: [[ls]]}]\n",
+    "parameter": "name: parameter\nplugin: cmd\ncallbacks: [{event: taskFails, commands: [<% $parameters.no %>]}]\n",
     "offline": "name: offline\nmountPath: /mnt/offline\nrequire: [https://example.com/other.yaml]\n",
 }
 
 
-class Catalogue:
-    """Answers from `CATALOGUE`; web addresses can not be asked."""
+class Catalog:
+    """Answers from `CATALOG`; web addresses are unknown."""
 
     def __init__(self) -> None:
         self._answers = {
             f"marketplace://name/{name}": LookupAnswer(
-                LookupState.FOUND, read_definitions(parse(text).root, Origin.CATALOGUE), path=f"marketplace/{name}.yaml"
+                LookupState.FOUND, read_definitions(parse(text).root, Origin.CATALOG), path=f"marketplace/{name}.yaml"
             )
-            for name, text in CATALOGUE.items()
+            for name, text in CATALOG.items()
         }
 
     def find(self, reference: str) -> LookupAnswer:
@@ -51,9 +54,9 @@ class Catalogue:
     def names(self) -> tuple[str, ...]:
         return tuple(self._answers)
 
-    def offers(self, typed: str, most: int) -> tuple[Offer, ...]:
+    def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
         found = [reference for reference in self._answers if typed in reference]
-        return tuple(Offer(reference, reference.rpartition("/")[2]) for reference in found[:most])
+        return tuple(SuggestedDefinition(reference, reference.rpartition("/")[2]) for reference in found[:most])
 
 
 JOB = """\
@@ -77,7 +80,7 @@ OF_EVERY_EXTENDED_JOB = {"refused-until-expanded", "needs-expansion"}
 
 def found(listed: str, definitions: str = "") -> list[Diagnostic]:
     text = JOB.format(listed=listed, definitions=definitions)
-    document = Document(text, lookup=Catalogue())
+    document = Document(text, lookup=Catalog())
     return [one for one in document.diagnostics if one.code not in OF_EVERY_EXTENDED_JOB]
 
 
@@ -110,13 +113,13 @@ def test_what_could_not_be_asked_is_information() -> None:
     assert one.message.endswith("could not be looked up: example.com is not a configured host")
 
 
-def test_variables_of_the_catalogue_are_wanted() -> None:
+def test_variables_of_the_catalog_are_wanted() -> None:
     (one,) = found("'marketplace://name/mnist'")
     assert one.code == "unfilled-template-variable"
     assert [related.path for related in one.related] == ["marketplace/mnist.yaml"]
 
 
-def test_mistakes_in_the_catalogue_are_shown_on_the_reference() -> None:
+def test_mistakes_in_the_catalog_are_shown_on_the_reference() -> None:
     diagnostics = found("'marketplace://name/broken'")
     assert sorted((one.code, one.message) for one in diagnostics) == [
         (
@@ -140,7 +143,7 @@ def test_a_cycle_across_files() -> None:
     assert [related.path for related in one.related] == ["marketplace/first.yaml", "marketplace/second.yaml"]
 
 
-def test_a_storage_of_the_catalogue_is_in_the_way() -> None:
+def test_a_storage_of_the_catalog_is_in_the_way() -> None:
     (one,) = found("'marketplace://name/disk'")
     assert one.code == "storage-conflict"
     assert [related.path for related in one.related] == ["marketplace/disk.yaml", None]
@@ -158,10 +161,25 @@ def test_this_is_lost_only_when_everything_is_known(required: str, expected: lis
     assert codes("data", definition) == expected
 
 
-def test_what_nothing_fills_in_a_definition_of_the_catalogue() -> None:
+def test_what_nothing_fills_in_a_definition_of_the_catalog() -> None:
     first, second = sorted(found("'marketplace://name/lost'"), key=lambda one: one.code)
     assert first.code == "undeclared-template-variable"
     assert first.message == "template variable 'port' is not declared in 'lost'"
     assert second.code == "unresolved-this"
     assert second.message == "neither 'lost' nor what it requires has a parameter 'nothing'"
     assert {related.path for one in (first, second) for related in one.related} == {"marketplace/lost.yaml"}
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("event", "'taskEnd' is not an event; did you mean 'taskSucceeds'?"),
+        ("number", "a command must be a string, not a list"),
+        ("parameter", "'$parameters.no' finds nothing"),
+    ],
+)
+def test_a_mistake_in_another_file_is_reported_where_the_job_uses_the_definition(name: str, message: str) -> None:
+    (finding,) = found(f'"marketplace://name/{name}"')
+    assert (finding.code, finding.message) == ("cannot-be-expanded", message)
+    assert len(finding.span) == len(f"marketplace://name/{name}")
+    assert [(one.path, one.message) for one in finding.related] == [(f"marketplace/{name}.yaml", "defined here")]

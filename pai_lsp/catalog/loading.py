@@ -1,0 +1,267 @@
+"""From a setup to a catalog: reading the disk, asking over the network, and which addresses jobs use.
+
+`load_catalog` never asks over the network. `refreshed_catalog` does, and is called only on the user's request: by
+`pai-lsp marketplace refresh`, and by the server in a trusted workspace.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pai_lsp.catalog.catalog import Catalog
+from pai_lsp.catalog.directory_source import read_directory, with_open_texts
+from pai_lsp.catalog.lock import Lock, LockedDefinition, definition_hash, locked_source, read_lock
+from pai_lsp.catalog.remote_sources import (
+    UNTRUSTED_NOTE,
+    load_pages,
+    load_server,
+    pages_asked,
+    refresh_pages,
+    refresh_server,
+    server_asked,
+)
+from pai_lsp.catalog.setup import DirectorySource
+from pai_lsp.catalog.store import LoadedSource, SourceState, Store, user_cache_folder
+from pai_lsp.job.lookup import LookupState
+from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, read_bytes
+from pai_lsp.source.frozen import dataclass, field, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from pai_lsp.catalog.fetching import Limits
+    from pai_lsp.catalog.setup import CatalogSetup
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.lookup import Lookup, LookupAnswer, SuggestedDefinition
+
+
+_MOST_ROUNDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What loading a catalog needs besides its setup.
+
+    is_trusted: whether requests may be sent, and commands run, for this project.
+    base: see `Catalog.base`.
+    pause: called between texts, so that the caller can let other work run.
+    """
+
+    environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
+    is_trusted: bool = True
+    base: str = ""
+    limits: Limits | None = None
+    pause: Callable[[], None] = lambda: None
+
+    @property
+    def store(self) -> Store:
+        """The user's cache."""
+        return Store(user_cache_folder(self.environment))
+
+
+def load_catalog(setup: CatalogSetup, surroundings: Surroundings, before: Catalog | None = None) -> Catalog:
+    """The catalog without network: the folders, and the cached answers of servers and addresses. Never raises.
+
+    Args:
+        setup: where definitions come from.
+        surroundings: the environment, trust and limits.
+        before: the former catalog; unchanged files are not read again.
+    """
+    store = surroundings.store
+    known = {one.label: one for one in before.sources} if before else {}
+    sources = tuple(
+        _read_directory(source.directory, surroundings, known.get(source.directory))
+        if isinstance(source, DirectorySource)
+        else load_server(source, store, known.get(source.url), is_trusted=surroundings.is_trusted)
+        for source in setup.sources
+    )
+    asked = pages_asked(setup.folder, store)
+    is_known = before is not None and before.pages_asked == asked
+    pages = before.pages if before and is_known else load_pages(setup.folder, store) if setup.allowed_hosts else {}
+    return Catalog(setup, _relevant(setup, sources), pages, asked, load_lock(setup.lock), surroundings.base)
+
+
+def overlaid_catalog(catalog: Catalog, open_texts: Mapping[str, str], before: Catalog | None = None) -> Catalog:
+    """The catalog with the texts of files that are open in the editor.
+
+    Args:
+        catalog: what is on the disk; returned itself if the open texts change nothing.
+        open_texts: by path; those outside the directories of the setup are ignored.
+        before: the former result; unchanged texts are not read again.
+    """
+    setup = catalog.setup
+    by_directory: dict[str, dict[str, str]] = {}
+    for path, text in open_texts.items():
+        if (directory := setup.directory_of(path)) is not None and path.lower().endswith(YAML_ENDINGS):
+            by_directory.setdefault(directory, {})[path] = text
+    if not by_directory:
+        return catalog
+    sources = {one.label: one for one in catalog.sources}
+    former = {one.label: one for one in before.sources} if before else {}
+    for directory, texts in by_directory.items():
+        source = sources.get(directory, LoadedSource(directory))
+        sources[directory] = with_open_texts(source, texts, former.get(directory))
+    if all(sources.get(one.label) is one for one in catalog.sources) and len(sources) == len(catalog.sources):
+        return catalog
+    labels = (source.directory if isinstance(source, DirectorySource) else source.url for source in setup.sources)
+    found = tuple(sources[label] for label in labels if label in sources)
+    return replace(catalog, sources=_relevant(setup, found))
+
+
+def refreshed_catalog(
+    catalog: Catalog,
+    surroundings: Surroundings,
+    addresses: Callable[[Catalog], Iterable[str]] = lambda _: (),
+    begin: Callable[[str], None] = lambda _: None,
+) -> Catalog:
+    """The catalog after a request to every server and every allowed web address. Never raises.
+
+    Args:
+        catalog: the former catalog; its folders are read again too.
+        surroundings: without trust, no request is sent.
+        addresses: returns the web addresses that jobs use; only those of allowed hosts are requested.
+        begin: called with the label of each request before it is sent.
+    """
+    catalog = load_catalog(catalog.setup, surroundings, catalog)
+    setup = catalog.setup
+    if not surroundings.is_trusted:
+        return catalog
+
+    folders = {one.label: one for one in catalog.sources}
+    sources: list[LoadedSource] = []
+    for source in setup.sources:
+        if isinstance(source, DirectorySource):
+            sources += filter(None, (folders.get(source.directory),))
+            continue
+        begin(source.url)
+        sources.append(
+            refresh_server(
+                source,
+                surroundings.store,
+                surroundings.environment,
+                setup.folder,
+                limits=surroundings.limits,
+                pause=surroundings.pause,
+            )
+        )
+    catalog = replace(catalog, sources=tuple(sources))
+    asked: set[str] = set()
+    # A definition at an address may require another address.
+    for _ in range(_MOST_ROUNDS if setup.allowed_hosts else 0):
+        wanted = [one for one in dict.fromkeys(addresses(catalog)) if one not in asked]
+        if not wanted:
+            break
+        begin("web addresses")
+        asked.update(wanted)
+        pages = refresh_pages(setup.folder, wanted, setup.allowed_hosts, surroundings.store, surroundings.limits)
+        known = pages_asked(setup.folder, surroundings.store)
+        catalog = replace(catalog, pages={**catalog.pages, **pages}, pages_asked=known)
+    return catalog
+
+
+def seconds_since_asked(setup: CatalogSetup, surroundings: Surroundings) -> float | None:
+    """Seconds since the servers of a setup, or without any its web addresses, last answered; None for never."""
+    store = surroundings.store
+    asked = [server_asked(server, store) for server in setup.servers] or [pages_asked(setup.folder, store)]
+    times = [one for one in asked if one is not None]
+    return None if len(times) < len(asked) else max(0.0, time.time() - min(times))
+
+
+def load_lock(path: str) -> Lock | None:
+    """The lock file; None if it does not exist."""
+    if not path or not Path(path).is_file():
+        return None
+    data = read_bytes(path)
+    source = data if isinstance(data, UnreadableFile) else decoded(path, data)
+    if isinstance(source, UnreadableFile):
+        return Lock(path, {}, f"'{Path(path).name}' cannot be used: {source.message}")
+    return read_lock(path, source.text)
+
+
+def _read_directory(directory: str, surroundings: Surroundings, before: LoadedSource | None) -> LoadedSource:
+    # Reading a folder of another machine (\\host\share) is a network request, and Windows logs in there.
+    if directory.startswith(("\\\\", "//")) and not surroundings.is_trusted:
+        return LoadedSource(directory, state=SourceState.UNTRUSTED, note=UNTRUSTED_NOTE)
+    return read_directory(directory, surroundings.store, before, surroundings.pause)
+
+
+def _relevant(setup: CatalogSetup, sources: tuple[LoadedSource, ...]) -> tuple[LoadedSource, ...]:
+    """The sources without the folder that was found by its name, if it has no definitions."""
+    return tuple(
+        source
+        for source in sources
+        if not (source.label == setup.found and (source.state is SourceState.UNREACHABLE or not source.count))
+    )
+
+
+@dataclass(slots=True, eq=False)
+class RecordingLookup:
+    """Answers as `lookup` does, and records each question with its answer."""
+
+    lookup: Lookup
+    answers: dict[str, LookupAnswer] = field(default_factory=dict)
+
+    def find(self, reference: str) -> LookupAnswer:
+        """The definition(s) that an address names."""
+        answer = self.answers[reference] = self.lookup.find(reference)
+        return answer
+
+    def names(self) -> tuple[str, ...]:
+        """Every address that `find` would find."""
+        return self.lookup.names()
+
+    def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
+        """At most `most` definitions that match what is `typed`."""
+        return self.lookup.suggestions(typed, most)
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """The addresses that jobs use, directly or through what they require, with the answers.
+
+    found: addresses with a definition. missing: written addresses without one.
+    """
+
+    found: Mapping[str, LookupAnswer]
+    missing: Mapping[str, LookupAnswer]
+
+
+def uses_of(jobs: Iterable[Job], lookup: Lookup) -> Uses:
+    """The addresses that jobs use; `lookup` answers instead of the jobs' own."""
+    recording = RecordingLookup(lookup)
+    written: set[str] = set()
+    for job in jobs:
+        graph = replace(job, lookup=recording).require_graph
+        for entry in graph.entries:
+            written |= {link.reference.name for link in (entry, *graph.beyond(entry)) if link.reference.is_address}
+    answers = recording.answers
+    found = {name: answer for name, answer in answers.items() if answer.state is LookupState.FOUND}
+    missing = {name: answers[name] for name in sorted(written) if name in answers and name not in found}
+    return Uses(found, missing)
+
+
+def locked_entries(catalog: Catalog, uses: Uses) -> dict[str, tuple[LockedDefinition, ...]]:
+    """The entries of a lock file for what jobs use; an address that could not be looked up keeps its entry."""
+    entries = {
+        name: tuple(_locked(catalog, answer, definition) for definition in answer.definitions)
+        for name, answer in uses.found.items()
+    }
+    before = catalog.lock.entries if catalog.lock else {}
+    unknown = (name for name, answer in uses.missing.items() if answer.state is LookupState.UNKNOWN)
+    kept = {name: before[name] for name in unknown if name in before}
+    for name, locked in kept.items():
+        entries[name] = tuple(replace(one, source=locked_source(one.source, catalog.setup.folder)) for one in locked)
+    return entries
+
+
+def _locked(catalog: Catalog, answer: LookupAnswer, definition: Definition) -> LockedDefinition:
+    path = answer.path or ""
+    project = Path(catalog.setup.folder)
+    file = Path(catalog.base) / path
+    is_own = "://" not in path and file.is_relative_to(project)
+    source = locked_source(path if "://" in path else str(file), catalog.setup.folder)
+    return LockedDefinition(definition.name, source, definition_hash(definition), None if is_own else definition)

@@ -1,0 +1,170 @@
+"""The arguments and the help of the subcommands about clusters, failures and local runs.
+
+Apart from arguments.py because `check` needs none of it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.cli.arguments import path
+
+if TYPE_CHECKING:
+    import argparse
+
+_FIT_DESCRIPTION = """\
+Say whether jobs fit a cluster: what its server would refuse, how many SKUs each task needs, and what would be accepted
+and never start.
+
+The answer holds for an empty and healthy cluster: "fits" does not mean that there is room now. It comes from the
+cluster's profile alone; the cluster is not asked.
+"""
+
+_FIT_EPILOG = """\
+exit status:
+  0  every job fits      1  a job is refused or never starts      2  wrong usage
+
+examples:
+  pai-lsp fit --cluster cluster.json train.pai.yaml
+  pai-lsp fit --cluster lab --format json jobs/*.pai.yaml
+"""
+
+
+def fit(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp fit`."""
+    parser.description = _FIT_DESCRIPTION
+    parser.epilog = _FIT_EPILOG
+    add = parser.add_argument
+    add("jobs", nargs="+", type=path, metavar="JOB", help="job files, or - for standard input")
+    add("--cluster", required=True, metavar="CLUSTER", help="a cluster's profile: its name, or a file")
+    add("--format", choices=("text", "json"), default="text", help="output format (default: text)")
+
+
+_CLUSTER_DESCRIPTION = """\
+Make and list the profiles of clusters. A profile holds what pai-lsp needs to know about a cluster: SKU types, virtual
+clusters and their cells, your rights. It holds no token, host name, e-mail address or account key.
+"""
+
+_CLUSTER_EPILOG = """\
+examples:
+  pai-lsp cluster import services-configuration.yaml --name lab --group default
+  pai-lsp cluster import hivedscheduler.yaml --name lab --output -
+  pai-lsp cluster list
+  pai-lsp fit --cluster lab train.pai.yaml
+"""
+
+
+def cluster(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp cluster`."""
+    parser.description = _CLUSTER_DESCRIPTION
+    parser.epilog = _CLUSTER_EPILOG
+    parts = parser.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
+
+    def part(name: str, summary: str) -> argparse.ArgumentParser:
+        return parts.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+
+    importing = part("import", "make a profile from services-configuration.yaml, hivedscheduler.yaml, or both")
+    importing.add_argument("files", nargs="+", type=path, metavar="FILE", help="the administrator's files")
+    importing.add_argument("--group", action="append", default=[], metavar="NAME", help="a group whose rights you have")
+    importing.add_argument("--platform", choices=("openpai", "ltp"), help="the platform (default: as the files show)")
+    importing.add_argument("--name", required=True, metavar="NAME", help="your name for the cluster")
+    importing.add_argument("--output", type=path, metavar="FILE", help="write to this file, or to - (default: by name)")
+    part("list", "list your profiles")
+
+
+_WHY_DESCRIPTION = """\
+Explain why a task failed: what happened, who can fix it, which line of the job led to it, and what to change.
+
+The text is an exit code, a file, - for standard input, or a pasted text itself: the end of a log, the diagnostics of
+the portal, or an event of the scheduler. Nothing is sent anywhere.
+"""
+
+_WHY_EPILOG = """\
+examples:
+  pai-lsp why 137
+  pai-lsp why --job train.pai.yaml --exit-code 1 user.pai.all
+  pai-lsp why "Pod needs to wait, reason: insufficient capacity when scheduling in VC default"
+"""
+
+
+def why(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp why`."""
+    parser.description = _WHY_DESCRIPTION
+    parser.epilog = _WHY_EPILOG
+    add = parser.add_argument
+    add("text", metavar="TEXT", help="an exit code, a file, - for standard input, or the text itself")
+    add("--job", type=path, metavar="JOB", help="the job that failed, to find the line")
+    add("--role", metavar="ROLE", help="the task role that failed (default: the one that the text names, or the first)")
+    add("--exit-code", type=int, metavar="N", help="the exit code of the commands, for the end of a log")
+    add("--platform-log", type=path, metavar="FILE", help="the runtime's log of the task")
+    add("--format", choices=("text", "json"), default="text", help="output format (default: text)")
+
+
+_RUN_DESCRIPTION = """\
+Run one task of a job on this machine as an OpenPAI cluster would run it: the same environment variables, scripts, order
+and shell options. The task runs in a container of its image, or without a container in a new folder.
+
+The commands of the job run with your rights. You are asked before anything starts, unless you give --yes.
+"""
+
+_RUN_EPILOG = """\
+exit status:
+  the exit status of the commands; 1 if the task would not start; 2 for wrong usage
+
+examples:
+  pai-lsp run --dry train.pai.yaml                         show what would run
+  pai-lsp run train.pai.yaml --role worker --index 1
+  pai-lsp run train.pai.yaml --container docker --storage data=/data/mnist
+"""
+
+
+def run(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp run`."""
+    parser.description = _RUN_DESCRIPTION
+    parser.epilog = _RUN_EPILOG
+    add = parser.add_argument
+    add("job", type=path, metavar="JOB", help="a job file")
+    add("--role", metavar="ROLE", help="the task role (default: the first)")
+    add("--index", type=int, default=0, metavar="N", help="the index of the task, from 0 (default: 0)")
+    add("--user", default="user", metavar="NAME", help="the user name that the task sees (default: user)")
+    add("--dry", action="store_true", help="run nothing; show the environment, the scripts and their order")
+    add("--container", choices=("none", "docker", "podman"), default="none", help="where it runs (default: none)")
+    add(
+        "--storage",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="NAME=FOLDER: a folder here for a storage",
+    )
+    add("--yes", action="store_true", help="do not ask before running")
+    add("--format", choices=("text", "json"), default="text", help="output format of --dry (default: text)")
+
+
+_IMAGE_DESCRIPTION = """\
+Check the images of a job as the platform does before a task starts: is the name accepted, and does the registry have
+the image? The registry in the image's name is asked, with the job's account where the platform would use it.
+
+Three answers: there, not there, could not ask. The platform lets images pass that it cannot check; a job with a missing
+image then waits for ever.
+"""
+
+_IMAGE_EPILOG = """\
+exit status:
+  0  no image is refused or missing      1  an image is refused or missing      2  wrong usage
+
+examples:
+  pai-lsp image-check train.pai.yaml
+  pai-lsp image-check --platform ltp --role worker train.pai.yaml
+"""
+
+
+def image_check(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp image-check`."""
+    parser.description = _IMAGE_DESCRIPTION
+    parser.epilog = _IMAGE_EPILOG
+    add = parser.add_argument
+    add("job", type=path, metavar="JOB", help="a job file, or - for standard input")
+    add("--role", metavar="ROLE", help="only the image of this task role")
+    add("--platform", choices=("openpai", "ltp"), default="openpai", help="the platform (default: openpai)")
+    add("--answers", type=path, metavar="FILE", help="recorded answers to use instead of the network")
+    add("--format", choices=("text", "json"), default="text", help="output format (default: text)")

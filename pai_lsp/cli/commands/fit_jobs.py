@@ -1,0 +1,123 @@
+"""`pai-lsp fit`: whether jobs fit a cluster, by its profile."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli.commands.job_file import failed, job_file
+from pai_lsp.cli.report.results import CheckedFile
+from pai_lsp.cluster.fit import fit
+from pai_lsp.cluster.profile import ProfileError
+from pai_lsp.cluster.profile_file import profile_named
+from pai_lsp.project.targets import missing
+from pai_lsp.source.text import visible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pai_lsp.cluster.fit import Fit
+    from pai_lsp.cluster.profile import Profile
+    from pai_lsp.cluster.refusal import Refusal
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print what the cluster makes of each job."""
+    if message := missing(arguments.jobs):
+        return failed("fit", message, WRONG_USAGE)
+    try:
+        profile = profile_named(arguments.cluster)
+    except ProfileError as error:
+        return failed("fit", str(error), WRONG_USAGE)
+    answers: list[Any] = []
+    is_good = True
+    for path in arguments.jobs:
+        document = job_file(path)
+        if isinstance(document, CheckedFile):
+            message = document.diagnostics[0].message
+            answers.append({"job": path, "outcome": "refused", "stage": "protocol", "code": None, "message": message})
+            lines = [f"{visible(path)}: refused", f"  {message}"]
+            is_good = False
+        else:
+            found = fit(document.job, profile)
+            hidden = document.job.hidden
+            answers.append(_cleaned(_as_json(path, found), hidden.without))
+            lines = [hidden.without(line) for line in _as_text(path, found, profile)]
+            is_good &= found.outcome in {"runs", "accepted"}
+        if arguments.format == "text":
+            sys.stdout.write("\n".join(lines) + "\n")
+    if arguments.format == "json":
+        sys.stdout.write(json.dumps(answers, indent=2, ensure_ascii=False) + "\n")
+    return 0 if is_good else FINDINGS
+
+
+def _cleaned(value: Any, clean: Any) -> Any:
+    """The value with hidden texts replaced in every text of it."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_cleaned(one, clean) for one in value]
+    if isinstance(value, dict):
+        return {key: _cleaned(one, clean) for key, one in value.items()}
+    return value
+
+
+def _as_json(path: str, found: Fit) -> dict[str, Any]:
+    answer: dict[str, Any] = {"job": path, "outcome": found.outcome}
+    if found.refusals:
+        answer |= _refusal_as_json(found.refusals[0])
+        answer["also"] = [_refusal_as_json(one) for one in found.refusals[1:]]
+    if found.request is not None and found.request.roles is not None:
+        answer["skus"] = {
+            role.name: {
+                "number": role.number,
+                "type": role.sku_type,
+                "pinnedCellId": role.pinned_cell,
+                "priority": role.priority,
+                "affinityGroup": role.group,
+            }
+            for role in found.request.roles
+        }
+        answer["total"] = found.request.total
+    if found.outcome == "waits-forever" and found.wait:
+        wait = found.wait
+        result = "refused" if wait.is_refused else "wait"
+        answer["wait"] = {"role": wait.role, "result": result, "reason": wait.reason, "explanation": wait.explanation}
+    if found.storages:
+        answer["storages"] = list(found.storages)
+    return answer
+
+
+def _refusal_as_json(one: Refusal) -> dict[str, Any]:
+    return {
+        "stage": one.stage.value,
+        "status": one.status,
+        "code": one.code,
+        "message": one.message,
+        "role": one.role,
+        "explanation": one.explanation,
+        "path": list(one.path),
+    }
+
+
+def _as_text(path: str, found: Fit, profile: Profile) -> list[str]:
+    titles = {
+        "refused": f"'{profile.name}' refuses the job",
+        "waits-forever": f"'{profile.name}' accepts the job, but it can never start",
+        "runs": f"fits '{profile.name}' when it is empty",
+        "accepted": f"'{profile.name}' accepts the job; the profile does not say whether it can start",
+    }
+    lines = [f"{visible(path)}: {titles[found.outcome]}"]
+    for one in found.refusals:
+        place = ".".join(str(step) for step in one.path)
+        lines.append(f"  {place}: {one.explanation}" if place else f"  {one.explanation}")
+    if found.wait and not found.refusals:
+        place = ".".join(str(step) for step in found.wait.path)
+        lines.append(f"  {place}: {found.wait.explanation}")
+    request = found.request
+    if request is not None and request.roles is not None:
+        parts = ", ".join(f"{role.name} {role.instances or 1} × {role.number}" for role in request.roles)
+        lines.append(f"  SKUs: {request.total} ({parts})")
+    return lines

@@ -1,0 +1,89 @@
+"""`pai-lsp run`: runs one task of a job on this machine as a cluster would run it, or shows what would run."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli.commands.job_file import failed, job_file, show_findings
+from pai_lsp.cli.report.results import CheckedFile
+from pai_lsp.cluster.protocol_stage import is_accepted
+from pai_lsp.cluster.task_plan import NoTaskError, TaskPlan, task_plan
+from pai_lsp.project.targets import missing
+from pai_lsp.source.text import visible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pai_lsp.job.job import Job
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Run the task, or print its plan."""
+    if message := missing([arguments.job]):
+        return failed("run", message, WRONG_USAGE)
+    document = job_file(arguments.job)
+    if isinstance(document, CheckedFile):
+        show_findings(document)
+        return FINDINGS
+    job = document.job
+    if document.is_catalog or not is_accepted(job):
+        message = f"{visible(arguments.job)}: a cluster would refuse this job; see pai-lsp check"
+        return failed("run", message, FINDINGS)
+    role = arguments.role or (job.task_roles[0].name if job.task_roles else "")
+    try:
+        plan = task_plan(job, role, arguments.index, arguments.user, shows_secrets=not arguments.dry)
+    except NoTaskError as error:
+        return failed("run", visible(job.hidden.without(str(error))), WRONG_USAGE)
+    if arguments.dry:
+        return _print(plan, job, arguments.format)
+    if plan.failed_step is not None:
+        sys.stdout.write(_failure(plan, job))
+        return FINDINGS
+    from pai_lsp.cli.commands.local_run import run_here  # noqa: PLC0415 - a dry run starts nothing
+
+    return run_here(plan, job, arguments)
+
+
+def _print(plan: TaskPlan, job: Job, form: str) -> int:
+    if form == "json":
+        sys.stdout.write(json.dumps(_as_json(plan, job), indent=2, ensure_ascii=False) + "\n")
+    elif plan.failed_step is not None:
+        sys.stdout.write(_failure(plan, job))
+    else:
+        sys.stdout.write(job.hidden.without(_as_text(plan)))
+    return 0 if plan.failed_step is None else FINDINGS
+
+
+def _failure(plan: TaskPlan, job: Job) -> str:
+    message = job.hidden.without(plan.failure)
+    return f"the task ends before its first command: {message} (step {plan.failed_step}, exit code 1)\n"
+
+
+def _as_json(plan: TaskPlan, job: Job) -> dict[str, Any]:
+    clean = job.hidden.without
+    if plan.failed_step is not None:
+        return {"initFails": plan.failed_step, "initError": clean(plan.failure), "exitCode": 1}
+    return {
+        "initFails": None,
+        "image": plan.image,
+        "env": {name: clean(value) for name, value in sorted(plan.environment.items())},
+        "dynamic": dict(sorted(plan.later.items())),
+        "files": {path: clean(text) for path, text in sorted(plan.files.items())},
+        "order": list(plan.order),
+        "mounts": [{"path": path, "name": name} for path, name in plan.mounts],
+        "shmMB": plan.shared_memory,
+    }
+
+
+def _as_text(plan: TaskPlan) -> str:
+    lines = [f"# task {plan.index} of '{plan.role.name}' in {plan.image}", "", "# environment"]
+    lines += [f"{name}={value}" for name, value in sorted(plan.environment.items())]
+    lines += [f"{name}=<{kind}>" for name, kind in sorted(plan.later.items())]
+    lines += ["", "# mounts", *(f"{path} ({name})" for path, name in plan.mounts)]
+    for path, text in plan.files.items():
+        lines += ["", f"# {path}", text.rstrip("\n")]
+    lines += ["", "# order", *plan.order]
+    return "\n".join(lines) + "\n"

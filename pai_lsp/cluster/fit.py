@@ -1,0 +1,278 @@
+"""Whether a job fits a cluster: what the rest-server refuses, and what is accepted and never starts.
+
+All answers hold for an empty and healthy cluster: "fits" never means that there is room now.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.cluster.cells import Cells
+from pai_lsp.cluster.hived_stage import HivedRequest, RoleRequest, has_barrier, hived_request
+from pai_lsp.cluster.job_stage import forced_nodes, job_refusals, mounted_storages, quota_refusals
+from pai_lsp.cluster.placement import FreePieces, Need, fit_together, free, rooms
+from pai_lsp.cluster.protocol_stage import protocol_refusals, render_refusals
+from pai_lsp.cluster.refusal import Refusal, Stage, Wait
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.scalar import server_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pai_lsp.cluster.profile import Profile
+    from pai_lsp.job.job import Job
+
+_SECTION = ("extras", "hivedScheduler", "taskRoles")
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What a cluster makes of a job.
+
+    refusals: in the order in which the rest-server looks; it answers with the first one only.
+    request: what the job asks HiveD for; None without HiveD, or where the job is not understood.
+    is_known: whether the profile says enough to answer whether the job can start.
+    """
+
+    refusals: tuple[Refusal, ...]
+    wait: Wait | None = None
+    request: HivedRequest | None = None
+    storages: tuple[str, ...] = ()
+    is_known: bool = True
+
+    @property
+    def outcome(self) -> str:
+        """`refused`, `waits-forever`, `runs` (on an empty cluster) or `accepted` (the profile says no more)."""
+        if self.refusals:
+            return "refused"
+        if self.wait is not None:
+            return "waits-forever"
+        return "runs" if self.is_known else "accepted"
+
+
+def fit(job: Job, profile: Profile, now: datetime | None = None) -> Fit:
+    """What the cluster makes of a job; `now` decides which rights have ended."""
+    refusals = list(protocol_refusals(job, profile))
+    if any(one.code in {None, "InvalidProtocolError"} for one in refusals):
+        return Fit(tuple(refusals))
+    refusals += render_refusals(job)
+    values = job.plain
+    request = hived_request(values, profile) if profile.has_hived else None
+    refusals += request.refusals if request else ()
+    refusals += quota_refusals(values, job, profile, now or datetime.now(timezone.utc))
+    rights = list(job_refusals(values, profile))
+    named = {one.path for one in refusals}
+    refusals += [one for one in rights if one.rule != "virtual-cluster-not-allowed" or one.path not in named]
+    if request and not profile.is_ltp and (crash := _missing_instances(request)):
+        refusals.append(crash)
+    mounted = mounted_storages(values, profile)
+    storages = mounted if isinstance(mounted, tuple) else ()
+    if forced_nodes(values, profile):
+        return Fit(tuple(refusals), None, request, storages)
+    if request is None:
+        wait, is_known = _default_wait(values, profile), "nodes" in profile.document
+    else:
+        is_computable = request.roles is not None and profile.hived is not None
+        wait = _hived_wait(values, request, profile) if is_computable and not refusals else None
+        is_known = is_computable
+    return Fit(tuple(refusals), wait, request, storages, is_known=is_known or wait is not None)
+
+
+def _missing_instances(request: HivedRequest) -> Refusal | None:
+    """OpenPAI fails to write an affinity group with a role that leaves out `instances`.
+
+    Source: rest-server, models/v2/job/k8s.js; js-yaml 3 refuses to write `undefined`.
+    """
+    for role in request.roles or ():
+        if role.instances is None and role.group is not None:
+            text = f"task role '{role.name}' has no 'instances'; on a cluster with HiveD the server fails without it"
+            path = ("taskRoles", role.name, "instances")
+            message = "unacceptable kind of an object to dump [object Undefined]"
+            return Refusal(Stage.JOB, 500, None, message, text, path, "instances-required-by-hived", is_certain=True)
+    return None
+
+
+# --- clusters with HiveD ---
+
+
+def _hived_wait(values: Any, request: HivedRequest, profile: Profile) -> Wait | None:
+    name = request.virtual_cluster
+    if name is None:
+        text = "'virtualCluster' is null; the job is sent to a scheduler that does not exist"
+        first = next(iter(values["taskRoles"]), None)
+        return Wait(first, "VirtualCluster is empty", text, ("defaults", "virtualCluster"), is_refused=True)
+    return _HivedPlacement(values, request, profile.hived or {}, server_text(name)).wait()
+
+
+class _HivedPlacement:
+    """Places the tasks of one job on the empty cluster."""
+
+    def __init__(self, values: Any, request: HivedRequest, document: Mapping[str, Any], virtual_cluster: str) -> None:
+        self._values = values
+        self._roles = request.roles or ()
+        self._cells = Cells(document)
+        self._virtual_cluster = virtual_cluster
+        self._is_opportunistic = request.is_opportunistic
+        self._reset()
+
+    def _reset(self) -> None:
+        self._chains = [free(one) for one in self._cells.chains(self._virtual_cluster)]
+        self._physical = [free(one) for one in self._cells.physical_chains()]
+        self._pinned = {name: free(one) for name, one in self._cells.pinned(self._virtual_cluster).items()}
+
+    def wait(self) -> Wait | None:
+        is_together = has_barrier(self._values)
+        for group in self._groups():
+            if not is_together:
+                self._reset()
+            if found := self._group_wait(group, is_alone=not is_together):
+                return found
+        return None
+
+    def _groups(self) -> list[tuple[RoleRequest, ...]]:
+        """The groups in the order of their first tasks; a role without a group is one entry."""
+        found: list[tuple[RoleRequest, ...]] = []
+        for role in self._roles:
+            if role.group is None:
+                found.append((role,))
+            elif not any(role in group for group in found):
+                found.append(tuple(other for other in self._roles if other.group == role.group))
+        return found
+
+    def _group_wait(self, group: tuple[RoleRequest, ...], *, is_alone: bool) -> Wait | None:
+        leader = group[0]
+        if fault := self._refused(group):
+            return fault
+        if leader.group is not None:
+            tasks = [role.number for role in group for _ in range(role.instances or 1)]
+            return self._placed(leader, tasks, group)
+        number = 1 if is_alone else leader.instances or 1
+        for _ in range(number):
+            if wait := self._placed(leader, [leader.number], group):
+                return wait
+        return None
+
+    def _refused(self, group: tuple[RoleRequest, ...]) -> Wait | None:
+        """What the scheduler refuses to place at all, by `hivedscheduler` a user error."""
+        leader = group[0]
+        place: tuple[str | int, ...] = ("taskRoles", leader.name)
+        if leader.number <= 0:
+            return _zero_skus(leader)
+        if leader.group is not None:
+            for role in group:
+                if role.instances is None:
+                    text = f"task role '{role.name}' has no 'instances'; the scheduler refuses its affinity group"
+                    path = ("taskRoles", role.name, "instances")
+                    reason = "AffinityGroup.Members has non-positive PodNumber"
+                    return Wait(leader.name, reason, text, path, is_refused=True)
+            for role in group:
+                if role.number <= 0:
+                    return _zero_skus(role, leader.name)
+        if not self._cells.has_virtual_cluster(self._virtual_cluster):
+            text = f"the scheduler has no virtual cluster '{self._virtual_cluster}', although you may use it"
+            reason = f"VC {self._virtual_cluster} does not exists!"
+            return Wait(leader.name, reason, text, ("defaults", "virtualCluster"), is_refused=True)
+        if leader.pinned_cell is None or leader.pinned_cell == "":
+            return self._without_type(leader, place)
+        place = (*_SECTION, leader.name, "pinnedCellId")
+        if leader.pinned_cell not in self._pinned:
+            known = ", ".join(self._pinned) or "none"
+            text = (
+                f"virtual cluster '{self._virtual_cluster}' has no pinned cell '{leader.pinned_cell}'; it has {known}"
+            )
+            reason = f"VC {self._virtual_cluster} does not have pinned cell {leader.pinned_cell}"
+            return Wait(leader.name, reason, text, place, is_refused=True)
+        if self._is_opportunistic:
+            text = "a job with the priority 'oppo' cannot use a pinned cell"
+            reason = f"opportunistic pod not supported to use pinned cell {leader.pinned_cell}"
+            return Wait(leader.name, reason, text, place, is_refused=True)
+        return None
+
+    def _without_type(self, leader: RoleRequest, place: tuple[str | int, ...]) -> Wait | None:
+        sku_type = leader.sku_type
+        if sku_type is None or any(chain.sku_type == sku_type for chain in self._usable()):
+            return None
+        place = (*_SECTION, leader.name, "skuType")
+        text = f"virtual cluster '{self._virtual_cluster}' has SKUs of type '{sku_type}' only in pinned cells"
+        reason = f"Pod requesting leaf cell type {sku_type} which VC {self._virtual_cluster} does not have"
+        return Wait(leader.name, reason, text, place, is_refused=True)
+
+    def _usable(self) -> list[FreePieces]:
+        return self._physical if self._is_opportunistic else self._chains
+
+    def _placed(self, leader: RoleRequest, tasks: list[int], group: tuple[RoleRequest, ...]) -> Wait | None:
+        """Place the tasks where the group's first task wants them; the wait if there is no such place."""
+        if leader.pinned_cell:
+            places = [self._pinned[leader.pinned_cell]]
+        else:
+            places = [one for one in self._usable() if leader.sku_type in {None, one.sku_type}]
+        if any(place.place(tasks) for place in places):
+            return None
+        where = "physical cluster" if self._is_opportunistic else f"VC {self._virtual_cluster}"
+        reason = f"insufficient capacity when scheduling in {where}" if places else ""
+        return Wait(leader.name, reason, self._explanation(leader, tasks, group, places), _place_of(group))
+
+    def _explanation(
+        self, leader: RoleRequest, tasks: list[int], group: tuple[RoleRequest, ...], places: list[FreePieces]
+    ) -> str:
+        """Why the group finds no place, with the numbers that an author can change."""
+        where = "the cluster" if self._is_opportunistic else f"virtual cluster '{self._virtual_cluster}'"
+        if leader.pinned_cell:
+            where = f"pinned cell '{leader.pinned_cell}'"
+        if not places:
+            return f"{where} has no cells except pinned ones; set 'pinnedCellId'"
+        largest = max((size for place in places for size in place.sizes), default=0)
+        biggest = max(group, key=lambda role: role.number)
+        if biggest.number > largest:
+            reason = f" because of {biggest.resource}" if biggest.resource != "gpu" else ""
+            text = f"each task of '{biggest.name}' needs {biggest.number} SKUs{reason} in one node"
+            return f"{text}; the largest node of {where} has {largest}"
+        if leader.group is None:
+            return f"{sum(tasks)} more SKUs for '{leader.name}' do not fit {where} together with the other tasks"
+        sizes = " or ".join(_sizes(place.sizes) for place in places)
+        wanted = ", ".join(f"{role.instances or 1} × {role.number} ({role.name})" for role in group)
+        return f"the tasks must run together in cells of one kind: {wanted} SKUs do not fit {sizes} of {where}"
+
+
+def _zero_skus(role: RoleRequest, leader: str | None = None) -> Wait:
+    text = f"task role '{role.name}' requests no SKU, so the scheduler refuses it; request at least 1 CPU"
+    reason = "LeafCellNumber is non-positive"
+    return Wait(leader or role.name, reason, text, ("taskRoles", role.name, "resourcePerInstance"), is_refused=True)
+
+
+def _sizes(sizes: list[int]) -> str:
+    """Sizes of nodes in words, such as `2 nodes of 8 and 4 of 1`."""
+    groups = [(size, len(list(same))) for size, same in groupby(sorted(sizes, reverse=True))]
+    return " and ".join(f"{number} {'nodes' if number > 1 else 'node'} of {size}" for size, number in groups) or "0"
+
+
+def _place_of(group: tuple[RoleRequest, ...]) -> tuple[str | int, ...]:
+    largest = max(group, key=lambda role: role.number)
+    return ("taskRoles", largest.name, "resourcePerInstance")
+
+
+# --- clusters without HiveD ---
+
+
+def _default_wait(values: Any, profile: Profile) -> Wait | None:
+    """Kubernetes' own rules: a task needs one node, and with a barrier all tasks need nodes at the same time."""
+    if "nodes" not in profile.document:
+        return None
+    available = rooms(profile.document["nodes"])
+    needs: list[tuple[Need, int]] = []
+    for name, role in values["taskRoles"].items():
+        wanted = role["resourcePerInstance"]
+        need = Need(wanted.get("gpu", 0), wanted.get("cpu", 0), wanted.get("memoryMB", 0))
+        if not any(need.fits(room) for room in available):
+            reason = f"no single node offers {need.gpu:g} GPU, {need.cpu:g} CPU and {need.memory:g} MB together"
+            text = f"no node has the {need.gpu:g} GPUs, {need.cpu:g} CPU cores and {need.memory:g} MiB "
+            text += f"that each task of '{name}' needs"
+            return Wait(name, reason, text, ("taskRoles", name, "resourcePerInstance"))
+        needs.append((need, role.get("instances") or 1))
+    if has_barrier(values) and not fit_together(needs, available):
+        reason = "each task fits a node, all tasks together do not; gang barrier"
+        text = "all tasks must run at the same time, and the nodes of the cluster have no room for all of them"
+        return Wait(None, reason, text, ("taskRoles",))
+    return None

@@ -1,0 +1,316 @@
+"""What the rest-server makes of a job on a cluster with HiveD: how many SKUs each task needs, and what it refuses.
+
+Source: rest-server, config/v2/hived.js and middlewares/v2/hived.js, hivedValidate.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.cluster.cells import Cells
+from pai_lsp.cluster.refusal import Refusal, Stage
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.scalar import server_text
+from pai_lsp.source.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pai_lsp.cluster.profile import Profile, Sku
+
+PRIORITIES = {"prod": 100, "test": 10, "oppo": -1}
+DEFAULT_GROUP = "default"
+_ROLE_KEY = re.compile(r"[A-Za-z0-9._~]+")
+_TEXT_KEYS = ("skuType", "pinnedCellId", "affinityGroupName")
+# The unit of a SKU, the key of a job, and the name in the message of the rest-server, in its order.
+_RESOURCES = (("gpu", "gpu", "GPU"), ("cpu", "cpu", "CPU"), ("memory", "memoryMB", "memory"))
+_UNLIMITED = 2**53 - 1
+_SECTION = ("extras", "hivedScheduler")
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRequest:
+    """What the tasks of a role ask the scheduler for.
+
+    number: SKUs of each task. instances: None where the job leaves them out.
+    group: the affinity group; None for single tasks, `default` for the group of all roles.
+    resource: the resource that decides the number.
+    """
+
+    name: str
+    instances: int | None
+    number: int
+    sku_type: str | None
+    pinned_cell: str | None
+    priority: int
+    group: str | None
+    resource: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HivedRequest:
+    """What a job asks HiveD for; `roles` is None where the rest-server cannot compute it."""
+
+    virtual_cluster: Any
+    roles: tuple[RoleRequest, ...] | None
+    refusals: tuple[Refusal, ...]
+    is_opportunistic: bool = False
+
+    @property
+    def total(self) -> int:
+        """The SKUs of all tasks; instances that are left out count as 1."""
+        return sum((role.instances or 1) * role.number for role in self.roles or ())
+
+
+def hived_section(values: Any) -> Any:
+    """The value of `extras.hivedScheduler`; None where it is absent."""
+    extras = values.get("extras")
+    return extras.get("hivedScheduler") if isinstance(extras, dict) else None
+
+
+def is_gang(values: Any) -> bool:
+    """Whether HiveD places the job as one group: `extras.gangAllocation` is absent or the boolean true."""
+    extras = values.get("extras")
+    return not isinstance(extras, dict) or "gangAllocation" not in extras or extras["gangAllocation"] is True
+
+
+def has_barrier(values: Any) -> bool:
+    """Whether tasks wait for one another in their containers. Source: rest-server, models/v2/job/k8s.js."""
+    extras = values.get("extras")
+    return not (isinstance(extras, dict) and extras.get("gangAllocation", True) is False)
+
+
+def virtual_cluster_of(values: Any) -> Any:
+    """The virtual cluster as HiveD's validation reads it: a null stays null."""
+    defaults = values.get("defaults")
+    return defaults.get("virtualCluster", "default") if isinstance(defaults, dict) else "default"
+
+
+def hived_request(values: Any, profile: Profile) -> HivedRequest:
+    """What the job asks HiveD for; `values` is a job that the protocol stage accepts."""
+    virtual_cluster = virtual_cluster_of(values)
+    schema = tuple(_schema_refusals(values))
+    if schema:
+        return HivedRequest(virtual_cluster, None, schema)
+    return _Validation(values, profile, virtual_cluster).request()
+
+
+def _schema_refusals(values: Any) -> Iterator[Refusal]:
+    extras = values.get("extras")
+    if not isinstance(extras, dict) or "hivedScheduler" not in extras:
+        return
+    section = extras["hivedScheduler"]
+    if not isinstance(section, dict):
+        yield _refusal("'hivedScheduler' must be a mapping", _SECTION)
+        return
+    if "jobPriorityClass" in section and section["jobPriorityClass"] not in tuple(PRIORITIES):
+        place = (*_SECTION, "jobPriorityClass")
+        yield _refusal("'jobPriorityClass' must be 'prod', 'test' or 'oppo'", place)
+    roles = section.get("taskRoles", {"": {}})
+    place = (*_SECTION, "taskRoles")
+    if isinstance(roles, dict) and not roles:
+        yield _refusal("'taskRoles' has no task role; remove the key", place)
+    for name, role in roles.items() if isinstance(roles, dict) and "taskRoles" in section else ():
+        if not _ROLE_KEY.fullmatch(name):
+            text = f"'{name}' cannot be used here; only letters, digits, '.', '_' and '~' are allowed"
+            yield _refusal(text, (*place, name))
+        elif not isinstance(role, dict):
+            yield _refusal(f"the value of '{name}' must be a mapping", (*place, name))
+        else:
+            for key in _TEXT_KEYS:
+                if not isinstance(role.get(key), str | None):
+                    yield _refusal(f"'{key}' must be a string", (*place, name, key))
+
+
+class _Validation:
+    """The rest-server's validation of one job, in its order."""
+
+    def __init__(self, values: Any, profile: Profile, virtual_cluster: Any) -> None:
+        self._values = values
+        self._is_ltp = profile.is_ltp
+        self._virtual_cluster = virtual_cluster
+        self._name = server_text(virtual_cluster)
+        self._known = profile.virtual_clusters
+        self._section: dict[str, Any] = hived_section(values) or {}
+        self._is_opportunistic = self._section.get("jobPriorityClass") == "oppo"
+        self._sku_types = profile.sku_types
+        self._units, self._quota = _vc_units(profile, self._name)
+
+    def request(self) -> HivedRequest:
+        if self._name == "":
+            # The address without a name is that of the list of all virtual clusters.
+            text = "'virtualCluster' is empty; the cluster answers with an error of its own"
+            refusal = Refusal(
+                Stage.HIVED, 500, None, "vcStatus.map is not a function", text, ("defaults", "virtualCluster"),
+                "virtual-cluster-not-allowed", is_certain=True,
+            )  # fmt: skip
+            return HivedRequest(self._virtual_cluster, None, (refusal,), self._is_opportunistic)
+        numbers: dict[str, tuple[int, str]] = {}
+        refusals: list[Refusal] = []
+        for name, role in self._values["taskRoles"].items():
+            found = self._number(name, role["resourcePerInstance"])
+            if isinstance(found, Refusal):
+                refusals.append(found)
+            else:
+                numbers[name] = found
+        refusals += self._entry_refusals()
+        if len(numbers) < len(self._values["taskRoles"]):
+            return HivedRequest(self._virtual_cluster, None, tuple(refusals), self._is_opportunistic)
+        roles = tuple(self._role(name, *found) for name, found in numbers.items())
+        refusals += self._quota_refusals(roles)
+        return HivedRequest(self._virtual_cluster, roles, tuple(refusals), self._is_opportunistic)
+
+    def _entry(self, role: str) -> Mapping[str, Any]:
+        entries = self._section.get("taskRoles")
+        entry = entries.get(role) if isinstance(entries, dict) else None
+        return entry if isinstance(entry, dict) else {}
+
+    def _number(self, role: str, resources: Mapping[str, Any]) -> tuple[int, str] | Refusal:
+        """The SKUs of a task, and the resource that decides."""
+        sku_type = self._entry(role).get("skuType")
+        if sku_type is not None and sku_type not in self._sku_types:
+            return self._unknown_sku(role, sku_type)
+        units = [self._sku_types[sku_type]] if sku_type is not None else self._usable().values()
+        best, deciding = 0, ""
+        is_first = True
+        for unit_key, key, word in _RESOURCES:
+            unit = min((getattr(one, unit_key) for one in units), default=math.inf)
+            wanted = resources.get(key, 0)
+            if unit == 0 and wanted > 0:
+                return self._without_resource(role, key, word, sku_type, wanted)
+            number = 0 if wanted == 0 or unit == 0 else math.ceil(wanted / unit)
+            if number > best or is_first:
+                best, deciding = number, key
+            is_first = False
+        return best, deciding
+
+    def _usable(self) -> Mapping[str, Sku]:
+        """The SKU types that a role without `skuType` may get."""
+        return self._sku_types if self._is_opportunistic else self._units
+
+    def _unknown_sku(self, role: str, sku_type: str) -> Refusal:
+        engine = "Cannot read properties of undefined (reading 'gpu')"
+        message = engine if self._is_ltp else "Cannot read property 'gpu' of undefined"
+        known = ", ".join(self._sku_types) or "none"
+        near = did_you_mean(sku_type, self._sku_types)
+        text = f"the cluster has no SKU type '{sku_type}'{near or f'; it has {known}'}"
+        path = (*_SECTION, "taskRoles", role, "skuType")
+        return Refusal(Stage.HIVED, 500, None, message, text, path, "sku-type-unknown", role, is_certain=True)
+
+    def _without_resource(self, role: str, key: str, word: str, sku_type: str | None, wanted: float) -> Refusal:
+        message = (
+            f"Taskrole {role} requests {server_text(wanted)} {word}, but SKU does not configure {word}. "
+            f"Please contact admin if the taskrole needs {word} resources."
+        )
+        rule = "sku-without-resource"
+        path: tuple[str | int, ...] = ("taskRoles", role, "resourcePerInstance", key)
+        attribute = "memory" if key == "memoryMB" else key
+        if sku_type is not None:
+            text = f"SKU type '{sku_type}' has no {word}, but each task requests {server_text(wanted)}"
+        elif self._name not in self._known and not self._is_opportunistic:
+            near = did_you_mean(self._name, self._known)
+            text = f"the cluster has no virtual cluster '{self._name}'{near}"
+            rule, path = "virtual-cluster-not-allowed", ("defaults", "virtualCluster")
+        else:
+            usable = self._usable()
+            having = [name for name, sku in usable.items() if getattr(sku, attribute)]
+            lacking = ", ".join(name for name, sku in usable.items() if not getattr(sku, attribute))
+            text = f"without 'skuType' the smallest SKU counts, and {lacking} has no {word}"
+            if having:
+                text += f"; set 'skuType' to {' or '.join(having)} for this task role"
+        return Refusal(Stage.HIVED, 400, "InvalidProtocolError", message, text, path, rule, role, is_certain=True)
+
+    def _entry_refusals(self) -> Iterator[Refusal]:
+        entries = self._section.get("taskRoles") or {}
+        groups: dict[str, tuple[Any, Any]] = {}
+        for name, entry in entries.items():
+            place = (*_SECTION, "taskRoles", name)
+            if name not in self._values["taskRoles"]:
+                near = did_you_mean(name, self._values["taskRoles"])
+                text = f"the job has no task role '{name}'{near}"
+                yield _refusal(text, place, message=f"Taskrole {name} does not exist.", role=name)
+                continue
+            sku_type, pinned = entry.get("skuType"), entry.get("pinnedCellId")
+            if sku_type is not None and pinned is not None:
+                message = f"Taskrole {name} has both skuType and pinnedCellId, only one is allowed."
+                text = f"'{name}' has both 'skuType' and 'pinnedCellId'; only one is allowed"
+                yield _refusal(text, (*place, "pinnedCellId"), message=message, role=name)
+            elif sku_type in self._sku_types and not self._is_opportunistic and sku_type not in self._units:
+                yield self._foreign_sku(name, sku_type)
+            group = entry.get("affinityGroupName")
+            if group is not None and groups.setdefault(group, (sku_type, pinned)) != (sku_type, pinned):
+                message = f"AffinityGroup {group} has inconsistent skuType or pinnedCellId."
+                text = f"all task roles of affinity group '{group}' must have the same 'skuType' or 'pinnedCellId'"
+                yield _refusal(text, (*place, "affinityGroupName"), message=message)
+
+    def _foreign_sku(self, role: str, sku_type: str) -> Refusal:
+        only = ",".join(self._units)
+        message = f"Taskrole {role} has skuType {sku_type}, VC {self._name} only allows {only}."
+        has = f"; it has {', '.join(self._units)}" if self._units else ""
+        text = f"virtual cluster '{self._name}' has no SKU of type '{sku_type}'{has}"
+        path = (*_SECTION, "taskRoles", role, "skuType")
+        return Refusal(Stage.HIVED, 400, "InvalidProtocolError", message, text, path, "sku-type-unknown", role)
+
+    def _quota_refusals(self, roles: tuple[RoleRequest, ...]) -> Iterator[Refusal]:
+        if not is_gang(self._values) or self._is_opportunistic or any(role.instances is None for role in roles):
+            return
+        total = sum((role.instances or 0) * role.number for role in roles)
+        if self._quota is not None and total > self._quota:
+            message = f"Job requests {total} SKUs, exceeds maximum {self._quota} SKUs in VC {self._name}."
+            sums = " + ".join(f"{role.instances} × {role.number} ({role.name})" for role in roles if role.number)
+            text = f"the job requests {total} SKUs: {sums}; virtual cluster '{self._name}' has {self._quota}"
+            largest = max(roles, key=lambda role: (role.instances or 0) * role.number)
+            path = ("taskRoles", largest.name, "instances")
+            yield _refusal(text + _deciding(largest), path, message=message, rule="sku-quota-exceeded")
+
+    def _role(self, name: str, number: int, resource: str) -> RoleRequest:
+        entry = self._entry(name)
+        entries = self._section.get("taskRoles") or {}
+        names_group = any(entries[one].get("affinityGroupName") is not None for one in entries if isinstance(one, str))
+        group = entry.get("affinityGroupName")
+        if not names_group and is_gang(self._values):
+            group = DEFAULT_GROUP
+        return RoleRequest(
+            name,
+            self._values["taskRoles"][name].get("instances"),
+            number,
+            entry.get("skuType"),
+            entry.get("pinnedCellId"),
+            PRIORITIES[self._section.get("jobPriorityClass", "test")],
+            group,
+            resource,
+        )
+
+
+def _deciding(role: RoleRequest) -> str:
+    return f"; '{role.resource}' decides the SKUs of each task" if role.number > 1 and role.resource != "gpu" else ""
+
+
+def _vc_units(profile: Profile, name: str) -> tuple[dict[str, Sku], int | None]:
+    """The SKU types of a virtual cluster and its number of SKUs; None for a number that the profile does not know.
+
+    For a virtual cluster that the scheduler does not have, the rest-server takes all types and no limit.
+    """
+    types = profile.sku_types
+    if name not in profile.virtual_clusters:
+        return types, _UNLIMITED
+    if profile.hived:
+        skus = Cells(profile.hived).skus(name)
+        return {one: types[one] for one in skus if one in types}, sum(skus.values())
+    known = profile.document.get("virtualClusters", {}).get(name, {}).get("skus")
+    if known is None:
+        return types, None
+    return {one: types[one] for one in known if one in types}, sum(known.values())
+
+
+def _refusal(
+    text: str,
+    path: tuple[str | int, ...],
+    *,
+    message: str | None = None,
+    rule: str | None = None,
+    role: str | None = None,
+) -> Refusal:
+    return Refusal(Stage.HIVED, 400, "InvalidProtocolError", message or text, text, path, rule, role)

@@ -1,0 +1,309 @@
+"""What the rest-server refuses last: rights to virtual clusters, storages, and on LTP quotas, local storage and nodes.
+
+Sources: rest-server, models/v2/job/k8s.js; ltp-platform, src/rest-server/src/middlewares/v2/quota.js and
+models/v2/job/k8s.js.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.cluster.hived_stage import hived_section
+from pai_lsp.cluster.refusal import Refusal, Stage
+from pai_lsp.embedded.server_rendering import trim
+from pai_lsp.platform.tables import RUNTIME_PLUGIN
+from pai_lsp.source.scalar import server_text
+from pai_lsp.source.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pai_lsp.cluster.profile import Profile
+    from pai_lsp.job.job import Job
+
+_LOCAL_PATH = re.compile(r"(/[a-zA-Z0-9._-]+)+/?")
+_PRIORITY = ("extras", "hivedScheduler", "jobPriorityClass")
+_STORAGES = ("extras", "storages")
+
+
+def quota_refusals(values: Any, job: Job, profile: Profile, now: datetime) -> Iterator[Refusal]:
+    """The limits of LTP: the right to the priority `prod`, virtual clusters with fixed commands, GPUs of a job."""
+    if not profile.is_ltp or profile.user is None:
+        return
+    section = hived_section(values)
+    priority = section.get("jobPriorityClass") if isinstance(section, dict) else None
+    gpus = _requested_gpus(values)
+    if priority == "prod":
+        yield from _prod_refusals(profile.user, now)
+    yield from _code_refusals(values, job, profile, gpus, is_prod=priority == "prod")
+    quota = profile.user.get("quota", {})
+    limit = quota.get("maxGpusPerJob", -1)
+    ends = _moment(quota.get("expiration"))
+    if limit >= 0 and not (ends is not None and now > ends) and not gpus <= limit:
+        message = f"You have exceeded the maximum number of GPUs allowed per job. Max GPUs per job: {limit}"
+        if math.isnan(gpus):
+            missing = next(name for name, role in values["taskRoles"].items() if "instances" not in role)
+            text = f"with a limit of {limit} GPUs for each job, every task role needs 'instances'; '{missing}' has none"
+            yield _quota("NoEnoughQuotaError", message, text, ("taskRoles", missing, "instances"))
+        else:
+            text = f"the job requests {gpus:g} GPUs; you may use {limit} in one job"
+            yield _quota("NoEnoughQuotaError", message, text, ("taskRoles",))
+
+
+def job_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
+    """What the rest-server refuses when it writes the job."""
+    yield from _right_refusals(values, profile)
+    storages = mounted_storages(values, profile)
+    yield from storages if isinstance(storages, list) else ()
+    if profile.is_ltp:
+        yield from _local_storage_refusals(values)
+        yield from _forced_node_refusals(values, profile)
+
+
+def virtual_cluster_for_rights(values: Any) -> Any:
+    """The virtual cluster whose rights count: null and absent mean `default`."""
+    defaults = values.get("defaults")
+    found = defaults.get("virtualCluster") if isinstance(defaults, dict) else None
+    return "default" if found is None else found
+
+
+def _right_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
+    virtual_cluster = virtual_cluster_for_rights(values)
+    if profile.user is None:
+        return
+    allowed = profile.user["virtualClusters"]
+    # JavaScript compares by identity: the number 1 is not the text '1'.
+    if isinstance(virtual_cluster, str) and virtual_cluster in allowed:
+        return
+    name = server_text(virtual_cluster)
+    user = profile.user.get("name", "")
+    message = f"User {user} is not allowed to do operation in {name}"
+    near = did_you_mean(name, allowed)
+    ending = near or f"; you may use {', '.join(allowed) or 'none'}"
+    if name in profile.virtual_clusters:
+        text = f"you may not use the virtual cluster '{name}'{ending}"
+    else:
+        text = f"the cluster has no virtual cluster '{name}'{ending}"
+    path = ("defaults", "virtualCluster")
+    yield Refusal(Stage.JOB, 403, "ForbiddenUserError", message, text, path, "virtual-cluster-not-allowed")
+
+
+def storage_entries(values: Any) -> tuple[Any, tuple[str | int, ...]]:
+    """The storages that the job names, or None, and where.
+
+    Source: rest-server, models/v2/job/k8s.js: `extras.storages` hides the plugin teamwise_storage.
+    """
+    extras = values.get("extras")
+    if not isinstance(extras, dict):
+        return None, ()
+    if extras.get("storages") or isinstance(extras.get("storages"), list | dict):
+        return extras["storages"], _STORAGES
+    plugins = extras.get(RUNTIME_PLUGIN)
+    found: list[dict[str, Any]] | None = None
+    place: tuple[str | int, ...] = ()
+    for number, plugin in enumerate(plugins if isinstance(plugins, list) else ()):
+        if isinstance(plugin, dict) and plugin.get("plugin") == "teamwise_storage":
+            place = ("extras", RUNTIME_PLUGIN, number)
+            parameters = plugin.get("parameters")
+            names = parameters.get("storageConfigNames") if isinstance(parameters, dict) else None
+            found = [{"name": name} for name in names] if isinstance(names, list) else []
+    return found, place
+
+
+def mounted_storages(values: Any, profile: Profile) -> tuple[str, ...] | list[Refusal]:
+    """The names of the storages that the job mounts, or why the rest-server refuses it."""
+    entries, place = storage_entries(values)
+    if entries is None or profile.user is None:
+        return ()
+    if isinstance(entries, str):
+        return ()
+    if not isinstance(entries, list):
+        text = "'storages' must be a list of storages"
+        message = "config.extras.storages is not iterable"
+        return [Refusal(Stage.JOB, 500, None, message, text, place, None)]
+    if not entries:
+        return tuple(profile.user.get("defaultStorages", ()))
+    allowed = profile.user.get("storages")
+    names = [(number, one["name"]) for number, one in enumerate(entries) if isinstance(one, dict) and one.get("name")]
+    bound = profile.document.get("storages")
+    refused = [
+        _storage_refusal(name, number, place, profile)
+        for number, name in names
+        if (allowed is not None and name not in allowed) or (bound is not None and name not in bound)
+    ]
+    return refused or tuple(name for _, name in names)
+
+
+def _storage_refusal(name: Any, number: int, place: tuple[str | int, ...], profile: Profile) -> Refusal:
+    shown = server_text(name)
+    usable = (profile.user or {}).get("storages") or []
+    exists = name in profile.document.get("storages", {})
+    near = did_you_mean(shown, usable) or (f"; you may use {', '.join(usable)}" if usable else "")
+    text = f"you may not use the storage '{shown}'{near}" if exists else f"no storage is named '{shown}'{near}"
+    path = (*place, number, "name") if place == _STORAGES else place
+    message = f"Storage {shown} is not found."
+    return Refusal(Stage.JOB, 404, "NoStorageError", message, text, path, "storage-not-found")
+
+
+def _prod_refusals(user: Mapping[str, Any], now: datetime) -> Iterator[Refusal]:
+    if user.get("jobPriority") != 1:
+        message = 'You do not have the required job priority set to 1 to submit a job with "prod" priority.'
+        text = "you do not have the right to the priority 'prod'"
+        yield _quota("NoJobPriorityError", message, text, _PRIORITY)
+        return
+    written = user.get("jobExpiration")
+    ends = datetime.fromtimestamp(0, timezone.utc) if written is None else _moment(written)
+    if written is not None and ends is None:
+        message = "Your job priority expiration date is invalid."
+        text = "your right to the priority 'prod' has no valid date"
+        yield _quota("InvalidJobPriorityExpirationError", message, text, _PRIORITY)
+    elif ends is not None and now > ends:
+        message = "Your job priority expiration date has expired."
+        text = f"your right to the priority 'prod' ended on {ends:%Y-%m-%d}"
+        yield _quota("ExpiredJobPriorityExpirationError", message, text, _PRIORITY)
+
+
+def _code_refusals(values: Any, job: Job, profile: Profile, gpus: float, *, is_prod: bool) -> Iterator[Refusal]:
+    rule = profile.document.get("rules", {}).get("code")
+    if rule is None or not gpus >= rule["gpus"]:
+        return
+    restricted = [name.strip().lower() for name in rule["virtualClusters"].split(",")]
+    defaults = values.get("defaults")
+    name = defaults.get("virtualCluster") if isinstance(defaults, dict) else None
+    if name is not None and not isinstance(name, str):
+        message = "An unknown error occurred while checking the quota"
+        text = "'virtualCluster' must be a string; the cluster answers with an error of its own"
+        yield Refusal(Stage.QUOTA, 500, "UnknownError", message, text, ("defaults", "virtualCluster"), "cluster-limit")
+        return
+    if name is None or name.lower() not in restricted:
+        return
+    least = rule["gpus"]
+    if not is_prod:
+        message = f"Only prod priority job is allowed to run on this virtual cluster with {least} GPUs or more."
+        text = f"a job with {least} GPUs or more needs the priority 'prod' in virtual cluster '{name}'"
+        yield _quota("ExpectedJobPriorityClassError", message, text, _PRIORITY)
+        return
+    patterns = _command_patterns(rule)
+    for role in job.task_roles:
+        commands = [trim(scalar.text) for scalar in role.commands]
+        if len(commands) == len(patterns) and all(map(re.fullmatch, patterns, commands)):
+            continue
+        text = f"in virtual cluster '{name}', a job with {least} GPUs or more may only run the six commands "
+        text += f"that the administrator allows: {'; '.join(_allowed_commands(rule))}"
+        message = "Your job contains invalid command or git branch code. The correct commands are:\n"
+        message += "\n".join(_allowed_commands(rule))
+        yield _quota("InvalidCommandError", message, text, ("taskRoles", role.name, "commands"))
+        return
+
+
+def _command_patterns(rule: Mapping[str, Any]) -> tuple[str, ...]:
+    """Patterns for the six commands; the administrator's texts are put in unescaped, as the server does."""
+    infra, model = rule.get("repoInfra", ""), rule.get("repoModel", "")
+    clone = r"git\s+clone\s+https://[a-zA-Z0-9_-]+:[a-zA-Z0-9_]+@(?:{})\s+-b\s+(?:{})"
+    return (
+        r"export\s+WANDB_API_KEY=([\"']?)[0-9a-zA-Z]+\1",
+        clone.format(infra, rule.get("branchInfra", "")),
+        clone.format(model, rule.get("branchModel", "")),
+        rf"cp\s+-r\s+(?:{_folder(model)})/\*\s+(?:{_folder(infra)})/",
+        rf"cd\s+(?:{_folder(infra)})",
+        rf"bash\s+(?:{rule.get('scriptPrefix', '')})\s*/\s*(?:{rule.get('scriptName', '')}[a-zA-Z0-9_.-]*\.sh)",
+    )
+
+
+def _allowed_commands(rule: Mapping[str, Any]) -> tuple[str, ...]:
+    """The six commands as the server shows them."""
+    infra, model = rule.get("repoInfra", ""), rule.get("repoModel", "")
+    return (
+        "export WANDB_API_KEY=<your-wandb-api-key>",
+        f"git clone https://<user>:<token>@{infra} -b {rule.get('branchInfra', '')}",
+        f"git clone https://<user>:<token>@{model} -b {rule.get('branchModel', '')}",
+        f"cp -r {_folder(model)}/* {_folder(infra)}/",
+        f"cd {_folder(infra)}",
+        f"bash {rule.get('scriptPrefix', '')}/{rule.get('scriptName', '')}",
+    )
+
+
+def _folder(repository: str) -> str:
+    return repository.rpartition("/")[2].removesuffix(".git")
+
+
+def _local_storage_refusals(values: Any) -> Iterator[Refusal]:
+    extras = values.get("extras")
+    local = extras.get("enableLocalStorage") if isinstance(extras, dict) else None
+    if not isinstance(local, dict) or local.get("enabled") is not True:
+        return
+    place = ("extras", "enableLocalStorage")
+    host, mount = local.get("hostpath"), local.get("mntpath")
+    if not host or not mount:
+        message = "Either hostpath or mntpath array is empty."
+        yield _job("MissingMountPathError", message, "'enableLocalStorage' needs 'hostpath' and 'mntpath'", place)
+        return
+    if not isinstance(host, str) or not isinstance(mount, str):
+        yield Refusal(Stage.JOB, 500, None, "split is not a function", "paths must be strings", place, None)
+        return
+    hosts, mounts = host.split(":"), mount.split(":")
+    if len(hosts) != len(mounts):
+        message = "The lengths of hostpath and mntpath arrays must be equal."
+        text = f"'hostpath' has {len(hosts)} paths and 'mntpath' has {len(mounts)}; the numbers must be equal"
+        yield _job("MountPathMismatchError", message, text, place)
+        return
+    for one, other in zip(hosts, mounts, strict=True):
+        if not _LOCAL_PATH.fullmatch(one) or not _LOCAL_PATH.fullmatch(other):
+            message = f"Invalid Linux path provided for hostpath ({one}) or mntpath ({other})."
+            yield _job("InvalidPathError", message, f"'{one}' or '{other}' is not a valid absolute path", place)
+
+
+def _forced_node_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
+    extras = values.get("extras")
+    written = extras.get("forceNodes") if isinstance(extras, dict) else None
+    nodes = profile.document.get("nodes")
+    if not written or not isinstance(written, str):
+        return
+    place = ("extras", "forceNodes")
+    names = [name.strip() for name in written.split(",")]
+    schedulable = [one["name"] for one in nodes or () if not one.get("unschedulable") and one["name"] in names]
+    if schedulable:
+        listed = ", ".join(schedulable)
+        message = f"The following nodes are schedulable: {listed}"
+        text = f"'forceNodes' is for nodes that are closed to other jobs; {listed} is open"
+        yield _job("SchedulableNodeError", message, text, place)
+        return
+    machines = profile.document.get("machines")
+    if machines is not None and names[0] not in machines:
+        message = "Cannot read properties of undefined (reading 'machine-type')"
+        text = f"the cluster has no machine '{names[0]}'"
+        yield Refusal(Stage.JOB, 500, None, message, text, place, "cluster-limit")
+
+
+def forced_nodes(values: Any, profile: Profile) -> bool:
+    """Whether the job names the nodes it runs on, so that no scheduler places it."""
+    extras = values.get("extras")
+    return profile.is_ltp and isinstance(extras, dict) and bool(extras.get("forceNodes"))
+
+
+def _requested_gpus(values: Any) -> float:
+    """GPUs of all tasks; not a number if a role leaves out `instances`."""
+    roles = values["taskRoles"].values()
+    return float(sum(role["resourcePerInstance"]["gpu"] * role.get("instances", math.nan) for role in roles))
+
+
+def _moment(written: object) -> datetime | None:
+    """The moment in a text, as `new Date` reads it; 1970 for null, None for what is not a date."""
+    if written is None:
+        return datetime.fromtimestamp(0, timezone.utc)
+    try:
+        found = datetime.fromisoformat(str(written).replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=timezone.utc)
+
+
+def _quota(code: str, message: str, text: str, path: tuple[str | int, ...]) -> Refusal:
+    return Refusal(Stage.QUOTA, 403, code, message, text, path, "cluster-limit")
+
+
+def _job(code: str, message: str, text: str, path: tuple[str | int, ...]) -> Refusal:
+    return Refusal(Stage.JOB, 400, code, message, text, path, "cluster-limit")

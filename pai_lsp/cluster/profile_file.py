@@ -1,0 +1,60 @@
+"""Where profiles are kept: a file that the user names, or a name in the user's own folder of profiles."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from pai_lsp.cluster.profile import Profile, ProfileError, read_profile
+from pai_lsp.source.failures import why
+from pai_lsp.source.text import visible
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+# A profile of a large cluster has a few hundred kilobytes.
+_MOST_BYTES = 16_000_000
+
+
+def profiles_folder() -> Path:
+    """The folder of the user's profiles, which need not exist: below XDG_CONFIG_HOME, or on Windows APPDATA."""
+    base = os.environ.get("APPDATA" if os.name == "nt" else "XDG_CONFIG_HOME")
+    root = Path(base) if base else Path(os.path.expanduser("~")) / ".config"  # noqa: PTH111 - Path.home() may raise
+    return root / "pai-lsp" / "clusters"
+
+
+def path_of_name(name: str) -> Path:
+    """The file of a named profile.
+
+    Raises:
+        ProfileError: if the name cannot be a file's.
+    """
+    if not _NAME.fullmatch(name):
+        raise ProfileError(f"'{visible(name)}' cannot be a cluster's name; use letters, digits, '.', '_' and '-'")
+    return profiles_folder() / f"{name}.json"
+
+
+def profile_named(name: str) -> Profile:
+    """The profile in a file, or the one that the user has under that name.
+
+    Raises:
+        ProfileError: if there is none, or if it cannot be read.
+    """
+    path = Path(name)
+    if not path.is_file() and _NAME.fullmatch(name):
+        path = path_of_name(name)
+        if not path.is_file():
+            known = ", ".join(sorted(one.stem for one in profiles_folder().glob("*.json"))) or "none"
+            raise ProfileError(f"no file and no cluster is named '{visible(name)}'; known clusters: {known}")
+    try:
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise ProfileError(f"{visible(str(path))}: {why(error)}") from None
+    if len(data) > _MOST_BYTES:
+        raise ProfileError(f"{visible(str(path))}: too large for a cluster's profile")
+    try:
+        return read_profile(data.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise ProfileError(f"{visible(str(path))}: not UTF-8") from None
+    except ProfileError as error:
+        raise ProfileError(f"{visible(str(path))}: {error}") from None

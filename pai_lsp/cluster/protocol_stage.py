@@ -1,0 +1,175 @@
+"""What the rest-server refuses before it looks at the cluster: syntax, schema, references, templates.
+
+Only whether a job is refused matters here; the rules of `check` report each mistake at its place and in better words.
+Source: rest-server, config/v2/protocol.js and middlewares/v2/protocol.js, protocolValidate and protocolRender.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.cluster.profile import Profile
+from pai_lsp.cluster.refusal import Refusal, Stage
+from pai_lsp.embedded.server_rendering import rendered
+from pai_lsp.embedded.template import TemplateFault
+from pai_lsp.expand.as_is.released_run import command_source, server_values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.platform.job_schema import StructureError
+
+# Mappings whose content the schema of the rest-server leaves open, by the number of keys that lead to a key of theirs.
+_OPEN = {"extras": 2, "defaults": 2, "parameters": 2, "secrets": 2}
+# Keys of a prerequisite that the schema checks.
+_PREREQUISITE_KEYS = frozenset(
+    {"protocolVersion", "name", "type", "version", "contributor", "description", "uri", "auth", "plugin", "require"}
+)
+_ROLE_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
+_TYPED = {"script": "script", "output": "output", "data": "data", "dockerImage": "dockerimage"}
+_INFERENCE_PARAMETERS = ("INTERNAL_SERVER_IP", "INTERNAL_SERVER_PORT", "API_KEY")
+_INFERENCE_MESSAGE = """\
+The following parameters must be specified for inference job:
+INTERNAL_SERVER_IP=$PAI_HOST_IP_taskrole_0
+INTERNAL_SERVER_PORT=$PAI_PORT_LIST_taskrole_0_http
+API_KEY=[any string]"""
+
+
+_ANY_CLUSTER = Profile({"platform": "openpai", "scheduler": "unknown"})
+
+
+def is_accepted(job: Job) -> bool:
+    """Whether the rest-server of OpenPAI accepts the file as such, whatever the cluster has."""
+    return not any(protocol_refusals(job, _ANY_CLUSTER)) and not any(render_refusals(job))
+
+
+def protocol_refusals(job: Job, profile: Profile) -> Iterator[Refusal]:
+    """The refusals that follow from the file, and on LTP from the administrator's rule for images."""
+    if job.syntax.problems:
+        yield _refusal(job.syntax.problems[0].message, (), status=500, code=None)
+        return
+    if job.root is None:
+        yield _refusal("should be object", ())
+        return
+    schema = [error for error in job.structure_errors if _is_enforced(error, profile)]
+    for error in schema:
+        place = error.path if error.key is None else (*error.path, error.key)
+        yield _refusal(error.message, place)
+    for role in job.task_roles:
+        if not _ROLE_NAME.fullmatch(role.name):
+            yield _refusal(f"'{role.name}' is not a valid name of a task role", ("taskRoles", role.name))
+    if schema:
+        return
+    values = job.plain
+    yield from _duplicates(values)
+    if profile.is_ltp:
+        yield from _image_refusals(values, profile)
+    yield from _reference_refusals(values, profile)
+
+
+def render_refusals(job: Job) -> Iterator[Refusal]:
+    """The templates that the rest-server fails to render."""
+    for role in job.task_roles:
+        if isinstance(fault := rendered(command_source(job, role), server_values(job, role)), TemplateFault):
+            yield Refusal(
+                Stage.RENDER, 500, None, fault.message, fault.message, ("taskRoles", role.name, "commands"), None
+            )
+
+
+def _is_enforced(error: StructureError, profile: Profile) -> bool:
+    path = error.path if error.key is None else (*error.path, error.key)
+    if path and len(path) >= _OPEN.get(str(path[0]), len(path) + 1):
+        return False
+    if path[:1] == ("prerequisites",) and len(path) > 2:
+        return path[2] in _PREREQUISITE_KEYS or error.kind == "dockerimage-extra-key"
+    if "extraContainerOptions" in path[2:3] and error.kind == "unknown-key":
+        return False
+    return not (profile.is_ltp and path == ("jobType",))
+
+
+def _duplicates(values: Any) -> Iterator[Refusal]:
+    seen: set[tuple[str, str]] = set()
+    for number, one in enumerate(values.get("prerequisites") or ()):
+        key = (one["type"], one["name"])
+        if key in seen:
+            yield _refusal(f"Duplicate {key[0]} prerequisites {key[1]}.", ("prerequisites", number, "name"))
+        seen.add(key)
+    names = [one["name"] for one in values.get("deployments") or ()]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            yield _refusal(f"Duplicate deployments {name}.", ("deployments", number, "name"))
+
+
+def _image_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
+    """The rule `image-regex` of LTP, which looks at the first image only.
+
+    Source: ltp-platform, src/rest-server/src/middlewares/v2/protocol.js, protocolValidate.
+    """
+    written = profile.document.get("rules", {}).get("imageRegex")
+    if not written or "prerequisites" not in values:
+        return
+    try:
+        pattern = re.compile(written)
+    except re.error:
+        return  # Python and JavaScript may disagree on a pattern; the profile cannot answer then
+    images = ((n, one) for n, one in enumerate(values["prerequisites"]) if one["type"] == "dockerimage" and one["uri"])
+    number, image = next(images, (0, None))
+    if image is None:
+        text = "No valid docker image found in prerequisites."
+        yield _refusal(text, ("prerequisites",), code="NoDockerImageError", rule="image-not-allowed")
+    elif not pattern.search(image["uri"]):
+        yield Refusal(
+            Stage.PROTOCOL,
+            400,
+            "InvalidImageError",
+            f"The image {image['uri']} is not allowed.",
+            f"the cluster does not allow the image '{image['uri']}'; images must match '{written}'",
+            ("prerequisites", number, "uri"),
+            "image-not-allowed",
+        )
+
+
+def _reference_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
+    known: dict[str, set[str]] = {kind: set() for kind in _TYPED.values()}
+    for one in values.get("prerequisites") or ():
+        known[one["type"]].add(one["name"])
+    every = set().union(*known.values())
+    for name, role in values["taskRoles"].items():
+        for number, reference in enumerate(role.get("prerequisites") or ()):
+            if reference not in every:
+                text = f"Prerequisite {reference} does not exist."
+                yield _refusal(text, ("taskRoles", name, "prerequisites", number))
+    if profile.is_ltp and values.get("jobType") == "inference":
+        yield from _inference_refusals(values)
+    for name, role in values["taskRoles"].items():
+        for key, kind in _TYPED.items():
+            if key in role and role[key] not in known[kind]:
+                yield _refusal(f"Prerequisite {role[key]} does not exist.", ("taskRoles", name, key))
+    defaults = values.get("defaults") or {}
+    deployments = [one["name"] for one in values.get("deployments") or ()]
+    if "deployment" in defaults and defaults["deployment"] not in deployments:
+        text = f"Default deployment {defaults['deployment']} does not exist."
+        yield _refusal(text, ("defaults", "deployment"))
+
+
+def _inference_refusals(values: Any) -> Iterator[Refusal]:
+    if "parameters" not in values:
+        yield _refusal(_INFERENCE_MESSAGE, ("jobType",))
+        return
+    for name in _INFERENCE_PARAMETERS:
+        if name not in values["parameters"]:
+            yield _refusal(f"Parameter {name} must be specified for inference job.", ("parameters",))
+            return
+
+
+def _refusal(
+    text: str,
+    path: tuple[str | int, ...],
+    *,
+    status: int = 400,
+    code: str | None = "InvalidProtocolError",
+    rule: str | None = None,
+) -> Refusal:
+    return Refusal(Stage.PROTOCOL, status, code, text, text, path, rule)

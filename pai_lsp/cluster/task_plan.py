@@ -1,0 +1,355 @@
+"""One task as a released OpenPAI cluster runs it: its environment, its scripts, what runs in which order, its mounts.
+
+Nothing runs here. Values that are known only when a task has a node are named by their kind. The plan assumes that the
+user may use everything that the job names, and a cluster without HiveD.
+Sources: rest-server, models/v2/job/k8s.js and runtime-env.js; openpai-runtime, src/init.d/framework_parser.py,
+src/init.d/initializer.py, src/plugins and src/runtime.d/runtime_entry.sh.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.cluster.hived_stage import has_barrier
+from pai_lsp.cluster.job_stage import storage_entries, virtual_cluster_for_rights
+from pai_lsp.embedded.server_rendering import rendered
+from pai_lsp.embedded.template import TemplateFault
+from pai_lsp.expand.as_is.released_run import (
+    PluginRun,
+    command_source,
+    passed_parameters,
+    plugin_folder,
+    plugin_runs,
+    server_values,
+)
+from pai_lsp.expand.as_is.runtime_plugins import cmd_scripts
+from pai_lsp.expand.as_is.runtime_reading import (
+    RuntimeRole,
+    RuntimeStopError,
+    after_runtime,
+    runtime_job,
+    runtime_role,
+)
+from pai_lsp.platform.tables import converted_role_name, plugins
+from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.scalar import server_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+
+HOME = "/usr/local/pai"
+SCRIPTS = "runtime.d"
+DEFAULT_SHARED_MEMORY = 512
+_ALWAYS_OPEN = ("ssh", "http")
+_KEY_PAIR = "ssh-secret/"
+# Variables that the controller sets, besides those whose values are known (frameworkcontroller, constants.go).
+_CONTROLLER = (
+    "FC_CONFIGMAP_NAME", "FC_POD_NAME", "FC_FRAMEWORK_UID", "FC_FRAMEWORK_ATTEMPT_ID",
+    "FC_FRAMEWORK_ATTEMPT_INSTANCE_UID", "FC_CONFIGMAP_UID", "FC_TASKROLE_UID", "FC_TASK_UID", "FC_TASK_ATTEMPT_ID",
+    "FC_TASK_ATTEMPT_INSTANCE_UID", "FC_POD_UID",
+)  # fmt: skip
+
+
+class NoTaskError(ValueError):
+    """The job has no such task, or the cluster refuses it; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPlan:
+    """A task before it has a node.
+
+    failed_step: the step of the first container that ends the task; then there is nothing else.
+    environment: variables with known values. later: the others, by their kind: `host-address`, `port`, `ports:N`,
+        `addresses-and-http-ports`, `labels-and-ports`, `controller`, `working-directory-of-image`.
+    files: by their paths below `HOME`, without the header of the runtime; a name with `/` at its end is a folder.
+    order: what runs, in order. mounts: paths and names of volumes. shared_memory: of /dev/shm, in MiB.
+    """
+
+    role: TaskRole
+    index: int
+    image: str
+    failed_step: str | None = None
+    failure: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    later: dict[str, str] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
+    order: tuple[str, ...] = ()
+    mounts: tuple[tuple[str, str], ...] = ()
+    shared_memory: int = DEFAULT_SHARED_MEMORY
+
+
+def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets: bool = False) -> TaskPlan:
+    """The plan of one task of a job that the rest-server accepts; `index` from 0.
+
+    shows_secrets: whether the values of secrets are filled in as the runtime does it.
+
+    Raises:
+        NoTaskError: if the job has no such task, or the rest-server cannot render its commands.
+    """
+    role = job.task_roles_by_name.get(role_name)
+    if role is None or role.resources is None:
+        raise NoTaskError(f"the job has no task role '{role_name}'")
+    if not 0 <= index < role.instances:
+        raise NoTaskError(f"'{role_name}' has {role.instances} tasks, so the index is 0 to {role.instances - 1}")
+    reference = role.typed_references.get("dockerImage")
+    definition = job.find_typed("dockerimage", reference.name) if reference else None
+    image = server_text(job.plain["prerequisites"][job.prerequisites.index(definition)]["uri"]) if definition else ""
+    command = rendered(command_source(job, role), server_values(job, role))
+    if isinstance(command, TemplateFault):
+        raise NoTaskError(command.message)
+    if ports_stop(job, role):
+        message = "the count of the port 'ssh' or 'http' is 0"
+        return TaskPlan(role, index, image, "ENV_GENERATOR", message)
+    try:
+        known = runtime_job(job)
+        parts = _plugin_parts(job, runtime_role(known, role.name), index, shows_secrets=shows_secrets)
+    except RuntimeStopError as error:
+        return TaskPlan(role, index, image, "PLUGIN_INITIALIZER", str(error))
+    try:
+        command = after_runtime(command, known.secrets, shows_secrets=shows_secrets)
+    except RuntimeStopError as error:
+        return TaskPlan(role, index, image, "RENDER_USER_COMMAND", str(error))
+    files, order = _scripts(parts, command)
+    environment, later = _environment(job, role, index, user)
+    options = role.get("extraContainerOptions")
+    written = job.plain["taskRoles"][role.name].get("extraContainerOptions") if options is not None else None
+    memory = (written.get("shmMB") if isinstance(written, dict) else None) or DEFAULT_SHARED_MEMORY
+    return TaskPlan(
+        role, index, image, None, "", environment, later, files, order, tuple(_mounts(job)), memory,
+    )  # fmt: skip
+
+
+def ports_stop(job: Job, role: TaskRole) -> bool:
+    """Whether the runtime fails on a port that every task needs and that has the count 0.
+
+    With a barrier it asks for the first `http` port of every task; for its own task always for both.
+    """
+    own = port_counts(role)
+    others = (port_counts(other)["http"] for other in job.task_roles)
+    return 0 in (own["ssh"], own["http"]) or (has_barrier(job.plain) and 0 in others)
+
+
+def port_counts(role: TaskRole) -> dict[str, int]:
+    """How many ports each task of a role gets, by label."""
+    found = {label.name: getattr(label.value, "value", 0) for label in role.port_labels}
+    counts = {name: count if isinstance(count, int) else 0 for name, count in found.items()}
+    return counts | {name: 1 for name in _ALWAYS_OPEN if name not in counts}
+
+
+@dataclass(frozen=True, slots=True)
+class _PluginPart:
+    """What one plugin leaves for the task: two scripts, and whether it writes a key pair."""
+
+    number: int
+    before: str = ""
+    after: str = ""
+    has_keys: bool = False
+
+
+def _plugin_parts(job: Job, role: RuntimeRole, index: int, *, shows_secrets: bool) -> list[_PluginPart]:
+    known = job.site_plugins.union(plugins())
+    found: list[_PluginPart] = []
+    for number, plugin in enumerate(plugin_runs(role)):
+        parameters = passed_parameters(plugin.parameters, role, shows_secrets=shows_secrets)
+        name = plugin_folder(str(plugin.name), known)
+        if name is None:
+            raise RuntimeStopError(f"the runtime has no plugin '{plugin.name}'")
+        found.append(_part(job, role, index, number, plugin, name, parameters))
+    return found
+
+
+def _part(
+    job: Job, role: RuntimeRole, index: int, number: int, plugin: PluginRun, name: str, parameters: Any
+) -> _PluginPart:
+    policy = plugin.failure_policy
+    try:
+        if name == "cmd":
+            scripts = cmd_scripts(parameters, policy)
+            if scripts.fails and policy != "ignore":
+                raise RuntimeStopError("the plugin fails on its parameters")
+            return _PluginPart(number, scripts.pre, scripts.post)
+        if name == "ssh":
+            return _PluginPart(number, _script(_ssh_commands(job, parameters), policy), has_keys=True)
+        if name == "tensorboard":
+            return _PluginPart(number, _script(_tensorboard_commands(job, role, index, parameters), policy))
+        if name == "git":
+            return _PluginPart(number, _script(_git_commands(parameters), policy))
+    except (TypeError, LookupError, AttributeError):
+        if policy != "ignore":
+            raise RuntimeStopError(f"the plugin '{name}' fails on its parameters") from None
+    return _PluginPart(number)
+
+
+def _script(commands: list[str], policy: Any) -> str:
+    """Commands as a plugin writes them. Source: openpai-runtime, src/plugins/plugin_utils.py, inject_commands."""
+    if not commands:
+        return ""
+    body = "".join(f"{command}\n" for command in commands)
+    if str(policy).lower() == "ignore":
+        return f"set +o errexit\n{body}set -o errexit\n"
+    return f"set -o errexit\n{body}"
+
+
+def _ssh_commands(job: Job, parameters: Any) -> list[str]:
+    """Source: openpai-runtime, src/plugins/ssh/init.py. Keys of the user's account are not known here."""
+    if not parameters:
+        return []
+    folder = f"{HOME}/plugins/ssh"
+    is_on = str(parameters["jobssh"]).lower() if has_barrier(job.plain) and "jobssh" in parameters else "false"
+    arguments = [is_on]
+    user = parameters.get("userssh")
+    if user and user.get("value") and "type" in user:
+        arguments += [str(user["type"]), f"'{user['value']}'"]
+    commands: list[str] = []
+    if arguments != ["false"]:
+        commands.append("apt-get update;apt-get install -y openssh-client openssh-server;")
+        commands.append(f"{folder}/sshd.sh {' '.join(arguments)}\n")
+    if is_on == "true" and str(parameters.get("sshbarrier")).lower() == "true":
+        timeout = str(parameters["sshbarrierTimeout"]) if "sshbarrierTimeout" in parameters else ""
+        commands.append(f"{folder}/sshbarrier.sh {timeout}\n")
+    return commands
+
+
+def _tensorboard_commands(job: Job, role: RuntimeRole, index: int, parameters: Any) -> list[str]:
+    """It runs in the first task of the first role only. Source: openpai-runtime, src/plugins/tensorboard/init.py."""
+    if not parameters or index != 0 or not job.task_roles or role.name != job.task_roles[0].name:
+        return []
+    if not parameters["logdir"] or "port" not in parameters:
+        raise LookupError
+    program = f"{HOME}/plugins/tensorboard/tensorboard.sh"
+    return [f"chmod u+x {program}", program]
+
+
+def _git_commands(parameters: Any) -> list[str]:
+    """The repository itself is cloned in the first container. Source: openpai-runtime, src/plugins/git/init.py."""
+    if not parameters or "repo_uri" not in parameters:
+        raise LookupError
+    if "clone_dir" not in parameters:
+        return []
+    folder = parameters["clone_dir"]
+    return [f"mkdir -p {folder}", f"mv -f {HOME}/plugins/git/../../code/* {folder}"]
+
+
+def _scripts(parts: list[_PluginPart], command: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The files of the task, and what runs in order."""
+    files: dict[str, str] = {}
+    before: list[str] = []
+    after: list[str] = []
+    for part in parts:
+        for script, kind, lines in ((part.before, "pre", before), (part.after, "post", after)):
+            if script:
+                path = f"{SCRIPTS}/plugin_{kind}{part.number}.sh"
+                files[path] = script
+                lines.append(f"/bin/bash {HOME}/{path}")
+        if part.has_keys:
+            files[_KEY_PAIR] = "key pair of the user for jobs"
+    after.reverse()
+    files[f"{SCRIPTS}/precommands.sh"] = "\n".join(before)
+    files[f"{SCRIPTS}/user.sh"] = command
+    files[f"{SCRIPTS}/postcommands.sh"] = "\n".join(after)
+    order = (
+        f"source {SCRIPTS}/runtime_env.sh", f"{SCRIPTS}/precommands.sh", *before, f"{SCRIPTS}/user.sh",
+        f"{SCRIPTS}/postcommands.sh", *after,
+    )  # fmt: skip
+    return files, order
+
+
+def _mounts(job: Job) -> Iterator[tuple[str, str]]:
+    yield "/dev/shm", "dshm"  # noqa: S108 - a path in the container
+    yield HOME, "pai-vol"
+    yield f"{HOME}/logs", "host-log"
+    entries, _ = storage_entries(job.plain)
+    for one in entries if isinstance(entries, list) else ():
+        name = one.get("name") if isinstance(one, dict) else None
+        if name:
+            yield str(one.get("mountPath") or f"/mnt/{name}"), f"{name}-volume"
+    if job.plain.get("secrets"):
+        yield f"{HOME}/secrets", "job-secrets"
+    yield f"{HOME}/user-extension-secrets", "user-extension-secrets"
+
+
+def _environment(job: Job, role: TaskRole, index: int, user: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The variables with known values, and the kinds of the others."""
+    known = _server_environment(job, role, index, user)
+    later = dict.fromkeys(_CONTROLLER, "controller") | {"PAI_WORK_DIR": "working-directory-of-image"}
+    is_gang = has_barrier(job.plain)
+    instances: list[str] = []
+    for other in job.task_roles:
+        name = converted_role_name(other.name)
+        for number in range(other.instances):
+            instances.append(f"{name}:{number}")
+            for label, count in port_counts(other).items():
+                later[f"PAI_PORT_LIST_{name}_{number}_{label}"] = later[f"PAI_{name}_{number}_{label}_PORT"] = _kind(
+                    count
+                )
+            if is_gang:
+                later[f"PAI_HOST_IP_{name}_{number}"] = "host-address"
+        if is_gang:
+            later[f"PAI_TASK_ROLE_{name}_HOST_LIST"] = "addresses-and-http-ports"
+        else:
+            known[f"PAI_TASK_ROLE_{name}_HOST_LIST"] = ""
+    known["PAI_TASK_ROLE_INSTANCES"] = ",".join(instances)
+    for label, count in port_counts(role).items():
+        later[f"PAI_CONTAINER_HOST_{label}_PORT_LIST"] = _kind(count)
+    for variable in ("PAI_CURRENT_CONTAINER_PORT", "PAI_CONTAINER_HOST_PORT", "PAI_CONTAINER_SSH_PORT"):
+        later[variable] = "port"
+    later["PAI_CONTAINER_HOST_PORT_LIST"] = "labels-and-ports"
+    for variable in ("PAI_CURRENT_CONTAINER_IP", "PAI_CONTAINER_HOST_IP"):
+        if is_gang:
+            later[variable] = "host-address"
+        else:
+            known[variable] = "None"
+    return known, later
+
+
+def _kind(count: int) -> str:
+    return "port" if count == 1 else f"ports:{count}"
+
+
+def _server_environment(job: Job, role: TaskRole, index: int, user: str) -> dict[str, str]:
+    """What the rest-server and the controller set. Source: rest-server, models/v2/job/runtime-env.js."""
+    roles = job.plain["taskRoles"]
+    framework = f"{user}~{job.plain['name']}"
+    names = ",".join(roles)
+    tasks = str(sum(one.instances for one in job.task_roles))
+    found = {
+        "PAI_JOB_NAME": framework,
+        "PAI_FRAMEWORK_NAME": framework,
+        "PAI_USER_NAME": user,
+        "PAI_USERNAME": user,
+        "PAI_VIRTUAL_CLUSTER": server_text(virtual_cluster_for_rights(job.plain)),
+        "PAI_DEFAULT_FS_URI": "",
+        "PAI_TASK_ROLE_COUNT": str(len(roles)),
+        "PAI_TASK_ROLES_NUM": str(len(roles)),
+        "PAI_JOB_TASK_ROLE_COUNT": str(len(roles)),
+        "PAI_TASK_ROLE_LIST": names,
+        "PAI_JOB_TASK_ROLE_LIST": names,
+        "PAI_TASKS_NUM": tasks,
+        "PAI_JOB_TASK_COUNT": tasks,
+        "PAI_CURRENT_TASK_ROLE_NAME": role.name,
+        "PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX": str(index),
+        "PAI_TASK_INDEX": str(index),
+        "FC_FRAMEWORK_NAMESPACE": "default",
+        "FC_FRAMEWORK_NAME": hashlib.md5(framework.encode("utf-8")).hexdigest(),  # noqa: S324 - the platform's own
+        "FC_TASKROLE_NAME": converted_role_name(role.name),
+        "FC_TASK_INDEX": str(index),
+    }
+    for one in job.task_roles:
+        values = roles[one.name]
+        resources, completion = values["resourcePerInstance"], values.get("completion") or {}
+        options = values.get("extraContainerOptions")
+        memory = (options.get("shmMB") if isinstance(options, dict) else None) or 0
+        numbers = (resources.get("gpu", 0), resources["cpu"], resources["memoryMB"], memory)
+        found[f"PAI_TASK_ROLE_TASK_COUNT_{one.name}"] = str(one.instances)
+        found[f"PAI_RESOURCE_{one.name}"] = ",".join(map(server_text, numbers))
+        least_failed = completion.get("minFailedInstances") or 1
+        least_succeeded = completion.get("minSucceededInstances") or one.instances
+        found[f"PAI_MIN_FAILED_TASK_COUNT_{one.name}"] = server_text(least_failed)
+        found[f"PAI_MIN_SUCCEEDED_TASK_COUNT_{one.name}"] = server_text(least_succeeded)
+    if roles[role.name]["resourcePerInstance"].get("gpu") == 0:
+        found["NVIDIA_VISIBLE_DEVICES"] = "none"
+    return found

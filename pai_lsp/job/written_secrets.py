@@ -1,0 +1,68 @@
+"""The secrets as the runtime reads them: the rest-server writes them as YAML, and PyYAML reads that.
+
+js-yaml quotes each string that it would itself read as another type. PyYAML reads a few more strings as numbers, such
+as `1234_`, which then change on the way, and it cannot read `=`.
+
+Sources: rest-server, src/models/v2/job/k8s.js, getConfigSecretDef; js-yaml 3.13.1, lib/js-yaml/dumper.js, writeScalar;
+PyYAML, resolver.py.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.scalar import Binary, Date, server_text, server_value
+from pai_lsp.source.text import Span
+
+# Booleans of YAML 1.1 and `<<`, which js-yaml quotes although it reads them as strings.
+_QUOTED = frozenset(
+    ["y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF", "<<"]
+)
+# js-yaml quotes a string that begins like this.
+_INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`")
+_NO_POINT = lazy_pattern(r"(-?[0-9]+)e")
+
+
+def runtime_secrets(secrets: Any) -> Any:
+    """The secrets as Python values.
+
+    secrets: a value as the rest-server reads it (see `pai_lsp.source.nodes.plain_value`).
+
+    Raises:
+        ValueError: if the runtime cannot read the YAML that the rest-server writes.
+    """
+    if isinstance(secrets, dict):
+        # As a key, `=` is a string.
+        return {"=" if key == "=" else runtime_secrets(key): runtime_secrets(value) for key, value in secrets.items()}
+    if isinstance(secrets, list):
+        return [runtime_secrets(item) for item in secrets]
+    if isinstance(secrets, str):
+        return secrets if _is_quoted(secrets) else _plain(secrets)
+    if isinstance(secrets, Date):
+        return secrets.moment
+    if isinstance(secrets, Binary):
+        return secrets.content
+    if isinstance(secrets, float) and not math.isfinite(secrets):
+        return secrets
+    if isinstance(secrets, (int, float)) and not isinstance(secrets, bool):
+        text = server_text(secrets)
+        # An integer keeps its exponent without a point, which PyYAML reads as a string.
+        return _plain(text if float(secrets).is_integer() else _NO_POINT.sub(r"\1.e", text))
+    return secrets
+
+
+def _is_quoted(text: str) -> bool:
+    """Whether the rest-server writes a string in quotes or as a block, so that the runtime reads a string too."""
+    if text in _QUOTED or text[:1] in _INDICATORS or "\n" in text:
+        return True
+    return not isinstance(server_value(text), str)
+
+
+def _plain(text: str) -> Any:
+    value = Scalar(Span(0, len(text)), text).runtime_value
+    if isinstance(value, ValueError):
+        raise value
+    return value

@@ -1,0 +1,155 @@
+"""What the user sees of the marketplaces: their status, progress, and messages, each of them once."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+from contextlib import asynccontextmanager
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+
+from pai_lsp.source.failures import kind_and_place
+from pai_lsp.source.frozen import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+
+    from pygls.lsp.server import LanguageServer
+
+    from pai_lsp.catalog.catalog import Catalog
+
+
+HOW_TO_TRUST = "https://pai-lsp.readthedocs.io/editors/#trust"
+# Our own notification, with a `Status`.
+STATUS_METHOD = "pai-lsp/marketplaceStatus"
+_TITLE = "OpenPAI marketplace"
+# How long a client may take to accept a progress display, in seconds; the work does not wait longer.
+_PATIENCE = 2.0
+
+_log = logging.getLogger(__name__)
+_numbers = itertools.count(1)
+
+
+class MarketplaceState(Enum):
+    """How well definitions are known, from the best to the worst; the values are what the client gets.
+
+    NONE: no definitions come from outside of the jobs. READY: all are known. STALE: a server cannot be reached, and its
+    last answers are used. UNTRUSTED: servers are not asked, because the user does not trust the folder. UNREACHABLE: a
+    server cannot be reached, and nothing is known from it.
+    """
+
+    NONE = "none"
+    READY = "ready"
+    STALE = "stale"
+    UNTRUSTED = "untrusted"
+    UNREACHABLE = "unreachable"
+
+    @property
+    def is_good(self) -> bool:
+        """Whether all definitions are known."""
+        return self in {MarketplaceState.NONE, MarketplaceState.READY}
+
+
+def state_of(catalog: Catalog | None) -> MarketplaceState:
+    """The state of one marketplace, by its catalog."""
+    return MarketplaceState(catalog.state.value) if catalog and catalog.state else MarketplaceState.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of all marketplaces, as an editor shows it; `note` adds details in words."""
+
+    state: MarketplaceState = MarketplaceState.NONE
+    note: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        """The status as the client gets it."""
+        return {"state": self.state.value, "note": self.note}
+
+
+def status_of(catalogs: Sequence[Catalog]) -> Status:
+    """The worst state, with the notes of all catalogs that are in it."""
+    worst = max(map(state_of, catalogs), key=[*MarketplaceState].index, default=MarketplaceState.NONE)
+    if worst.is_good:
+        count = sum(source.count for catalog in catalogs for source in catalog.sources)
+        return Status(worst, f"{count} definition{'s' if count > 1 else ''}" if count else "")
+    notes = (note for catalog in catalogs if state_of(catalog) is worst for note in catalog.doubts)
+    return Status(worst, "; ".join(dict.fromkeys(notes)))
+
+
+class MarketplaceReports:
+    """Sends the reports of one server to its client."""
+
+    def __init__(self, server: LanguageServer) -> None:
+        self._server = server
+        self._shows_progress = False
+        self._status: Status | None = None
+        self._messages: set[str] = set()
+
+    def begin(self, params: lsp.InitializeParams) -> None:
+        """Take from an `initialize` request whether the client shows progress."""
+        window = params.capabilities.window
+        self._shows_progress = window is not None and bool(window.work_done_progress)
+
+    def status(self, catalogs: Sequence[Catalog]) -> Status:
+        """Send the state of all marketplaces, if it has changed; returns it."""
+        status = status_of(catalogs)
+        if status != self._status:
+            self._status = status
+            self._server.protocol.notify(STATUS_METHOD, status.as_json())
+        return status
+
+    def untrusted(self, folder: str, *, is_shown: bool) -> None:
+        """Report that the servers of a folder are not asked; in the log where the client shows this itself."""
+        whose = f"of '{folder}'" if folder else "in the editor's settings"
+        message = f"the marketplace {whose} is not asked, because the folder is not trusted; see {HOW_TO_TRUST}"
+        self._once(message, lsp.MessageType.Info, is_shown=is_shown)
+
+    def failure(self, error: Exception) -> None:
+        """Report that a marketplace cannot be read because of a fault of ours."""
+        rest = "jobs are checked without it; please report this bug in pai-lsp"
+        message = f"the marketplace cannot be read: {kind_and_place(error)}; {rest}"
+        if message not in self._messages:
+            _log.error("the marketplace cannot be read", exc_info=error)
+        self._once(message, lsp.MessageType.Error, is_shown=True)
+
+    def _once(self, message: str, kind: lsp.MessageType, *, is_shown: bool) -> None:
+        if message in self._messages:
+            return
+        self._messages.add(message)
+        if is_shown:
+            self._server.window_show_message(lsp.ShowMessageParams(kind, message))
+        else:
+            self._server.window_log_message(lsp.LogMessageParams(kind, message))
+
+    @asynccontextmanager
+    async def progress(self) -> AsyncIterator[Callable[[str], None]]:
+        """Show progress while the body runs; it gets a function, for any thread, that reports the current step."""
+        token = f"pai-lsp-{next(_numbers)}"
+        if not self._shows_progress or not await self._accepts_progress(token):
+            yield lambda _: None
+            return
+        loop, display = asyncio.get_running_loop(), self._server.work_done_progress
+
+        def report(step: str) -> None:
+            try:
+                loop.call_soon_threadsafe(display.report, token, lsp.WorkDoneProgressReport(message=step))
+            except RuntimeError:  # the loop has ended meanwhile
+                return
+
+        display.begin(token, lsp.WorkDoneProgressBegin(title=_TITLE))
+        try:
+            yield report
+        finally:
+            display.end(token, lsp.WorkDoneProgressEnd())
+
+    async def _accepts_progress(self, token: str) -> bool:
+        try:
+            await asyncio.wait_for(self._server.work_done_progress.create_async(token), _PATIENCE)
+        except (asyncio.TimeoutError, JsonRpcException):
+            return False
+        return True

@@ -1,0 +1,178 @@
+"""Which configuration and which sources of definitions a file has, on the command line and in an editor alike."""
+
+# ruff: noqa: PTH109, PTH117, PTH118, PTH120, PTH206 - importing pathlib takes a twentieth of the time of a check
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Settings
+from pai_lsp.job.lookup import LazyLookup, Lookup, NoLookup
+from pai_lsp.project.configuration import (
+    Configuration,
+    find_configuration,
+    is_of_another_user,
+    project_folder,
+)
+from pai_lsp.source.files import is_in_folder
+from pai_lsp.source.frozen import dataclass, replace
+from pai_lsp.source.text import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from pai_lsp.catalog.setup import CatalogSetup, Marketplace
+
+# The folder of definitions that needs no configuration; catalog/setup.py knows more, and most runs do not need it.
+_CATALOG_FOLDER = "marketplace"
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogFolder:
+    """A folder of definitions; `is_configured` if a configuration names it."""
+
+    is_configured: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FileSettings:
+    """What applies to one file.
+
+    marketplace: its directories count from the folder `base`; that is empty without a configuration file.
+    """
+
+    settings: Settings = Settings()
+    is_excluded: bool = False
+    marketplace: Marketplace | None = None
+    base: str = ""
+
+
+class Projects:
+    """The configuration files and the sources of definitions of all files that a run or a server meets.
+
+    A file's path is absolute. Any other path is the name of a text that is not a file: it has no configuration file.
+    `base` is the working directory or the workspace's folder: outside of repositories, no folder of definitions above
+    it is found. Files are read once, until `forget_files`.
+
+    report: is called with a message about a configuration file that is not read.
+    on_fault: is called with an exception of ours while the sources are looked for; returns a sentence about it.
+    sections: the settings in an editor, by the absolute path of the workspace folder that they are for; empty for all
+        other files. Where an editor and a configuration file set the same rule or a marketplace, the file wins: the
+        command line and the other people in the project use it. Plugins and excluded files of both add up.
+    """
+
+    def __init__(self, report: Callable[[str], object], on_fault: Callable[[Exception], str]) -> None:
+        self.sections: Mapping[str, Configuration] = {}
+        self._report, self._on_fault = report, on_fault
+        self._of_folder: dict[str, Configuration] = {}
+        self._of_file: dict[str | None, Configuration] = {None: Configuration()}
+        self._setups: dict[tuple[str, str], CatalogSetup] = {}
+        self._lookups: dict[CatalogSetup, Lookup] = {}
+
+    def settings_of(self, path: str) -> FileSettings:
+        """What applies to a file."""
+        file, section = self.configuration_of(path), self.sections.get(self.section_folder_of(path))
+        is_excluded = file.excludes(path)
+        if section is None:
+            return FileSettings(file.settings, is_excluded, file.marketplace, file.folder)
+        settings = replace(
+            file.settings,
+            severities={**section.settings.severities, **file.settings.severities},
+            plugins=section.settings.plugins | file.settings.plugins,
+        )
+        named = next((one for one in (file, section) if one.marketplace is not None and one.marketplace.is_named), file)
+        return FileSettings(settings, is_excluded or section.excludes(path), named.marketplace, named.folder)
+
+    def configuration_of(self, path: str) -> Configuration:
+        """The nearest configuration file of a file; the default values without one.
+
+        The search ends at the root of the repository or at the user's home, outside of both at the root of the disk.
+        """
+        if not os.path.isabs(path):
+            return self._of_file[None]
+        folder = os.path.dirname(path)
+        found = self._of_folder.get(folder)
+        if found is None:
+            file = find_configuration(folder, project_folder(folder))
+            if file is not None and file not in self._of_file:
+                self._of_file[file] = self._loaded(file)
+            found = self._of_folder[folder] = self._of_file[file]
+        return found
+
+    def configurations(self) -> Iterator[Configuration]:
+        """The configuration files that have been read."""
+        return (found for file, found in self._of_file.items() if file is not None)
+
+    def forget_files(self) -> None:
+        """Read files and look for folders again when they are needed next."""
+        self._of_folder.clear()
+        self._of_file = {None: Configuration()}
+        self._setups.clear()
+
+    def setup_of(self, path: str, base: str) -> CatalogSetup:
+        """Where the definitions come from that a file names; for a text that is not a file, as for one in `base`."""
+        from pai_lsp.catalog.setup import CatalogSetup, catalog_setup  # noqa: PLC0415 - most runs do not need it
+
+        folder = os.path.dirname(path) if os.path.isabs(path) else ""
+        found = self._setups.get((folder, base))
+        if found is None:
+            effective, here = self.settings_of(path), folder or base
+            project = project_folder(here)
+            top = project if project is not None and os.path.lexists(os.path.join(project, ".git")) else base
+            try:
+                found = catalog_setup(effective.marketplace, effective.base, here, top)
+            except Exception as error:  # noqa: BLE001 - the files are checked without a marketplace
+                self._on_fault(error)
+                found = CatalogSetup()
+            self._setups[folder, base] = found
+        return found
+
+    def catalog_folder_of(self, path: str, base: str) -> CatalogFolder | None:
+        """The folder of definitions that a file is in."""
+        marketplace = self.settings_of(path).marketplace
+        is_named = marketplace is not None and marketplace.sources
+        if not is_named and _CATALOG_FOLDER not in os.path.dirname(path).split(os.sep):
+            return None
+        setup = self.setup_of(path, base)
+        directory = setup.directory_of(path)
+        return None if directory is None else CatalogFolder(is_configured=directory != setup.found)
+
+    def lookup_of(self, path: str, base: str) -> Lookup:
+        """Finds the definitions that a file names; nothing is read before the first question."""
+        return LazyLookup(partial(self._lookup, path, base))
+
+    def _lookup(self, path: str, base: str) -> Lookup:
+        from pai_lsp.catalog.loading import Surroundings, load_catalog  # noqa: PLC0415 - few jobs name an address
+
+        setup = self.setup_of(path, base)
+        if setup not in self._lookups:
+            try:
+                self._lookups[setup] = load_catalog(setup, Surroundings(base=base))
+            except Exception as error:  # noqa: BLE001 - as above
+                self._lookups[setup] = NoLookup(self._on_fault(error))
+        return self._lookups[setup]
+
+    def section_folder_of(self, path: str) -> str:
+        """The key of `sections` whose settings apply to a file."""
+        return max((one for one in self.sections if one and is_in_folder(path, one)), key=len, default="")
+
+    def _loaded(self, file: str) -> Configuration:
+        """The content of a configuration file; nothing, and a message, for one of another user."""
+        if is_of_another_user(file):
+            step = "copy it to a file of your own, or have its owner changed"
+            self._report(f"'{visible(file)}' is not read, because it belongs to another user; {step}")
+            return Configuration()
+        from pai_lsp.project.config_reader import load_configuration  # noqa: PLC0415 - most files have none
+        from pai_lsp.rules import BY_CODE  # noqa: PLC0415 - as above
+
+        return load_configuration(_as_written(file), BY_CODE)
+
+
+def _as_written(path: str) -> str:
+    """A path below the working directory without the part up to there."""
+    try:
+        here = os.getcwd()
+    except OSError:
+        return path
+    return path[len(here) :].lstrip(os.sep) if is_in_folder(path, here) else path

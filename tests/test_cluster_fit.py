@@ -1,0 +1,282 @@
+"""Jobs on clusters: what the server refuses, what is accepted and never starts."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pai_lsp.cli.main import main
+from pai_lsp.cluster.fit import fit
+from pai_lsp.cluster.profile import Profile, ProfileError, Sku, read_profile, sku_types_of
+from pai_lsp.document import Document
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOW = datetime(2026, 1, 1, tzinfo=timezone.utc)
+
+NODES = {
+    "skuTypes": {"K80": {"gpu": 1, "cpu": 4, "memory": "8192Mi"}, "CPU": {"cpu": 4, "memory": "16Gi"}},
+    "cellTypes": {
+        "K80-NODE": {"childCellType": "K80", "childCellNumber": 4, "isNodeLevel": True},
+        "K80-POOL": {"childCellType": "K80-NODE", "childCellNumber": 4},
+        "CPU-NODE": {"childCellType": "CPU", "childCellNumber": 2, "isNodeLevel": True},
+    },
+    "physicalCells": [
+        {"cellType": "K80-POOL", "cellChildren": [{}, {}, {}, {"pinnedCellId": "last"}]},
+        {"cellType": "CPU-NODE"},
+    ],
+    "virtualClusters": {
+        "default": {"virtualCells": [{"cellType": "K80-POOL.K80-NODE", "cellNumber": 2}]},
+        "cards": {
+            "virtualCells": [{"cellType": "K80-POOL.K80-NODE.K80", "cellNumber": 3}],
+            "pinnedCells": [{"pinnedCellId": "last"}],
+        },
+        "mixed": {
+            "virtualCells": [
+                {"cellType": "CPU-NODE", "cellNumber": 1},
+                {"cellType": "K80-POOL.K80-NODE", "cellNumber": 1},
+            ]
+        },
+    },
+}
+USER = {"name": "ann", "virtualClusters": ["default", "cards", "mixed", "ghost"], "storages": ["data"]}
+
+
+def cluster(**changes: Any) -> Profile:
+    document = {
+        "profileVersion": 1,
+        "name": "lab",
+        "platform": "openpai",
+        "scheduler": "hived",
+        "hived": NODES,
+        "user": USER,
+        "storages": {"data": {}},
+    }
+    return read_profile(json.dumps(document | changes))
+
+
+def job(
+    role: str = "instances: 1, resourcePerInstance: {gpu: 1, cpu: 1, memoryMB: 1024}",
+    tail: str = "defaults: {virtualCluster: default}",
+) -> str:
+    return f"""\
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - {{name: image, type: dockerimage, uri: ubuntu}}
+taskRoles:
+  worker: {{dockerImage: image, commands: [echo], {role}}}
+{tail}
+"""
+
+
+def sized(instances: int, gpu: int, cpu: int = 1, memory: int = 1024) -> str:
+    return f"instances: {instances}, resourcePerInstance: {{gpu: {gpu}, cpu: {cpu}, memoryMB: {memory}}}"
+
+
+def in_vc(name: str, extras: str = "{}") -> str:
+    return f"defaults: {{virtualCluster: {name}}}\nextras: {extras}"
+
+
+def hived(worker: str) -> str:
+    return f"{{hivedScheduler: {{taskRoles: {{worker: {worker}}}}}}}"
+
+
+CPU_SKU = "{skuType: CPU}"
+REFUSED = [
+    # stage, code, a part of the explanation, job
+    ("protocol", "InvalidProtocolError", "gpu", job("resourcePerInstance: {cpu: 1, memoryMB: 1}")),
+    ("protocol", "InvalidProtocolError", "nothing", job().replace("dockerImage: image", "dockerImage: nothing")),
+    ("render", None, "", job().replace("[echo]", "['echo <% a']")),
+    ("hived", None, "no SKU type 'k80'; did you mean 'K80'?", job(tail=in_vc("default", hived("{skuType: k80}")))),
+    (
+        "hived",
+        "InvalidProtocolError",
+        "has no SKU of type 'CPU'",
+        job(sized(1, 0), in_vc("default", hived("{skuType: CPU}"))),
+    ),
+    ("hived", "InvalidProtocolError", "set 'skuType' to K80", job(tail=in_vc("mixed"))),
+    ("hived", "InvalidProtocolError", "no virtual cluster 'defualt'; did you mean", job(tail=in_vc("defualt"))),
+    ("hived", "InvalidProtocolError", "9 SKUs: 9 × 1 (worker); virtual cluster 'default' has 8", job(sized(9, 1))),
+    ("hived", "InvalidProtocolError", "'memoryMB' decides", job(sized(3, 1, memory=25000))),
+    ("hived", "InvalidProtocolError", "must be 'prod'", job(tail="extras: {hivedScheduler: {jobPriorityClass: x}}")),
+    ("hived", None, "is empty", job(tail=in_vc("''"))),
+    ("job", "ForbiddenUserError", "no virtual cluster 'Default'", job(sized(1, 0), in_vc("Default"))),
+    ("job", "NoStorageError", "no storage is named 'dat'", job(tail="extras: {storages: [{name: dat}]}")),
+    ("job", None, "must be a list", job(tail="extras: {storages: {name: data}}")),
+    ("job", None, "no 'instances'", job("resourcePerInstance: {gpu: 1, cpu: 1, memoryMB: 1}")),
+]
+
+
+@pytest.mark.parametrize(("stage", "code", "part", "text"), REFUSED)
+def test_refused(stage: str, code: str | None, part: str, text: str) -> None:
+    found = fit(Document(text).job, cluster(), NOW)
+    assert found.outcome == "refused"
+    first = found.refusals[0]
+    assert (first.stage.value, first.code) == (stage, code)
+    assert part in first.explanation
+
+
+WAITS = [
+    # role, a part of the reason, a part of the explanation, job
+    ("worker", "insufficient capacity", "largest node of virtual cluster 'default' has 4", job(sized(1, 5))),
+    ("worker", "insufficient capacity", "has 1", job(sized(1, 2), in_vc("cards"))),
+    ("worker", "does not have pinned cell x", "it has last", job(tail=in_vc("cards", hived("{pinnedCellId: x}")))),
+    ("worker", "VC ghost does not exists", "no virtual cluster 'ghost'", job(sized(1, 0), in_vc("ghost"))),
+    ("worker", "LeafCellNumber", "requests no SKU", job(sized(1, 0, cpu=0, memory=0))),
+    ("worker", "VirtualCluster is empty", "null", job(sized(1, 0), in_vc("null"))),
+]
+
+
+@pytest.mark.parametrize(("role", "reason", "part", "text"), WAITS)
+def test_accepted_but_never_starts(role: str, reason: str, part: str, text: str) -> None:
+    found = fit(Document(text).job, cluster(), NOW)
+    assert found.outcome == "waits-forever"
+    assert found.wait is not None
+    assert found.wait.role == role
+    assert reason in found.wait.reason
+    assert part in found.wait.explanation
+
+
+OPPO = "{hivedScheduler: {jobPriorityClass: oppo, taskRoles: {worker: {skuType: K80}}}}"
+FITS = [
+    job(),
+    job(sized(2, 4)),
+    job(sized(20, 1), in_vc("default", "{gangAllocation: false}")),
+    job(sized(1, 4), in_vc("cards", hived("{pinnedCellId: last}"))),
+    job(
+        sized(4, 4), in_vc("default", "{hivedScheduler: {jobPriorityClass: oppo, taskRoles: {worker: {skuType: K80}}}}")
+    ),
+    job(sized(1, 1), in_vc("mixed", hived("{skuType: K80}"))),
+    job(tail="extras: {storages: [{name: data}, data]}"),
+]
+
+
+@pytest.mark.parametrize("text", FITS)
+def test_fits(text: str) -> None:
+    found = fit(Document(text).job, cluster(), NOW)
+    assert (found.outcome, [one.explanation for one in found.refusals]) == ("runs", [])
+
+
+def test_small_tasks_take_the_large_pieces_first() -> None:
+    """The scheduler is greedy: 2 × 4 and 1 × 1 would fit 4, 4, 1 if the small task came last."""
+    cells = {"virtualCells": [
+        {"cellType": "K80-POOL.K80-NODE", "cellNumber": 2},
+        {"cellType": "K80-POOL.K80-NODE.K80", "cellNumber": 1},
+    ]}  # fmt: skip
+    profile = cluster(hived=NODES | {"virtualClusters": {"default": cells}})
+    two_roles = job(sized(2, 4)).replace(
+        "\ndefaults:",
+        f"\n  small: {{dockerImage: image, commands: [echo], {sized(1, 1)}}}\ndefaults:",
+    )
+    found = fit(Document(two_roles).job, profile, NOW)
+    assert found.outcome == "waits-forever"
+    assert fit(Document(job(sized(2, 4))).job, profile, NOW).outcome == "runs"
+
+
+def test_every_refusal_is_reported_not_only_the_first() -> None:
+    text = job(sized(9, 1), "defaults: {virtualCluster: default}\nextras: {storages: [{name: nothing}]}")
+    codes = [one.code for one in fit(Document(text).job, cluster(), NOW).refusals]
+    assert codes == ["InvalidProtocolError", "NoStorageError"]
+
+
+NODES_OF_KUBERNETES = [
+    {"name": "a", "cpu": 8, "memoryMB": 8192, "gpu": 2, "ready": True},
+    {"name": "b", "cpu": 8, "memoryMB": 8192, "gpu": 4, "ready": True},
+    {"name": "c", "cpu": 64, "memoryMB": 65536, "gpu": 8, "ready": True, "unschedulable": True},
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome", "role"),
+    [
+        (job(sized(1, 5)), "waits-forever", "worker"),
+        (job(sized(3, 2)), "runs", None),
+        (job(sized(4, 2)), "waits-forever", None),
+        (job(sized(4, 2), "extras: {gangAllocation: false}"), "runs", None),
+        (job(tail="extras: {hivedScheduler: {jobPriorityClass: nothing}}"), "runs", None),
+    ],
+)
+def test_without_hived_only_the_nodes_count(text: str, outcome: str, role: str | None) -> None:
+    document = {"profileVersion": 1, "name": "k", "platform": "openpai", "scheduler": "default"}
+    found = fit(Document(text).job, Profile(document | {"nodes": NODES_OF_KUBERNETES}), NOW)
+    assert found.outcome == outcome
+    assert (found.wait.role if found.wait else None) == role
+
+
+LTP_USER = USER | {"jobPriority": 1, "jobExpiration": "2030-01-01T00:00:00.000Z"}
+PROD = in_vc("default", "{hivedScheduler: {jobPriorityClass: prod}}")
+RULE = {"virtualClusters": "other, Default", "gpus": 8, "repoInfra": "h/i.git", "repoModel": "h/m.git"}
+SIX = """[export WANDB_API_KEY=a1, 'git clone https://u:t@h/i.git -b ', 'git clone https://u:t@h/m.git -b ',
+    cp -r m/* i/, cd i, bash /x.sh]"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "text", "code"),
+    [
+        ({"rules": {"imageRegex": "^debian"}}, job(), "InvalidImageError"),
+        ({"rules": {"imageRegex": "bunt"}}, job(), None),
+        ({}, job(tail=PROD), "NoJobPriorityError"),
+        ({"user": LTP_USER | {"jobExpiration": "2020-01-01"}}, job(tail=PROD), "ExpiredJobPriorityExpirationError"),
+        ({"user": LTP_USER | {"jobExpiration": "soon"}}, job(tail=PROD), "InvalidJobPriorityExpirationError"),
+        ({"user": LTP_USER}, job(tail=PROD), None),
+        ({"user": USER | {"quota": {"maxGpusPerJob": 7}}}, job(sized(2, 4)), None),
+        (
+            {"user": USER | {"quota": {"maxGpusPerJob": 7, "expiration": "2030-01-01"}}},
+            job(sized(2, 4)),
+            "NoEnoughQuotaError",
+        ),
+        ({"rules": {"code": RULE}}, job(sized(2, 4)), "ExpectedJobPriorityClassError"),
+        ({"rules": {"code": RULE}, "user": LTP_USER}, job(sized(2, 4), PROD), "InvalidCommandError"),
+        ({}, job(tail="extras: {enableLocalStorage: {enabled: true}}"), "MissingMountPathError"),
+        ({}, job().replace("type: job", "type: job\njobType: inference"), "InvalidProtocolError"),
+    ],
+)
+def test_ltp_has_limits_of_its_own(changes: dict[str, Any], text: str, code: str | None) -> None:
+    refusals = fit(Document(text).job, cluster(platform="ltp", **changes), NOW).refusals
+    assert (refusals[0].code if refusals else None) == code
+
+
+def test_the_server_reads_units_in_its_own_way() -> None:
+    written: dict[str, dict[str, Any]] = {
+        "a": {"gpu": "2x", "memory": "2Gi"},
+        "b": {"cpu": 1, "memory": "128G"},
+        "c": {"memory": "2048Ki"},
+    }
+    assert sku_types_of(written) == {"a": Sku(2, 0, 2048), "b": Sku(0, 1, 0), "c": Sku(0, 0, 2)}
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("{", "not JSON"),
+        ("{}", "'profileVersion'"),
+        ('{"profileVersion": 2}', "cannot read"),
+        ('{"profileVersion": 1, "name": "x", "platform": "other", "scheduler": "hived"}', "platform"),
+    ],
+)
+def test_what_is_not_a_profile(text: str, part: str) -> None:
+    with pytest.raises(ProfileError, match=part):
+        read_profile(text)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    folder = tmp_path / "pai-lsp" / "clusters"
+    folder.mkdir(parents=True)
+    (folder / "lab.json").write_text(json.dumps(cluster().document), encoding="utf-8")
+    good, bad = tmp_path / "good.pai.yaml", tmp_path / "bad.pai.yaml"
+    good.write_text(job(), encoding="utf-8")
+    bad.write_text(job(sized(9, 1)), encoding="utf-8")
+    assert main(["fit", "--cluster", "lab", str(good)]) == 0
+    assert capsys.readouterr().out.endswith("fits 'lab' when it is empty\n  SKUs: 1 (worker 1 × 1)\n")
+    assert main(["fit", "--cluster", "lab", "--format", "json", str(bad)]) == 1
+    (answer,) = json.loads(capsys.readouterr().out)
+    assert (answer["outcome"], answer["stage"], answer["total"]) == ("refused", "hived", 9)
+    assert main(["fit", "--cluster", "lob", str(good)]) == 2
+    assert "known clusters: lab" in capsys.readouterr().err

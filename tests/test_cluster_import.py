@@ -1,0 +1,117 @@
+"""Profiles made from the administrator's files."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pai_lsp.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HIVED = """\
+physicalCluster:
+  skuTypes:
+    K80: {gpu: 1, cpu: 4, memory: 8192Mi}
+  cellTypes:
+    K80-NODE: {childCellType: K80, childCellNumber: 4, isNodeLevel: true}
+    K80-POOL: {childCellType: K80-NODE, childCellNumber: 2}
+  physicalCells:
+    - cellType: K80-POOL
+      cellChildren:
+        - cellAddress: secret-host-1
+        - {cellAddress: secret-host-2, pinnedCellId: last}
+virtualClusters:
+  default:
+    virtualCells: [{cellType: K80-POOL.K80-NODE, cellNumber: 1}]
+  team:
+    pinnedCells: [{pinnedCellId: last}]
+"""
+
+SERVICES = f"""\
+cluster:
+  common: {{cluster-id: pai}}
+rest-server:
+  schedule-port-start: 20000
+  default-pai-admin-password: hunter2
+hivedscheduler:
+  config: |
+{"".join(f"    {line}" for line in HIVED.splitlines(keepends=True))}
+group-manager:
+  grouplist:
+    - groupname: default
+      extension: {{acls: {{virtualClusters: [default], storageConfigs: [data, home]}}}}
+    - groupname: admins
+      extension: {{acls: {{admin: true}}}}
+"""
+
+
+def imported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, *options: str, status: int = 0
+) -> dict[str, object]:
+    (tmp_path / "file.yaml").write_text(text, encoding="utf-8")
+    arguments = ["cluster", "import", str(tmp_path / "file.yaml"), "--name", "lab", "--output", "-", *options]
+    assert main(arguments) == status
+    output = capsys.readouterr()
+    found: dict[str, object] = json.loads(output.out) if output.out else {"error": output.err}
+    return found
+
+
+def test_the_whole_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = imported(tmp_path, capsys, SERVICES, "--group", "default")
+    assert found["scheduler"] == "hived"
+    assert found["virtualClusters"] == {"default": {"skus": {"K80": 4}}, "team": {"skus": {"K80": 4}}}
+    assert found["skuTypes"] == {"K80": {"gpu": 1, "cpu": 4, "memory": 8192}}
+    assert found["ports"] == {"start": 20000, "end": 40000}
+    assert found["user"] == {
+        "admin": False,
+        "virtualClusters": ["default"],
+        "storages": ["data", "home"],
+        "defaultStorages": ["data"],
+    }
+    assert not any(word in json.dumps(found) for word in ("secret-host", "hunter2"))
+
+
+def test_an_administrator_gets_the_virtual_clusters_of_the_scheduler(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = imported(tmp_path, capsys, SERVICES, "--group", "default", "--group", "admins")
+    assert found["user"]["virtualClusters"] == ["default", "team"]  # type: ignore[index]
+
+
+def test_the_scheduler_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "user" not in imported(tmp_path, capsys, HIVED)
+
+
+def test_a_cluster_without_hived(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = imported(tmp_path, capsys, "rest-server: {image-regex: ^a}\n")
+    assert (found["scheduler"], found["platform"], found["rules"]) == ("default", "ltp", {"imageRegex": "^a"})
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "part"),
+    [
+        ("a: 1\n", (), "neither 'hivedscheduler.yaml' nor"),
+        ("a: [\n", (), "file.yaml"),
+        (SERVICES, ("--group", "x"), "no group is named 'x'; known groups: default, admins"),
+        (HIVED.replace("childCellNumber: 4, ", ""), (), "not complete"),
+    ],
+)
+def test_what_cannot_be_imported(
+    text: str, options: tuple[str, ...], part: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert part in str(imported(tmp_path, capsys, text, *options, status=2)["error"])
+
+
+def test_the_list(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("APPDATA", str(tmp_path))
+    (tmp_path / "hived.yaml").write_text(HIVED, encoding="utf-8")
+    assert main(["cluster", "import", str(tmp_path / "hived.yaml"), "--name", "lab"]) == 0
+    capsys.readouterr()
+    assert main(["cluster", "list"]) == 0
+    assert capsys.readouterr().out.startswith("lab  openpai, virtual clusters: default, team, from 2")
+    assert main(["cluster", "import", str(tmp_path / "hived.yaml"), "--name", "../lab"]) == 2

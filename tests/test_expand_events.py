@@ -1,0 +1,127 @@
+"""What runs at which moment: both forms of an expanded job do what docs/protocol.md, "Events", defines."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - hypothesis reads the annotations
+from typing import NamedTuple
+
+import pytest
+from budgets import budget
+from expansion import Ended, job_of, run_of, run_task
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.source.writing import flow_value
+
+HEAD = """\
+protocolVersion: 2
+name: events
+type: job
+prerequisites:
+  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
+"""
+ROLE = """\
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    prerequisites: %s
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands: %s
+"""
+EVENTS = ("taskStarts", "taskSucceeds", "taskFails", "containerExit")
+FORMS = pytest.mark.parametrize("inline", [False, True], ids=["default", "inline"])
+
+# How a callback ends: its last command, its exit code, and whether `failurePolicy: ignore` makes that a success.
+ENDS = {
+    "well": ("true", 0, True),
+    "failing": ("(exit 3)", 3, True),
+    "leaving": ("exit 4", 4, False),
+    "left early": ("exit 0", 0, True),
+    "unreadable": ("fi", 2, False),
+    "unset": ('false "$NOT_SET" | cat', 0, True),
+}
+# How the commands end: the last of them, and the exit code.
+COMMANDS = {
+    "well": ("true", 0),
+    "failing": ("(exit 5)", 5),
+    "leaving": ("exit 6", 6),
+    "left early": ("exit 0; echo never", 0),
+    "unset": ('echo "$NOT_SET"', 1),
+    "unreadable": ("fi", 2),
+    "unguarded": ("set +e; (exit 7)", 7),
+}
+
+
+class Hooks(NamedTuple):
+    """A prerequisite: how its callback for each event ends, and whether failures are ignored."""
+
+    ends: dict[str, str]
+    ignores: bool
+
+
+def job(prerequisites: list[Hooks], command: str) -> str:
+    definitions = ""
+    for number, one in enumerate(prerequisites):
+        callbacks = [
+            {"event": event, "commands": [f"echo {event} {number}", ENDS[end][0]]} for event, end in one.ends.items()
+        ]
+        policy = "ignore" if one.ignores else "fail"
+        definitions += (
+            f"  - {{name: p{number}, type: script, failurePolicy: {policy}, callbacks: {flow_value(callbacks)}}}\n"
+        )
+    listed = [f"p{number}" for number in range(len(prerequisites))]
+    return HEAD + definitions + ROLE % (flow_value(listed), flow_value(["echo run", COMMANDS[command][0]]))
+
+
+def meant(prerequisites: list[Hooks], command: str) -> Ended:
+    """What the definition of the events asks for."""
+    printed: list[str] = []
+
+    def run(event: str, number: int) -> int:
+        end = prerequisites[number].ends.get(event)
+        if end is None:
+            return 0
+        printed.append(f"{event} {number}")
+        _, status, can_be_ignored = ENDS[end]
+        return 0 if can_be_ignored and prerequisites[number].ignores else status
+
+    def until_failure(event: str, numbers: list[int]) -> int:
+        return next((status for number in numbers if (status := run(event, number))), 0)
+
+    order = list(range(len(prerequisites)))
+    status = until_failure("taskStarts", order)
+    if not status:
+        printed.append("run")
+        status = COMMANDS[command][1]
+    status = status or until_failure("taskSucceeds", order[::-1])
+    if status:
+        for number in order[::-1]:
+            run("taskFails", number)
+    for number in order[::-1]:
+        ended = run("containerExit", number)
+        status = status or ended
+    return Ended("".join(f"{line}\n" for line in printed), status)
+
+
+def ended(text: str, folder: Path, *, inline: bool) -> Ended:
+    result = expanded(job_of(text), ["worker"] if inline else ())
+    assert result.text is not None, result.problems
+    return run_task(run_of(result.text), folder)
+
+
+HOOKS = st.builds(Hooks, st.dictionaries(st.sampled_from(EVENTS), st.sampled_from(sorted(ENDS))), st.booleans())
+
+
+@settings(
+    max_examples=budget(40),
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(st.lists(HOOKS, min_size=1, max_size=3), st.sampled_from(sorted(COMMANDS)))
+def test_both_forms_run_what_is_meant(tmp_path: Path, prerequisites: list[Hooks], command: str) -> None:
+    text = job(prerequisites, command)
+    for inline in (False, True):
+        assert ended(text, tmp_path, inline=inline) == meant(prerequisites, command), text

@@ -1,0 +1,187 @@
+"""One task here as on a cluster: the plan, and a run of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pai_lsp.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+JOB = """\
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - {name: image, type: dockerimage, uri: "ubuntu:20.04"}
+parameters: {rate: 0.1}
+taskRoles:
+  ps:
+    dockerImage: image
+    resourcePerInstance: {gpu: 0, cpu: 1, memoryMB: 512, ports: {grpc: 2}}
+    commands: [echo ps]
+  worker:
+    instances: 2
+    completion: {minFailedInstances: 2}
+    extraContainerOptions: {shmMB: 2048}
+    dockerImage: image
+    resourcePerInstance: {gpu: 1, cpu: 2, memoryMB: 1024}
+    commands:
+      - cd .
+      - COMMAND
+EXTRAS
+"""
+PLUGINS = """\
+extras:
+  storages: [{name: data}, {name: home, mountPath: /home/me}]
+  com.microsoft.pai.runtimeplugin:
+    - plugin: cmd
+      parameters: {callbacks: [{event: taskStarts, commands: [echo first]}]}
+    - plugin: ssh
+      parameters: {jobssh: true, sshbarrier: true, sshbarrierTimeout: 3}
+    - plugin: cmd
+      failurePolicy: ignore
+      parameters: {preCommands: [echo second], postCommands: [echo last]}
+"""
+
+
+def plan(tmp_path: Path, capsys: pytest.CaptureFixture[str], *options: str, extras: str = "", text: str = JOB) -> Any:
+    path = tmp_path / "job.pai.yaml"
+    command = "echo <% $parameters.rate %>"
+    path.write_text(text.replace("COMMAND", command).replace("EXTRAS", extras), encoding="utf-8")
+    main(["run", "--dry", "--format", "json", "--user", "ann", *options, str(path)])
+    output = capsys.readouterr()
+    assert output.err == ""
+    return json.loads(output.out)
+
+
+def test_environment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = plan(tmp_path, capsys, "--role", "worker", "--index", "1")
+    environment = found["env"]
+    assert environment["PAI_JOB_NAME"] == "ann~train"
+    assert environment["PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX"] == "1"
+    assert environment["PAI_RESOURCE_worker"] == "1,2,1024,2048"
+    assert environment["PAI_MIN_FAILED_TASK_COUNT_worker"] == "2"
+    assert environment["PAI_MIN_SUCCEEDED_TASK_COUNT_worker"] == "2"
+    assert environment["PAI_TASK_ROLE_INSTANCES"] == "ps:0,worker:0,worker:1"
+    assert environment["PAI_TASKS_NUM"] == "3"
+    assert "NVIDIA_VISIBLE_DEVICES" not in environment
+    assert found["dynamic"]["PAI_PORT_LIST_ps_0_grpc"] == "ports:2"
+    assert found["dynamic"]["PAI_HOST_IP_worker_0"] == "host-address"
+    assert found["shmMB"] == 2048
+    assert plan(tmp_path, capsys)["env"]["NVIDIA_VISIBLE_DEVICES"] == "none"
+
+
+def test_without_gang_no_address_is_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = plan(tmp_path, capsys, extras="extras: {gangAllocation: false}")
+    assert found["env"]["PAI_CURRENT_CONTAINER_IP"] == "None"
+    assert found["env"]["PAI_TASK_ROLE_worker_HOST_LIST"] == ""
+    assert "PAI_HOST_IP_ps_0" not in found["dynamic"]
+
+
+def test_scripts_and_their_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = plan(tmp_path, capsys, "--role", "worker", extras=PLUGINS)
+    home = "/usr/local/pai"
+    assert found["files"] == {
+        "runtime.d/plugin_pre0.sh": "set -o errexit\necho first\n",
+        "runtime.d/plugin_pre1.sh": "set -o errexit\n"
+        "apt-get update;apt-get install -y openssh-client openssh-server;\n"
+        f"{home}/plugins/ssh/sshd.sh true\n\n{home}/plugins/ssh/sshbarrier.sh 3\n\n",
+        "runtime.d/plugin_pre2.sh": "set +o errexit\necho second\nset -o errexit\n",
+        "runtime.d/plugin_post2.sh": "set +o errexit\necho last\nset -o errexit\n",
+        "runtime.d/precommands.sh": "\n".join(f"/bin/bash {home}/runtime.d/plugin_pre{n}.sh" for n in range(3)),
+        "runtime.d/user.sh": "cd .\necho 0.1",
+        "runtime.d/postcommands.sh": f"/bin/bash {home}/runtime.d/plugin_post2.sh",
+        "ssh-secret/": "key pair of the user for jobs",
+    }
+    assert found["order"][-3:] == [
+        "runtime.d/user.sh",
+        "runtime.d/postcommands.sh",
+        f"/bin/bash {home}/runtime.d/plugin_post2.sh",
+    ]
+    assert {"path": "/mnt/data", "name": "data-volume"} in found["mounts"]
+    assert {"path": "/home/me", "name": "home-volume"} in found["mounts"]
+
+
+@pytest.mark.parametrize(
+    ("change", "step"),
+    [
+        (("  worker:", "  Worker:"), "PLUGIN_INITIALIZER"),
+        (("ports: {grpc: 2}", "ports: {http: 0}"), "ENV_GENERATOR"),
+        (("EXTRAS", "extras: {com.microsoft.pai.runtimeplugin: [{plugin: sssh}]}"), "PLUGIN_INITIALIZER"),
+    ],
+)
+def test_tasks_that_end_before_their_first_command(
+    change: tuple[str, str], step: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    role = "Worker" if "Worker" in change[1] else "worker"
+    assert plan(tmp_path, capsys, "--role", role, text=JOB.replace(*change))["initFails"] == step
+
+
+def test_secrets_are_not_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = JOB.replace("EXTRAS", "secrets: {key: hunter2}\nEXTRAS").replace("cd .", "echo <% $secrets.key %> hunter2")
+    assert "hunter2" not in json.dumps(plan(tmp_path, capsys, "--role", "worker", text=text))
+
+
+def started(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], command: str, *options: str, extras: str = ""
+) -> tuple[int, str, str]:
+    path = tmp_path / "job.pai.yaml"
+    path.write_text(JOB.replace("COMMAND", json.dumps(command)).replace("EXTRAS", extras), encoding="utf-8")
+    status = main(["run", "--role", "worker", *options, str(path)])
+    return status, *capfd.readouterr()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
+def test_a_run_without_a_container(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    command = "echo $PAI_TASK_INDEX $PAI_HOST_IP_ps_0 && [[ $PAI_CONTAINER_HOST_PORT -gt 0 ]]"
+    status, output, notes = started(tmp_path, capfd, command, "--yes", extras=PLUGINS)
+    assert (status, output.splitlines()[1:4]) == (0, ["first", "second", "[commands]"])
+    assert "\n0 127.0.0.1\n" in output
+    assert output.endswith("last\n")
+    assert "ssh, git and tensorboard are left out" in notes
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
+@pytest.mark.parametrize(
+    ("command", "status", "cause"),
+    [("echo $NOTHING", 1, "unset-variable"), ("no_such_program", 127, "command-not-found"), ("exit 3", 3, None)],
+)
+def test_a_failure_is_explained(
+    command: str, status: int, cause: str | None, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found, _, notes = started(tmp_path, capfd, command, "--yes")
+    assert found == status
+    line = JOB[: JOB.index("COMMAND")].count("\n") + 1
+    assert cause is None or f"\n{cause}: " in notes
+    assert f"job.pai.yaml:{line}: - " in notes
+
+
+def test_nothing_runs_unasked(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    status, output, notes = started(tmp_path, capfd, "echo unasked")
+    assert (status, output) == (2, "")
+    assert "give --yes" in notes
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script")
+def test_a_run_in_a_container(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stand_in = tmp_path / "bin" / "docker"
+    stand_in.parent.mkdir()
+    stand_in.write_text('#!/bin/sh\necho "$@"\n', encoding="utf-8")
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{stand_in.parent}{os.pathsep}{os.environ['PATH']}")
+    options = ("--yes", "--container", "docker", "--storage", f"data={tmp_path}")
+    status, output, notes = started(tmp_path, capfd, "echo hi", *options, extras=PLUGINS)
+    assert status == 0
+    assert f"--volume {tmp_path}:/mnt/data" in output
+    assert "--shm-size=2048m" in output
+    assert output.endswith("--entrypoint=/bin/bash ubuntu:20.04 /usr/local/pai/runtime.d/entry.sh\n")
+    assert "the storage 'home' is not there" in notes

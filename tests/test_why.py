@@ -1,0 +1,199 @@
+"""Why a task failed: causes and lines for what users paste."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pai_lsp.cli.main import main
+from pai_lsp.cluster.failure_causes import LOG_CAUSES, OTHER_CAUSES, PLATFORM_CAUSES, cause_named, cause_of_code
+from pai_lsp.cluster.failure_report import container_code
+from pai_lsp.cluster.why import explained_code, failure
+from pai_lsp.document import Document
+from pai_lsp.platform.tables import exit_codes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# The lines that the table names carry a mark.
+JOB = """\
+protocolVersion: 2
+name: failing
+type: job
+prerequisites:
+  - {type: dockerimage, name: image, uri: team/train:v1}  # image
+  - {type: script, name: code, plugin: com.microsoft.pai.runtimeplugin.cmd}
+taskRoles:
+  worker:
+    instances: 4  # instances
+    completion: {minFailedInstances: 1}  # completion
+    dockerImage: image
+    resourcePerInstance:
+      gpu: 1  # gpu
+      cpu: 4  # cpu
+      memoryMB: 8192  # memory
+      ports: {ssh: 0}  # port
+    commands:
+      - apt-get install libfoo  # apt
+      - pip install opencv-python  # pip
+      - |
+        for x in a b; do
+          echo $x $NOTHING  # loop
+        done
+      - mpirun -np 2 ./a  # mpirun
+      - grep word file  # grep
+      - python train.py --epochs 3  # train
+defaults:
+  virtualCluster: ghost  # vc
+extras:
+  storages:
+    - {name: data}  # storage
+    - {name: data}  # again
+  hivedScheduler:
+    taskRoles:
+      worker:
+        pinnedCellId: cell  # pinned
+  com.microsoft.pai.runtimeplugin:
+    - plugin: ssh  # ssh
+      parameters:
+        jobssh: true
+        sshbarrier: true  # barrier
+    - plugin: cmd
+      parameters:
+        preCommands:
+          - echo "it's"  # quotes
+"""
+TRACEBACK = 'Traceback (most recent call last):\n  File "/code/train.py", line 3, in <module>\n'
+START = "/usr/local/pai/runtime.d/user.sh: line"
+
+LOGS = [
+    (f"{START} 28: NOTHING: unbound variable", 1, "unset-variable", "loop"),
+    ("/env/bin/activate: line 5: PS1: unbound variable", 1, "unset-variable", "train"),
+    (f"{START} 25: $'\\r': command not found", 127, "carriage-return", "apt"),
+    (f"{START} 33: syntax error: unexpected end of file", 2, "shell-syntax", "train"),
+    (f"{START} 32: pyhton: command not found", 127, "command-not-found", "train"),
+    ("mpirun has detected an attempt to run as root.", 1, "mpi-root", "mpirun"),
+    ("E: Unable to locate package libfoo", 100, "package-install", "apt"),
+    ("Do you want to continue? [Y/n] Abort.", 1, "package-install", "pip"),
+    ("ERROR: No matching distribution found for opencv-python", 1, "package-install", "pip"),
+    ("ImportError: libGL.so.1: cannot open shared object file", 1, "python-import", "pip"),
+    (f"{TRACEBACK}ModuleNotFoundError: No module named 'torch'", 1, "python-import", "train"),
+    (f"{TRACEBACK}KeyError: 'x'", 1, "python-error", "train"),
+    (f"{TRACEBACK}torch.cuda.OutOfMemoryError: CUDA out of memory.", 1, "gpu-memory", "train"),
+    (f"{TRACEBACK}OSError: [Errno 28] No space left on device", 1, "disk-full", "train"),
+    (f"{TRACEBACK}UnicodeDecodeError: 'ascii' codec can't decode byte", 1, "encoding", "train"),
+    ("train.py: error: unrecognized arguments: --epochs 3", 2, "wrong-option", "train"),
+    ("AssertionError: Torch not compiled with CUDA enabled", 1, "gpu-missing", "image"),
+    ("CUDA driver version is insufficient for CUDA runtime version", 1, "gpu-driver", "image"),
+    ("CUDA_ERROR_ECC_UNCORRECTABLE", 1, "gpu-hardware", None),
+    ("RuntimeError: DataLoader worker is killed by signal: Bus error.", 1, "shared-memory", "train"),
+    ("Killed", 137, "host-memory", "memory"),
+    ("grep: file: No such file or directory", 2, "file-not-found", "grep"),
+    ("", 1, "silent-failure", "grep"),
+    ("", 143, "stopped", None),
+    ("the loss is negative", 3, "program-error", "train"),
+]
+
+
+@pytest.mark.parametrize(("text", "code", "cause", "mark"), LOGS)
+def test_the_end_of_a_log(text: str, code: int, cause: str, mark: str | None) -> None:
+    found = failure(text, Document(JOB).job, code)
+    assert (found.cause.name, found.line) == (cause, line_with(mark))
+
+
+POD = 'PodFailed matched: {{"name": "x-worker-0", {}}}'
+EVENTS = [
+    (POD.format('"containers": [{"name": "app", "reason": "OOMKilled", "code": 137}]'), -1200, "host-memory", "memory"),
+    (POD.format('"reason": "OutOfcpu", "containers": []'), -1002, "resources", "cpu"),
+    (POD.format('"reason": "Evicted", "containers": []'), -1000, "evicted", None),
+    (POD.format('"reason": "NodeLost", "containers": []'), -1001, "node-lost", None),
+    (
+        POD.format('"containers": [{"name": "app", "reason": "ContainerCannotRun", "code": 127}]'),
+        -1203, "image-without-bash", "image",
+    ),
+    ("child process is FRAMEWORK_BARRIER, exit code is 201", 251, "gang-timeout", "instances"),
+    ("Port 1 has conflict.\nchild process is PORT_CONFLICT_CHECKER, exit code is 10", 253, "port-conflict", None),
+    ("x is invalid\nchild process is ENV_GENERATOR, exit code is 1", 1, "ports-zero", "port"),
+    (
+        "image team/train:v1 not found or user unauthorized\nchild process is DOCKER_IMAGE_CHECKER, exit code is 1",
+        254, "image-not-found", "image",
+    ),
+    ("yaml.ParserError\nchild process is PLUGIN_INITIALIZER, exit code is 1", 1, "plugin-parameters", "quotes"),
+    ("Back-off pulling image", None, "waits-image", "image"),
+    ("Pod needs to wait, reason: insufficient capacity when scheduling in VC a", None, "waits-capacity", "instances"),
+    ("User Error: VC ghost does not exists!", None, "waits-vc", "vc"),
+    ("User Error: VC a does not have pinned cell cell", None, "waits-pinned", "pinned"),
+    ('persistentvolumeclaim "data" not found', None, "waits-storage", "storage"),
+    ('Pod "x" is invalid: spec.volumes[5].name: must be unique', None, "pod-refused", "again"),
+    ("etcdserver: request is too large", None, "job-too-large", "loop"),
+    ("Framework x is invalid: spec.taskRoles.taskNumber: too large", None, "job-refused-late", "instances"),
+    (
+        "FailedTaskCount 1 has reached MinFailedTaskCount 1 in the TaskRole\ntaskRoleName: worker\ncode: 255",
+        255, "job-failed-by-rule", "completion",
+    ),
+    ("Stop to complete current FrameworkAttempt", None, "other-role-ended", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "code", "cause", "mark"), EVENTS)
+def test_diagnostics_and_events(text: str, code: int | None, cause: str, mark: str | None) -> None:
+    found = failure(text, Document(JOB).job)
+    line = line_with(mark) if cause != "job-too-large" else line_with("train", before=6)
+    assert (found.code, found.cause.name, found.line) == (code, cause, line)
+
+
+def line_with(mark: str | None, before: int = 0) -> int | None:
+    if mark is None:
+        return None
+    lines = JOB.splitlines()
+    return next(number for number, line in enumerate(lines, 1) if line.endswith(f"# {mark}")) - before
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "log", "code"),
+    [
+        (0, "", 0),
+        (1, "", 255),
+        (127, "bash: x: command not found", 220),
+        (127, "bash: x: No such file or directory", 255),
+        (139, "Segmentation fault", 139),
+        (1, "Segmentation fault (core dumped)", 234),
+        (1, "ModuleNotFoundError: x", 255),
+        (1, "ImportError: x", 232),
+        (1, "cuda runtime error (2) : out of memory", 255),
+    ],
+)
+def test_the_code_that_the_runtime_gives(exit_code: int, log: str, code: int) -> None:
+    assert container_code(exit_code, log) == code
+
+
+def test_every_cause_of_a_code_is_known() -> None:
+    names = [cause.name for cause in (*PLATFORM_CAUSES, *LOG_CAUSES)] + list(OTHER_CAUSES)
+    assert all(cause_named(name).name == name for name in names)
+    for code in exit_codes():
+        found = cause_of_code(code)
+        assert found is None or found.name in names
+
+
+def test_a_code_outside_the_table() -> None:
+    assert explained_code(42).phrase == "PAIRuntimeExitAbnormally"
+    assert explained_code(-42).phrase == "ContainerUndefinedNegativeExitCode"
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "job.pai.yaml").write_text(JOB, encoding="utf-8")
+    (tmp_path / "end.log").write_text("Killed\n", encoding="utf-8")
+    options = ["--job", str(tmp_path / "job.pai.yaml"), "--exit-code", "137"]
+    assert main(["why", *options, str(tmp_path / "end.log")]) == 0
+    output = capsys.readouterr().out
+    assert output.startswith("host-memory: ")
+    assert f":{line_with('memory')}: memoryMB: 8192" in output
+    assert main(["why", "--format", "json", "VC a does not exists!"]) == 0
+    assert json.loads(capsys.readouterr().out)["cause"] == "waits-vc"
+    assert main(["why", "no-such-file"]) == 2
+    capsys.readouterr()
+    assert main(["why", "137"]) == main(["explain", "137"]) == 0
+    first, second = capsys.readouterr().out.split("137 ContainerSigKillReceived (retried without limit)\n")[1:]
+    assert first == second
