@@ -130,7 +130,8 @@ def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnosti
     found: dict[Diagnostic, None] = {}
     for rule in RULES:
         if rule is not task_never_starts:
-            found |= dict.fromkeys(_run(rule, document, on_fault))
+            for diagnostic in _run(rule, document, on_fault):
+                found[diagnostic] = None
     if not _explains_stops(found, document):
         found |= dict.fromkeys(_run(task_never_starts, document, on_fault))
     return _finished(tuple(found), document)
@@ -158,24 +159,29 @@ def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagno
     kept = _without_echoes(found, document)
     comments = ignores(document.text, document.lines)
     if comments:
-        unused = _report(unused_ignore, unused_ignores(comments, kept, document.lines, BY_CODE), document)
+        severity = document.settings.severity_of(unused_ignore)
+        unused: list[Diagnostic] = []
+        if severity is not None:
+            findings = unused_ignores(comments, kept, document.lines, BY_CODE)
+            unused = _diagnostics(unused_ignore, severity, findings, document)
         silenced = {d for d in kept for comment in comments if comment.silences(d, document.lines)}
         kept = (*(diagnostic for diagnostic in kept if diagnostic not in silenced), *unused)
     return tuple(sorted(kept, key=lambda diagnostic: (diagnostic.span, diagnostic.code, diagnostic.message)))
 
 
-def _run(rule: Rule, document: Document, on_fault: OnFault) -> list[Diagnostic]:
-    try:
-        return _report(rule, rule.check(document.job), document)
-    except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
-        on_fault(rule, error)
-        return []
-
-
-def _report(rule: Rule, findings: Iterable[Finding], document: Document) -> list[Diagnostic]:
+def _run(rule: Rule, document: Document, on_fault: OnFault) -> Iterable[Diagnostic]:
     severity = document.settings.severity_of(rule)
     if severity is None:
-        return []
+        return ()
+    try:
+        findings = tuple(rule.check(document.job))
+        return _diagnostics(rule, severity, findings, document) if findings else ()
+    except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
+        on_fault(rule, error)
+        return ()
+
+
+def _diagnostics(rule: Rule, severity: Severity, findings: Iterable[Finding], document: Document) -> list[Diagnostic]:
     return [
         Diagnostic(
             rule.code,

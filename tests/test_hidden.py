@@ -77,7 +77,7 @@ def shown_anywhere(document: Document, step: int = 1) -> Iterator[str]:
     yield str(outline(document))
     graph = prerequisite_graph(document.job)
     yield from (mermaid(graph), dot(graph))
-    yield preview(document) if not document.is_catalog else ""
+    yield preview(document).text if not document.is_catalog else ""
     for offset in range(0, len(text), 10 * every):
         yield from (found.title for found in refactorings(document, Span(offset, offset)))
 
@@ -194,6 +194,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def use_rules(monkeypatch: pytest.MonkeyPatch, *rules: Rule) -> None:
+    monkeypatch.setattr(document_module, "RULES", rules)
+    monkeypatch.setattr(document_module, "BY_CODE", {rule.code: rule for rule in (*RULES, *rules)})
+
+
 def raising(job: Job) -> Iterator[Finding]:
     yield Finding(Span(0, 0), "this finding comes first")
     raise ValueError(job.text)
@@ -212,20 +217,24 @@ def quoting(job: Job) -> Iterator[Finding]:
         start += len(line)
 
 
-CHECKS = tuple(("check", "--severity", "hint", "--format", name) for name in FORMATS)
-OTHER_OUTPUTS = (
-    ("check", "--diff", "--severity", "hint"),
+CHECKS = (("check", "--severity", "hint"), ("check", "--diff", "--severity", "hint"))
+OTHERS_THAN_CHECK = (
     *(("graph", "--format", name) for name in ("mermaid", "dot")),
     *(("expand", "--format", name) for name in ("script", "json")),
     ("expand", "--as-is"),
 )
 
 
-def outputs(capsys: pytest.CaptureFixture[str], text: str, *more: str, every_format: bool = False) -> Iterator[str]:
-    """What the commands print; other formats than the first only with `every_format`: `reports` tries them faster."""
+def checked(capsys: pytest.CaptureFixture[str], text: str, *more: str) -> Iterator[str]:
+    """What `check` prints; `reports` tries its formats faster."""
     Path("a.pai.yaml").write_text(text, encoding="utf-8")
-    for arguments in (*CHECKS[: len(CHECKS) if every_format else 1], *OTHER_OUTPUTS):
-        yield run(capsys, *arguments, *(more if arguments[0] == "check" else ()), "a.pai.yaml")
+    yield from (run(capsys, *arguments, *more, "a.pai.yaml") for arguments in CHECKS)
+
+
+def outputs(capsys: pytest.CaptureFixture[str], text: str) -> Iterator[str]:
+    """What all commands print."""
+    yield from checked(capsys, text)
+    yield from (run(capsys, *arguments, "a.pai.yaml") for arguments in OTHERS_THAN_CHECK)
     run(capsys, "expand", "--output", "released.yaml", "a.pai.yaml")
 
 
@@ -234,8 +243,9 @@ JOBS = {name: text for name, text in FILES.items() if name.endswith(".pai.yaml")
 
 @pytest.mark.parametrize("text", JOBS.values(), ids=JOBS)
 def test_no_command_shows_a_secret(folder: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
-    assert_hidden(outputs(capsys, text, every_format=True))
-    assert_hidden(outputs(capsys, text, "--ignore", "secret-in-clear"))
+    assert_hidden(outputs(capsys, text))
+    assert_hidden(run(capsys, *CHECKS[0], "--format", name, "a.pai.yaml") for name in FORMATS)
+    assert_hidden(checked(capsys, text, "--ignore", "secret-in-clear"))
     (folder / ".pai-lsp.yaml").write_text("rules: {secret-in-clear: off, unused-ignore: off}\n")
     assert_hidden(outputs(capsys, text))
 
@@ -247,7 +257,7 @@ def test_no_secret_is_shown_beside_an_ignore_comment(capsys: pytest.CaptureFixtu
     commented = re.sub(r"(?m)^( *)(?=[^ ].*zq)", r"\1# pai-lsp: ignore[secret-in-clear]\n\1", text)
     assert commented != text
     for one in (ignored, commented):
-        assert_hidden(outputs(capsys, one))
+        assert_hidden(checked(capsys, one))
         assert_hidden(reports(document_of(one)))
 
 
@@ -258,7 +268,7 @@ def test_no_secret_is_shown_when_rules_fail(
 ) -> None:
     broken = tuple(Rule(rule.code, rule.severity, raising, rule.docstring) for rule in RULES if "secret" in rule.code)
     others = tuple(rule for rule in RULES if "secret" not in rule.code)
-    monkeypatch.setattr(document_module, "RULES", (*broken, *others))
+    use_rules(monkeypatch, *broken, *others)
     assert_hidden(outputs(capsys, text))
     assert_hidden(reports(document_of(text)))
 
@@ -268,7 +278,7 @@ def test_no_secret_is_shown_when_rules_fail(
 def test_no_secret_is_shown_by_a_rule_that_quotes_everything(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    monkeypatch.setattr(document_module, "RULES", (Rule("quoting", RULES[0].severity, quoting, ""), *RULES))
+    use_rules(monkeypatch, Rule("quoting", RULES[0].severity, quoting, ""), *RULES)
     assert_hidden(outputs(capsys, text))
     assert_hidden(reports(document_of(text)))
 
@@ -300,8 +310,8 @@ def test_what_runs_is_shown_without_passwords(folder: Path, capsys: pytest.Captu
 
 def test_the_log_does_not_quote_the_job(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     broken = Rule("broken", RULES[0].severity, failing, "")
-    monkeypatch.setattr(document_module, "RULES", (broken,))
-    assert document_of(FILES["clear.pai.yaml"]).diagnostics == ()
+    use_rules(monkeypatch, broken)
+    assert {one.code for one in document_of(FILES["clear.pai.yaml"]).diagnostics} <= {"task-never-starts"}
     assert "rule broken failed: ValueError in pai_lsp.document, line" in caplog.text
     assert MARK not in caplog.text
 
@@ -384,6 +394,16 @@ def test_many_secrets_are_looked_up_all_at_once() -> None:
     hidden = document_of(text).job.hidden
     assert hidden.without(f"{names[7]} {names[2999]}{names[0]} secret") == "*** ****** secret"
     assert len(hidden.spans) == len(names) + 1
+
+
+@pytest.mark.parametrize("text", JOBS.values(), ids=JOBS)
+def test_what_has_nothing_hidden_is_not_changed(text: str) -> None:
+    hidden = document_of(text).job.hidden
+    lines = [f"'{line.strip()}'" for line in text.splitlines()]
+    staying = [line for line in lines if not hidden.changes(line)]
+    assert [line for line in staying if hidden.without(line) != line] == []
+    assert [line for line in staying if hidden.sentence(line, is_in_place=True) != line] == []
+    assert 0 < len(staying) < len(lines)
 
 
 def test_a_password_that_is_cut_off_is_hidden_too() -> None:

@@ -125,6 +125,13 @@ def test_other_ways(line: str, status: int, errors: str, folder: Path) -> None:
 
 @pytest.mark.slow
 @needs_bash
+@pytest.mark.parametrize("call", ["--help", "--version", "check --help", "marketplace list --help"])
+def test_help_that_cannot_be_written(call: str, folder: Path) -> None:
+    assert run(f"pai-lsp {call} > /dev/full", folder, unbuffered="1") == (3, "", FULL)
+
+
+@pytest.mark.slow
+@needs_bash
 @pytest.mark.parametrize("call", ["check", "check {}/good.pai.yaml", "marketplace list", "marketplace lock"])
 def test_a_current_directory_that_was_deleted(call: str, folder: Path) -> None:
     gone = "mkdir gone; cd gone; rmdir ../gone; "
@@ -159,7 +166,7 @@ def test_a_fault_of_ours_is_reported_with_its_place_and_nothing_else(
     output, errors = capsys.readouterr()
     assert (status, output) == (3, "")
     assert errors.startswith("pai-lsp: TypeError in pai_lsp.cli.commands.reference, line ")
-    assert errors.endswith("; this is a fault of pai-lsp; please report it, see https://pai-lsp.readthedocs.io/\n")
+    assert errors.endswith("; this is a bug in pai-lsp; please report it, see https://pai-lsp.readthedocs.io/\n")
     assert errors.count("\n") == 1
     assert "hunter2" not in errors
 

@@ -3,11 +3,12 @@
 Each subcommand imports its code when it runs, so that `check` does not wait for the imports of `server`.
 """
 
-# ruff: noqa: PLC0415 - as the docstring says
+# ruff: noqa: PLC0415 - see the docstring
 from __future__ import annotations
 
 import argparse
 import gc
+import sys
 from typing import TYPE_CHECKING
 
 from pai_lsp import __version__
@@ -16,6 +17,8 @@ from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+
+    from _typeshed import SupportsWrite
 
 _EXAMPLES = """\
 examples:
@@ -161,12 +164,25 @@ def _run(found: argparse.Namespace) -> int:
     return run_task.run(found)
 
 
+def _image_check_arguments(parser: argparse.ArgumentParser) -> None:
+    from pai_lsp.cli import cluster_arguments
+
+    cluster_arguments.image_check(parser)
+
+
+def _image_check(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import check_image
+
+    return check_image.run(found)
+
+
 SUBCOMMANDS = (
     Subcommand("check", "check job files and fix what can be fixed safely", arguments.check, _check),
     Subcommand("expand", "expand a job into one that any released cluster accepts", arguments.expand, _expand),
     Subcommand("fit", "check whether jobs fit a cluster", _fit_arguments, _fit),
     Subcommand("run", "run one task of a job here as a cluster would", _run_arguments, _run),
     Subcommand("why", "explain why a task failed: an exit code, a log, diagnostics", _why_arguments, _why),
+    Subcommand("image-check", "check the images of a job as the platform does", _image_check_arguments, _image_check),
     Subcommand("cluster", "make and list the profiles of clusters", _cluster_arguments, _cluster),
     Subcommand("convert", "convert a job from protocol version 1 to 2", arguments.convert, _convert),
     Subcommand("graph", "draw the prerequisite graph: mermaid, dot, svg, png or pdf", arguments.graph, _graph),
@@ -182,7 +198,7 @@ SUBCOMMANDS = (
 
 def parser_of(subcommand: Subcommand) -> argparse.ArgumentParser:
     """The argument parser of a subcommand."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog=f"pai-lsp {subcommand.name}",
         formatter_class=_Help,
         allow_abbrev=False,
@@ -193,7 +209,7 @@ def parser_of(subcommand: Subcommand) -> argparse.ArgumentParser:
 
 def whole_parser(words: Collection[str] = ()) -> argparse.ArgumentParser:
     """The parser of the whole command line; only the subcommands among `words` have arguments."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="pai-lsp",
         description="Check OpenPAI job files before you submit them.",
         epilog=_EXAMPLES,
@@ -209,8 +225,18 @@ def whole_parser(words: Collection[str] = ()) -> argparse.ArgumentParser:
     return parser
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help fails where it cannot be written; argparse ignores that and ends with success."""
+
+    def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
+        if file is not None and file is sys.stdout:
+            file.write(message)
+        else:
+            super()._print_message(message, file)
+
+
 class _Help(argparse.RawDescriptionHelpFormatter):
     """Help of a fixed width: argparse would import shutil to learn the terminal's, on every run."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=26, width=110)
+        super().__init__(prog, max_help_position=26, width=80)

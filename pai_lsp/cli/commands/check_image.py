@@ -1,0 +1,83 @@
+"""`pai-lsp image-check`: checks the images of a job as the runtime does before a task starts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli.commands.job_file import failed, job_file, show_findings
+from pai_lsp.cli.report.results import CheckedFile
+from pai_lsp.cluster.image_check import image_verdict
+from pai_lsp.cluster.registry_access import NetworkRegistry, RecordedRegistry
+from pai_lsp.project.targets import missing
+from pai_lsp.source.failures import why
+from pai_lsp.source.spelling import did_you_mean
+from pai_lsp.source.text import visible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pai_lsp.cluster.image_check import ImageVerdict, Registry
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check the image of one task role, or of all."""
+    if message := missing([arguments.job]):
+        return failed("image-check", message, WRONG_USAGE)
+    document = job_file(arguments.job)
+    if isinstance(document, CheckedFile):
+        show_findings(document)
+        return FINDINGS
+    roles = [role.name for role in document.job.task_roles]
+    if arguments.role is not None and arguments.role not in roles:
+        message = f"the job has no task role '{visible(arguments.role)}'{did_you_mean(arguments.role, roles)}"
+        return failed("image-check", message, WRONG_USAGE)
+    try:
+        registry = _registry(arguments.answers)
+    except (OSError, ValueError) as error:
+        reason = why(error) if isinstance(error, OSError) else "not a list of recorded requests"
+        return failed("image-check", f"{visible(arguments.answers)}: {reason}", WRONG_USAGE)
+    wanted = roles if arguments.role is None else [arguments.role]
+    clean = document.job.hidden.without
+    is_ltp = arguments.platform == "ltp"
+    verdicts = {role: image_verdict(document.job, role, registry, is_ltp=is_ltp) for role in wanted}
+    if arguments.format == "json":
+        answers = [{"role": role, **_as_json(verdict, clean)} for role, verdict in verdicts.items()]
+        answer = answers[0] if arguments.role is not None else answers
+        sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
+    else:
+        for role, verdict in verdicts.items():
+            word = "refused" if verdict.is_refused else verdict.presence.value
+            text = f"{role}: {verdict.image or 'image'}: {word}: {verdict.explanation}"
+            sys.stdout.write(f"{visible(clean(text))}\n")
+    return FINDINGS if any(_is_bad(verdict) for verdict in verdicts.values()) else 0
+
+
+def _is_bad(verdict: ImageVerdict) -> bool:
+    return verdict.is_refused or verdict.presence.value == "not there"
+
+
+def _as_json(verdict: ImageVerdict, clean: Any) -> dict[str, Any]:
+    return {
+        "image": clean(verdict.image),
+        "verdict": "refused" if verdict.is_refused else "passed",
+        "presence": verdict.presence.value,
+        "explanation": clean(verdict.explanation),
+    }
+
+
+def _registry(answers: str | None) -> Registry:
+    """Recorded answers, or the network.
+
+    Raises:
+        OSError, ValueError: if the file with the answers cannot be read.
+    """
+    if answers is None:
+        return NetworkRegistry()
+    found = json.loads(Path(answers).read_text(encoding="utf-8"))
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise ValueError
+    return RecordedRegistry(found)

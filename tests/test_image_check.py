@@ -1,0 +1,150 @@
+"""The runtime's check of an image: what it asks, and what it makes of the answers."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pai_lsp.cli.main import main
+from pai_lsp.cluster.image_check import image_verdict
+from pai_lsp.cluster.registry_access import NetworkRegistry, RecordedRegistry, is_safe
+from pai_lsp.document import Document
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HUB = "https://index.docker.io/v2/"
+TOKENS = "https://auth.example.com/token"
+BEARER = {"Www-Authenticate": f'Bearer realm="{TOKENS}",service="registry",scope="pull"'}
+
+
+def job(uri: str, auth: str = "", secrets: str = "") -> str:
+    return f"""\
+protocolVersion: 2
+name: train
+type: job
+{secrets}
+prerequisites:
+  - {{name: image, type: dockerimage, uri: "{uri}"{auth}}}
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {{gpu: 0, cpu: 1, memoryMB: 512}}
+    commands: [echo hi]
+"""
+
+
+def head(url: str, status: int, headers: dict[str, str] | None = None) -> dict[str, Any]:
+    return {"method": "HEAD", "url": url, "status": status, "headers": headers or {}}
+
+
+def token(body: dict[str, str], status: int = 200) -> dict[str, Any]:
+    return {"method": "GET", "url": TOKENS, "status": status, "body": body}
+
+
+def hub(status: int, repository: str = "team/image", tag: str = "v1") -> list[dict[str, Any]]:
+    manifest = f"{HUB}{repository}/manifests/{tag}"
+    return [head(HUB, 401), head(manifest, 401, BEARER), token({"access_token": "t"}), head(manifest, status)]
+
+
+OWN = "https://r.example.com/v2/"
+MANIFEST = f"{OWN}team/image/manifests/v1"
+CASES = [
+    # image, answers, refused, presence
+    ("team/image:v1", hub(200), False, "there"),
+    ("ubuntu", hub(200, "library/ubuntu", "latest"), False, "there"),
+    ("team/image:v1", hub(401), True, "not there"),
+    ("team/image:v1", hub(429), False, "could not ask"),
+    ("team/Image:v1", [], True, "could not ask"),
+    ("team/image@sha256:0", [], True, "could not ask"),
+    ("r.example.com/team/image:v1", [], False, "could not ask"),
+    ("r.example.com/team/image:v1", [head(OWN, 503)], False, "could not ask"),
+    ("r.example.com/team/image:v1", [head(OWN, 200), head(MANIFEST, 404)], False, "not there"),
+    ("r.example.com/team/image:v1", [head(OWN, 200), head(MANIFEST, 403)], False, "could not ask"),
+    ("r.example.com/team/image:v1", [head(OWN, 200), head(MANIFEST, 401)], True, "could not ask"),
+    ("r.example.com/team/image:v1", [head(OWN, 200), head(MANIFEST, 200), head(MANIFEST, 200)], False, "there"),
+    (
+        "r.example.com/team/image:v1",
+        [head(OWN, 401), head(MANIFEST, 401, BEARER), token({"token": "only"})],
+        False,
+        "could not ask",
+    ),
+    (
+        "r.example.com/team/image:v1",
+        [head(OWN, 401), head(MANIFEST, 401, BEARER), token({}, 401)],
+        True,
+        "could not ask",
+    ),
+]
+
+
+@pytest.mark.parametrize(("image", "answers", "is_refused", "presence"), CASES)
+def test_verdicts(image: str, answers: list[dict[str, Any]], is_refused: bool, presence: str) -> None:
+    found = image_verdict(Document(job(image)).job, "worker", RecordedRegistry(answers))
+    assert (found.is_refused, found.presence.value) == (is_refused, presence)
+
+
+class Listening(RecordedRegistry):
+    """Keeps the accounts that it is sent."""
+
+    def __init__(self, answers: list[dict[str, Any]]) -> None:
+        super().__init__(answers)
+        self.accounts: list[str | None] = []
+
+    def ask(self, method: str, url: str, authorization: str | None, parameters: Any) -> Any:
+        self.accounts.append(authorization)
+        return super().ask(method, url, authorization, parameters)
+
+
+ACCOUNT = ', auth: {username: bob, password: "<% $secrets.word %>", registryuri: r.example.com}'
+
+
+@pytest.mark.parametrize(
+    ("auth", "secrets", "account"),
+    [
+        (ACCOUNT, "secrets: {word: p1}", "Basic Ym9iOnAx"),
+        (ACCOUNT, "secrets: {word: p&1}", "Basic Ym9iOnAmYW1wOzE="),
+        (ACCOUNT, "", None),
+        (ACCOUNT.replace("word", "wrod"), "secrets: {word: p1}", None),
+    ],
+)
+def test_the_account_is_used_only_with_secrets(auth: str, secrets: str, account: str | None) -> None:
+    registry = Listening([head(OWN, 200), head(MANIFEST, 200), head(MANIFEST, 200)])
+    image_verdict(Document(job("r.example.com/team/image:v1", auth, secrets)).job, "worker", registry)
+    assert registry.accounts == [account] * 3
+
+
+def test_an_account_without_a_registry_ends_the_check() -> None:
+    text = job("team/image:v1", ", auth: {username: bob, password: p}", "secrets: {a: b}")
+    assert image_verdict(Document(text).job, "worker", RecordedRegistry([])).is_refused
+
+
+def test_ltp_does_not_ask_its_own_registries() -> None:
+    read = Document(job("x.azurecr.io/team/image:v1")).job
+    assert image_verdict(read, "worker", RecordedRegistry([]), is_ltp=True).explanation.startswith("LTP does not ask")
+    upper = Document(job("x.azurecr.io/Team/image:v1")).job
+    assert image_verdict(upper, "worker", RecordedRegistry([]), is_ltp=True).is_refused
+
+
+def test_only_safe_addresses_are_asked() -> None:
+    assert is_safe("https://r.example.com/v2/")
+    assert is_safe("http://127.0.0.1:5000/v2/")
+    assert not is_safe("http://r.example.com/v2/")
+    assert not is_safe("ftp://r.example.com")
+    text = job(
+        "r.example.com/team/image:v1", ACCOUNT.replace("r.example.com", "http://r.example.com"), "secrets: {word: p}"
+    )
+    found = image_verdict(Document(text).job, "worker", NetworkRegistry())
+    assert found.explanation == "the registry could not be asked: only https is used, except on this machine"
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, answers = tmp_path / "job.pai.yaml", tmp_path / "answers.json"
+    path.write_text(job("team/image:v1"), encoding="utf-8")
+    answers.write_text(json.dumps(hub(401)), encoding="utf-8")
+    assert main(["image-check", "--answers", str(answers), str(path)]) == 1
+    assert capsys.readouterr().out.startswith("worker: team/image:v1: refused: the registry does not have")
+    assert main(["image-check", "--answers", str(answers), "--role", "x", "--format", "json", str(path)]) == 2
