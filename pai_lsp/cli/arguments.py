@@ -114,7 +114,8 @@ formats:
           each part is written
   json    the scripts and commands of each task role as the released runtime
           writes them: {"version": 1, "taskRoles": {"ROLE": {"pre": [...],
-          "command": "...", "post": [...]}}}
+          "command": "...", "post": [...], "platformPlugins": [...]}}};
+          the scripts of these plugins (ssh, git, ...) are left to the platform
 
 The expanded job is checked before it is printed. Its findings are printed to
 standard error, with the lines of JOB that they come from. If the job cannot be
