@@ -128,7 +128,7 @@ extras:
       parameters: {preCommands: ["echo <% $parameters.rate %>"]}
 """
     )
-    assert preview(document, "worker") == (
+    assert preview(document, "worker").text == (
         "# line 13: no prerequisite is named 'nothing'\n"
         "# --- before the commands: 'login', plugin 'ssh' (line 8) ---\n"
         "\n"
@@ -138,4 +138,4 @@ extras:
         "# --- the commands of 'worker' (line 15) ---\n"
         "python train.py 0.1 <% $secrets.key %>\n"
     )
-    assert preview(document, "absent").endswith("# no task role is named 'absent'\n")
+    assert preview(document, "absent").text.endswith("# no task role is named 'absent'\n")

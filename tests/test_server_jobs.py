@@ -69,7 +69,30 @@ async def test_a_preview_shows_what_a_role_runs() -> None:
     async with connected() as client:
         client.open(JOB)
         preview = await result(client, "preview", URI, "worker")
+        assert preview.pop("places")
         assert preview == {"text": WORKER, "languageId": "shellscript"}
+
+
+@pytest.mark.parametrize("role", [None, "worker"])
+async def test_the_lines_of_a_preview_lead_to_their_commands(role: str | None) -> None:
+    commands = "[export A=1, '# <% $secrets.token %>', python train.py]"
+    text = JOB.replace("[python train.py]", f"{commands}\n    taskRetryCount: 0").replace(
+        "[python watch.py]", "\n    - ls"
+    )
+    async with connected() as client:
+        client.open(text)
+        preview = await result(client, "preview", URI, role)
+        lines = preview["text"].split("\n")
+        written = text.split("\n")
+        leads = {}
+        for number, location in preview["places"].items():
+            start, end = location["range"]["start"], location["range"]["end"]
+            leads[lines[int(number)]] = written[start["line"]][start["character"] : end["character"]]
+        assert leads["echo ready"] == "echo ready"
+        assert leads["export A=1"] == "export A=1"
+        assert leads["python train.py"] == "python train.py"
+        assert leads["# --- after the commands, when they failed: 'prepare' (line 6) ---"] == "echo failed"
+        assert role is not None or leads["ls"] == "ls"
 
 
 async def test_nothing_that_an_editor_shows_of_a_place_tells_a_secret() -> None:
@@ -111,8 +134,15 @@ async def test_the_graph_for_graphviz_and_for_mermaid() -> None:
         client.open(JOB)
         graph = await result(client, "graph", URI)
         assert graph["dot"].startswith("digraph ")
+        lines = JOB.split("\n")
+        names = []
+        for node in ("n0", "n1", "n2", "n3"):
+            assert graph["places"][node]["uri"] == URI
+            start, end = graph["places"][node]["range"]["start"], graph["places"][node]["range"]["end"]
+            names.append((start["line"], lines[start["line"]][start["character"] : end["character"]]))
+        assert names == [(12, "worker"), (18, "watcher"), (4, "image"), (5, "prepare")]
         assert graph["mermaid"].startswith("flowchart LR\n")
-        for text in graph.values():
+        for text in (graph["dot"], graph["mermaid"]):
             assert "prepare" in text
             assert "paper" not in text
             assert "stone" not in text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.embedded.server_rendering import rendered
+from pai_lsp.embedded.server_rendering import rendered, trim
 from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expand.as_is.released_run import command_source, server_values
 from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
@@ -16,7 +16,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import LineIndex, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pai_lsp.expand.as_is.released_run import RoleRun
     from pai_lsp.expand.effective import EffectiveJob, EffectiveRole
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pai_lsp.expand.write.role_commands import Source
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import PluginEntry
+    from pai_lsp.source.nodes import Scalar
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +67,33 @@ class Origins:
 
 def scripts(job: Job, effective: EffectiveJob, role: str | None = None, folder: str = "") -> str:
     """What one task role runs, or without a name what each of them runs, as text; see `Origins` for the folder."""
+    return "".join(f"{text}\n" for text, _ in script_lines(job, effective, role, folder))
+
+
+def script_lines(
+    job: Job, effective: EffectiveJob, role: str | None = None, folder: str = ""
+) -> Iterator[tuple[str, ScriptLine | None]]:
+    """The lines of `scripts`, which may contain line ends, each with what it comes from."""
     values, origins = role_values(job), Origins(LineIndex(job.text), folder)
     chosen = [one for one in effective.roles if role in {None, one.role.name}]
-    return together(
-        {one.role.name: script(effective_parts(job, one, values[one.role.name], origins)) for one in chosen}
-    )
+    for number, one in enumerate(chosen):
+        if number:
+            yield "", None
+        if len(chosen) > 1:
+            yield _heading(one.role.name), None
+            yield "", None
+        yield from _lines(effective_parts(job, one, values[one.role.name], origins))
 
 
 def together(texts: Mapping[str, str]) -> str:
     """The texts of several task roles one below the other, each under the role's name; one alone as it is."""
     if len(texts) == 1:
         return next(iter(texts.values()))
-    return "\n".join(f"# === each task of '{name}' ===\n\n{text}" for name, text in texts.items())
+    return "\n".join(f"{_heading(name)}\n\n{text}" for name, text in texts.items())
+
+
+def _heading(role: str) -> str:
+    return f"# === each task of '{role}' ==="
 
 
 def effective_parts(job: Job, role: EffectiveRole, values: RoleValues, origins: Origins) -> tuple[ScriptPart, ...]:
@@ -94,7 +110,7 @@ def effective_parts(job: Job, role: EffectiveRole, values: RoleValues, origins: 
 
 def script(parts: tuple[ScriptPart, ...]) -> str:
     """The parts one below the other."""
-    return "\n".join("".join(f"{line}\n" for line in _part_lines(part)) for part in parts)
+    return "".join(f"{text}\n" for text, _ in _lines(parts))
 
 
 def released_script(run: RoleRun) -> str:
@@ -111,10 +127,13 @@ def _plain_lines(text: str) -> tuple[ScriptLine, ...]:
     return (ScriptLine(text.removesuffix("\n"), Span(0, 0)),)
 
 
-def _part_lines(part: ScriptPart) -> Iterator[str]:
-    yield f"# --- {' '.join(part.title.split())} ---"
-    for line in part.lines:
-        yield line.text
+def _lines(parts: tuple[ScriptPart, ...]) -> Iterator[tuple[str, ScriptLine | None]]:
+    for number, part in enumerate(parts):
+        if number:
+            yield "", None
+        yield f"# --- {' '.join(part.title.split())} ---", next(iter(part.lines), None)
+        for line in part.lines:
+            yield line.text, line
 
 
 def _start(source: Source | PluginEntry, values: RoleValues, origins: Origins) -> Iterator[ScriptPart]:
@@ -144,4 +163,17 @@ def _command(job: Job, role: EffectiveRole, origins: Origins) -> ScriptPart:
     parts = job.command_parts(role.role)
     span = Span(parts[0].span.start, parts[-1].span.end) if parts else role.role.name_span
     shown = source if isinstance(text, TemplateFault) else text
-    return ScriptPart(f"the commands of '{role.role.name}' ({origins.line(span)})", (ScriptLine(shown, span),))
+    title = f"the commands of '{role.role.name}' ({origins.line(span)})"
+    return ScriptPart(title, tuple(_by_command(shown, source, parts)) or (ScriptLine(shown, span),))
+
+
+def _by_command(shown: str, source: str, parts: Sequence[Scalar]) -> Iterator[ScriptLine]:
+    """The text of each command; all of it belongs to the first one if templates bring line ends."""
+    lines = shown.split("\n")
+    if len(lines) != source.count("\n") + 1:
+        parts = parts[:1]
+    begin = 0
+    for number, scalar in enumerate(parts):
+        end = begin + trim(scalar.text).count("\n") + 1 if number + 1 < len(parts) else len(lines)
+        yield ScriptLine("\n".join(lines[begin:end]), scalar.span)
+        begin = end

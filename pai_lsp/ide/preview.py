@@ -5,16 +5,36 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.expand.effective import effective_job
-from pai_lsp.expand.script import scripts
+from pai_lsp.expand.script import script_lines
+from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pai_lsp.document import Document
+    from pai_lsp.expand.script import ScriptLine
     from pai_lsp.findings.diagnostic import Diagnostic
+    from pai_lsp.source.text import Span
 
 
-def preview(document: Document, role: str | None = None, folder: str = "") -> str:
+@dataclass(frozen=True, slots=True)
+class PreviewSource:
+    """Where a line of a preview comes from: `line` counts from 0; `path` is the file, None for the job's own."""
+
+    line: int
+    span: Span
+    path: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A text, and the sources of its lines, in their order."""
+
+    text: str
+    sources: tuple[PreviewSource, ...] = ()
+
+
+def preview(document: Document, role: str | None = None, folder: str = "") -> Preview:
     """What a task role runs, or without a name what each one runs, as far as it is known.
 
     Problems that prevent expansion come first, as comments. Values of secrets stay references; what looks like a
@@ -22,13 +42,27 @@ def preview(document: Document, role: str | None = None, folder: str = "") -> st
     """
     job = document.job
     effective = effective_job(job)
-    text = scripts(job, effective, role, folder)
-    if role is not None and role not in job.task_roles_by_name:
-        text = f"# no task role is named '{role}'\n"
-    return "".join([*_problems(document, effective.problems), job.hidden.without(text)])
+    lines: list[tuple[str, ScriptLine | None]] = [(one, None) for one in _problems(document, effective.problems)]
+    if role is None or role in job.task_roles_by_name:
+        lines += script_lines(job, effective, role, folder)
+    else:
+        lines.append((f"# no task role is named '{role}'", None))
+    text = "".join(f"{line}\n" for line, _ in lines)
+    shown = job.hidden.without(text)
+    has_same_lines = shown.count("\n") == text.count("\n")
+    return Preview(shown, tuple(_sources(lines)) if has_same_lines else ())
 
 
 def _problems(document: Document, problems: Sequence[Diagnostic]) -> Iterator[str]:
     """The problems, a line each."""
     for problem in (one.without_secrets(document.job.hidden) for one in problems):
-        yield f"# line {document.lines.line_of(problem.span.start) + 1}: {' '.join(problem.message.split())}\n"
+        yield f"# line {document.lines.line_of(problem.span.start) + 1}: {' '.join(problem.message.split())}"
+
+
+def _sources(lines: list[tuple[str, ScriptLine | None]]) -> Iterator[PreviewSource]:
+    number = 0
+    for text, source in lines:
+        count = text.count("\n") + 1
+        if source is not None:
+            yield from (PreviewSource(line, source.span, source.path) for line in range(number, number + count))
+        number += count

@@ -23,8 +23,8 @@ from pai_lsp.ide.graph.prerequisite_graph import prerequisite_graph
 from pai_lsp.ide.marketplace_insertion import insertion
 from pai_lsp.ide.preview import preview
 from pai_lsp.job.lookup import LookupState
-from pai_lsp.lsp.convert import workspace_edit
-from pai_lsp.lsp.documents import FileKind
+from pai_lsp.lsp.convert import location, workspace_edit
+from pai_lsp.lsp.documents import FileKind, file_at
 from pai_lsp.lsp.features import APPLY_EDIT, MARKETPLACE_INSERT, PREVIEW
 from pai_lsp.lsp.session import ARRIVED
 from pai_lsp.rules import UnknownCodeError, known
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from pai_lsp.findings.diagnostic import Rule
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.session import Session
+    from pai_lsp.source.text import Span
 
     Command = Callable[[Session, Sequence[Any]], Awaitable[Any]]
     from collections.abc import Sequence
@@ -94,21 +95,32 @@ async def templates(session: Session, arguments: Sequence[Any]) -> list[dict[str
     return [{"name": name, "description": detail, "text": plain_text(snippet)} for name, detail, snippet in JOBS]
 
 
-def _previewed(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, str] | None:
+def _previewed(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
     role = arguments[0] if arguments else None
     if role is not None and not isinstance(role, str):
         raise JsonRpcInvalidParams(f"'{PREVIEW}' expects a URI and the name of a task role, or null for all")
     if not _is_job(document):
         return None
-    return {"text": preview(document.document, role, document.folder), "languageId": "shellscript"}
+    found = preview(document.document, role, document.folder)
+    places = _locations(document, [(str(one.line), one.span, one.path) for one in found.sources])
+    return {"text": found.text, "languageId": "shellscript", "places": places}
 
 
-def _drawn(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, str] | None:
+def _drawn(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
     del arguments
     if document.kind is not FileKind.JOB:
         return None
     graph = prerequisite_graph(document.document.job, document.folder)
-    return {"dot": dot(graph), "mermaid": mermaid(graph)}
+    places = _locations(document, [(node.identifier, node.span, node.path) for node in graph.nodes])
+    return {"dot": dot(graph), "mermaid": mermaid(graph), "places": places}
+
+
+def _locations(document: OpenDocument, named: Sequence[tuple[str, Span, str | None]]) -> dict[str, Any]:
+    """Spans in files as locations, by their names; without those whose file cannot be read."""
+    files = {path: file_at(document, path) for path in {path for _, _, path in named}}
+    found = ((name, span, files[path]) for name, span, path in named)
+    convert = get_converter().unstructure
+    return {name: convert(location(file.uri, span, file.places)) for name, span, file in found if file}
 
 
 def _expanded(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
@@ -132,9 +144,11 @@ def _is_job(document: OpenDocument) -> bool:
     return document.kind is FileKind.JOB and not document.document.is_catalog
 
 
-# The commands that a task role runs, as a text; the arguments are the job's URI, and the role's name or null for all.
+# The commands that a task role runs, as a text, and by the numbers of its lines, from 0, the locations that they come
+# from; the arguments are the job's URI, and the role's name or null for all.
 previewed = about_document(_previewed)
-# The graph of prerequisites, for Graphviz and Mermaid; the argument is the URI of a job or of a file of definitions.
+# The graph of prerequisites, for Graphviz and Mermaid, and by the identifiers of its nodes the locations of their
+# definitions; the argument is the URI of a job or of a file of definitions.
 drawn = about_document(_drawn)
 # The expanded job, or the findings that prevent it; the argument is the job's URI.
 expanded_job = about_document(_expanded)

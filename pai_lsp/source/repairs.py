@@ -143,6 +143,8 @@ def _indentation(text: str, at: int) -> int:
 
 def _plain_words(problem: str) -> str:
     """Libyaml's own words, for a fault that no heuristic knows."""
+    if "<document start>" in problem:
+        return "this line is indented less than the first line, or follows a value that is already complete"
     words = problem.replace("did not find expected", "expected").replace("did not find", "expected")
     return words.replace("found undefined", "undefined").rstrip(".") or "not YAML"
 
@@ -372,6 +374,10 @@ def _unclosed_bracket(text: str, at: int) -> int:
     return at
 
 
+# A name as the rest-server's js-yaml reads it, followed by a value, a bracket or nothing.
+_ANCHOR_NAME = lazy_pattern(r"[&*][^\s,\[\]{}]+(?=[\s,\]}]|\Z)")
+
+
 def _reserved_character(fault: _ParserFault) -> Repair | None:
     """A plain value that begins with a character that YAML keeps for itself: @ ` % * & !."""
     text, problem, context, at, context_at = fault.text, fault.problem, fault.context, fault.at, fault.context_at
@@ -382,6 +388,10 @@ def _reserved_character(fault: _ParserFault) -> Repair | None:
     character = text[place : place + 1]
     if not character or character in " \n\r#":
         return None
+    if "anchor" in context and (name := _ANCHOR_NAME.match(text, place)):
+        message = f"an anchor or alias can only have letters, digits, '_' and '-' in its name, unlike '{name[0]}'"
+        valid = "".join(one if one.isascii() and (one.isalnum() or one in "_-") else "_" for one in name[0][1:])
+        return Repair(message, Span(*name.span()), ((name.start() + 1, name.end(), valid),))
     content = _content(text, place)
     message = f"a plain value cannot begin with '{character}'; quote it"
     span = Span(place, max(content.end, place + 1))

@@ -5,11 +5,31 @@
 
 import type { MarketplaceStatus } from "./server/state";
 
-/** A text to be shown, and the language for its colors. */
+/** A text to be shown, the language for its colors, and by the numbers of its lines the places that they come from. */
 export interface TextAnswer {
   readonly text: string;
   readonly languageId: string;
+  readonly places: Places;
 }
+
+/** A graph in Graphviz' language, and by the identifiers of its nodes the places of their definitions. */
+export interface GraphAnswer {
+  readonly dot: string;
+  readonly places: Places;
+}
+
+/** A place in a file, in the server's units. */
+export interface Place {
+  readonly uri: string;
+  readonly range: { readonly start: Position; readonly end: Position };
+}
+
+interface Position {
+  readonly line: number;
+  readonly character: number;
+}
+
+export type Places = ReadonlyMap<string, Place>;
 
 /** A variable of a marketplace definition that needs a value. */
 export interface Variable {
@@ -41,14 +61,32 @@ export interface Template {
 export type Expansion = { readonly text: string } | { readonly findings: readonly string[] };
 
 export function textAnswer(answer: unknown): TextAnswer | undefined {
-  const { text, languageId } = fields(answer);
-  return typeof text === "string" ? { text, languageId: string(languageId) || "shellscript" } : undefined;
+  const { text, languageId, places: named } = fields(answer);
+  return typeof text === "string"
+    ? { text, languageId: string(languageId) || "shellscript", places: places(named) }
+    : undefined;
 }
 
-/** A graph in Graphviz' language. */
-export function graph(answer: unknown): string | undefined {
-  const { dot } = fields(answer);
-  return typeof dot === "string" ? dot : undefined;
+export function graph(answer: unknown): GraphAnswer | undefined {
+  const { dot, places: named } = fields(answer);
+  return typeof dot === "string" ? { dot, places: places(named) } : undefined;
+}
+
+function places(answer: unknown): Places {
+  const found = Object.entries(fields(answer)).map(([name, one]) => [name, place(one)] as const);
+  return new Map(found.filter((entry): entry is readonly [string, Place] => entry[1] !== undefined));
+}
+
+/** A location as the server sends it, or as a link in a page repeats it. */
+export function place(answer: unknown): Place | undefined {
+  const { uri, range } = fields(answer);
+  const [start, end] = [position(fields(range).start), position(fields(range).end)];
+  return typeof uri === "string" && start && end ? { uri, range: { start, end } } : undefined;
+}
+
+function position(answer: unknown): Position | undefined {
+  const { line, character } = fields(answer);
+  return typeof line === "number" && typeof character === "number" ? { line, character } : undefined;
 }
 
 export function expansion(answer: unknown): Expansion | undefined {

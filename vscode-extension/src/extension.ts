@@ -10,7 +10,8 @@ import { Graphs } from "./commands/graph";
 import { insertFromMarketplace, refreshMarketplace } from "./commands/marketplace";
 import { newJob } from "./commands/newJob";
 import { Previews } from "./commands/preview";
-import { showReferences } from "./commands/references";
+import { showPlace, showReferences } from "./commands/references";
+import { SHOW_PLACE } from "./graphPage";
 import { SHOW_REFERENCES } from "./server/connection";
 import { Controller } from "./server/controller";
 import type { State } from "./server/state";
@@ -35,7 +36,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
   });
   running = controller;
   const previews = new Previews(controller);
-  const graphs = new Graphs(controller);
+  const graphs = new Graphs(controller, context);
   const explanations = new Explanations(controller);
   const command = (name: string, run: (...words: unknown[]) => unknown) =>
     vscode.commands.registerCommand(`openpai.${name}`, (...words: unknown[]) => reportingFailure(() => run(...words)));
@@ -57,6 +58,9 @@ export function activate(context: vscode.ExtensionContext): Interface {
     command("showStatus", () => showStatus(controller)),
     vscode.commands.registerCommand(SHOW_REFERENCES, (uri: string, at: Position, places: Location[]) =>
       reportingFailure(() => showReferences(controller, uri, at, places)),
+    ),
+    vscode.commands.registerCommand(SHOW_PLACE, (place: unknown) =>
+      reportingFailure(() => showPlace(controller, place)),
     ),
     ...startWhenNeeded(controller),
     ...restartWhenChanged(controller),

@@ -13,10 +13,12 @@ from pai_lsp.job.definition import TYPED_FIELDS, Definition, Origin
 from pai_lsp.job.lookup import LookupState, displayed_path
 from pai_lsp.job.require_graph import cycles
 from pai_lsp.source.frozen import dataclass, replace
+from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pai_lsp.job.definition import Reference
     from pai_lsp.job.job import Job
     from pai_lsp.job.require_graph import RequireLink
 
@@ -48,6 +50,8 @@ class GraphNode:
     name: as the file has it but for passwords, so it may hold anything; empty for a definition without one.
     detail: the type and the plugin of a definition, the type that a missing one should have; may be empty.
     place: the file or address of a definition outside the job; why an unknown one could not be looked up.
+    span: its name where it is defined; of one without a definition, the first reference to it.
+    path: the file of the span, None for the document's own.
     """
 
     identifier: str
@@ -56,6 +60,8 @@ class GraphNode:
     detail: str = ""
     place: str = ""
     is_in_cycle: bool = False
+    span: Span = Span(0, 0)
+    path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +106,10 @@ def prerequisite_graph(job: Job, folder: str = "") -> PrerequisiteGraph:
                 hidden.without(detail),
                 hidden.without(place),
                 is_in_cycle=number in in_cycle,
+                span=span,
+                path=path,
             )
-            for number, (kind, name, detail, place) in enumerate(builder.nodes)
+            for number, (kind, name, detail, place, span, path) in enumerate(builder.nodes)
         ),
         tuple(replace(edge, is_in_cycle=(edge.source, edge.target) in closed) for edge in builder.edges),
     )
@@ -117,16 +125,16 @@ class _GraphBuilder:
         self._folder = folder
         self._graph = job.require_graph
         self._numbers: dict[object, int] = {}
-        self.nodes: list[tuple[NodeKind, str, str, str]] = []
+        self.nodes: list[tuple[NodeKind, str, str, str, Span, str | None]] = []
         self.edges: dict[GraphEdge, None] = {}
 
     def read(self) -> None:
-        roles = [self._number(role, NodeKind.ROLE, role.name) for role in self._job.task_roles]
+        roles = [self._number(role, NodeKind.ROLE, role.name, span=role.name_span) for role in self._job.task_roles]
         for definition in self._graph.definitions:
             self._definition(definition)
         for number, role in zip(roles, self._job.task_roles, strict=True):
             for field, reference in role.typed_references.items():
-                self._edge(number, self._typed(TYPED_FIELDS[field], reference.name), EdgeKind.NAMES, field)
+                self._edge(number, self._typed(TYPED_FIELDS[field], reference), EdgeKind.NAMES, field)
             for reference in role.prerequisites:
                 self._link(number, self._graph.link(reference), EdgeKind.LISTS)
         for definition in self._graph.definitions:
@@ -152,28 +160,44 @@ class _GraphBuilder:
         name, answer = link.reference.name, link.answer
         is_unknown = answer.state is LookupState.UNKNOWN
         kind = NodeKind.UNKNOWN if is_unknown else NodeKind.MISSING
-        yield self._number((kind, name), kind, name, place=answer.note if is_unknown else "")
+        note = answer.note if is_unknown else ""
+        yield self._number((kind, name), kind, name, place=note, span=link.reference.span, path=link.path)
 
-    def _typed(self, type_name: str, name: str) -> int:
+    def _typed(self, type_name: str, reference: Reference) -> int:
+        name = reference.name
         definition = self._job.find_typed(type_name, name)
         if definition is not None:
             return self._definition(definition)
-        return self._number((type_name, name), NodeKind.MISSING, name, type_name)
+        return self._number((type_name, name), NodeKind.MISSING, name, type_name, span=reference.span)
 
     def _definition(self, definition: Definition) -> int:
         graph = self._graph
         plugin = definition.extended_plugin or ""
         detail = " · ".join(filter(None, (definition.type, plugin)))
         if graph.is_outside(definition):
-            kind, place = NodeKind.OUTSIDE, displayed_path(graph.path(definition) or "", self._folder)
+            path = graph.path(definition)
+            kind, place = NodeKind.OUTSIDE, displayed_path(path or "", self._folder)
         else:
-            kind, place = NodeKind.EXTRAS if definition.origin is Origin.EXTRAS else NodeKind.OWN, ""
-        return self._number(id(definition.node), kind, definition.name, detail, place)
+            path, place = None, ""
+            kind = NodeKind.EXTRAS if definition.origin is Origin.EXTRAS else NodeKind.OWN
+        return self._number(
+            id(definition.node), kind, definition.name, detail, place, span=definition.name_span, path=path
+        )
 
-    def _number(self, key: object, kind: NodeKind, name: str, detail: str = "", place: str = "") -> int:
+    def _number(
+        self,
+        key: object,
+        kind: NodeKind,
+        name: str,
+        detail: str = "",
+        place: str = "",
+        *,
+        span: Span,
+        path: str | None = None,
+    ) -> int:
         number = self._numbers.setdefault(key, len(self.nodes))
         if number == len(self.nodes):
-            self.nodes.append((kind, name, detail, place))
+            self.nodes.append((kind, name, detail, place, span, path))
         return number
 
     def _edge(self, source: int, target: int, kind: EdgeKind, field: str = "") -> None:

@@ -17,6 +17,7 @@ from pai_lsp.job.require_graph import mounted_already
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.edits import remove_entry, remove_item
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.tree_edits import insert_values
 
 if TYPE_CHECKING:
@@ -74,6 +75,43 @@ def storage_mount_conflict(job: Job) -> Iterator[Finding]:
             yield Finding(path_place, f"the platform already uses the path '{path}'")
         names.setdefault(name, name_place)
         paths.setdefault(path, path_place)
+
+
+@rule(Severity.ERROR)
+def storage_invalid(job: Job) -> Iterator[Finding]:
+    """Storage name or mount path that Kubernetes refuses.
+
+    The volume of a storage is named after it, so the name may contain only lower-case letters, digits and `-`; a mount
+    path must not contain `:`. Otherwise Kubernetes refuses the task, and the job ends with exit code -200.
+    Source: rest-server, src/models/v2/job/k8s.js (`NAME-volume`); Kubernetes, ValidateVolumes, ValidateVolumeMounts.
+
+        extras:
+          storages:
+            - name: config_nfs
+              #     ^^^^^^^^^^ error
+
+    Good:
+
+        extras:
+          storages:
+            - name: confignfs
+    """
+    for item in job.storages:
+        read = _read_storage(item)
+        if read is None:
+            continue
+        name, path, name_place, path_place = read
+        if not _VOLUME_NAME.fullmatch(name):
+            message = (
+                "a storage name may contain only lower-case letters, digits and '-', or Kubernetes refuses the task"
+            )
+            yield Finding(name_place, message)
+        elif ":" in path:
+            yield Finding(path_place, "a mount path cannot contain ':'; Kubernetes refuses the task")
+
+
+# With `-volume` at its end, at most 63 characters.
+_VOLUME_NAME = lazy_pattern(r"[a-z0-9][-a-z0-9]{0,55}")
 
 
 def _read_storage(node: Node) -> tuple[str, str, Span, Span] | None:
@@ -300,6 +338,7 @@ def storages_and_teamwise(job: Job) -> Iterator[Finding]:
 
 RULES = (
     storage_mount_conflict,
+    storage_invalid,
     storage_path_relative,
     storage_conflict,
     teamwise_storage_deprecated,

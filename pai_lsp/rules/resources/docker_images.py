@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.findings.fixes import change_fix
+from pai_lsp.findings.fixes import change_fix, quote_fix
 from pai_lsp.job.definition import name_span
 from pai_lsp.source.edits import insert_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle
@@ -191,6 +191,49 @@ _DOCKER_HUB_HOSTS = frozenset({"", "docker.io", "index.docker.io", "registry-1.d
 
 
 @rule(Severity.ERROR)
+def auth_not_strings(job: Job) -> Iterator[Finding]:
+    """Value in an image's `auth` that is not a string.
+
+    The rest-server fills templates in every value of `auth`, whatever its key, and responds with status 500 if one is a
+    number, a boolean, a list or a mapping.
+    Source: rest-server, middlewares/v2/protocol.js, protocolRender.
+
+        prerequisites:
+          - name: image
+            type: dockerimage
+            uri: registry.example.com/train:v1
+            auth:
+              username: reader
+              id: 5
+              #   ^ error
+
+    Good:
+
+        prerequisites:
+          - name: image
+            type: dockerimage
+            uri: registry.example.com/train:v1
+            auth:
+              username: reader
+              id: "5"
+    """
+    for definition in job.prerequisites:
+        auth = definition.node.get("auth") if definition.type == "dockerimage" else None
+        for entry in auth.effective_entries() if isinstance(auth, Mapping) else ():
+            value = entry.value
+            # JavaScript renders nothing for a value that counts as false, such as null or 0.
+            is_fine = isinstance(value, Scalar) and (value.is_string or not value.value)
+            if not is_fine and entry.name not in _ACCOUNT:
+                fixes = (quote_fix(value),) if isinstance(value, Scalar) and value.tag is None else ()
+                message = f"'{entry.name}' must be a string; the rest-server refuses the job with status 500"
+                yield Finding(entry.place, message, fixes)
+
+
+# The schema has these, so `type_mismatch` reports them.
+_ACCOUNT = frozenset({"username", "password", "registryuri"})
+
+
+@rule(Severity.ERROR)
 def auth_without_registryuri(job: Job) -> Iterator[Finding]:
     """Image account without `registryuri`.
 
@@ -348,6 +391,7 @@ def registry_mismatch(job: Job) -> Iterator[Finding]:
 RULES = (
     image_uri_unsupported,
     image_latest_tag,
+    auth_not_strings,
     auth_without_registryuri,
     auth_without_secrets,
     registry_mismatch,

@@ -5,13 +5,14 @@ Facts: rest-server, config/v2/protocol.js and models/v2/job/k8s.js; Kubernetes' 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import number_fix
 from pai_lsp.job.parts import whole_number
 from pai_lsp.source.edits import column, line_end
-from pai_lsp.source.nodes import Entry, Mapping
+from pai_lsp.source.nodes import Entry, Mapping, Scalar
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ _PLAUSIBLE_MEMORY_MB = 64
 # The platform shares 25000 port numbers among all tasks of a machine (rest-server, SCHEDULE_PORT_START and _END).
 _PLAUSIBLE_PORT_COUNT = 100
 _WELL_KNOWN_PORTS = {22: ("ssh", "sshd"), 80: ("http", "web"), 443: ("https",)}
+
+_INT_32, _INT_64 = 2**31 - 1, 2**63 - 1
 
 
 @rule(Severity.INFORMATION)
@@ -114,6 +117,53 @@ def negative_resource(job: Job) -> Iterator[Finding]:
             number = whole_number(entry.value)
             if number is not None and number < 0:
                 yield Finding(entry.value.span, f"'{entry.name}' cannot be negative; Kubernetes refuses the task")
+
+
+@rule(Severity.ERROR)
+def number_too_large(job: Job) -> Iterator[Finding]:
+    """Number that the rest-server accepts and the platform behind it refuses.
+
+    `.inf` passes as an integer, and the task dies before it starts or Kubernetes refuses it. A resource request must be
+    less than 2^63. A retry count must be at most 2147483647, and `taskRetryCount` at least -2, or the job ends with
+    exit code -1100, "CreateFrameworkPermanentFailed".
+    Source: frameworkcontroller, pkg/apis/frameworkcontroller/v1/crd.go; Kubernetes, validation of resource quantities.
+
+        taskRoles:
+          worker:
+            resourcePerInstance:
+              cpu: .inf
+              #    ^^^^ error
+              memoryMB: 1024
+              gpu: 0
+
+    Good:
+
+        taskRoles:
+          worker:
+            resourcePerInstance:
+              cpu: 1
+              memoryMB: 1024
+              gpu: 0
+    """
+    yield from _unsuitable(job.section("jobRetryCount"), -2, _INT_32)
+    for role in job.task_roles:
+        yield from _unsuitable(role.field("instances"), -math.inf, _INT_64)
+        if not job.has_gang_allocation:
+            yield from _unsuitable(role.field("taskRetryCount"), -2, _INT_32)
+        for entry in (*_resources(role), *filter(None, [_shared_memory(role)]), *role.port_labels):
+            yield from _unsuitable(entry, -math.inf, _INT_64)
+
+
+def _unsuitable(entry: Entry | None, least: float, most: int) -> Iterator[Finding]:
+    value = entry.value.value if entry and isinstance(entry.value, Scalar) else None
+    if entry is None or isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+        return
+    if math.isinf(value):
+        yield Finding(entry.value.span, f"'{entry.name}' must be a finite number")
+    elif value > most:
+        yield Finding(entry.value.span, f"'{entry.name}' must be at most {most}")
+    elif value < least:
+        yield Finding(entry.value.span, f"'{entry.name}' must be at least {least}")
 
 
 @rule(Severity.WARNING)
@@ -290,6 +340,7 @@ RULES = (
     instances_missing,
     hived_needs_instances,
     negative_resource,
+    number_too_large,
     resource_suspicious,
     shm_exceeds_memory,
     reserved_port_count,

@@ -114,6 +114,33 @@ def unicode_line_end(job: Job) -> Iterator[Finding]:
             yield Finding(span, message, (Fix("Write a space", (TextEdit(span, " "),)),))
 
 
+@rule(Severity.ERROR)
+def nul_in_command(job: Job) -> Iterator[Finding]:
+    r"""NUL character in a command.
+
+    The commands are passed to the container in an environment variable, which cannot contain the character: the
+    container cannot be started.
+    Source: rest-server, models/v2/job/k8s.js (entrypoint); execve(2).
+
+        taskRoles:
+          worker:
+            commands: ["printf 'a\0b'"]
+            #          ^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands: ['printf "a\0b"']
+    """
+    if "\\" not in job.text:
+        return
+    for role in job.task_roles:
+        for scalar in job.command_parts(role):
+            if "\0" in scalar.text:
+                yield Finding(scalar.span, "a command cannot contain the character NUL, so the task cannot be started")
+
+
 def _breaks_line(job: Job, span: Span, scalar: Scalar | None) -> bool:
     """Whether a line end at `span` changes the meaning of the rest of the line."""
     text = job.text
@@ -173,4 +200,4 @@ def _found(job: Job, pattern: re.Pattern[str]) -> Iterator[tuple[Span, Scalar | 
         yield span, scalars[number] if number >= 0 else None
 
 
-RULES = (stray_tab, unicode_line_end)
+RULES = (stray_tab, unicode_line_end, nul_in_command)

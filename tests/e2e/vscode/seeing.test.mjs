@@ -28,6 +28,7 @@ before(async () => {
 after(() => editor?.close());
 
 const scene = scenes(() => page);
+const drawnGraph = () => page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
 const group = (number) => page.locator(`.editor-group-container >> nth=${number}`);
 
 scene("a code lens opens the preview of its task role beside the job", async () => {
@@ -42,7 +43,21 @@ scene("a code lens opens the preview of its task role beside the job", async () 
   await workbench.picture(page, "preview");
 });
 
-scene("the preview follows an edit, and can not be edited itself", async () => {
+scene("a line of the preview leads to its command", async () => {
+  const line = group(1).locator(".view-line", { hasText: "python train.py" });
+  await line.click();
+  await page.keyboard.press("F12");
+  await group(1).locator(".tab.active", { hasText: JOB }).waitFor();
+  await group(1)
+    .locator(".tab", { hasText: /^marketplace-job/ })
+    .waitFor();
+  const text = await workbench.textOf(group(1).locator(".monaco-editor").first());
+  assert.match(text, /- python train\.py/);
+  await workbench.run(page, "View: Close Editor");
+  await line.waitFor();
+});
+
+scene("the preview follows an edit, and cannot be edited itself", async () => {
   await group(0).locator(".view-lines").click();
   await workbench.cursorBehind(page, "python train.py");
   await workbench.type(page, " --epochs 3");
@@ -66,7 +81,7 @@ scene("the graph is drawn, without a script or a request", async () => {
   page.on("request", (request) => asked.push(request.url()));
   await workbench.run(page, "OpenPAI: Show Prerequisite Graph");
   await page.locator(".tab", { hasText: `Prerequisites (${JOB})` }).waitFor();
-  const drawn = page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
+  const drawn = drawnGraph();
   await drawn.locator("svg text", { hasText: "install_wget" }).first().waitFor();
   for (const name of ["worker", "mnist", "debug_hook"]) {
     assert.ok((await drawn.locator("svg text", { hasText: name }).count()) > 0, name);
@@ -81,6 +96,19 @@ scene("the graph is drawn, without a script or a request", async () => {
     elsewhere.filter((address) => /^https?:/.test(address) && !address.includes(".vscode-cdn.net/")),
     [],
   );
+});
+
+scene("a node of the graph leads to its definition", async () => {
+  await drawnGraph().locator("a", { hasText: "worker" }).first().click();
+  await page.locator(".tab.active", { hasText: JOB }).first().waitFor();
+  await page.locator(".statusbar-item", { hasText: "(6 selected)" }).waitFor();
+});
+
+scene("the graph is drawn again after a reload", async () => {
+  await page.reload();
+  await page.locator(".tab", { hasText: `Prerequisites (${JOB})` }).click();
+  await drawnGraph().locator("svg text", { hasText: "install_wget" }).first().waitFor();
+  await workbench.picture(page, "graph-after-reload");
   await workbench.close(page, "Prerequisites");
 });
 
@@ -146,7 +174,7 @@ scene("a new job begins with a template", async () => {
 scene("the graph takes the colors of another theme at once", async () => {
   await workbench.open(page, JOB);
   await workbench.run(page, "OpenPAI: Show Prerequisite Graph");
-  const drawn = page.frameLocator("iframe.webview.ready").frameLocator("#active-frame");
+  const drawn = drawnGraph();
   const role = drawn.locator(".role path");
   const color = () => role.evaluate((shape) => getComputedStyle(shape).stroke);
   await role.waitFor();

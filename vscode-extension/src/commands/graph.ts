@@ -1,23 +1,39 @@
-/** Draws the prerequisite graph: the server describes the graph, Graphviz draws it, and its panel loads and runs nothing. */
+/**
+ * Draws the prerequisite graph: the server describes the graph, Graphviz draws it. Its panel loads nothing and runs no
+ * script; its links only show definitions.
+ */
 
 import * as vscode from "vscode";
 import { jobOf, shortName } from "../activeJob";
 import { graph } from "../answers";
 import { ask, clientFor, NoAnswer } from "../ask";
 import { followEdits } from "../followEdits";
-import { graphPage, messagePage } from "../graphPage";
+import { graphPage, messagePage, SHOW_PLACE } from "../graphPage";
 import { drawn } from "../graphviz";
 import type { Controller } from "../server/controller";
 
+const VIEW = "openpai.graph";
+const OPTIONS: vscode.WebviewOptions = {
+  enableScripts: false,
+  enableCommandUris: [SHOW_PLACE],
+  localResourceRoots: [],
+};
+/** Where the jobs of the open panels are kept for the next window, by the titles of the panels. */
+const OPEN = "openpai.graphs";
+
 /** The panels with graphs, one for each job. */
-export class Graphs implements vscode.Disposable {
+export class Graphs implements vscode.Disposable, vscode.WebviewPanelSerializer {
   private readonly panels = new Map<string, vscode.WebviewPanel>();
   /** What stops the latest drawing of each job. */
   private readonly drawings = new Map<string, AbortController>();
   private readonly subscriptions: vscode.Disposable;
 
-  constructor(private readonly controller: Controller) {
+  constructor(
+    private readonly controller: Controller,
+    private readonly context: vscode.ExtensionContext,
+  ) {
     this.subscriptions = vscode.Disposable.from(
+      vscode.window.registerWebviewPanelSerializer(VIEW, this),
       followEdits((uri) => void this.draw(uri.toString())),
       controller.onDidBegin(() => this.drawAll()),
     );
@@ -36,28 +52,60 @@ export class Graphs implements vscode.Disposable {
     panel.reveal(undefined, true);
   }
 
+  /** The panels stay: the next start of the extension draws them again. */
   dispose(): void {
     this.subscriptions.dispose();
-    for (const panel of [...this.panels.values()]) {
-      panel.dispose();
+    for (const drawing of this.drawings.values()) {
+      drawing.abort();
     }
   }
 
+  /** Draw a panel of the last window again. Without scripts a panel keeps no state: its title leads to its job. */
+  async deserializeWebviewPanel(panel: vscode.WebviewPanel): Promise<void> {
+    const kept = this.context.workspaceState.get<Record<string, string>>(OPEN, {})[panel.title];
+    if (kept === undefined || this.panels.has(kept)) {
+      panel.dispose();
+      return;
+    }
+    panel.webview.options = OPTIONS;
+    this.adopt(kept, panel);
+    try {
+      await vscode.workspace.openTextDocument(vscode.Uri.parse(kept, true));
+    } catch {
+      panel.dispose();
+      return;
+    }
+    await this.draw(kept);
+  }
+
   private opened(job: vscode.Uri): vscode.WebviewPanel {
-    const key = job.toString();
+    const title = `Prerequisites (${shortName(job)})`;
     const panel = vscode.window.createWebviewPanel(
-      "openpai.graph",
-      `Prerequisites (${shortName(job)})`,
+      VIEW,
+      title,
       { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
-      { enableScripts: false, localResourceRoots: [] },
+      OPTIONS,
     );
+    this.adopt(job.toString(), panel);
+    return panel;
+  }
+
+  private adopt(key: string, panel: vscode.WebviewPanel): void {
+    const icon = (theme: string) => vscode.Uri.joinPath(this.context.extensionUri, `media/graph-${theme}.svg`);
+    panel.iconPath = { light: icon("light"), dark: icon("dark") };
     this.panels.set(key, panel);
+    this.keepOpen();
     panel.onDidDispose(() => {
       this.panels.delete(key);
+      this.keepOpen();
       this.drawings.get(key)?.abort();
       this.drawings.delete(key);
     });
-    return panel;
+  }
+
+  private keepOpen(): void {
+    const open = Object.fromEntries([...this.panels].map(([key, panel]) => [panel.title, key]));
+    void this.context.workspaceState.update(OPEN, open);
   }
 
   private drawAll(): void {
@@ -89,11 +137,11 @@ export class Graphs implements vscode.Disposable {
     this.drawings.set(key, stop);
     try {
       const client = await clientFor(this.controller, "pai-lsp.graph");
-      const dot = graph(await ask(client, "pai-lsp.graph", [key]));
-      if (dot === undefined) {
+      const answer = graph(await ask(client, "pai-lsp.graph", [key]));
+      if (answer === undefined) {
         throw new NoAnswer("this file is not a job with a graph to draw");
       }
-      return graphPage(await picture(dot, stop.signal));
+      return graphPage(await picture(answer.dot, stop.signal), answer.places);
     } catch (error) {
       if (stop.signal.aborted) {
         return undefined;

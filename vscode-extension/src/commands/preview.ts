@@ -2,15 +2,21 @@
 
 import * as vscode from "vscode";
 import { jobOf, shortName } from "../activeJob";
-import { textAnswer } from "../answers";
+import { type Places, textAnswer } from "../answers";
 import { ask, clientFor, NoAnswer } from "../ask";
 import { followEdits } from "../followEdits";
+import { located } from "./references";
 import type { Controller } from "../server/controller";
 
 const SCHEME = "openpai-preview";
 
-/** The documents that show what jobs run. Their address holds the job's and the role's name. */
-export class Previews implements vscode.TextDocumentContentProvider, vscode.Disposable {
+/**
+ * The documents that show what jobs run. Their address holds the job's and the role's name. The definition of a line (F12,
+ * Ctrl+click) is the command that it comes from.
+ */
+export class Previews implements vscode.TextDocumentContentProvider, vscode.DefinitionProvider, vscode.Disposable {
+  /** The sources of the lines of all previews, by address. */
+  private readonly sources = new Map<string, Places>();
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
   private readonly subscriptions: vscode.Disposable;
   readonly onDidChange = this.changed.event;
@@ -19,6 +25,7 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
     this.subscriptions = vscode.Disposable.from(
       this.changed,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
+      vscode.languages.registerDefinitionProvider({ scheme: SCHEME }, this),
       followEdits((uri) => this.refresh(uri.toString())),
       controller.onDidBegin(() => this.refresh()),
     );
@@ -47,6 +54,7 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
     try {
       const client = await clientFor(this.controller, "pai-lsp.preview");
       const answer = textAnswer(await ask(client, "pai-lsp.preview", [job, role], token));
+      this.sources.set(uri.toString(), answer?.places ?? new Map());
       return answer?.text ?? "# This file is not a job at the moment.\n";
     } catch (error) {
       if (error instanceof NoAnswer) {
@@ -54,6 +62,14 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Disp
       }
       throw error;
     }
+  }
+
+  async provideDefinition(
+    document: vscode.TextDocument,
+    position: vscode.Position,
+  ): Promise<vscode.Location | undefined> {
+    const source = this.sources.get(document.uri.toString())?.get(String(position.line));
+    return source && (await located(this.controller, source));
   }
 
   dispose(): void {

@@ -17,8 +17,19 @@ test("answers of another form are no answers", () => {
 });
 
 test("a text without a language is a shell script", () => {
-  assert.deepEqual(textAnswer({ text: "ls" }), { text: "ls", languageId: "shellscript" });
-  assert.deepEqual(textAnswer({ text: "{}", languageId: "json" }), { text: "{}", languageId: "json" });
+  assert.deepEqual(textAnswer({ text: "ls" }), { text: "ls", languageId: "shellscript", places: new Map() });
+  assert.equal(textAnswer({ text: "{}", languageId: "json" })?.languageId, "json");
+});
+
+test("places have a file and a range; others are left out", () => {
+  const start = { line: 3, character: 2 };
+  const end = { line: 3, character: 8 };
+  const train = { uri: "file:///train.pai.yaml", range: { start, end } };
+  const answer = {
+    dot: "digraph {}",
+    places: { n0: train, n1: { uri: 7 }, n2: { uri: "file:///a", range: { start } } },
+  };
+  assert.deepEqual(graph(answer), { dot: "digraph {}", places: new Map([["n0", train]]) });
 });
 
 test("an expansion is a text, or the reasons against it", () => {

@@ -2,7 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { codesAt } from "../../src/findings";
 import { graphPage, messagePage } from "../../src/graphPage";
+import { drawn as drawnUntil } from "../../src/graphviz";
 import { type State, statusText } from "../../src/server/state";
+
+const drawn = (dot: string) => drawnUntil(dot, new AbortController().signal);
 
 test("the page of a graph loads nothing and runs nothing", () => {
   const page = graphPage("<svg></svg>");
@@ -13,6 +16,19 @@ test("the page of a graph loads nothing and runs nothing", () => {
 
 test("a wide graph shrinks to fit, but stays legible", () => {
   assert.match(graphPage('<svg width="1000pt" height="20pt"></svg>'), /svg \{ min-width: 800pt; \}/);
+});
+
+test("a node links to the place of its definition, whatever it is named", async () => {
+  const range = { start: { line: 3, character: 2 }, end: { line: 3, character: 8 } };
+  const place = { uri: "file:///it's%20%22here%22.yaml", range };
+  const svg = await drawn(
+    'digraph { n0 [tooltip="a" label="<title>n1</title>"]; n1 [tooltip="b"]; n0 -> n1 [tooltip="c"] }',
+  );
+  const links = [...graphPage(svg, new Map([["n0", place]])).matchAll(/<a href="command:(openpai\.\w+)\?([^"']*)"/g)];
+  assert.deepEqual(
+    links.map(([, command, words]) => [command, decodeURIComponent(words ?? "")]),
+    [["openpai.showPlace", JSON.stringify([place])]],
+  );
 });
 
 test("the colors of a graph are those of the editor's theme", () => {
