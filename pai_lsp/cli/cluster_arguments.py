@@ -53,7 +53,7 @@ _CLUSTER_EPILOG = """\
 examples:
   pai-lsp cluster import services-configuration.yaml --name lab --group default
   pai-lsp cluster import hivedscheduler.yaml --name lab --output -
-  pai-lsp cluster pull lab         ask the cluster 'lab' of your clusters.yaml; GET requests only
+  pai-lsp cluster pull lab
   pai-lsp cluster list
   pai-lsp fit --cluster lab train.pai.yaml
 """
