@@ -80,6 +80,7 @@ def check(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="file name for standard input in reports, also used to find .pai-lsp.yaml",
     )
+    add("--cluster", metavar="CLUSTER", help="also check whether the jobs fit this cluster: its name, or a profile")
     add("--force-exclude", action="store_true", help="skip excluded files even if they are named here")
     add("--only-jobs", action="store_true", help="skip files that are not jobs even if they are named here")
     add(
