@@ -145,7 +145,7 @@ def _explains_stops(found: Iterable[Diagnostic], document: Document) -> bool:
     if any(BY_CODE[diagnostic.code] in _EXPLAINING for diagnostic in found):
         return True
     silent = [rule for rule in _EXPLAINING if document.settings.severity_of(rule) is None]
-    return any(True for rule in silent for _ in rule.check(document.job))
+    return any(True for rule in silent for _ in rule.check(document.job.as_meant))
 
 
 _EXPLAINING = frozenset(
@@ -174,7 +174,7 @@ def _run(rule: Rule, document: Document, on_fault: OnFault) -> Iterable[Diagnost
     if severity is None:
         return ()
     try:
-        findings = tuple(rule.check(document.job))
+        findings = tuple(rule.check(document.job.as_meant))
         return _diagnostics(rule, severity, findings, document) if findings else ()
     except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
         on_fault(rule, error)

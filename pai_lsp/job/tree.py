@@ -36,12 +36,14 @@ class JobTree:
     """A job file (or, when `is_catalog`, a file of definitions), read once and never changed.
 
     site_plugins: names of runtime plugins that the site has added, without the prefix.
+    meant_root: the root to read in place of the tree's, see as_meant.py; structure errors are still those of the tree.
     """
 
     syntax: Syntax
     site_plugins: frozenset[str] = frozenset()
     lookup: Lookup = NoLookup()
     is_catalog: bool = False
+    meant_root: Mapping | None = None
 
     @property
     def text(self) -> str:
@@ -51,7 +53,7 @@ class JobTree:
     @cached_property
     def root(self) -> Mapping | None:
         """The job's mapping; None for an empty file, a file of definitions, or anything else."""
-        root = self.syntax.root
+        root = self.meant_root or self.syntax.root
         return root if isinstance(root, Mapping) and not self.is_catalog else None
 
     def section(self, name: str) -> Entry | None:
