@@ -1,4 +1,4 @@
-"""Mends a text with the safe fixes of its findings, again and again until there are none left."""
+"""Applies the safe fixes of a text's findings, until no finding has one."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ if TYPE_CHECKING:
 
     from pai_lsp.document import Document
 
-# A fix may uncover the next finding, but never so often: past this something goes round in circles.
+# A fix may uncover another finding, but not this often: then fixes undo each other.
 MOST_ROUNDS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Mended:
-    """A document after its fixes, what is left in it, and how many findings were mended."""
+class FixedDocument:
+    """A document after its fixes, the remaining findings, and how many were fixed."""
 
     document: Document
     diagnostics: tuple[Diagnostic, ...]
     fixed: int
 
 
-def mend(
+def with_safe_fixes(
     document: Document,
     check: Callable[[Document], tuple[Diagnostic, ...]],
     is_wanted: Callable[[Diagnostic], bool],
-) -> Mended:
-    """Apply the safe fixes of all findings that `is_wanted` says yes to; `check` gives a document's findings.
+) -> FixedDocument:
+    """Apply the safe fixes of all findings for which `is_wanted` is true; `check` returns a document's findings.
 
-    Of two fixes that change the same place the first wins, and the other has its turn in the next round. A fix after
-    which there is an error of a kind that was not there before, or more of them, is dropped.
+    Of two fixes that change the same place the first is applied, and the other one in the next round. A fix that
+    causes an error of a new kind, or more errors of a kind, is dropped.
     """
     diagnostics = check(document)
     fixed = 0
@@ -50,13 +50,13 @@ def mend(
         tried = _better(document, diagnostics, batch, check, seen)
         if tried is None:
             alone = [item for item in batch if _better(document, diagnostics, [item], check, seen) is None]
-            # When each is good alone, they spoil one another, and the first one is as good as any.
+            # If each is good alone, they conflict; apply the first one.
             dropped.update(_name(*item) for item in alone or batch[1:])
             continue
         document, diagnostics = tried
         fixed += len(batch)
         seen.add(document.text)
-    return Mended(document, diagnostics, fixed)
+    return FixedDocument(document, diagnostics, fixed)
 
 
 def _better(
@@ -66,7 +66,7 @@ def _better(
     check: Callable[[Document], tuple[Diagnostic, ...]],
     seen: set[str],
 ) -> tuple[Document, tuple[Diagnostic, ...]] | None:
-    """The document with these fixes and its findings; None when it is no better, not new, or lost a comment."""
+    """The document with these fixes and its findings; None if it is not better, not new, or has lost a comment."""
     try:
         text = apply_edits(document.text, dict.fromkeys(edit for _, fix in items for edit in fix.edits))
     except ValueError:  # the edits of one fix contradict each other
@@ -98,15 +98,15 @@ def _without_overlaps(items: Iterable[tuple[Diagnostic, Fix]]) -> Iterator[tuple
 
 
 def _name(diagnostic: Diagnostic, fix: Fix) -> tuple[str, str, str]:
-    """What tells one fix from another although their places move."""
+    """Identifies a fix although its place moves."""
     return diagnostic.code, diagnostic.message, fix.title
 
 
 def _started(document: Document) -> int:
-    """How many task roles a released cluster starts; none where it can not read the file."""
+    """How many task roles a released cluster starts; 0 if it cannot read the file."""
     if document.is_catalog or document.syntax.problems or not document.job.task_roles:
         return 0
-    from pai_lsp.expand.as_is.released_run import released_run  # noqa: PLC0415 - only mending asks for it
+    from pai_lsp.expand.as_is.released_run import released_run  # noqa: PLC0415 - only fixing needs it
 
     return len(released_run(document.job).roles)
 

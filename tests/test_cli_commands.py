@@ -47,6 +47,7 @@ def test_every_command_has_help(capsys: pytest.CaptureFixture[str], name: str) -
     assert status == 0
     assert output.startswith(f"usage: pai-lsp {name} ")
     assert len(output.splitlines()) > 5
+    assert [line for line in output.splitlines() if len(line) > 80] == []
 
 
 def test_a_command_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""`pai-lsp check --fix` and `--diff`: what is mended, and what is left as it was."""
+"""`pai-lsp check --fix` and `--diff`: what is fixed, and what is left as it was."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pai_lsp.cli.report.terminal import Terminal
 from pai_lsp.cli.report.text_report import styled_difference, unified_difference
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Diagnostic, Fix, Severity
-from pai_lsp.safe_fixes import MOST_ROUNDS, mend
+from pai_lsp.safe_fixes import MOST_ROUNDS, with_safe_fixes
 from pai_lsp.source.files import SourceFile, write_text
 from pai_lsp.source.text import Span, TextEdit
 
@@ -199,14 +199,14 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(monkeypatch: pytest.Monkey
     assert [(path.name, path.read_text()) for path in Path().iterdir()] == [("a.yaml", "a: 1\n")]
 
 
-# The rules below find words in a text that is no job; `mend` knows nothing of jobs.
+# The rules below find words in a text that is no job; `with_safe_fixes` knows nothing of jobs.
 
 
 def replacing(word: str, by: str, *, safe: bool = True) -> tuple[str, str, bool]:
     return word, by, safe
 
 
-def mended(text: str, *rules: tuple[str, str, bool], spoiled_by: str | None = None) -> tuple[str, int]:
+def fixed(text: str, *rules: tuple[str, str, bool], spoiled_by: str | None = None) -> tuple[str, int]:
     """What becomes of a text under rules that replace words; with `spoiled_by` in it, a text has an error more."""
 
     def check(document: Document) -> tuple[Diagnostic, ...]:
@@ -221,48 +221,48 @@ def mended(text: str, *rules: tuple[str, str, bool], spoiled_by: str | None = No
             found.append(Diagnostic("spoiled", Severity.ERROR, Span(0, 0), "spoiled"))
         return tuple(found)
 
-    result = mend(Document(text), check, lambda _diagnostic: True)
+    result = with_safe_fixes(Document(text), check, lambda _diagnostic: True)
     return result.document.text, result.fixed
 
 
 def test_one_fix_uncovers_the_next() -> None:
-    assert mended("a", replacing("a", "b"), replacing("b", "c"), replacing("c", "d")) == ("d", 3)
+    assert fixed("a", replacing("a", "b"), replacing("b", "c"), replacing("c", "d")) == ("d", 3)
 
 
 def test_only_safe_fixes_are_applied() -> None:
-    assert mended("a b", replacing("a", "x", safe=False), replacing("b", "y")) == ("a y", 1)
+    assert fixed("a b", replacing("a", "x", safe=False), replacing("b", "y")) == ("a y", 1)
 
 
 def test_of_two_fixes_in_one_place_the_first_wins() -> None:
-    assert mended("ab", replacing("ab", "x"), replacing("b", "y")) == ("x", 1)
-    assert mended("ab", replacing("a", "x"), replacing("b", "y")) == ("xy", 2)
+    assert fixed("ab", replacing("ab", "x"), replacing("b", "y")) == ("x", 1)
+    assert fixed("ab", replacing("a", "x"), replacing("b", "y")) == ("xy", 2)
 
 
 def test_a_fix_that_brings_an_error_is_dropped() -> None:
-    assert mended("a b", replacing("a", "bad"), replacing("b", "good"), spoiled_by="bad") == ("a good", 1)
-    assert mended("a", replacing("a", "bad"), spoiled_by="bad") == ("a", 0)
+    assert fixed("a b", replacing("a", "bad"), replacing("b", "good"), spoiled_by="bad") == ("a good", 1)
+    assert fixed("a", replacing("a", "bad"), spoiled_by="bad") == ("a", 0)
 
 
 def test_fixes_that_only_together_bring_an_error() -> None:
-    assert mended("a b", replacing("a", "x"), replacing("b", "y"), spoiled_by="x y") == ("x b", 1)
+    assert fixed("a b", replacing("a", "x"), replacing("b", "y"), spoiled_by="x y") == ("x b", 1)
 
 
 def test_an_error_that_was_there_before_stops_nothing() -> None:
-    assert mended("bad a", replacing("a ", "x"), replacing("a", "y"), spoiled_by="d") == ("byd y", 2)
+    assert fixed("bad a", replacing("a ", "x"), replacing("a", "y"), spoiled_by="d") == ("byd y", 2)
 
 
 def test_fixes_that_go_round_in_circles_end() -> None:
-    text, fixed = mended("a", replacing("a", "b"), replacing("b", "a"))
-    assert (text, fixed) == ("b", 1)
-    text, fixed = mended("a", replacing("a", "aa"))
-    assert fixed <= MOST_ROUNDS
-    assert text == "a" * (fixed + 1)
+    text, count = fixed("a", replacing("a", "b"), replacing("b", "a"))
+    assert (text, count) == ("b", 1)
+    text, count = fixed("a", replacing("a", "aa"))
+    assert count <= MOST_ROUNDS
+    assert text == "a" * (count + 1)
 
 
 def test_a_fix_that_contradicts_itself_is_dropped() -> None:
     broken = Fix("both", (TextEdit(Span(0, 2), "x"), TextEdit(Span(1, 3), "y")), safe=True)
     found = Diagnostic("word", Severity.WARNING, Span(0, 1), "no", (broken,))
-    result = mend(Document("abc"), lambda _document: (found,), lambda _diagnostic: True)
+    result = with_safe_fixes(Document("abc"), lambda _document: (found,), lambda _diagnostic: True)
     assert (result.document.text, result.fixed) == ("abc", 0)
 
 
@@ -293,10 +293,10 @@ taskRoles:
 def test_a_fix_after_which_a_running_job_dies_is_dropped(plugin: str) -> None:
     """The runtime ignores callbacks without its plugin, and dies of a broken one with it."""
     text = RUNNING.replace("    name: setup\n", f"    name: setup\n{plugin}")
-    result = mend(Document(text), lambda document: document.diagnostics, lambda _diagnostic: True)
+    result = with_safe_fixes(Document(text), lambda document: document.diagnostics, lambda _diagnostic: True)
     assert (result.document.text, result.fixed) == (text, 0)
     whole = text.replace("command: [echo end]", "commands: [echo end]")
-    result = mend(Document(whole), lambda document: document.diagnostics, lambda _diagnostic: True)
+    result = with_safe_fixes(Document(whole), lambda document: document.diagnostics, lambda _diagnostic: True)
     assert "plugin: com.microsoft.pai.runtimeplugin.cmd\n" in result.document.text
 
 

@@ -217,20 +217,24 @@ def quoting(job: Job) -> Iterator[Finding]:
         start += len(line)
 
 
-CHECKS = tuple(("check", "--severity", "hint", "--format", name) for name in FORMATS)
-OTHER_OUTPUTS = (
-    ("check", "--diff", "--severity", "hint"),
+CHECKS = (("check", "--severity", "hint"), ("check", "--diff", "--severity", "hint"))
+OTHERS_THAN_CHECK = (
     *(("graph", "--format", name) for name in ("mermaid", "dot")),
     *(("expand", "--format", name) for name in ("script", "json")),
     ("expand", "--as-is"),
 )
 
 
-def outputs(capsys: pytest.CaptureFixture[str], text: str, *more: str, every_format: bool = False) -> Iterator[str]:
-    """What the commands print; other formats than the first only with `every_format`: `reports` tries them faster."""
+def checked(capsys: pytest.CaptureFixture[str], text: str, *more: str) -> Iterator[str]:
+    """What `check` prints; `reports` tries its formats faster."""
     Path("a.pai.yaml").write_text(text, encoding="utf-8")
-    for arguments in (*CHECKS[: len(CHECKS) if every_format else 1], *OTHER_OUTPUTS):
-        yield run(capsys, *arguments, *(more if arguments[0] == "check" else ()), "a.pai.yaml")
+    yield from (run(capsys, *arguments, *more, "a.pai.yaml") for arguments in CHECKS)
+
+
+def outputs(capsys: pytest.CaptureFixture[str], text: str) -> Iterator[str]:
+    """What all commands print."""
+    yield from checked(capsys, text)
+    yield from (run(capsys, *arguments, "a.pai.yaml") for arguments in OTHERS_THAN_CHECK)
     run(capsys, "expand", "--output", "released.yaml", "a.pai.yaml")
 
 
@@ -239,8 +243,9 @@ JOBS = {name: text for name, text in FILES.items() if name.endswith(".pai.yaml")
 
 @pytest.mark.parametrize("text", JOBS.values(), ids=JOBS)
 def test_no_command_shows_a_secret(folder: Path, capsys: pytest.CaptureFixture[str], text: str) -> None:
-    assert_hidden(outputs(capsys, text, every_format=True))
-    assert_hidden(outputs(capsys, text, "--ignore", "secret-in-clear"))
+    assert_hidden(outputs(capsys, text))
+    assert_hidden(run(capsys, *CHECKS[0], "--format", name, "a.pai.yaml") for name in FORMATS)
+    assert_hidden(checked(capsys, text, "--ignore", "secret-in-clear"))
     (folder / ".pai-lsp.yaml").write_text("rules: {secret-in-clear: off, unused-ignore: off}\n")
     assert_hidden(outputs(capsys, text))
 
@@ -252,7 +257,7 @@ def test_no_secret_is_shown_beside_an_ignore_comment(capsys: pytest.CaptureFixtu
     commented = re.sub(r"(?m)^( *)(?=[^ ].*zq)", r"\1# pai-lsp: ignore[secret-in-clear]\n\1", text)
     assert commented != text
     for one in (ignored, commented):
-        assert_hidden(outputs(capsys, one))
+        assert_hidden(checked(capsys, one))
         assert_hidden(reports(document_of(one)))
 
 

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from pai_lsp.cli.report import FORMATS, render
-from pai_lsp.cli.report.results import CheckedFile, Failure, Results, with_hidden
+from pai_lsp.cli.report.results import CheckedFile, CheckFailure, Results, with_hidden
 from pai_lsp.cli.report.terminal import Terminal
 from pai_lsp.findings.diagnostic import Diagnostic, Fix, Related, Rule, Severity
 from pai_lsp.source.text import Span, TextEdit
@@ -31,7 +31,9 @@ ODD_NAME = Diagnostic("odd-name", Severity.HINT, Span(6, 9), "an odd name")
 RULES = (Rule("invalid-enum", Severity.ERROR, lambda _job: (), "A value is none of those allowed.\n\nMore."),)
 
 
-def report(name: str, *files: CheckedFile, folder: str = "/home/me/work", failures: tuple[Failure, ...] = ()) -> str:
+def report(
+    name: str, *files: CheckedFile, folder: str = "/home/me/work", failures: tuple[CheckFailure, ...] = ()
+) -> str:
     return render(name, Results(files, failures, folder=folder), Terminal(), RULES)
 
 
@@ -294,7 +296,9 @@ SARIF = {
 }
 
 
-def sarif(*files: CheckedFile, folder: str = "/home/me/work", failures: tuple[Failure, ...] = ()) -> dict[str, Any]:
+def sarif(
+    *files: CheckedFile, folder: str = "/home/me/work", failures: tuple[CheckFailure, ...] = ()
+) -> dict[str, Any]:
     log = json.loads(report("sarif", *files, folder=folder, failures=failures))
     jsonschema.validate(log, SARIF)
     run: dict[str, Any] = log["runs"][0]
@@ -352,7 +356,7 @@ def test_sarif_addresses(path: str, folder: str, expected: dict[str, str]) -> No
 
 
 def test_sarif_of_a_failure() -> None:
-    run = sarif(one_file(), failures=(Failure("b.yaml", "KeyError in somewhere, line 3"),))
+    run = sarif(one_file(), failures=(CheckFailure("b.yaml", "KeyError in somewhere, line 3"),))
     invocation = run["invocations"][0]
     assert invocation["executionSuccessful"] is False
     notification = invocation["toolExecutionNotifications"][0]

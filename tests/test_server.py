@@ -234,7 +234,7 @@ async def test_no_message_contains_a_secret() -> None:
     async with connected() as client:
         client.open(JOB + "secrets:\n  a: b\n  a hunter2hunter2\n")
         found = await client.published(version=1)
-        assert [one["message"] for one in of("yaml-syntax", found)] == ["expected ':' after '*** ***'"]
+        assert [one["message"] for one in of("yaml-syntax", found)] == ["expected ':' after '***'"]
         assert "hunter2" not in json.dumps(found)
         parameters = {"textDocument": {"uri": URI}, "range": place((0, 0), (99, 0)), "context": {"diagnostics": []}}
         actions = await client.ask("textDocument/codeAction", **parameters)

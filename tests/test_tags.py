@@ -217,7 +217,7 @@ def test_no_rule_and_no_expansion_fails_on_a_tag(
     assert failed == []
     assert main(["expand", str(job)]) in {0, 1}
     assert main(["expand", "--as-is", str(job)]) in {0, 1}
-    assert "fault of pai-lsp" not in capsys.readouterr().err
+    assert "bug in pai-lsp" not in capsys.readouterr().err
 
 
 def test_binary_data_is_no_command() -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Diagnostic, Fix, Severity
-from pai_lsp.safe_fixes import mend
+from pai_lsp.safe_fixes import with_safe_fixes
 from pai_lsp.source.comments import written_comments
 from pai_lsp.source.text import Span, TextEdit
 
@@ -43,8 +43,8 @@ def test_a_fix_that_would_lose_a_comment_is_not_applied() -> None:
             if at >= 0
         )
 
-    mended = mend(Document(text), check, lambda _: True)
-    assert (mended.document.text, mended.fixed) == ("a: 1 # why\n", 1)
+    fixed = with_safe_fixes(Document(text), check, lambda _: True)
+    assert (fixed.document.text, fixed.fixed) == ("a: 1 # why\n", 1)
 
 
 def _without_line(text: str, at: int) -> Fix:

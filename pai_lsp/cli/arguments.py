@@ -12,35 +12,42 @@ from pai_lsp.cli.report import FORMATS
 from pai_lsp.findings.diagnostic import Severity
 
 _CHECK_DESCRIPTION = """\
-Check OpenPAI job files and report what the cluster would reject or not run as intended.
+Check OpenPAI job files and report what the cluster would reject or not run as
+intended.
 
-In a folder, job files are those named *.pai.yaml or *.pai.yml, and other .yaml and .yml files whose top level has
-protocolVersion 2 and either taskRoles or type: job. Hidden folders, node_modules and everything that 'exclude' in
+In a folder, job files are those named *.pai.yaml or *.pai.yml, and other .yaml
+and .yml files whose top level has protocolVersion 2 and either taskRoles or
+type: job. Hidden folders, node_modules and everything that 'exclude' in
 .pai-lsp.yaml matches are skipped. A file that is named here is always checked.
 """
 
 _CHECK_EPILOG = """\
 severities:
-  error        the cluster rejects the job, or the job cannot do what it says
+  error        the cluster rejects the job, or the job cannot work as written
   warning      the job runs, but not as intended
-  information  useful to know       } shown only with --severity information or hint;
-  hint         unused or outdated   } json and sarif always include them
+  information  useful to know
+  hint         unused or outdated
+
+Information and hints are shown only with --severity information or hint. The
+formats json and sarif always include them.
 
 exit status:
-  0  no findings at or above --severity     1  findings, or --diff found something to fix
-  2  wrong usage                            3  pai-lsp failed; if on one file, the others were still checked
+  0  no findings at or above --severity
+  1  findings, or --diff found something to fix
+  2  wrong usage
+  3  pai-lsp failed; if on one file, the others were still checked
 
 The environment variables NO_COLOR and FORCE_COLOR are respected.
 Values of secrets are always shown as asterisks, also by --diff.
 
 examples:
-  pai-lsp check                                        this folder and its subfolders
-  pai-lsp check train.yaml --format concise            one line for each finding
+  pai-lsp check                                     this folder and below
+  pai-lsp check train.yaml --format concise         one line for each finding
   pai-lsp check jobs/ --ignore unused-prerequisite,image-latest-tag
-  pai-lsp check --diff                                 show what --fix would change
-  pai-lsp check - --stdin-filename train.pai.yaml      for editors
-  pai-lsp check --format sarif > pai-lsp.sarif         for code scanning
-  pai-lsp check --format gitlab > gl-code-quality.json for merge requests
+  pai-lsp check --diff                              show what --fix would change
+  pai-lsp check - --stdin-filename train.pai.yaml   for editors
+  pai-lsp check --format sarif > pai-lsp.sarif      for code scanning
+  pai-lsp check --format gitlab > gl-code-quality.json  for GitLab
 """
 
 
@@ -88,36 +95,47 @@ def check(parser: argparse.ArgumentParser) -> None:
 _EXPAND_DESCRIPTION = """\
 Expand a job into one that any released cluster accepts and runs as intended.
 
-Required prerequisites from the job, from extras.reference_prerequisites and from the marketplace are copied into the
-job. Template variables are replaced, and storages are moved to extras. Commands for taskFails and containerExit become
-an EXIT trap. Commands that the released runtime would change (several lines, quotes, backslashes) are rewritten so that
-they run unchanged. Comments, order and formatting of everything else are kept.
+Required prerequisites from the job, from extras.reference_prerequisites and
+from the marketplace are copied into the job. Template variables are replaced,
+and storages are moved to extras. Commands for taskFails and containerExit
+become an EXIT trap. Commands that the released runtime would change (several
+lines, quotes, backslashes) are rewritten so that they run unchanged. Comments,
+order and formatting of everything else are kept.
 
-Secrets remain references in every format; only --show-secrets inserts their values. Passwords in clear text are
-asterisks in script and json, unless --show-secrets is given.
+Secrets remain references in every format; only --show-secrets inserts their
+values. Passwords in clear text are asterisks in script and json, unless
+--show-secrets is given.
 """
 
 _EXPAND_EPILOG = """\
 formats:
   yaml    the job to submit
-  script  for reading: what runs before, in and after the commands, and where each part is written
-  json    the scripts and commands of each task role as the released runtime writes them:
-          {"version": 1, "taskRoles": {"ROLE": {"pre": [...], "command": "...", "post": [...]}}}
+  script  for reading: what runs before, in and after the commands, and where
+          each part is written
+  json    the scripts and commands of each task role as the released runtime
+          writes them: {"version": 1, "taskRoles": {"ROLE": {"pre": [...],
+          "command": "...", "post": [...]}}}
 
-The expanded job is checked before it is printed. Its findings are printed to standard error, with the lines of JOB that
-they come from. If the job cannot be expanded, or the expanded job has errors, there is no output.
+The expanded job is checked before it is printed. Its findings are printed to
+standard error, with the lines of JOB that they come from. If the job cannot be
+expanded, or the expanded job has errors, there is no output.
 
 exit status:
   0  success, and the expanded job has no errors
-  1  the job cannot be expanded, the expanded job has errors, or --check found a difference
-  2  wrong usage      3  pai-lsp failed, or the output could not be written
+  1  the job cannot be expanded, the expanded job has errors, or --check found
+     a difference
+  2  wrong usage
+  3  pai-lsp failed, or the output could not be written
 
 examples:
   pai-lsp expand train.pai.yaml > released.yaml
   pai-lsp expand train.pai.yaml --format script --task-role worker
-  pai-lsp expand train.pai.yaml --as-is                      what runs if you submit it unexpanded
-  pai-lsp expand train.pai.yaml --as-is --show-secrets       the same with secrets, to compare with a real task
-  pai-lsp expand train.pai.yaml --output released.yaml --check    for pre-commit and CI
+  # what runs if you submit it unexpanded
+  pai-lsp expand train.pai.yaml --as-is
+  # the same with secrets, to compare with a real task
+  pai-lsp expand train.pai.yaml --as-is --show-secrets
+  # for pre-commit and CI
+  pai-lsp expand train.pai.yaml --output released.yaml --check
 """
 
 
@@ -143,18 +161,22 @@ def expand(parser: argparse.ArgumentParser) -> None:
 
 
 _CONVERT_DESCRIPTION = """\
-Convert a job of protocol version 1 (JSON, also with // comments, or the same keys in YAML) to version 2.
+Convert a job of protocol version 1 (JSON, also with // comments, or the same
+keys in YAML) to version 2.
 
-Comments are kept. Task roles are renamed where the runtime cannot handle their names, also in environment variables in
-commands. Defaults of version 1 are written out where version 2 has a different default. Comments at the top list what
-clusters no longer support.
+Comments are kept. Task roles are renamed where the runtime cannot handle their
+names, also in environment variables in commands. Defaults of version 1 are
+written out where version 2 has a different default. Comments at the top list
+what clusters no longer support.
 """
 
 _CONVERT_EPILOG = """\
 Findings in the new job are printed to standard error.
 
 exit status:
-  0  success      1  the file is not a protocol v1 job, or cannot be read      2  wrong usage
+  0  success
+  1  the file is not a protocol v1 job, or cannot be read
+  2  wrong usage
   3  pai-lsp failed, or the output could not be written
 
 examples:
@@ -172,21 +194,26 @@ def convert(parser: argparse.ArgumentParser) -> None:
 
 
 _GRAPH_DESCRIPTION = """\
-Draw the prerequisite graph: the task roles of a job, their prerequisites, and everything that these require, in the
-file, in extras.reference_prerequisites and in the marketplace.
+Draw the prerequisite graph: the task roles of a job, their prerequisites, and
+everything that these require, in the file, in extras.reference_prerequisites
+and in the marketplace.
 
-Cycles are red, undefined names are red and dashed, and definitions from the marketplace show their file or address.
+Cycles are red, undefined names are red and dashed, and definitions from the
+marketplace show their file or address.
 """
 
 _GRAPH_EPILOG = """\
 formats:
-  mermaid        for Markdown on GitHub, GitLab and many wikis, in a ```mermaid block
+  mermaid        for a ```mermaid block on GitHub, GitLab and many wikis
   dot            for Graphviz
   svg, png, pdf  pictures, drawn by Graphviz: its program 'dot' must be on PATH
 
 exit status:
-  0  success      1  the file has syntax errors or nothing to draw      2  wrong usage
-  3  pai-lsp failed, the picture could not be drawn, or the output could not be written
+  0  success
+  1  the file has syntax errors or nothing to draw
+  2  wrong usage
+  3  pai-lsp failed, the picture could not be drawn, or the output could not be
+     written
 
 examples:
   pai-lsp graph train.pai.yaml
@@ -215,15 +242,19 @@ def graph(parser: argparse.ArgumentParser) -> None:
 
 
 _MARKETPLACE_DESCRIPTION = """\
-List, show, refresh and lock the definitions that jobs refer to by marketplace:// and http(s):// addresses.
+List, show, refresh and lock the definitions that jobs refer to by
+marketplace:// and http(s):// addresses.
 
-Sources are configured under 'marketplace' in .pai-lsp.yaml; a folder 'marketplace' needs no configuration.
-Only 'refresh' uses the network. All other commands, including 'check' and 'expand', use folders and cached results.
+Sources are configured under 'marketplace' in .pai-lsp.yaml; a folder
+'marketplace' needs no configuration. Only 'refresh' uses the network. All
+other commands, including 'check' and 'expand', use folders and cached results.
 """
 
 _MARKETPLACE_EPILOG = """\
 exit status:
-  0  success      1  not found, not reachable, or not locked      2  wrong usage
+  0  success
+  1  not found, not reachable, or not locked
+  2  wrong usage
   3  pai-lsp failed, or the lock file could not be written
 
 examples:
@@ -262,10 +293,12 @@ def marketplace(parser: argparse.ArgumentParser) -> None:
 
 
 _RULES_DESCRIPTION = """\
-List all rules with code, default severity and summary. `pai-lsp explain CODE` explains one.
+List all rules with code, default severity and summary. `pai-lsp explain CODE`
+explains one.
 
-Change the severity of a rule, or turn it off, under 'rules' in .pai-lsp.yaml. To ignore one finding, put the comment
-`# pai-lsp: ignore[code] reason` on its line or on the line above.
+Change the severity of a rule, or turn it off, under 'rules' in .pai-lsp.yaml.
+To ignore one finding, put the comment `# pai-lsp: ignore[code] reason` on its
+line or on the line above.
 """
 
 
@@ -278,7 +311,7 @@ def rules(parser: argparse.ArgumentParser) -> None:
 def explain(parser: argparse.ArgumentParser) -> None:
     """Describe `pai-lsp explain`."""
     parser.description = (
-        "Explain a rule or an exit code: what is wrong, what the cluster does, the source for that, and examples."
+        "Explain a rule or an exit code: what is wrong, what the cluster does, the\nsource for that, and examples."
     )
     parser.add_argument("code", metavar="CODE", help="the code of a rule, as shown in reports, or an exit code")
     choices = ("auto", "always", "never")
@@ -289,7 +322,7 @@ _SCHEMA_DESCRIPTION = """\
 Print a JSON schema (draft 2020-12):
 
   job            a job file
-  definition     a file with prerequisite definitions, as in a marketplace folder
+  definition     a file with definitions, as in a marketplace folder
   configuration  .pai-lsp.yaml
 """
 
@@ -317,14 +350,18 @@ def schema(parser: argparse.ArgumentParser) -> None:
 _SHELL_DESCRIPTION = """\
 Check the syntax of bash scripts as bash does, without running anything.
 
-Standard input holds one JSON object a line, {"id": ..., "script": "..."}. For each, a line is printed:
-{"id", "status", "line", "message"} with the status "ok", "warning" (a here-document never ends) or "error", and the
-line that bash names, from 1. Use it in other programs, or to check scripts that a program generates.
+Standard input holds one JSON object a line, {"id": ..., "script": "..."}. For
+each, a line is printed: {"id", "status", "line", "message"} with the status
+"ok", "warning" (a here-document never ends) or "error", and the line that bash
+names, from 1. Use it in other programs, or to check scripts that a program
+generates.
 """
 
 _SHELL_EPILOG = """\
 exit status:
-  0  bash reads every script      1  at least one has an error      2  wrong usage, or a line that is not such an object
+  0  bash reads every script
+  1  at least one has an error
+  2  wrong usage, or a line that is not such an object
 
 example:
   echo '{"id": 1, "script": "if true; then echo"}' | pai-lsp shell
@@ -339,8 +376,9 @@ def shell(parser: argparse.ArgumentParser) -> None:
 
 
 _SERVER_DESCRIPTION = """\
-Run the language server. It uses the Language Server Protocol over standard input and output. With --tcp it uses TCP,
-for debugging only: everybody who can reach the address can use the server.
+Run the language server. It uses the Language Server Protocol over standard
+input and output. With --tcp it uses TCP, for debugging only: everybody who can
+reach the address can use the server.
 """
 
 
@@ -352,13 +390,14 @@ def server(parser: argparse.ArgumentParser) -> None:
 
 
 _COMPLETION_DESCRIPTION = """\
-Print a shell script that completes commands, options, their values, files and codes of rules.
+Print a shell script that completes commands, options, their values, files and
+codes of rules.
 """
 
 _COMPLETION_EPILOG = """\
 to install it:
   bash   echo 'eval "$(pai-lsp completion bash)"' >> ~/.bashrc
-  zsh    echo 'eval "$(pai-lsp completion zsh)"' >> ~/.zshrc        after 'compinit'
+  zsh    echo 'eval "$(pai-lsp completion zsh)"' >> ~/.zshrc   (after compinit)
   fish   pai-lsp completion fish > ~/.config/fish/completions/pai-lsp.fish
 """
 

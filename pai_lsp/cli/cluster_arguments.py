@@ -13,16 +13,19 @@ if TYPE_CHECKING:
     import argparse
 
 _FIT_DESCRIPTION = """\
-Say whether jobs fit a cluster: what its server would refuse, how many SKUs each task needs, and what would be accepted
-and never start.
+Say whether jobs fit a cluster: what its server would refuse, how many SKUs
+each task needs, and what would be accepted and never start.
 
-The answer holds for an empty and healthy cluster: "fits" does not mean that there is room now. It comes from the
-cluster's profile alone; the cluster is not asked.
+The answer holds for an empty and healthy cluster: "fits" does not mean that
+there is room now. It comes from the cluster's profile alone; the cluster is
+not asked.
 """
 
 _FIT_EPILOG = """\
 exit status:
-  0  every job fits      1  a job is refused or never starts      2  wrong usage
+  0  every job fits
+  1  a job is refused or never starts
+  2  wrong usage
 
 examples:
   pai-lsp fit --cluster cluster.json train.pai.yaml
@@ -41,8 +44,9 @@ def fit(parser: argparse.ArgumentParser) -> None:
 
 
 _CLUSTER_DESCRIPTION = """\
-Make and list the profiles of clusters. A profile holds what pai-lsp needs to know about a cluster: SKU types, virtual
-clusters and their cells, your rights. It holds no token, host name, e-mail address or account key.
+Make and list the profiles of clusters. A profile holds what pai-lsp needs to
+know about a cluster: SKU types, virtual clusters and their cells, your rights.
+It holds no token, host name, e-mail address or account key.
 """
 
 _CLUSTER_EPILOG = """\
@@ -73,17 +77,19 @@ def cluster(parser: argparse.ArgumentParser) -> None:
 
 
 _WHY_DESCRIPTION = """\
-Explain why a task failed: what happened, who can fix it, which line of the job led to it, and what to change.
+Explain why a task failed: what happened, who can fix it, which line of the job
+led to it, and what to change.
 
-The text is an exit code, a file, - for standard input, or a pasted text itself: the end of a log, the diagnostics of
-the portal, or an event of the scheduler. Nothing is sent anywhere.
+The text is an exit code, a file, - for standard input, or a pasted text
+itself: the end of a log, the diagnostics of the portal, or an event of the
+scheduler. Nothing is sent anywhere.
 """
 
 _WHY_EPILOG = """\
 examples:
   pai-lsp why 137
   pai-lsp why --job train.pai.yaml --exit-code 1 user.pai.all
-  pai-lsp why "Pod needs to wait, reason: insufficient capacity when scheduling in VC default"
+  pai-lsp why "Pod needs to wait, reason: insufficient capacity"
 """
 
 
@@ -101,15 +107,18 @@ def why(parser: argparse.ArgumentParser) -> None:
 
 
 _RUN_DESCRIPTION = """\
-Run one task of a job on this machine as an OpenPAI cluster would run it: the same environment variables, scripts, order
-and shell options. The task runs in a container of its image, or without a container in a new folder.
+Run one task of a job on this machine as an OpenPAI cluster would run it: the
+same environment variables, scripts, order and shell options. The task runs in
+a container of its image, or without a container in a new folder.
 
-The commands of the job run with your rights. You are asked before anything starts, unless you give --yes.
+The commands of the job run with your rights. You are asked before anything
+starts, unless you give --yes.
 """
 
 _RUN_EPILOG = """\
 exit status:
-  the exit status of the commands; 1 if the task would not start; 2 for wrong usage
+  the exit status of the commands; 1 if the task would not start; 2 for wrong
+  usage
 
 examples:
   pai-lsp run --dry train.pai.yaml                         show what would run
@@ -141,16 +150,19 @@ def run(parser: argparse.ArgumentParser) -> None:
 
 
 _IMAGE_DESCRIPTION = """\
-Check the images of a job as the platform does before a task starts: is the name accepted, and does the registry have
-the image? The registry in the image's name is asked, with the job's account where the platform would use it.
+Check the images of a job as the platform does before a task starts: is the
+name accepted, and does the registry have the image? The registry in the
+image's name is asked, with the job's account where the platform would use it.
 
-Three answers: there, not there, could not ask. The platform lets images pass that it cannot check; a job with a missing
-image then waits for ever.
+Three answers: there, not there, could not ask. The platform lets images pass
+that it cannot check; a job with a missing image then waits for ever.
 """
 
 _IMAGE_EPILOG = """\
 exit status:
-  0  no image is refused or missing      1  an image is refused or missing      2  wrong usage
+  0  no image is refused or missing
+  1  an image is refused or missing
+  2  wrong usage
 
 examples:
   pai-lsp image-check train.pai.yaml

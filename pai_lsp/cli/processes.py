@@ -26,7 +26,7 @@ _LENGTH = 8
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Replaces the result of an item whose process died; `reason` says how."""
+    """Replaces the result of an item whose process died; `reason` is how."""
 
     reason: str
 

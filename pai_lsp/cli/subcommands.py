@@ -3,7 +3,7 @@
 Each subcommand imports its code when it runs, so that `check` does not wait for the imports of `server`.
 """
 
-# ruff: noqa: PLC0415 - as the docstring says
+# ruff: noqa: PLC0415 - see the docstring
 from __future__ import annotations
 
 import argparse
@@ -239,4 +239,4 @@ class _Help(argparse.RawDescriptionHelpFormatter):
     """Help of a fixed width: argparse would import shutil to learn the terminal's, on every run."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=26, width=110)
+        super().__init__(prog, max_help_position=26, width=80)

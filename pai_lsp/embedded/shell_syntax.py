@@ -1,6 +1,6 @@
-"""What bash says about the syntax of a script: nothing, a warning about a here-document, or an error with its place.
+"""The syntax problem that bash has with a script: none, a warning about a here-document, or an error with its place.
 
-Bash runs what stands before a syntax error, then stops with exit code 2. Source: bash 5.2, parse.y.
+Bash runs everything before a syntax error, then stops with exit code 2. Source: bash 5.2, parse.y.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _MIDDLE = frozenset({"then", "do", "else", "elif", "in"})
 
 
 @dataclass(frozen=True, slots=True)
-class SyntaxProblem:
+class ScriptProblem:
     """The first thing that is wrong; `span` may be empty at the end of the text.
 
     is_error: bash refuses the script; otherwise a here-document takes everything up to the end.
@@ -45,7 +45,7 @@ class SyntaxProblem:
     related: tuple[tuple[Span, str], ...] = ()
 
 
-def syntax_problem(script: Script) -> SyntaxProblem | None:
+def syntax_problem(script: Script) -> ScriptProblem | None:
     """The first problem of a script; None where bash reads all of it."""
     if script.fault is not None:
         return _fault(script, script.fault)
@@ -56,7 +56,7 @@ def syntax_problem(script: Script) -> SyntaxProblem | None:
     return _here_document(script, left[0]) if left else None
 
 
-def _fault(script: Script, span: Span) -> SyntaxProblem:
+def _fault(script: Script, span: Span) -> ScriptProblem:
     written = script.text[span.start : span.end]
     inside = script.fault_inside
     line = _line(script.text, span.start)
@@ -68,10 +68,10 @@ def _fault(script: Script, span: Span) -> SyntaxProblem:
     if written in {"", "\n"}:
         if redirection is not None:
             operator = script.text[redirection.start : redirection.end]
-            return SyntaxProblem(True, redirection, line, f"'{operator}' needs a file name after it", related)
-        return SyntaxProblem(True, span, line, "bash does not expect the end of the line here", related)
+            return ScriptProblem(True, redirection, line, f"'{operator}' needs a file name after it", related)
+        return ScriptProblem(True, span, line, "bash does not expect the end of the line here", related)
     if written in ENDING:
-        return SyntaxProblem(True, span, line, _ending(script, written, inside), related)
+        return ScriptProblem(True, span, line, _ending(script, written, inside), related)
     if written == "(":
         message = "bash does not expect '(' here; quote it if it is text"
     elif written == ")" and inside is None:
@@ -82,7 +82,7 @@ def _fault(script: Script, span: Span) -> SyntaxProblem:
             message = f"'{written}' is only allowed in 'case'"
     else:
         message = f"bash does not expect '{_short(written)}' here"
-    return SyntaxProblem(True, span, line, message, related)
+    return ScriptProblem(True, span, line, message, related)
 
 
 def _ending(script: Script, written: str, inside: Unclosed | None) -> str:
@@ -100,7 +100,7 @@ def _ending(script: Script, written: str, inside: Unclosed | None) -> str:
     return f"'{written}' without {names} before it"
 
 
-def _unclosed(script: Script, left: list[Unclosed]) -> SyntaxProblem:
+def _unclosed(script: Script, left: list[Unclosed]) -> ScriptProblem:
     *outer, last = left
     line = (
         len(script.text.split("\n")) - script.text.endswith("\n") + 1
@@ -116,10 +116,10 @@ def _unclosed(script: Script, left: list[Unclosed]) -> SyntaxProblem:
         message = "this function has no body"
     else:
         message = f"a command is missing after '{last.opener}'"
-    return SyntaxProblem(True, last.span, line, message, related)
+    return ScriptProblem(True, last.span, line, message, related)
 
 
-def _here_document(script: Script, one: Unclosed) -> SyntaxProblem | None:
+def _here_document(script: Script, one: Unclosed) -> ScriptProblem | None:
     rest = script.text[one.span.end :].lstrip("- ")
     if rest.startswith(_TEMPLATE):
         return None
@@ -128,7 +128,7 @@ def _here_document(script: Script, one: Unclosed) -> SyntaxProblem | None:
     alike = next((line for line in script.text.split("\n")[1:] if line.strip() == mark != line), None)
     if alike is not None:
         message += "; the line that looks like it has blanks around the word"
-    return SyntaxProblem(False, one.span, script.text.count("\n") + 1, message)
+    return ScriptProblem(False, one.span, script.text.count("\n") + 1, message)
 
 
 def _short(written: str) -> str:

@@ -1,6 +1,6 @@
 """What the checker reports: findings, their fixes, and the rules that make them. Values only.
 
-What a user may decide about checking, as values; where it is written (file, editor) is not known here.
+Also the settings that a user can choose, as values, whether from a file or from an editor.
 """
 
 from __future__ import annotations

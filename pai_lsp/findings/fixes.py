@@ -62,7 +62,7 @@ def quote_fix(scalar: Scalar, title: str = "Quote it", *, safe: bool = True) -> 
 
 
 def wrap_in_list_fix(text: str, node: Node) -> Fix | None:
-    """Write a value that stands alone as a list of one."""
+    """Write a single value as a list of one."""
     written = text[node.span.start : node.span.end]
     if (
         isinstance(node, Scalar)
@@ -77,7 +77,7 @@ def wrap_in_list_fix(text: str, node: Node) -> Fix | None:
 
 
 def wrap_mapping_fixes(node: Node, *, safe: bool = False) -> tuple[Fix, ...]:
-    """Write a mapping in braces that stands alone as a list of one."""
+    """Write a single mapping in braces as a list of one."""
     if not isinstance(node, Mapping) or not node.is_flow:
         return ()
     start, end = node.span.start, node.span.end

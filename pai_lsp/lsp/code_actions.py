@@ -16,7 +16,7 @@ from pai_lsp.ide.refactorings.refactoring import line_edits
 from pai_lsp.lsp.convert import lsp_diagnostic, workspace_edit
 from pai_lsp.lsp.documents import FileKind
 from pai_lsp.lsp.features import APPLY_EDIT, FIX_ALL, OPEN_RULE, QUICK_FIX
-from pai_lsp.safe_fixes import mend
+from pai_lsp.safe_fixes import with_safe_fixes
 from pai_lsp.source.nodes import ProblemKind
 from pai_lsp.source.text import Span
 
@@ -108,12 +108,12 @@ def _beside_fixing(document: OpenDocument, diagnostics: Sequence[Diagnostic]) ->
 def _fix_all(document: OpenDocument) -> Iterator[lsp.CodeAction]:
     if document.kind is not FileKind.JOB or not any(fix.safe for one in document.diagnostics for fix in one.fixes):
         return
-    mended = mend(document.document, lambda tried: tried.diagnostics, lambda _: True)
-    if mended.fixed:
-        noun = "problem" if mended.fixed == 1 else "problems"
-        edits = line_edits(document.text, mended.document.text)
+    fixed = with_safe_fixes(document.document, lambda tried: tried.diagnostics, lambda _: True)
+    if fixed.fixed:
+        noun = "problem" if fixed.fixed == 1 else "problems"
+        edits = line_edits(document.text, fixed.document.text)
         edit = workspace_edit(edits, document.uri, document.version, document.places, document.client)
-        yield lsp.CodeAction(f"Fix {mended.fixed} {noun}", kind=FIX_ALL, edit=edit)
+        yield lsp.CodeAction(f"Fix {fixed.fixed} {noun}", kind=FIX_ALL, edit=edit)
 
 
 def _edit_action(

@@ -111,7 +111,7 @@ class MarketplaceReports:
 
     def failure(self, error: Exception) -> None:
         """Report that a marketplace cannot be read because of a fault of ours."""
-        rest = "jobs are checked without it; please report this fault of pai-lsp"
+        rest = "jobs are checked without it; please report this bug in pai-lsp"
         message = f"the marketplace cannot be read: {kind_and_place(error)}; {rest}"
         if message not in self._messages:
             _log.error("the marketplace cannot be read", exc_info=error)

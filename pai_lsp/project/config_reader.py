@@ -1,7 +1,7 @@
 """Reads a `.pai-lsp.yaml`; apart from configuration.py because most runs find no such file.
 
-schemas/configuration.schema.json says what a configuration may hold. What is wrong is reported at its place, and the
-rest of the configuration applies. Only what a schema cannot say in clear words is checked here.
+schemas/configuration.schema.json defines the keys. Mistakes are reported at their places, and the rest of the
+configuration applies. Only what a schema cannot express is checked here.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ def _finding(error: StructureError, root: Node) -> Diagnostic:
     is_empty = error.kind == "empty-section" or (isinstance(node, Scalar) and node.value is None)
     span = node.span if entry is None or (error.key is None and not is_empty) else entry.key.span
     fixes = () if error.key is None and is_empty else choice_fixes(span, error.expected)
-    # Not an error: a rule may have been retired, and that is no reason to let a build fail.
+    # Not an error: a rule may have been removed, which must not break a build.
     severity = Severity.WARNING if error.kind == _UNKNOWN_RULE else Severity.ERROR
     return Diagnostic(CODE, severity, span, error.message, fixes)
 

@@ -5,9 +5,9 @@ depth; any other is anchored at the folder of the list. `*` and `?` stay within 
 the end means folders only, `!` takes back, the last pattern that matches decides, and what lies in a folder that is
 left out is left out with it.
 
-The patterns of a folder that nobody trusts are read too, so no pattern may take long. One regular expression for a
-whole pattern tries every way to share a name among its stars, in pathspec as well: six stars take minutes. Here the
-time is at most the length of the pattern times that of the path.
+Patterns of untrusted folders are read too, so none may take long. One regular expression for a whole pattern tries
+every way to divide a name among its stars (so does pathspec): six stars take minutes. Here the time is at most
+proportional to the length of the pattern times that of the path.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pai_lsp.source.patterns import lazy_pattern
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-# Whether a character, or a name, is one that is meant; None stands for any number of them.
+# Whether a character, or a name, is one that matches; None matches any number of them.
 Part: TypeAlias = "Callable[[str], object] | None"
 
 
@@ -138,7 +138,7 @@ def _anything(_item: str) -> bool:
 
 
 def _set(text: str) -> list[Part]:
-    """A set such as `[!a-z]`; one that makes no sense (`[z-a]`) is taken as it stands."""
+    """A set such as `[!a-z]`; an invalid one (`[z-a]`) matches its own characters."""
     negated = text[1] in "!^"
     inner = text[2:-1] if negated else text[1:-1]
     inner = inner.replace("[", r"\[").removeprefix("]")

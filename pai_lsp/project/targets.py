@@ -61,7 +61,7 @@ def run_projects() -> Projects:
 
     def report_fault(error: Exception) -> str:
         message = f"the marketplace cannot be read: {kind_and_place(error)}"
-        report(f"{message}; jobs are checked without it. This is a fault of pai-lsp")
+        report(f"{message}; jobs are checked without it. This is a bug in pai-lsp")
         return message
 
     return Projects(report, report_fault)
@@ -90,10 +90,10 @@ def targets(
     force_exclude: bool,
     only_jobs: bool = False,
 ) -> Iterator[Target]:
-    """The files behind the paths that a user named, each once, in the order of the paths and their names.
+    """The files for the paths that a user named, each once, in the order of the paths and their names.
 
     `given` are the bytes on standard input, which reports call `given_name`. With `only_jobs`, naming a file does not
-    make it a job: a program that names every file that was changed means none of them.
+    make it a job: for programs that name every changed file.
     """
     seen: set[str] = set()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.check_one import Options, Outcome, check_configuration, check_one
 from pai_lsp.cli.report import render
-from pai_lsp.cli.report.results import Failure, Results
+from pai_lsp.cli.report.results import CheckFailure, Results
 from pai_lsp.cli.report.terminal import terminal_for, with_progress
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.project.targets import STANDARD_INPUT, faulty, missing, run_projects, targets
@@ -104,7 +104,7 @@ def _numbered(found: Sequence[Target], options: Options, jobs: int | None) -> It
     yield 0, work(found[0])  # what is loaded and compiled for it, the processes need not load and compile again
     for number, outcome in mapped(work, found[1:], processes):
         if isinstance(outcome, Lost):
-            yield number + 1, Outcome(failures=(Failure(found[number + 1].path, outcome.reason),))
+            yield number + 1, Outcome(failures=(CheckFailure(found[number + 1].path, outcome.reason),))
         else:
             yield number + 1, outcome
 

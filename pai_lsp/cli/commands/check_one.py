@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.cli.report.results import CheckedFile, Failure, checked_file, with_hidden
+from pai_lsp.cli.report.results import CheckedFile, CheckFailure, checked_file, with_hidden
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
 from pai_lsp.rules import BY_CODE
@@ -62,27 +62,27 @@ class Outcome:
     """
 
     file: CheckedFile | None = None
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[CheckFailure, ...] = ()
     fixed: int = 0
     difference: str = ""
     text: str | None = None
 
 
 def check_one(target: Target, options: Options) -> Outcome:
-    """Check a file; an exception of ours becomes a `Failure`."""
-    failures: list[Failure] = []
+    """Check a file; an exception of ours becomes a `CheckFailure`."""
+    failures: list[CheckFailure] = []
 
     def checked(document: Document) -> tuple[Diagnostic, ...]:
         return check(document, failed)
 
     def failed(rule: Rule, error: Exception) -> None:
-        failures.append(Failure(target.path, f"rule {rule.code} failed: {kind_and_place(error)}"))
+        failures.append(CheckFailure(target.path, f"rule {rule.code} failed: {kind_and_place(error)}"))
 
     try:
         outcome = _checked(target, options, checked)
         return replace(outcome, failures=(*failures, *outcome.failures))
     except Exception as error:  # noqa: BLE001 - the other files are still checked
-        return Outcome(failures=(Failure(target.path, kind_and_place(error)),))
+        return Outcome(failures=(CheckFailure(target.path, kind_and_place(error)),))
 
 
 def check_configuration(configuration: Configuration, options: Options) -> CheckedFile:
@@ -117,9 +117,9 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
 
 
 def _fixed(document: Document, source: SourceFile, target: Target, options: Options, check: Check) -> Outcome:
-    from pai_lsp.safe_fixes import mend  # noqa: PLC0415 - most runs fix nothing
+    from pai_lsp.safe_fixes import with_safe_fixes  # noqa: PLC0415 - most runs fix nothing
 
-    fixed = mend(document, check, options.matters)
+    fixed = with_safe_fixes(document, check, options.matters)
     after = fixed.document
     file = _reported_document(after, fixed.diagnostics, options)
     difference = ""
@@ -132,7 +132,7 @@ def _fixed(document: Document, source: SourceFile, target: Target, options: Opti
         try:
             write_text(source, after.text)
         except OSError as error:
-            failure = Failure(target.path, f"could not be written: {why(error)}", is_fault=False)
+            failure = CheckFailure(target.path, f"could not be written: {why(error)}", is_fault=False)
             return Outcome(_reported_document(document, check(document), options), (failure,))
     mark = "\ufeff" if source.has_byte_order_mark else ""
     return Outcome(file, (), fixed.fixed, difference, mark + after.text)

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _broken(document: Document) -> CheckedFile | None:
-    """The syntax errors of the file, with the values of secrets hidden; None if there are none."""
+    """The syntax errors of the file, with the values of secrets hidden; None without syntax errors."""
     codes = {problem.kind.value for problem in document.syntax.problems}
     if not codes:
         return None

@@ -146,8 +146,8 @@ def _lock(catalog: Catalog, projects: Projects, paths: Sequence[str], *, is_chec
     is_current = not isinstance(before, UnreadableFile) and before.replace(b"\r\n", b"\n") == text.encode()
     noun = "definition" if len(entries) == 1 else "definitions"
     if is_check:
-        says = "is up to date" if is_current else "is not up to date; run 'pai-lsp marketplace lock'"
-        sys.stdout.write(f"{LOCK_NAME} {says}\n")
+        state = "is up to date" if is_current else "is not up to date; run 'pai-lsp marketplace lock'"
+        sys.stdout.write(f"{LOCK_NAME} {state}\n")
     else:
         try:
             if not is_current:

@@ -20,7 +20,7 @@ from pai_lsp.cli.report.results import placed
 from pai_lsp.findings.diagnostic import Severity
 
 if TYPE_CHECKING:
-    from pai_lsp.cli.report.results import Place, Placed, Results
+    from pai_lsp.cli.report.results import Place, PlacedDiagnostic, Results
 
 # It changes when a program that reads the report has to change.
 VERSION = 1
@@ -40,7 +40,7 @@ def report(results: Results) -> str:
     return f'{{"version": {VERSION}, "files": {len(results.files)}, "diagnostics": [{body}]}}\n'
 
 
-def _diagnostic(item: Placed) -> dict[str, Any]:
+def _diagnostic(item: PlacedDiagnostic) -> dict[str, Any]:
     diagnostic = item.diagnostic
     return {
         "path": item.path,
@@ -79,7 +79,7 @@ def code_quality(results: Results) -> str:
     return "[" + ",".join(f"\n{line}" for line in lines) + ("\n]\n" if lines else "]\n")
 
 
-def _issue(item: Placed, path: str, count: int) -> dict[str, Any]:
+def _issue(item: PlacedDiagnostic, path: str, count: int) -> dict[str, Any]:
     """One finding; `count` distinguishes it from earlier ones with the same message in the same file.
 
     The line is not part of the fingerprint: an edit above a finding does not make it a new one.

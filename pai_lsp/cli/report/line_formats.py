@@ -15,7 +15,7 @@ from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
-    from pai_lsp.cli.report.results import Placed, Results
+    from pai_lsp.cli.report.results import PlacedDiagnostic, Results
     from pai_lsp.cli.report.terminal import Terminal
 
 _GITHUB_LEVELS = {
@@ -44,7 +44,7 @@ def github(results: Results) -> str:
     return "".join(f"{_github_command(item)}\n" for item in placed(results))
 
 
-def _github_command(item: Placed) -> str:
+def _github_command(item: PlacedDiagnostic) -> str:
     diagnostic = item.diagnostic
     properties = {"title": f"pai-lsp: {diagnostic.code}", "file": item.path, "line": str(item.start.line)}
     properties["endLine"] = str(item.end.line)

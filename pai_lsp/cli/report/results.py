@@ -36,7 +36,7 @@ class CheckedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class CheckFailure:
     """A file that could not be checked or written to the end; `reason` quotes nothing from the file.
 
     is_fault: whether pai-lsp is to blame, and not, say, a full disk.
@@ -56,7 +56,7 @@ class Results:
     """
 
     files: tuple[CheckedFile, ...] = ()
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[CheckFailure, ...] = ()
     fixed: int = 0
     is_trial: bool = False
     folder: str = ""
@@ -92,7 +92,7 @@ class PlacedRelated:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedDiagnostic:
     """A diagnostic with its file and its places."""
 
     path: str
@@ -104,7 +104,7 @@ class Placed:
     fixes: tuple[Fix, ...]
 
 
-def placed(results: Results) -> Iterator[Placed]:
+def placed(results: Results) -> Iterator[PlacedDiagnostic]:
     """Every diagnostic of the run with its places, by file and offset."""
     for file in results.files:
         if not file.diagnostics:
@@ -112,7 +112,7 @@ def placed(results: Results) -> Iterator[Placed]:
         lines = LineIndex(file.text)
         others = {path: LineIndex(text) for path, text in file.other_texts.items()}
         for diagnostic in file.diagnostics:
-            yield Placed(
+            yield PlacedDiagnostic(
                 file.path,
                 lines,
                 diagnostic,

@@ -20,7 +20,7 @@ from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
-    from pai_lsp.cli.report.results import Placed, PlacedRelated, Results
+    from pai_lsp.cli.report.results import PlacedDiagnostic, PlacedRelated, Results
     from pai_lsp.findings.diagnostic import Fix, Rule
     from pai_lsp.source.text import LineIndex, Span
 
@@ -61,7 +61,7 @@ def render(results: Results, rules: tuple[Rule, ...]) -> str:
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
 
-def _rule(code: str, rule: Rule | None, items: list[Placed]) -> dict[str, Any]:
+def _rule(code: str, rule: Rule | None, items: list[PlacedDiagnostic]) -> dict[str, Any]:
     diagnostic = next(item.diagnostic for item in items if item.diagnostic.code == code)
     description: dict[str, Any] = {"id": code, "helpUri": diagnostic.url}
     if rule is not None:
@@ -91,7 +91,7 @@ def _base(folder: str) -> dict[str, Any]:
     return {"uri": Path(folder).as_uri().rstrip("/") + "/"}
 
 
-def _result(item: Placed, index: int, folder: str) -> dict[str, Any]:
+def _result(item: PlacedDiagnostic, index: int, folder: str) -> dict[str, Any]:
     diagnostic = item.diagnostic
     result: dict[str, Any] = {
         "ruleId": diagnostic.code,
@@ -117,7 +117,7 @@ def _related(number: int, related: PlacedRelated, folder: str) -> dict[str, Any]
     return {"id": number, "message": {"text": related.message}, "physicalLocation": location}
 
 
-def _fix(fix: Fix, item: Placed, folder: str) -> dict[str, Any]:
+def _fix(fix: Fix, item: PlacedDiagnostic, folder: str) -> dict[str, Any]:
     replacements = [
         {"deletedRegion": _region(item.lines, edit.span), "insertedContent": {"text": edit.new_text}}
         for edit in fix.edits

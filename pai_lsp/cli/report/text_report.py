@@ -12,7 +12,7 @@ from pai_lsp.source.text import cell_width, visible
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.cli.report.results import Placed, PlacedRelated, Results
+    from pai_lsp.cli.report.results import PlacedDiagnostic, PlacedRelated, Results
     from pai_lsp.source.text import LineIndex, Span
 
 _MOST_FIXES = 3
@@ -49,7 +49,7 @@ def styled_difference(difference: str, terminal: Terminal) -> str:
     )
 
 
-def _finding(item: Placed, terminal: Terminal) -> Iterator[str]:
+def _finding(item: PlacedDiagnostic, terminal: Terminal) -> Iterator[str]:
     diagnostic = item.diagnostic
     style = severity_style(diagnostic.severity)
     code = terminal.linked(diagnostic.code, diagnostic.url)
