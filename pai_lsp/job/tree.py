@@ -9,6 +9,7 @@ Sources of what a key means: schemas/job.schema.json; the extended protocol's ke
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -143,6 +144,19 @@ class JobTree:
     @cached_property
     def _typed(self) -> dict[tuple[str, str], Definition]:
         return {(definition.type, definition.name): definition for definition in reversed(self.prerequisites)}
+
+    def may_define(self, name: str) -> bool:
+        """Whether a mistake in the definitions, which has a finding of its own, may hide the definition of a name."""
+        entry = self.section("prerequisites")
+        if entry is not None:
+            if not isinstance(entry.value, Sequence):
+                return True
+            names = (item.get("name") if isinstance(item, Mapping) else None for item in entry.value.items)
+            if not all(isinstance(one, Scalar) and one.text for one in names):
+                return True
+        if not self.syntax.problems:
+            return False
+        return re.search(rf"\bname:[ \t]*['\"]?{re.escape(name)}['\"]?[ \t]*(?:[\r\n#,}}]|\Z)", self.text) is not None
 
     def resolve(self, name: str) -> LookupAnswer:
         """What a prerequisite reference means: a definition of this file, or what the catalog knows."""
