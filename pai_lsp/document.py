@@ -125,8 +125,10 @@ def _log_fault(rule: Rule, error: Exception) -> None:
     logging.getLogger(__name__).error("rule %s failed: %s", rule.code, kind_and_place(error))
 
 
-def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnostic, ...]:
-    """All diagnostics of a document, sorted by place and code, each once."""
+def check(
+    document: Document, on_fault: OnFault = _log_fault, others: Iterable[Diagnostic] = ()
+) -> tuple[Diagnostic, ...]:
+    """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once."""
     found: dict[Diagnostic, None] = {}
     for rule in RULES:
         if rule is not task_never_starts:
@@ -134,7 +136,7 @@ def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnosti
                 found[diagnostic] = None
     if not _explains_stops(found, document):
         found |= dict.fromkeys(_run(task_never_starts, document, on_fault))
-    return _finished(tuple(found), document)
+    return _finished((*found, *others), document)
 
 
 def _explains_stops(found: Iterable[Diagnostic], document: Document) -> bool:

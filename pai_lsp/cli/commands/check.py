@@ -41,6 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _refused(f"{error} (pai-lsp rules lists all rules)")
     if message := missing(paths):
         return _refused(message)
+    if arguments.shellcheck and not options.shellcheck:
+        return _refused(f"there is no program '{visible(arguments.shellcheck)}' for --shellcheck")
     if paths.count(STANDARD_INPUT) > 1:
         return _refused("standard input can be checked only once")
     projects = run_projects()
@@ -83,7 +85,18 @@ def _options(arguments: argparse.Namespace) -> Options:
         threshold=threshold,
         writes=arguments.fix,
         compares=arguments.diff,
+        shellcheck=_program(arguments.shellcheck),
     )
+
+
+def _program(name: str | None) -> str:
+    """The absolute path of a program, by its path or its name on PATH; empty where there is none."""
+    if not name:
+        return ""
+    import shutil  # noqa: PLC0415 - slow to load, and rarely wanted
+
+    found = shutil.which(name)
+    return os.path.abspath(found) if found else ""  # noqa: PTH100 - as for `folder`
 
 
 def _outcomes(found: Sequence[Target], options: Options, arguments: argparse.Namespace) -> list[Outcome]:
