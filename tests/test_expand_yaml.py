@@ -138,7 +138,10 @@ def test_an_edit_that_reaches_further_than_it_should_is_noticed() -> None:
     result = expanded(job_of(text))
     assert result.text is None
     assert [problem.message for problem in result.problems] == [
-        "'worker' shares text with another place through an alias or '<<'; write it out there"
+        (
+            "the expanded 'worker' would run 'echo $'it\\'s'' instead of 'echo \"it's\"'; if text is shared through an "
+            "alias or '<<', write it out"
+        )
     ]
 
 

@@ -21,6 +21,7 @@ from pai_lsp.rules import (
     text,
     unexplained_stops,
 )
+from pai_lsp.rules.cluster_rules import CLUSTER_RULES
 from pai_lsp.rules.command_rules import COMMAND_RULES
 from pai_lsp.source.spelling import did_you_mean
 
@@ -42,7 +43,7 @@ RULES: tuple[Rule, ...] = (
     *suppression.RULES,
 )
 
-KNOWN_RULES: tuple[Rule, ...] = (*RULES, *COMMAND_RULES)
+KNOWN_RULES: tuple[Rule, ...] = (*RULES, *CLUSTER_RULES, *COMMAND_RULES)
 BY_CODE: dict[str, Rule] = {rule.code: rule for rule in KNOWN_RULES}
 
 

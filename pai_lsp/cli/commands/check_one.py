@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
+    from pai_lsp.cluster.profile import Profile
     from pai_lsp.findings.diagnostic import Rule, Settings
     from pai_lsp.project.configuration import Configuration
     from pai_lsp.project.targets import Target
@@ -32,6 +33,7 @@ class Options:
     shown: the lowest severity in the report; threshold: the lowest one that sets the exit status and is fixed.
     writes: whether fixed texts are written; compares: whether to make diffs.
     shellcheck: the program ShellCheck, if it is to be asked.
+    cluster: the cluster that the jobs are for.
     """
 
     selected: frozenset[str] = frozenset()
@@ -41,6 +43,7 @@ class Options:
     writes: bool = False
     compares: bool = False
     shellcheck: str = ""
+    cluster: Profile | None = None
 
     @property
     def fixes(self) -> bool:
@@ -117,7 +120,7 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
     if isinstance(source, UnreadableFile):
         return _unreadable(source, target, options)
     settings = _settings(target.configuration.settings, options)
-    document = Document(source.text, settings, target.path, target.lookup)
+    document = Document(source.text, settings, target.path, target.lookup, cluster=options.cluster)
     if target.catalog_folder is not None and not document.is_job:
         document = document.as_definitions(is_wanted=target.catalog_folder.is_configured)
     if not (target.candidate.is_named or document.is_job or document.is_catalog):

@@ -123,7 +123,7 @@ def is_extended(definition: Definition) -> bool:
         return True
     if definition.type == "dockerimage":
         return bool(definition.plugin)
-    if definition.extended_plugin == "cmd" and definition.runtime_plugin is None:
+    if definition.extended_plugin is not None and definition.runtime_plugin is None:
         return True
     return any(is_extended_event(callback.event_name) for callback in definition.callbacks)
 
