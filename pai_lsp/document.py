@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeAlias
 
+    from pai_lsp.cluster.profile import Profile
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
     from pai_lsp.job.symbols import Occurrence
 
@@ -57,6 +58,7 @@ class Document:
     """One file's text with its settings; `path` is its name in reports, and the ending of that may mark it as a job.
 
     known_job: the job of this text if it has been read before; one of another text is not used.
+    cluster: what is known of the cluster that the job is for.
     """
 
     text: str
@@ -65,6 +67,7 @@ class Document:
     lookup: Lookup = NoLookup()
     is_catalog: bool = False
     known_job: Job | None = None
+    cluster: Profile | None = None
 
     @lazy
     def lines(self) -> LineIndex:
@@ -132,8 +135,10 @@ def _log_fault(rule: Rule, error: Exception) -> None:
     logging.getLogger(__name__).error("rule %s failed: %s", rule.code, kind_and_place(error))
 
 
-def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnostic, ...]:
-    """All diagnostics of a document, sorted by place and code, each once."""
+def check(
+    document: Document, on_fault: OnFault = _log_fault, others: Iterable[Diagnostic] = ()
+) -> tuple[Diagnostic, ...]:
+    """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once."""
     found: dict[Diagnostic, None] = {}
     for rule in RULES:
         if rule is not task_never_starts:
@@ -141,7 +146,24 @@ def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnosti
                 found[diagnostic] = None
     if not _explains_stops(found, document):
         found |= dict.fromkeys(_run(task_never_starts, document, on_fault))
-    return _finished(tuple(found), document)
+    if document.cluster is not None and not document.is_catalog:
+        found |= dict.fromkeys(_on_cluster(document, document.cluster, on_fault))
+    return _finished((*found, *others), document)
+
+
+def _on_cluster(document: Document, cluster: Profile, on_fault: OnFault) -> list[Diagnostic]:
+    from pai_lsp.rules.cluster_rules import job_does_not_fit  # noqa: PLC0415 - most checks know no cluster
+    from pai_lsp.rules.on_cluster import cluster_findings  # noqa: PLC0415 - as above
+
+    diagnostics: list[Diagnostic] = []
+    try:
+        for rule, finding in cluster_findings(document.job, cluster):
+            severity = document.settings.severity_of(rule)
+            if severity is not None:
+                diagnostics += _diagnostics(rule, severity, (finding,), document)
+    except Exception as error:  # noqa: BLE001 - a fault here never silences the other rules
+        on_fault(job_does_not_fit, error)
+    return diagnostics
 
 
 def _explains_stops(found: Iterable[Diagnostic], document: Document) -> bool:

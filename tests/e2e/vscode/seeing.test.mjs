@@ -48,7 +48,9 @@ scene("a line of the preview leads to its command", async () => {
   await line.click();
   await page.keyboard.press("F12");
   await group(1).locator(".tab.active", { hasText: JOB }).waitFor();
-  await group(1).locator(".tab", { hasText: /^marketplace-job/ }).waitFor();
+  await group(1)
+    .locator(".tab", { hasText: /^marketplace-job/ })
+    .waitFor();
   const text = await workbench.textOf(group(1).locator(".monaco-editor").first());
   assert.match(text, /- python train\.py/);
   await workbench.run(page, "View: Close Editor");
