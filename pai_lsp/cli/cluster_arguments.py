@@ -53,6 +53,7 @@ _CLUSTER_EPILOG = """\
 examples:
   pai-lsp cluster import services-configuration.yaml --name lab --group default
   pai-lsp cluster import hivedscheduler.yaml --name lab --output -
+  pai-lsp cluster pull lab
   pai-lsp cluster list
   pai-lsp fit --cluster lab train.pai.yaml
 """
@@ -73,6 +74,9 @@ def cluster(parser: argparse.ArgumentParser) -> None:
     importing.add_argument("--platform", choices=("openpai", "ltp"), help="the platform (default: as the files show)")
     importing.add_argument("--name", required=True, metavar="NAME", help="your name for the cluster")
     importing.add_argument("--output", type=path, metavar="FILE", help="write to this file, or to - (default: by name)")
+    pulling = part("pull", "make a profile from the REST API of a cluster that clusters.yaml names")
+    pulling.add_argument("name", metavar="NAME", help="the cluster's name in your own clusters.yaml")
+    pulling.add_argument("--output", type=path, metavar="FILE", help="write to this file, or to - (default: by name)")
     part("list", "list your profiles")
 
 

@@ -22,6 +22,11 @@ def profiles_folder() -> Path:
     return root / "pai-lsp" / "clusters"
 
 
+def clusters_file() -> Path:
+    """The user's own file with the addresses of clusters; no other file may name one."""
+    return profiles_folder().parent / "clusters.yaml"
+
+
 def path_of_name(name: str) -> Path:
     """The file of a named profile.
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
+    from pai_lsp.cluster.profile import Profile
     from pai_lsp.findings.diagnostic import Rule, Settings
     from pai_lsp.project.configuration import Configuration
     from pai_lsp.project.targets import Target
@@ -31,6 +32,8 @@ class Options:
     selected, ignored: codes of rules; if `selected` is empty, all rules but the ignored ones apply.
     shown: the lowest severity in the report; threshold: the lowest one that sets the exit status and is fixed.
     writes: whether fixed texts are written; compares: whether to make diffs.
+    shellcheck: the program ShellCheck, if it is to be asked.
+    cluster: the cluster that the jobs are for.
     """
 
     selected: frozenset[str] = frozenset()
@@ -39,6 +42,8 @@ class Options:
     threshold: Severity = Severity.WARNING
     writes: bool = False
     compares: bool = False
+    shellcheck: str = ""
+    cluster: Profile | None = None
 
     @property
     def fixes(self) -> bool:
@@ -73,7 +78,16 @@ def check_one(target: Target, options: Options) -> Outcome:
     failures: list[CheckFailure] = []
 
     def checked(document: Document) -> tuple[Diagnostic, ...]:
-        return check(document, failed)
+        return check(document, failed, _by_shellcheck(document) if options.shellcheck and not options.fixes else ())
+
+    def _by_shellcheck(document: Document) -> tuple[Diagnostic, ...]:
+        from pai_lsp.project.shellcheck import ShellCheckError, shellcheck_diagnostics  # noqa: PLC0415 - optional
+
+        try:
+            return shellcheck_diagnostics(document, options.shellcheck)
+        except ShellCheckError as error:
+            failures.append(CheckFailure(target.path, str(error), is_fault=False))
+            return ()
 
     def failed(rule: Rule, error: Exception) -> None:
         failures.append(CheckFailure(target.path, f"rule {rule.code} failed: {kind_and_place(error)}"))
@@ -106,7 +120,7 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
     if isinstance(source, UnreadableFile):
         return _unreadable(source, target, options)
     settings = _settings(target.configuration.settings, options)
-    document = Document(source.text, settings, target.path, target.lookup)
+    document = Document(source.text, settings, target.path, target.lookup, cluster=options.cluster)
     if target.catalog_folder is not None and not document.is_job:
         document = document.as_definitions(is_wanted=target.catalog_folder.is_configured)
     if not (target.candidate.is_named or document.is_job or document.is_catalog):

@@ -147,7 +147,12 @@ def _run_result(run: ReleasedRun, form: str, arguments: argparse.Namespace) -> _
 
 
 def _role_as_json(role: RoleRun) -> dict[str, object]:
-    return {"pre": list(role.pre), "command": role.command, "post": list(role.post)}
+    return {
+        "pre": list(role.pre),
+        "command": role.command,
+        "post": list(role.post),
+        "platformPlugins": list(role.platform),
+    }
 
 
 def _wrong_usage(arguments: argparse.Namespace, form: str) -> str | None:
