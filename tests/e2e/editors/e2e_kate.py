@@ -2,8 +2,8 @@
 completes, renames, and keeps silent about other YAML.
 
 Run by scripts/e2e_editors.sh, which has the path of Kate in E2E_KATE, if it is installed. What its window shows cannot
-be read: its messages to the server and from it are recorded on the way, and what it has done to the file is read from the
-disk, after saving.
+be read: its messages to the server and from it are recorded on the way, and what it has done to the file is read from
+the disk, after saving.
 """
 
 from __future__ import annotations
