@@ -89,6 +89,12 @@ def check(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="number of processes (default: one per processor for many files)",
     )
+    add(
+        "--shellcheck",
+        type=path,
+        metavar="PROGRAM",
+        help="also run this ShellCheck on the commands and report what it finds (codes SC1000 to SC2999)",
+    )
     add("--color", choices=("auto", "always", "never"), default="auto", help="use colors (default: auto)")
     add("--no-progress", action="store_true", help="do not show a progress bar")
 
