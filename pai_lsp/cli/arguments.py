@@ -89,6 +89,12 @@ def check(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="number of processes (default: one per processor for many files)",
     )
+    add(
+        "--shellcheck",
+        type=path,
+        metavar="PROGRAM",
+        help="also run this ShellCheck on the commands and report what it finds (codes SC1000 to SC2999)",
+    )
     add("--color", choices=("auto", "always", "never"), default="auto", help="use colors (default: auto)")
     add("--no-progress", action="store_true", help="do not show a progress bar")
 
@@ -115,7 +121,8 @@ formats:
           each part is written
   json    the scripts and commands of each task role as the released runtime
           writes them: {"version": 1, "taskRoles": {"ROLE": {"pre": [...],
-          "command": "...", "post": [...]}}}
+          "command": "...", "post": [...], "platformPlugins": [...]}}};
+          the scripts of these plugins (ssh, git, ...) are left to the platform
 
 The expanded job is checked before it is printed. Its findings are printed to
 standard error, with the lines of JOB that they come from. If the job cannot be

@@ -9,6 +9,7 @@ from enum import Enum, IntEnum
 from typing import TYPE_CHECKING
 
 from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span, TextEdit
 
 
+# The codes of ShellCheck, which `check --shellcheck` reports besides the rules' own.
+SHELLCHECK_CODE = lazy_pattern(r"SC[0-9]{4}")
 DOCUMENTATION = "https://pai-lsp.readthedocs.io/rules/"
 
 
@@ -94,6 +97,8 @@ class Diagnostic:
     @property
     def url(self) -> str:
         """The page that explains the rule."""
+        if SHELLCHECK_CODE.fullmatch(self.code):
+            return f"https://www.shellcheck.net/wiki/{self.code}"
         return f"{DOCUMENTATION}{self.code}/"
 
     def without_secrets(self, hidden: Hidden) -> Diagnostic:

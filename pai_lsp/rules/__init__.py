@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings import suppression
+from pai_lsp.findings.diagnostic import SHELLCHECK_CODE
 from pai_lsp.rules import (
     commands,
     plugins,
@@ -59,7 +60,7 @@ def codes_in(lists: Iterable[str]) -> frozenset[str]:
     found: set[str] = set()
     for name in (name.strip() for one in lists for name in one.split(",")):
         if name:
-            found.add(known(name).code)
+            found.add(name if SHELLCHECK_CODE.fullmatch(name) else known(name).code)
     return frozenset(found)
 
 

@@ -44,6 +44,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _refused(str(error))
     if message := missing(paths):
         return _refused(message)
+    if arguments.shellcheck and not options.shellcheck:
+        return _refused(f"there is no program '{visible(arguments.shellcheck)}' for --shellcheck")
     if paths.count(STANDARD_INPUT) > 1:
         return _refused("standard input can be checked only once")
     projects = run_projects()
@@ -87,8 +89,19 @@ def _options(arguments: argparse.Namespace) -> Options:
         threshold=threshold,
         writes=arguments.fix,
         compares=arguments.diff,
+        shellcheck=_program(arguments.shellcheck),
         cluster=None if arguments.cluster is None else _cluster(arguments.cluster),
     )
+
+
+def _program(name: str | None) -> str:
+    """The absolute path of a program, by its path or its name on PATH; empty where there is none."""
+    if not name:
+        return ""
+    import shutil  # noqa: PLC0415 - slow to load, and rarely wanted
+
+    found = shutil.which(name)
+    return os.path.abspath(found) if found else ""  # noqa: PTH100 - as for `folder`
 
 
 def _cluster(name: str) -> Profile:

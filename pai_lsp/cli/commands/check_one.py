@@ -32,6 +32,7 @@ class Options:
     selected, ignored: codes of rules; if `selected` is empty, all rules but the ignored ones apply.
     shown: the lowest severity in the report; threshold: the lowest one that sets the exit status and is fixed.
     writes: whether fixed texts are written; compares: whether to make diffs.
+    shellcheck: the program ShellCheck, if it is to be asked.
     cluster: the cluster that the jobs are for.
     """
 
@@ -41,6 +42,7 @@ class Options:
     threshold: Severity = Severity.WARNING
     writes: bool = False
     compares: bool = False
+    shellcheck: str = ""
     cluster: Profile | None = None
 
     @property
@@ -76,7 +78,16 @@ def check_one(target: Target, options: Options) -> Outcome:
     failures: list[CheckFailure] = []
 
     def checked(document: Document) -> tuple[Diagnostic, ...]:
-        return check(document, failed)
+        return check(document, failed, _by_shellcheck(document) if options.shellcheck and not options.fixes else ())
+
+    def _by_shellcheck(document: Document) -> tuple[Diagnostic, ...]:
+        from pai_lsp.project.shellcheck import ShellCheckError, shellcheck_diagnostics  # noqa: PLC0415 - optional
+
+        try:
+            return shellcheck_diagnostics(document, options.shellcheck)
+        except ShellCheckError as error:
+            failures.append(CheckFailure(target.path, str(error), is_fault=False))
+            return ()
 
     def failed(rule: Rule, error: Exception) -> None:
         failures.append(CheckFailure(target.path, f"rule {rule.code} failed: {kind_and_place(error)}"))
