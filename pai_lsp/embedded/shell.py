@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell_expansions import arithmetic_end
 from pai_lsp.embedded.shell_grammar import Conditional, Grammar, Role
-from pai_lsp.embedded.shell_script import HERE_DOCUMENT, Assignment, PartKind, Script, SimpleCommand
+from pai_lsp.embedded.shell_script import HERE_DOCUMENT, Assignment, EventKind, PartKind, Script, SimpleCommand
 from pai_lsp.embedded.shell_words import LineReader
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.patterns import lazy_pattern
@@ -69,16 +69,21 @@ class _UnfinishedCommand:
 class _ScriptReader(LineReader):
     """Reads a text from its start to its end."""
 
-    __slots__ = ("_background", "_functions", "_has_pipeline", "_made", "_separate", "_tested")
+    __slots__ = ("_background", "_functions", "_grammars", "_has_pipeline", "_made", "_separate", "_tested")
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self._made: list[SimpleCommand] = []
         self._tested: set[str] = set()
         self._functions: set[str] = set()
+        self._grammars: list[Grammar] = []
         self._has_pipeline = False
         self._separate: list[tuple[int, int]] = []
         self._background: list[tuple[int, int]] = []
+
+    @property
+    def _is_in_function(self) -> bool:
+        return any(grammar.function for grammar in self._grammars)
 
     def read(self) -> Script:
         self._commands("")
@@ -97,6 +102,9 @@ class _ScriptReader(LineReader):
             self._fault,
             self._fault_inside,
             tuple(self._open_redirections),
+            tuple(self._events),
+            tuple(self._positionals),
+            tuple(self._bad_substitutions),
         )
 
     def _marked_commands(self) -> tuple[SimpleCommand, ...]:
@@ -112,7 +120,8 @@ class _ScriptReader(LineReader):
 
     def _commands(self, closing: str) -> bool:
         text = self._text
-        grammar = Grammar(lambda: len(self._made), self._found_fault)
+        grammar = Grammar(lambda: len(self._made), self._found_fault, self._events.append)
+        self._grammars.append(grammar)
         outer, self._here_documents = self._here_documents, []
         command = _UnfinishedCommand()
         is_closed = False
@@ -131,8 +140,14 @@ class _ScriptReader(LineReader):
                 grammar.close(Span(at, at + 1))
                 self._at += 1
                 is_closed = True
-            elif character in "<>&0123456789{" and not text.startswith("<%", at) and self._redirection():
-                command.is_begun = True
+            elif (
+                character in "<>&0123456789{"
+                and not text.startswith("<%", at)
+                and self._redirection(
+                    EventKind.REDIRECTION_AFTER if grammar.is_after_compound else EventKind.REDIRECTION
+                )
+            ):
+                command.is_begun = not grammar.is_after_compound
                 grammar.begin()
             elif match := _OPERATOR.match(text, at, self._end):
                 self._finish(command, grammar)
@@ -150,6 +165,7 @@ class _ScriptReader(LineReader):
         left = grammar.unclosed()
         if not self._unchecked and not is_closed:
             self._unclosed += reversed(left)
+        self._grammars.pop()
         self._has_pipeline = self._has_pipeline or grammar.has_pipeline
         self._separate += grammar.separate
         self._background += grammar.background
@@ -194,6 +210,7 @@ class _ScriptReader(LineReader):
             return command
         if sets is not None and is_first:
             self._assignments.append(sets)
+            self._events.append((EventKind.ASSIGNED, sets.name, word.span))
             command.is_begun = True
             grammar.begin()
             return command
@@ -222,7 +239,10 @@ class _ScriptReader(LineReader):
         """Take down a command that has ended."""
         words = command.words
         if not words:
+            if command.is_begun:
+                self._events.append((EventKind.BARE, "", None))
             return
+        self._events.append((EventKind.COMMAND, str(len(self._made)), None))
         self._assignments += _set_by(words, command.sets)
         self._tested.update(_tested_by(words))
         if words[0].text == "shopt" and [word.text for word in words[1:]] == ["-s", "extglob"]:

@@ -6,10 +6,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
 
-from pai_lsp.embedded.shell_script import Assignment, Part, PartKind, Unclosed, VariableUse
+from pai_lsp.embedded.shell_script import Assignment, EventKind, Part, PartKind, Unclosed, VariableUse
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from pai_lsp.embedded.shell_script import Event
 
 # Substitutions nested deeper are not read: that would take too much of the stack.
 _MAX_DEPTH = 40
@@ -20,6 +24,8 @@ _ANSI = lazy_pattern(r"(?:[^'\\]|\\[\s\S])*")
 _NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _PARAMETER_END = lazy_pattern(r"[^}$`\"'\\<]+")
 _SPECIAL = lazy_pattern(r"\$[0-9@*#?$!_-]")
+# What bash allows after the name in `${…}` is an operator.
+_NEVER_AFTER_NAME = frozenset(" \t.!&();|'\"")
 _GUARD = lazy_pattern(r":?[-=+?]")
 _ACTIVE = lazy_pattern(r"[$`\\]|<%")
 _IDENTIFIER_GOES_ON = lazy_pattern(r"<%|\{\{|\$\([A-Z_]+\)")
@@ -39,8 +45,9 @@ class ExpansionReader(ABC):
     """Reads expansions in a text, and keeps what it finds; its subclasses read what is inside of them."""
 
     __slots__ = (
-        "_assignments", "_at", "_conditional", "_depth", "_end", "_fault", "_fault_inside", "_inner",
-        "_last_template_end", "_parts", "_text", "_unchecked", "_unclosed", "_uses",
+        "_assignments", "_at", "_bad_substitutions", "_conditional", "_depth", "_document", "_end", "_events",
+        "_fault", "_fault_inside", "_inner", "_last_template_end", "_parts", "_positionals", "_text", "_unchecked",
+        "_unclosed", "_uses",
     )  # fmt: skip
 
     def __init__(self, text: str) -> None:
@@ -58,6 +65,15 @@ class ExpansionReader(ABC):
         self._unclosed: list[Unclosed] = []
         self._fault: Span | None = None
         self._fault_inside: Unclosed | None = None
+        self._events: list[Event] = []
+        self._positionals: list[Span] = []
+        self._bad_substitutions: list[Span] = []
+        self._document = ""  # "<<" within a here-document
+
+    @property
+    @abstractmethod
+    def _is_in_function(self) -> bool:
+        """Whether the body of a function is being read."""
 
     @abstractmethod
     def _commands(self, closing: str) -> bool:
@@ -109,6 +125,8 @@ class ExpansionReader(ABC):
             self._use(match[0], at, match.start(), match.end())
         elif match := _SPECIAL.match(text, at, self._end):
             self._at = match.end()
+            if match[0][1].isdigit() and not self._is_in_function:
+                self._positionals.append(Span(at, self._at))
         elif text.startswith("$[", at):
             end = text.find("]", at, min(self._end, at + _LONGEST_ARITHMETIC))
             if end < 0:
@@ -154,7 +172,10 @@ class ExpansionReader(ABC):
             return
         self._depth += 1
         self._unchecked += is_unchecked
+        opener = self._document + self._text[start : start + length]
+        self._events.append((EventKind.SUBSTITUTION, opener, Span(start, start + length)))
         is_closed = self._commands(")")
+        self._events.append((EventKind.SUBSTITUTION_END, "", Span(start, self._at)))
         self._unchecked -= is_unchecked
         if not is_closed:
             self._left_open(self._text[start : start + length], start)
@@ -171,7 +192,9 @@ class ExpansionReader(ABC):
         self._at, self._end = start + 1, min(end, outer)
         if not self._is_too_deep(start):
             self._depth += 1
+            self._events.append((EventKind.SUBSTITUTION, f"{self._document}`", Span(start, start + 1)))
             self._commands("")
+            self._events.append((EventKind.SUBSTITUTION_END, "", Span(start, min(end + 1, outer))))
             self._depth -= 1
         self._unchecked -= 1
         self._at, self._end = min(end + 1, outer), outer
@@ -192,7 +215,13 @@ class ExpansionReader(ABC):
         if match is None:
             # A special parameter may be a character that is active elsewhere, as in `${#}` and `${$}`.
             self._at += mark in {"#", "!"} or (mark == "$" and text.startswith("}", name_at + 1))
+            is_bad = mark == "}"
+            is_positional = mark.isdigit() and text.startswith("}", self._at + 1) and not self._is_in_function
             self._parameter_rest(start, is_quoted=is_quoted)
+            if is_positional:
+                self._positionals.append(Span(start, self._at))
+            if is_bad:
+                self._bad_substitutions.append(Span(start, self._at))
             return
         self._at = match.end()
         is_indirect = mark == "!"
@@ -203,6 +232,7 @@ class ExpansionReader(ABC):
             if end >= 0 and "$" not in text[self._at : end]:
                 self._at = end + 1
         is_names = is_indirect and (is_list or text.startswith(("*}", "@}"), self._at))
+        is_bad = text[self._at : self._at + 1] in _NEVER_AFTER_NAME
         guard = _GUARD.match(text, self._at, self._end)
         place = len(self._uses)
         if guard:
@@ -212,6 +242,8 @@ class ExpansionReader(ABC):
         self._parameter_rest(start, is_quoted=is_quoted)
         if guard:
             self._conditional -= 1
+        if is_bad and not self._unchecked:
+            self._bad_substitutions.append(Span(start, self._at))
         if not is_names:
             nested = self._uses[place:]
             del self._uses[place:]

@@ -10,12 +10,13 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING
 
-from pai_lsp.embedded.shell_script import Unclosed
+from pai_lsp.embedded.shell_script import EventKind, Unclosed
 from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pai_lsp.embedded.shell_script import Event
     from pai_lsp.source.text import Span
 
 
@@ -110,14 +111,19 @@ class Grammar:
     """The state after some tokens. `count` gives the number of simple commands so far, by which they are marked."""
 
     __slots__ = (
-        "_count", "_expected", "_fault", "_frames", "_prefix", "_required", "background", "function", "has_pipeline",
-        "keyword", "operator", "separate", "subshells",
+        "_count", "_expected", "_fault", "_frames", "_prefix", "_record", "_required", "background", "function",
+        "has_pipeline", "keyword", "operator", "separate", "subshells",
     )  # fmt: skip
 
     def __init__(
-        self, count: Callable[[], int], fault: Callable[[Span, Unclosed | None], None], function: str = ""
+        self,
+        count: Callable[[], int],
+        fault: Callable[[Span, Unclosed | None], None],
+        record: Callable[[Event], None],
+        function: str = "",
     ) -> None:
         self._count = count
+        self._record = record
         self._fault = fault
         self._frames = [_Frame("", None, "", function, list_start=count(), pipeline_start=count())]
         self._expected = _Expected.COMMAND
@@ -156,6 +162,11 @@ class Grammar:
     def may_assign(self) -> bool:
         """Whether an assignment is allowed here, if the command has no name yet."""
         return self._expected in {_Expected.COMMAND, _Expected.WORDS}
+
+    @property
+    def is_after_compound(self) -> bool:
+        """Whether a compound command has just ended."""
+        return self._expected is _Expected.AFTER
 
     @property
     def is_in_simple_command(self) -> bool:
@@ -221,6 +232,7 @@ class Grammar:
                 self._required = Unclosed(written, span)
             else:
                 self._prefix = written
+            self._record((EventKind.PREFIX, written, span))
             return Role.RESERVED
         if written == "function" and not is_body:
             self._begin_command(_Expected.FUNCTION_NAME)
@@ -244,6 +256,7 @@ class Grammar:
         if self._expected not in {_Expected.COMMAND, _Expected.FUNCTION_BODY, _Expected.WORDS}:
             self._unexpected(span)
         self._begin_command(_Expected.AFTER)
+        self._record((EventKind.COMPOUND, "", span))
         self.function = self._frames[-1].function
 
     def function_brackets(self, name: str, span: Span) -> None:
@@ -254,6 +267,7 @@ class Grammar:
 
     def operator_token(self, operator: str, span: Span) -> None:
         """Read a control operator, a bracket or a line end."""
+        self._record((EventKind.OPERATOR, operator, span))
         expected = self._expected
         if operator == "\n":
             self._line_end(span)
@@ -338,10 +352,12 @@ class Grammar:
         frame = self._frames[-1]
         self._end_list()
         frame.part, frame.is_filled = part, part == "body" and frame.keyword == "case"
+        self._record((EventKind.PART, part, None))
         self._prefix = ""
         self.keyword, self._expected = keyword, _Expected.COMMAND
 
     def _awaits_body(self, span: Span) -> None:
+        self._record((EventKind.FUNCTION, self.function, span))
         self._begin_command(_Expected.FUNCTION_BODY)
         self._required = Unclosed("function", span)
 
@@ -351,8 +367,11 @@ class Grammar:
         count = self._count()
         self._frames.append(_Frame(keyword, span, part, self.function, list_start=count, pipeline_start=count))
         self.keyword = keyword
+        self._record((EventKind.OPEN, keyword, span))
+        self._record((EventKind.PART, part, None))
 
     def _pop(self) -> None:
+        self._record((EventKind.CLOSE, "", None))
         self._end_list()
         self._frames.pop()
         self.function = self._frames[-1].function

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import Enum, auto
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TypeAlias
 
     from pai_lsp.source.text import Span
 
@@ -96,6 +97,28 @@ class Unclosed:
     span: Span
 
 
+class EventKind(Enum):
+    """What the reader meets that matters to how commands depend on each other; `shell_structure` makes a tree of it."""
+
+    COMMAND = auto()  # a simple command ends; the number of the command, as text
+    ASSIGNED = auto()  # a variable in front of a command; its name, and the place of the whole word
+    BARE = auto()  # assignments or redirections without a command end
+    COMPOUND = auto()  # `((…))`, or the brackets of a `[[ … ]]` after its command
+    OPEN = auto()  # a compound command begins; its reserved word
+    PART = auto()  # a part of it begins
+    CLOSE = auto()  # it ends
+    SUBSTITUTION = auto()  # a substitution begins; its opening characters
+    SUBSTITUTION_END = auto()
+    OPERATOR = auto()
+    PREFIX = auto()  # `!`, `time` or `coproc`
+    FUNCTION = auto()  # the name of a function whose body follows
+    REDIRECTION = auto()  # the operator; the span is that of its target
+    REDIRECTION_AFTER = auto()  # the same after a compound command
+
+
+Event: TypeAlias = "tuple[EventKind, str, Span | None]"
+
+
 @dataclass(frozen=True, slots=True)
 class SimpleCommand:
     """A command and its arguments, without assignments in front and without redirections.
@@ -139,6 +162,9 @@ class Script:
     unclosed: what it leaves open, the outermost first; meaningful as long as there is no `fault`.
     fault: the first word or operator at which bash stops with a syntax error; empty at the end of the text.
     fault_inside: the innermost command that is open at the fault.
+    positionals: where it reads `$0` to `$9` outside of functions, without a default.
+    bad_substitutions: the `${…}` that bash refuses when it runs them.
+    events: what `shell_structure` needs, in the order in which it ends.
     open_redirections: the operators, such as `>`, that no file name follows, so that bash refuses the script.
     """
 
@@ -156,6 +182,9 @@ class Script:
     fault: Span | None = None
     fault_inside: Unclosed | None = None
     open_redirections: tuple[Span, ...] = ()
+    events: tuple[Event, ...] = ()
+    positionals: tuple[Span, ...] = ()
+    bad_substitutions: tuple[Span, ...] = ()
 
     @property
     def is_complete(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from pai_lsp.embedded.shell_expansions import ExpansionReader
-from pai_lsp.embedded.shell_script import CONTINUATION, HERE_DOCUMENT, Assignment, PartKind, Word
+from pai_lsp.embedded.shell_script import CONTINUATION, HERE_DOCUMENT, Assignment, EventKind, PartKind, Word
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
@@ -207,8 +207,8 @@ class LineReader(WordReader):
         self._comments.append(Span(start, self._at))
         self._part(PartKind.COMMENT, start)
 
-    def _redirection(self) -> bool:
-        """Read a redirection, if there is one here."""
+    def _redirection(self, kind: EventKind) -> bool:
+        """Read a redirection, if there is one here, and record it as an event of `kind`."""
         text, at = self._text, self._at
         match = _REDIRECTION.match(text, at, self._end)
         if match is None or (match[2] in {"<", ">"} and text.startswith("(", match.end()) and match[0] == match[2]):
@@ -219,6 +219,7 @@ class LineReader(WordReader):
         self._blanks()
         start = self._at
         target, _ = self._word()
+        self._events.append((kind, match[2] or "&>", Span(start, self._at)))
         if self._at == start or text[start] == "#":
             self._found_fault(Span(start, min(start + 1, len(text))))
             self._open_redirections.append(Span(*match.span()))
@@ -272,6 +273,8 @@ class LineReader(WordReader):
         if not is_closed:
             self._left_open(HERE_DOCUMENT, announced.start)
         if not announced.is_quoted:
+            self._document = "<<"
             self._expansions(start, body_end)
+            self._document = ""
         self._at = at
         self._part(PartKind.HERE_DOCUMENT, start)

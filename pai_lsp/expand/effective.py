@@ -89,7 +89,7 @@ class Prerequisite:
     @property
     def ignores_failure(self) -> bool:
         """Whether its commands may fail. Source: openpai-runtime, src/plugins/plugin_utils.py."""
-        return ignores_failure(self.definition.node)
+        return ignores_failure(self.definition.node, self.step)
 
     def moments(self, moment: Moment) -> tuple[CommandItem, ...]:
         """The commands that it runs at one moment."""

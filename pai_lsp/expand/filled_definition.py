@@ -117,13 +117,15 @@ def items_at(commands: tuple[Commands, ...], moment: Moment) -> tuple[CommandIte
     return tuple(item for one in commands if one.moment is moment for item in one.items)
 
 
-def ignores_failure(node: Mapping) -> bool:
+def ignores_failure(node: Mapping, step: ExpansionStep | None = None) -> bool:
     """Whether the commands of a prerequisite or plugin entry may fail, by its `failurePolicy`.
 
     Source: openpai-runtime, src/plugins/plugin_utils.py, inject_commands.
     """
     policy = node.get("failurePolicy")
-    return isinstance(policy, Scalar) and policy.text.lower() == "ignore"
+    if not isinstance(policy, Scalar):
+        return False
+    return (step_text(policy.text, step) if step else policy.text).lower() == "ignore"
 
 
 def _items(node: Node, step: ExpansionStep | None, where: Span | None, report: Report) -> tuple[CommandItem, ...]:

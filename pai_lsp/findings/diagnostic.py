@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.platform.platforms import NAMES, OPENPAI, Platform, platform_comment, platform_named
 from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span, TextEdit
 
 
+# The codes of ShellCheck, which `check --shellcheck` reports besides the rules' own.
+SHELLCHECK_CODE = lazy_pattern(r"SC[0-9]{4}")
 DOCUMENTATION = "https://pai-lsp.readthedocs.io/rules/"
 
 
@@ -95,6 +98,8 @@ class Diagnostic:
     @property
     def url(self) -> str:
         """The page that explains the rule."""
+        if SHELLCHECK_CODE.fullmatch(self.code):
+            return f"https://www.shellcheck.net/wiki/{self.code}"
         return f"{DOCUMENTATION}{self.code}/"
 
     def without_secrets(self, hidden: Hidden) -> Diagnostic:
@@ -159,12 +164,14 @@ class Settings:
         Codes that are absent keep their rule's own severity.
     plugins: names of runtime plugins that this site has added, as they are written in a job
         (`com.microsoft.pai.runtimeplugin.NAME` without the prefix).
+    cluster: the facts of the cluster that the jobs are for, a `pai_lsp.cluster.profile.Profile`.
     platform: the platform of the jobs, where it is configured.
     is_platform_fixed: whether it also counts for files with a comment that names another platform.
     """
 
     severities: Mapping[str, Severity | None] = field(default_factory=dict)
     plugins: frozenset[str] = frozenset()
+    cluster: object | None = None
     platform: Platform | None = None
     is_platform_fixed: bool = False
 

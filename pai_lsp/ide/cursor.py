@@ -282,7 +282,7 @@ def _find(document: Document, offset: int, mark: str, before: str = "", after: s
     text = document.text
     marked = f"{text[:offset]}{before}{mark}{after}{text[offset:]}"
     syntax = parse(marked, document.platform.reader)
-    job = Job(syntax, document.settings.plugins, document.lookup, document.is_catalog, document.platform)
+    job = Job(syntax, document.settings.plugins, document.lookup, document.is_catalog, platform=document.platform)
     location = next(_marked(job, syntax.root, mark), None)
     if location is None or not isinstance(location.node, Scalar):
         return None

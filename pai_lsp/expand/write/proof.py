@@ -5,6 +5,7 @@ Expansion edits text; where that text is shared through aliases or merge keys, a
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.server_rendering import trim
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span
 
 # A plugin with what it runs before and after.
-_Run = tuple[str, str, str, bool]
+_Run = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +55,31 @@ def proven(job: Job, text: str, form: ReleasedForm, items: Items, added: Mapping
     for role in form.effective.roles:
         name = role.role.name
         command = "\n".join(map(trim, (*added[name].before, command_source(job, role.role), *added[name].after)))
-        is_same = name in roles and trim(command_source(after, roles[name].role)) == trim(command)
-        if not is_same or _meant(role, form, items) != _read(roles[name]):
-            message = f"'{name}' shares text with another place through an alias or '<<'; write it out there"
-            found.append(_problem(role.role.name_span, message))
+        read = roles.get(name)
+        meant_runs, read_runs = _meant(role, form, items), _read(read) if read else []
+        meant_parts = [*itertools.chain(*meant_runs), trim(command)]
+        read_parts = [*itertools.chain(*read_runs), trim(command_source(after, read.role)) if read else ""]
+        if meant_parts != read_parts:
+            found.append(_problem(role.role.name_span, _difference(name, meant_parts, read_parts)))
     if found:
         return Proof(after, tuple(found))
     run = released_run(after)
     return Proof(after, tuple(_stops(run, after, form)), run)
+
+
+def _difference(role: str, meant: list[str], read: list[str]) -> str:
+    """The first line that the role would run differently, in words."""
+    before, after = ("\n".join(parts).split("\n") for parts in (meant, read))
+    pairs = itertools.zip_longest(before, after, fillvalue="")
+    wanted, got = next((pair for pair in pairs if pair[0] != pair[1]), ("", ""))
+    runs = f"'{_short(got)}' instead of '{_short(wanted)}'" if wanted and got else f"'{_short(got or wanted)}'"
+    verb = "would run" if got else "would not run"
+    return f"the expanded '{role}' {verb} {runs}; if text is shared through an alias or '<<', write it out"
+
+
+def _short(line: str) -> str:
+    line = " ".join(line.split())
+    return line if len(line) <= 60 else f"{line[:59]}…"
 
 
 def _meant(role: EffectiveRole, form: ReleasedForm, items: Items) -> list[_Run]:
@@ -80,7 +98,8 @@ def _runs(sources: Iterable[Source], lines: Callable[[Source, Moment], str]) -> 
     found: list[_Run] = []
     for source in sources:
         plugin = source.plugin if isinstance(source, Prerequisite) else "cmd"
-        run = (plugin or "", lines(source, Moment.START), lines(source, Moment.SUCCESS), source.ignores_failure)
+        policy = "ignore" if source.ignores_failure else "fail"
+        run = (plugin or "", lines(source, Moment.START), lines(source, Moment.SUCCESS), f"failurePolicy: {policy}")
         if plugin and (plugin != "cmd" or run[1] or run[2]):
             found.append(run)
     return found

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.expand.filled_definition import is_filled, step_value
 from pai_lsp.expand.write.quoting import surviving
-from pai_lsp.expand.write.released_form import is_extended, is_extended_event
+from pai_lsp.expand.write.released_form import EXTENDED_TYPES, is_extended, is_extended_event
 from pai_lsp.job.definition import COMMAND_KEYS, EXTENDED_KEYS, LEGACY_TYPES, STORAGE_PLUGINS
 from pai_lsp.job.plugin_parameters import Damage, damages
 from pai_lsp.platform.tables import PLUGIN_PREFIX, EventForm, event_at, events, moments_with
-from pai_lsp.source.edits import column, insert_entry, remove_entry
+from pai_lsp.source.edits import column, cut_entry, insert_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value, walk
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.tree_edits import item_span, items_behind, without_entries, without_items, without_lines
 from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
@@ -52,7 +53,7 @@ def definition_edits(
         return _rewritten(text, definition, prerequisite, items)
     # Empty ones ask for nothing: they go where something else has to be changed.
     removed = [entry for key in EXTENDED_KEYS if (entry := node.own(key))] if is_extended(definition) else []
-    kept_type = definition.type if definition.type in LEGACY_TYPES else "script"
+    kept_type = "script" if definition.type in EXTENDED_TYPES else definition.type
     edits: list[TextEdit] = []
     inserted: list[str] = []
     if (entry := node.own("type")) is None:
@@ -78,8 +79,18 @@ def definition_edits(
     if inserted:
         edits.append(insert_entry(text, node, "\n".join(inserted), _behind_name(node, removed)))
     edits += without_entries(text, node, removed)
+    uri = node.own("uri")
+    if kept_type == "data" and uri and isinstance(uri.value, Scalar) and uri.value.is_string and uri.value.text:
+        value = step_value(uri.value, prerequisite.step) if prerequisite else uri.value.text
+        edits.append(TextEdit(uri.value.span, flow_value(_as_list(value))))
+        removed = [*removed, uri]
     edits += _filled_edits(definition, prerequisite, removed)
     return tuple(edits)
+
+
+def _as_list(uri: Any) -> Any:
+    """The `uri` of data, which a released cluster reads as a list. Source: rest-server, config/v2/protocol.js."""
+    return [uri] if isinstance(uri, str) else uri
 
 
 def callback_edits(
@@ -124,6 +135,8 @@ def new_definition(prerequisite: Prerequisite, name: str, items: Items) -> dict[
     for entry in definition.parameters:
         if entry.name not in COMMAND_KEYS and (plugin != "cmd" or entry.name == "uri"):
             found[entry.name] = step_value(entry.value, prerequisite.step)
+    if kind == "data" and "uri" in found:
+        found["uri"] = _as_list(found["uri"])
     if plugin == "cmd":
         found["callbacks"] = [
             {"event": event_at(one.moment), "commands": list(items[one])}
@@ -141,7 +154,7 @@ def _rewritten(
     kept = {entry.name: entry.value for entry in node.effective_entries() if entry.name not in EXTENDED_KEYS}
     if prerequisite is None:
         value: dict[str, Any] = {key: plain_value(one) for key, one in kept.items() if key not in COMMAND_KEYS}
-        value["type"] = definition.type if definition.type in LEGACY_TYPES else "script"
+        value["type"] = "script" if definition.type in EXTENDED_TYPES else definition.type
         value.pop("plugin", None)
     else:
         value = new_definition(prerequisite, definition.name, items)
@@ -150,7 +163,9 @@ def _rewritten(
             for key, one in kept.items()
             if key not in value and key not in COMMAND_KEYS
         }
-        value["type"] = definition.type if definition.type in LEGACY_TYPES else "script"
+        value["type"] = "script" if definition.type in EXTENDED_TYPES else definition.type
+    if value["type"] == "data" and "uri" in value:
+        value["uri"] = _as_list(value["uri"])
     # What its author wrote first stays first.
     ordered = {key: value[key] for key in (*kept, *value) if key in value}
     if node.is_flow:
@@ -205,10 +220,17 @@ def _command_edits(text: str, commands: Commands, items: tuple[str, ...]) -> Ite
         parts = [surviving([item.text]) for item in written]
         if all(parts) and tuple(line for part in parts for line in part) == items:
             for item, part in zip(written, parts, strict=True):
-                if part != (item.scalar.text,) or not isinstance(item.scalar.runtime_value, str):
+                header = _FOLDED.match(text, item.scalar.span.start)
+                if header and part == (item.scalar.text.removesuffix("\n"),) and part != (item.scalar.text,):
+                    yield TextEdit(Span(header.start(), header.end()), f">{header[1]}-")
+                elif part != (item.scalar.text,) or not isinstance(item.scalar.runtime_value, str):
                     yield TextEdit(item.scalar.span, _items_text(text, place, item.scalar, part))
             return
     yield TextEdit(place.span, _list_text(text, place, items))
+
+
+# The beginning of a folded block that keeps its last line end, and the width of its indentation.
+_FOLDED = lazy_pattern(r">\+?([1-9]?)(?![-+0-9])")
 
 
 def _items_text(text: str, sequence: Sequence, scalar: Scalar, parts: tuple[str, ...]) -> str:
@@ -279,7 +301,8 @@ def role_list_edits(
     if entry is None or role.node is None or not isinstance(entry.value, Sequence):
         return ()
     sequence = entry.value
-    if tuple(item.text if isinstance(item, Scalar) else "" for item in sequence.items) == names:
+    # What is listed twice runs twice on a cluster; the checker reports that, and it stays as it is.
+    if tuple(dict.fromkeys(item.text if isinstance(item, Scalar) else "" for item in sequence.items)) == names:
         return ()
     if not names:
         own = role.node.own("prerequisites")
@@ -361,7 +384,7 @@ def extras_edits(
             span = Span(extras.entries[0].key.span.start, extras.entries[-1].span.end)
             return (*edits, TextEdit(span, "\n".join([first, *indented(rest, pad)])))
     if not kept and job.root is not None:
-        removals = remove_entry(text, job.root, section) if gone else ()
+        removals = cut_entry(text, job.root, section) if gone else ()
         for one in removals:
             edits += [one] if one.new_text else without_lines(text, one.span)
         return tuple(edits)

@@ -30,11 +30,11 @@ from pai_lsp.expand.write.source_places import SourcePlaces
 from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, EventForm, event_at, moments_with
 from pai_lsp.source.comments import comments
-from pai_lsp.source.edits import keeping_comments, line_end
+from pai_lsp.source.edits import cut_entry, keeping_comments, line_end, line_span
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Sequence
 from pai_lsp.source.text import Span, TextEdit, apply_edits
-from pai_lsp.source.tree_edits import items_behind, items_in_front, without_items
+from pai_lsp.source.tree_edits import item_span, items_behind, items_in_front, without_items
 from pai_lsp.source.writing import indented, item_lines
 
 if TYPE_CHECKING:
@@ -113,6 +113,8 @@ class _ReleasedJobWriter:
         self._values = role_values(job)
         self._edits: dict[TextEdit, None] = {}
         self.edits: tuple[TextEdit, ...] = ()
+        self._comments = comments(job.syntax)
+        self._dropped: set[int] = set()
         self._shared: dict[tuple[Node, str], tuple[str, ...]] = {}
         self.problems: list[Diagnostic] = []
         self.items: Items = {}
@@ -129,7 +131,8 @@ class _ReleasedJobWriter:
         if self.problems:
             return ""
         newline = line_end(self._text)
-        kept = keeping_comments(self._text, tuple(self._edits), comments(self._job.syntax))
+        remaining = [one for one in self._comments if one.span.start not in self._dropped]
+        kept = keeping_comments(self._text, tuple(self._edits), remaining)
         texts = (edit.new_text.replace("\r\n", "\n").replace("\n", newline) for edit in kept)
         self.edits = tuple(TextEdit(edit.span, text) for edit, text in zip(kept, texts, strict=True))
         try:
@@ -143,6 +146,19 @@ class _ReleasedJobWriter:
 
     def _edit(self, edits: Iterable[TextEdit]) -> None:
         self._edits.update(dict.fromkeys(edits))
+
+    def _drop_comments(self, span: Span, *, above: bool = True) -> None:
+        """Take out the comments in a part that goes, and those on the lines directly above it."""
+        lines = line_span(self._text, span)
+        at = lines.start
+        for comment in reversed(self._comments):
+            if span.start <= comment.span.start < lines.end:
+                self._dropped.add(comment.span.start)
+            elif above and comment.is_alone and self._text[comment.span.end : at].strip(" \t\r") == "\n":
+                start = self._text.rfind("\n", 0, comment.span.start) + 1
+                self._dropped.add(comment.span.start)
+                self._edit([TextEdit(Span(start, at), "")])
+                at = start
 
     def _agree(self, node: Node, what: str, texts: tuple[str, ...], role: TaskRole) -> bool:
         """Whether this is the first change of a list that roles may share; a second, different one is a problem."""
@@ -229,10 +245,15 @@ class _ReleasedJobWriter:
                 removed += [places[definition.node]] if definition.node in places else []
             else:
                 self._edit(definition_edits(self._text, definition, prerequisite, self.items))
-        if sequence is not None:
+        new = [one for one in self.form.listed_anywhere if one not in set(self.form.homes.values())]
+        if sequence is not None and section and self._job.root and len(removed) == len(places) and removed and not new:
+            self._edit(cut_entry(self._text, self._job.root, section))
+            self._drop_comments(Span(section.key.span.start, section.span.end), above=False)
+        elif sequence is not None:
             self._edit(without_items(self._text, sequence, removed))
-        homes = set(self.form.homes.values())
-        new = [one for one in self.form.listed_anywhere if one not in homes]
+            if not sequence.is_flow:
+                for number in removed:
+                    self._drop_comments(item_span(self._text, sequence, number))
         values = [new_definition(one, self.form.name(one), self.items) for one in new]
         comments = [origin_comment(one) for one in new]
         if sequence is not None:
@@ -266,4 +287,10 @@ class _ReleasedJobWriter:
         gone = {one.entry.node for one, names in self.form.plugin_users.items() if not names}
         if entry and isinstance(entry.value, Sequence) and gone:
             removed = (entry, [number for number, item in enumerate(entry.value.items) if item in gone])
+        references, section = self._job.extras_entry("reference_prerequisites"), self._job.section("extras")
+        if references is not None and section is not None and isinstance(section.value, Mapping):
+            is_alone = len(section.value.entries) == 1
+            gone_entry = section if is_alone else references
+            inside = Span(gone_entry.key.span.start, gone_entry.span.end)
+            self._drop_comments(inside, above=not is_alone)
         self._edit(extras_edits(self._job, storages, ("reference_prerequisites",), removed))

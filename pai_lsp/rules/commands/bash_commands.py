@@ -16,6 +16,7 @@ from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
 from pai_lsp.source.content import mapped
 from pai_lsp.source.nodes import Scalar, ScalarStyle
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
 from pai_lsp.source.text import Span, TextEdit
 
@@ -31,6 +32,15 @@ _PROSE_WIDTH = 50
 # Lower-case variables that a container may have by default.
 _PROXIES = frozenset({"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"})
 _NEAR = 0.87
+# Names that bash or images set: those of the system, and those of software with its own prefix.
+_SET_BY_IMAGES = lazy_pattern(
+    r"(?:HOME|PATH|PWD|OLDPWD|HOSTNAME|SHELL|TERM|SHLVL|E?UID|PPID|RANDOM|SECONDS|IFS|OPT(?:IND|ARG)|OSTYPE|MACHTYPE"
+    r"|HOSTTYPE|LINENO|REPLY|TZ|TMP|TEMP|TMPDIR|MAIL|USER|LOGNAME|DISPLAY|PS1|EDITOR|GROUPS|SRANDOM|EPOCH\w*|COLUMNS"
+    r"|LINES|WORKDIR|LANG|LANGUAGE|LD_LIBRARY_PATH|LD_PRELOAD|(?:LC|XDG|SSH|DEBIAN|BASH|FUNCNAME|PIPESTATUS|CUDA|CUDNN|NVIDIA|NV|NCCL|GLOO|PYTHON"
+    r"|CONDA|MAMBA|VIRTUAL|PIP|TORCH|TF|KERAS|OMPI|OPAL|PMIX|MPI|HOROVOD|MKL|OMP|JAVA|JRE|HADOOP|SPARK|HDFS|NODE|NPM|GO"
+    r"|GOPATH|CARGO|RUST|AZURE|AML|AWS|HF|ROS|INTEL|KUBERNETES|FRAMEWORK|TASK|MASTER|WORLD|RANK|LOCAL|CC|CXX|C|CPLUS"
+    r"|LIBRARY|PKG|MAN|HTTPS?|NO|ALL|FTP)(?:_\w*|[A-Z]*PATH|[A-Z]*HOME)?|.*_(?:HOME|ROOT|VERSION|PATH))$"
+)
 
 
 @rule(Severity.WARNING)
@@ -173,8 +183,8 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
     """Variable that is not set in the commands.
 
     Commands run with `set -o nounset`, so the task ends there with "unbound variable" unless the image sets the
-    variable. Only names with lower-case letters are reported, which images rarely set, and names that look like a
-    misspelling of one that the commands set. Write `${X:-}` if the variable may be unset.
+    variable. Names that images, bash or the platform set are not reported, unless they look like a misspelling of one
+    that the commands set. Write `${X:-}` if the variable may be unset.
     Source: openpai-runtime, src/runtime.d/runtime_entry.sh (`set -o nounset`).
 
         taskRoles:
@@ -201,10 +211,12 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
         for use in script.uses:
             if not _is_unset(script, use) or use.name in _PROXIES or use.name.startswith(("PAI_", "FC_")):
                 continue
+            if any(span.start <= use.span.start < span.end for span in script.bad_substitutions):
+                continue
             if use.name.rstrip("_") in {"taskRole", "taskIndex", "portType"}:
                 continue
             near = nearest(use.name, script.assigned_names, _NEAR)[:1]
-            if not near and use.name.upper() == use.name:
+            if not near and use.name.upper() == use.name and _SET_BY_IMAGES.match(use.name):
                 continue
             exported = _exported_names(job) if exported is None else exported
             if use.name in exported:

@@ -13,8 +13,7 @@ from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.job.template_answers import PathOutcome
-from pai_lsp.job.uses import command_lists
-from pai_lsp.job.variable_places import callback_scripts
+from pai_lsp.rules.commands.command_uses import all_scripts
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.text import Span
@@ -91,7 +90,7 @@ def here_document_not_ended(job: Job) -> Iterator[Finding]:
 
 def _findings(job: Job, *, is_error: bool) -> Iterator[Finding]:
     values = _parameter_values(job)
-    for place in (*job.role_scripts, *callback_scripts(job, command_lists(job.uses_of_plugin("cmd")))):
+    for place in all_scripts(job):
         script = place.script
         filled = _filled(job, place, place.role, values) if place.role is not None and "<%" in script.text else None
         if filled is not None:

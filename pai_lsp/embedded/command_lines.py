@@ -1,0 +1,314 @@
+"""Command lines: which program a command runs, and which of its words are options, values and operands.
+
+A word that bash expands (`$X`, `$(…)`, `*`) may be any number of words: nothing is concluded from it, nor about
+positions after it. Sources: POSIX, "Utility Syntax Guidelines"; Python's argparse and optparse; getopt_long(3).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pai_lsp.embedded.shell_structure import is_one_word, structure
+from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pai_lsp.embedded.shell_script import Script, Word
+    from pai_lsp.embedded.shell_structure import Step
+
+# Programs that run the program after them, and their options that have a value.
+_STARTERS: dict[str, frozenset[str]] = {
+    "sudo": frozenset({"-u", "-g", "-h", "-p", "-C", "-D", "-r", "-t"}),
+    "env": frozenset({"-u", "-C", "-S"}),
+    "exec": frozenset({"-a"}),
+    "time": frozenset({"-f", "-o"}),
+    "nohup": frozenset(),
+    "command": frozenset(),
+    "builtin": frozenset(),
+    "setsid": frozenset(),
+    "nice": frozenset({"-n"}),
+    "ionice": frozenset({"-c", "-n", "-p"}),
+    "stdbuf": frozenset({"-i", "-o", "-e"}),
+    "numactl": frozenset({"-m", "-N", "-C", "-i", "-p"}),
+    "timeout": frozenset({"-k", "-s"}),
+}
+_PYTHON = lazy_pattern(r"python(?:[23](?:\.[0-9]+)?)?")
+_PIP = lazy_pattern(r"pip(?:[23](?:\.[0-9]+)?)?")
+_MODULES = {"torch.distributed.run": "torchrun", "torch.distributed.launch": "torch.distributed.launch"}
+_ASSIGNMENT = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*=")
+_NUMBER = lazy_pattern(r"-[0-9.]+")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CommandLine:
+    """A command of a script with the program that it runs.
+
+    program: its name without a folder and a version (`pip`, `python`), or the module's for `python -m`.
+    name: the word of the program, or of the module.
+    arguments: the words after it.
+    starters: the names of the programs in front of it, such as `sudo`.
+    """
+
+    script: Script
+    step: Step
+    program: str
+    name: Word
+    arguments: tuple[Word, ...]
+    starters: tuple[str, ...] = ()
+
+    @property
+    def is_module(self) -> bool:
+        """Whether it runs as `python -m MODULE`."""
+        words = self.step.command.words if self.step.command else ()
+        return any(word.text == "-m" and word.span.start < self.name.span.start for word in words)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The arguments without their quotes."""
+        return tuple(word.text for word in self.arguments)
+
+    @property
+    def span(self) -> Span:
+        """From the program to the end."""
+        return Span(self.name.span.start, self.arguments[-1].span.end if self.arguments else self.name.span.end)
+
+    def written(self, word: Word) -> str:
+        """A word with its quotes."""
+        return self.script.text[word.span.start : word.span.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The options of a program.
+
+    style: `argparse`, `optparse`, `git` or `getopt`: how it reads its words.
+    takes_rest: whether everything after the first operand belongs to another program.
+    options: by name, all names of the option and the number of its values, or `?` or `*`.
+    is_partial: whether other versions have further options.
+    """
+
+    style: str
+    takes_rest: bool
+    options: Mapping[str, tuple[tuple[str, ...], int | str]]
+    is_partial: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a command line.
+
+    name: its first name in the table; span: as it is written, without the value.
+    value: None where it has none, or where bash makes it.
+    """
+
+    name: str
+    span: Span
+    value: str | None = None
+    value_span: Span | None = None
+
+
+@dataclass(slots=True)
+class Arguments:
+    """The words of a command line by what they are.
+
+    unknown: options that the table does not have, with their names.
+    without_value: options whose value is missing.
+    is_open: a word may be any number of words, so that options and operands may be missing here.
+    """
+
+    options: list[Option] = field(default_factory=list)
+    operands: list[Word] = field(default_factory=list)
+    unknown: list[tuple[str, Span]] = field(default_factory=list)
+    without_value: list[Option] = field(default_factory=list)
+    is_open: bool = False
+
+    def option(self, *names: str) -> Option | None:
+        """The last option with one of the names; each name is the first one of the table."""
+        return next((one for one in reversed(self.options) if one.name in names), None)
+
+    def has(self, *names: str) -> bool:
+        """Whether there is an option with one of the names."""
+        return self.option(*names) is not None
+
+
+class CommandLines:
+    """The command lines of a script, by program."""
+
+    def __init__(self, script: Script) -> None:
+        self.all: list[CommandLine] = []
+        self.by_program: dict[str, list[CommandLine]] = {}
+        tree = structure(script)
+        for step in tree.all:
+            if step.command is not None:
+                line = _line(script, step, step.command.words)
+                self.all.append(line)
+                self.by_program.setdefault(line.program, []).append(line)
+        self.starters = frozenset(starter for line in self.all for starter in line.starters)
+
+
+def command_lines(script: Script) -> CommandLines:
+    """The command lines of a script; found once for each text."""
+    return _command_lines(script.text)
+
+
+@lru_cache(maxsize=256)
+def _command_lines(text: str) -> CommandLines:
+    from pai_lsp.embedded.shell import read_script  # noqa: PLC0415 - structure has read it
+
+    return CommandLines(read_script(text))
+
+
+def _line(script: Script, step: Step, words: tuple[Word, ...]) -> CommandLine:
+    at, starters = 0, []
+    while at < len(words) and words[at].text in _STARTERS:
+        starter = words[at].text
+        after = _after_options(words, at + 1, _STARTERS[starter])
+        if starter == "timeout":
+            after += 1
+        if starter == "env":
+            while after < len(words) and _ASSIGNMENT.match(words[after].text):
+                after += 1
+        if after >= len(words) or (starter == "command" and words[at + 1].text.startswith("-")):
+            break
+        starters.append(starter)
+        at = after
+    name = words[at].text.rpartition("/")[2] if words[at].is_literal else ""
+    arguments = words[at + 1 :]
+    if _PYTHON.fullmatch(name):
+        name = "python"
+        for number, word in enumerate(arguments[:-1]):
+            if word.text == "-m":
+                module = arguments[number + 1]
+                program = _MODULES.get(module.text, module.text)
+                return CommandLine(script, step, program, module, arguments[number + 2 :], tuple(starters))
+            if not word.text.startswith("-") or word.text in {"-c", "-"}:
+                break
+    elif _PIP.fullmatch(name):
+        name = "pip"
+    return CommandLine(script, step, name, words[at], arguments, tuple(starters))
+
+
+def _after_options(words: tuple[Word, ...], at: int, with_value: frozenset[str]) -> int:
+    while at < len(words) and words[at].text.startswith("-") and len(words[at].text) > 1:
+        at += 2 if words[at].text in with_value else 1
+    return at
+
+
+def parsed(line: CommandLine, program: Program, start: int = 0) -> Arguments:
+    """The arguments from number `start` on, as the program reads them."""
+    return _Parser(line, program, start).parse()
+
+
+class _Parser:
+    def __init__(self, line: CommandLine, program: Program, start: int) -> None:
+        self._line, self._program = line, program
+        self._words = line.arguments[start:]
+        self._at = 0
+        self._found = Arguments()
+
+    def parse(self) -> Arguments:
+        found = self._found
+        while self._at < len(self._words):
+            word = self._words[self._at]
+            self._at += 1
+            if word.text == "--":
+                found.operands += self._words[self._at :]
+                break
+            name, equals, _ = word.text.partition("=")
+            is_option = name.startswith("-") and len(name) > 1 and not any(mark in name for mark in "$`*?<")
+            if not word.is_literal and not (is_option and equals):
+                if not is_one_word(self._line.script.text, word):
+                    found.is_open = True
+                    if self._program.takes_rest:
+                        break
+                    continue
+                is_option = False
+            if not is_option:
+                found.operands.append(word)
+                if self._program.takes_rest:
+                    found.operands += self._words[self._at :]
+                    break
+            elif not self._option(word, name, has_value=bool(equals)):
+                break
+        return found
+
+    def _option(self, word: Word, name: str, *, has_value: bool) -> bool:
+        """Read an option; whether the words after it can be read."""
+        found = self._found
+        known = self._known(name)
+        if known is None and not name.startswith("--"):
+            return self._letters(word)
+        if known is None:
+            found.unknown.append((name, Span(word.span.start, self._name_end(word, name))))
+            found.is_open = True
+            return not self._program.takes_rest
+        names, takes = known
+        span = Span(word.span.start, self._name_end(word, name))
+        if has_value:
+            value = word.text[len(name) + 1 :] if word.is_literal else None
+            found.options.append(Option(names[0], span, value, Span(min(span.end + 1, word.span.end), word.span.end)))
+        else:
+            self._value(names[0], span, takes)
+        return True
+
+    def _name_end(self, word: Word, name: str) -> int:
+        is_plain = self._line.script.text.startswith(name, word.span.start)
+        return word.span.start + len(name) if is_plain else word.span.end
+
+    def _value(self, name: str, span: Span, takes: int | str) -> None:
+        following = self._words[self._at] if self._at < len(self._words) else None
+        is_argparse = self._program.style == "argparse"
+        is_next_option = (
+            is_argparse and following is not None and re.match(r"-[A-Za-z-]", following.text) and following.is_literal
+        )
+        if takes == 0 or (takes in {"?", "*"} and (following is None or is_next_option)):
+            self._found.options.append(Option(name, span))
+        elif following is None or (is_next_option and not _NUMBER.fullmatch(following.text)):
+            option = Option(name, span)
+            self._found.options.append(option)
+            self._found.without_value.append(option)
+        else:
+            self._at += 1
+            if not is_one_word(self._line.script.text, following):
+                self._found.is_open = True
+            value = following.text if following.is_literal else None
+            self._found.options.append(Option(name, span, value, following.span))
+
+    def _letters(self, word: Word) -> bool:
+        """Read letters behind one dash: each an option, the last one with its value."""
+        text, program, found = word.text, self._program, self._found
+        for number, letter in enumerate(text[1:], 1):
+            known = program.options.get(f"-{letter}")
+            if known is None:
+                found.unknown.append((text if number == 1 else f"-{letter}", word.span))
+                found.is_open = True
+                return not program.takes_rest
+            names, takes = known
+            if takes == 0:
+                found.options.append(Option(names[0], word.span))
+            elif number + 1 < len(text):
+                found.options.append(Option(names[0], word.span, text[number + 1 :], word.span))
+                return True
+            else:
+                self._value(names[0], word.span, takes)
+        return True
+
+    def _known(self, name: str) -> tuple[tuple[str, ...], int | str] | None:
+        """The option of that name, or of which it is the begin."""
+        program = self._program
+        if name in program.options:
+            return program.options[name]
+        if not name.startswith("--"):
+            return None
+        if program.style == "git" and name.startswith("--no-"):
+            return program.options.get(f"--{name[5:]}", ((name,), 0))
+        begun = {names: (names, takes) for key, (names, takes) in program.options.items() if key.startswith(name)}
+        if begun and len(name) > 2:
+            # Where it is the begin of several, the versions of a program differ; it counts as known.
+            return next(iter(begun.values())) if len(begun) == 1 else ((name,), 0)
+        return None

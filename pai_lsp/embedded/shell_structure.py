@@ -1,0 +1,306 @@
+"""How the commands of a script depend on each other: lists, pipelines, compound commands, and what errexit sees of it.
+
+The reader records what it meets as events; this makes a tree of steps of them. Source: the bash reference manual, "The
+Set Builtin" (`-e`, `pipefail`), "Lists of Commands" and "Pipelines".
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.shell_script import EventKind
+from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.embedded.shell_script import Event, Script, SimpleCommand, Word
+
+_PIPES = frozenset({"|", "|&"})
+_JOINED = frozenset({"&&", "||", "|", "|&"})
+_MOST_STEPS = 60
+
+
+@dataclass(slots=True, eq=False)
+class Step:
+    """A command, a compound command, a substitution, or assignments alone.
+
+    kind: `command`, `assignment`, `arithmetic`, a reserved word (`if`, `{`, `(` …) for a compound command, the opening
+        characters of a substitution, or nothing for the script itself.
+    part: the part of the parent in which it stands: `condition`, `then`, `body` …
+    before, after: the operators around it; empty at the ends of a list.
+    prefixes: `!`, `time`, `coproc`.
+    defines: the name of the function whose body it is.
+    redirections: each operator with the place of its target.
+    assigned: the variables in front of it, each with the place of the whole word.
+    siblings, number: the list that it is a part of, and its place there.
+    """
+
+    kind: str
+    parent: Step | None
+    part: str = ""
+    span: Span = Span(0, 0)
+    command: SimpleCommand | None = None
+    before: str = ""
+    after: str = ""
+    defines: str = ""
+    prefixes: tuple[str, ...] = ()
+    redirections: tuple[tuple[str, Span], ...] = ()
+    assigned: tuple[tuple[str, Span], ...] = ()
+    steps: list[Step] = field(default_factory=list)
+    siblings: list[Step] = field(default_factory=list)
+    number: int = 0
+    substitutions: list[Step] = field(default_factory=list)
+    owner: Step | None = None
+
+    @property
+    def is_substitution(self) -> bool:
+        """Whether it is `$(…)` or one of its kind."""
+        return self.kind.endswith(("$(", "`", "<(", ">(", "$(("))
+
+    @property
+    def ancestors(self) -> Iterator[Step]:
+        """The steps that it stands in, the innermost first; for a substitution, the command that it belongs to."""
+        step = self.owner if self.is_substitution else self.parent
+        while step is not None:
+            yield step
+            step = step.owner if step.is_substitution else step.parent
+
+    def following(self) -> Step | None:
+        """The next step of the list."""
+        siblings = self.siblings
+        at = self.number + 1
+        return siblings[at] if at < len(siblings) else None
+
+    def preceding(self) -> Step | None:
+        """The step before it in the list."""
+        siblings = self.siblings
+        at = self.number
+        return siblings[at - 1] if at else None
+
+    @property
+    def pipeline(self) -> list[Step]:
+        """The steps of its pipeline, itself included."""
+        siblings = self.siblings
+        first = last = self.number
+        while first and siblings[first].before in _PIPES:
+            first -= 1
+        while last + 1 < len(siblings) and siblings[last].after in _PIPES:
+            last += 1
+        return siblings[first : last + 1]
+
+    @property
+    def has_piped_input(self) -> bool:
+        """Whether it, or a compound command around it, reads a pipe or a file."""
+        for step in (self, *self.ancestors):
+            if step.before in _PIPES or any(operator.startswith("<") for operator, _ in step.redirections):
+                return True
+            if step.kind == ">(":
+                return True
+        return False
+
+    @property
+    def is_background(self) -> bool:
+        """Whether it, or a list around it, runs in the background."""
+        step: Step | None = self
+        while step is not None:
+            last = step
+            siblings = step.siblings
+            at = step.number
+            while last.after in _JOINED and at + 1 < len(siblings):
+                at += 1
+                last = siblings[at]
+            if last.after == "&":
+                return True
+            step = step.owner if step.is_substitution else step.parent
+        return False
+
+    @property
+    def is_last_of_list(self) -> bool:
+        """Whether no step of its list follows."""
+        return self.following() is None
+
+
+class Structure:
+    """The tree of a script's steps."""
+
+    def __init__(self, script: Script) -> None:
+        self.script = script
+        self.root = Step("", None)
+        self.root.siblings = [self.root]
+        self.by_command: dict[int, Step] = {}
+        self.all: list[Step] = []
+        self._build(script.events)
+        self.calls: dict[str, list[Step]] = {}
+        for step in self.all:
+            if step.command is not None:
+                self.calls.setdefault(step.command.name, []).append(step)
+
+    def step_of(self, command: SimpleCommand) -> Step:
+        """The step that a command of the script is."""
+        return self.by_command[id(command)]
+
+    def _build(self, events: tuple[Event, ...]) -> None:
+        here = self.root
+        part: list[str] = [""]
+        lists: list[list[Step]] = [[]]
+        waiting: list[list[Step]] = [[]]  # substitutions of the command that is being read
+        prefixes: tuple[str, ...] = ()
+        assigned: list[tuple[str, Span]] = []
+        redirections: list[tuple[str, Span]] = []
+        outer: list[tuple[tuple[str, ...], list[tuple[str, Span]], list[tuple[str, Span]]]] = []
+        function = ""
+        for kind, text, span in events:
+            if kind in {EventKind.COMMAND, EventKind.BARE, EventKind.COMPOUND, EventKind.OPEN}:
+                step = Step("assignment", here, part[-1], span or Span(0, 0))
+                step.siblings = siblings = lists[-1]
+                step.number = len(siblings)
+                step.before = siblings[-1].after if siblings else ""
+                step.prefixes, prefixes = prefixes, ()
+                if kind is EventKind.COMPOUND:
+                    if siblings and siblings[-1].after == "" and siblings[-1].kind == "command":
+                        continue  # the brackets of `[[ … ]]`, whose command is there already
+                    step.kind = "arithmetic"
+                elif kind is EventKind.OPEN:
+                    step.kind, step.defines, function = text, function, ""
+                elif kind is EventKind.COMMAND:
+                    step.kind, step.command = "command", self.script.commands[int(text)]
+                    first, last = step.command.words[0].span, step.command.words[-1].span
+                    step.span = Span(first.start, last.end)
+                    self.by_command[id(step.command)] = step
+                if kind is not EventKind.OPEN:
+                    step.substitutions, waiting[-1] = waiting[-1], []
+                    for one in step.substitutions:
+                        one.owner = step
+                    step.assigned, step.redirections = tuple(assigned), tuple(redirections)
+                    assigned, redirections = [], []
+                    if step.assigned:
+                        step.span = Span(step.assigned[0][1].start, max(step.span.end, step.assigned[-1][1].end))
+                here.steps.append(step)
+                siblings.append(step)
+                self.all.append(step)
+                if kind is EventKind.OPEN:
+                    here = step
+                    part.append("")
+                    lists.append([])
+                    waiting.append([])
+            elif kind is EventKind.PART:
+                part[-1], lists[-1] = text, []
+            elif kind is EventKind.CLOSE and here.parent is not None and len(part) > 1:
+                for one in waiting.pop():
+                    one.owner = here
+                here, _, _ = here.parent, part.pop(), lists.pop()
+            elif kind is EventKind.SUBSTITUTION:
+                step = Step(text, here, part[-1], span or Span(0, 0))
+                step.siblings = [step]
+                if not text.startswith("<<"):
+                    waiting[-1].append(step)
+                outer.append((prefixes, assigned, redirections))
+                prefixes, assigned, redirections = (), [], []
+                here = step
+                part.append("")
+                lists.append([])
+                waiting.append([])
+            elif kind is EventKind.SUBSTITUTION_END:
+                while not here.is_substitution and here.parent is not None:  # what broken text leaves open
+                    here, _, _, _ = here.parent, part.pop(), lists.pop(), waiting.pop()
+                here.span = span or here.span
+                here, _, _, _ = here.parent or self.root, part.pop(), lists.pop(), waiting.pop()
+                prefixes, assigned, redirections = outer.pop()
+            elif kind is EventKind.OPERATOR:
+                siblings = lists[-1]
+                if siblings and not siblings[-1].after:
+                    siblings[-1].after = text
+            elif kind is EventKind.PREFIX:
+                prefixes = (*prefixes, text)
+            elif kind is EventKind.FUNCTION:
+                function = text
+            elif kind is EventKind.ASSIGNED and span is not None:
+                assigned.append((text, span))
+            elif kind is EventKind.REDIRECTION and span is not None:
+                redirections.append((text, span))
+            elif kind is EventKind.REDIRECTION_AFTER and span is not None and here.steps:
+                here.steps[-1].redirections = (*here.steps[-1].redirections, (text, span))
+
+    def ends_script(self, step: Step, seen: tuple[str, ...] = ()) -> bool:
+        """Whether the script ends when this step fails: with errexit and pipefail, and nothing that catches it."""
+        return self.is_certain(step, seen) and not self.is_off(step, "e", "errexit")
+
+    def is_certain(self, step: Step, seen: tuple[str, ...] = ()) -> bool:
+        """The same, whatever `set` has switched off."""
+        for _ in range(_MOST_STEPS):
+            pipeline = step.pipeline
+            last = pipeline[-1]
+            if "!" in pipeline[0].prefixes or last.after in {"&&", "||"}:
+                return False
+            if len(pipeline) > 1 and step is not last and self.is_off(step, "", "pipefail"):
+                return False
+            if step.part == "condition" or step.is_background or "coproc" in pipeline[0].prefixes:
+                return False
+            parent = step.parent
+            if parent is None or not parent.kind:
+                return True
+            if step.defines:
+                return False
+            if parent.is_substitution:
+                owner = parent.owner
+                if not last.is_last_of_list or parent.kind in {"<(", ">("} or owner is None:
+                    return False
+                if owner.kind != "assignment" or owner.substitutions[-1] is not parent:
+                    return False
+                step = owner
+            elif parent.defines:
+                if parent.defines in seen:
+                    return False
+                calls = self.calls.get(parent.defines, [])
+                return any(self.is_certain(call, (*seen, parent.defines)) for call in calls)
+            else:
+                step = parent
+        return False
+
+    def is_off(self, step: Step, letter: str, name: str) -> bool:
+        """Whether `set` has switched an option off before a step, in the same shell."""
+        off = False
+        around = [one for one in step.ancestors if one.kind == "(" or one.is_substitution]
+        for call in self.calls.get("set", ()):
+            if call.span.start >= step.span.start and step.kind != "{":
+                break
+            shells = [one for one in call.ancestors if one.kind == "(" or one.is_substitution]
+            if shells and shells[0] not in around:
+                continue
+            off = _switched(call.command, letter, name, off=off)
+        return off
+
+
+def _switched(command: SimpleCommand | None, letter: str, name: str, *, off: bool) -> bool:
+    arguments = command.arguments if command else ()
+    for number, argument in enumerate(arguments):
+        if argument in {"-o", "+o"} and arguments[number + 1 : number + 2] == (name,):
+            off = argument == "+o"
+        elif letter and argument[:1] in "+-" and argument[1:].isalpha() and letter in argument[1:]:
+            off = argument[0] == "+"
+    return off
+
+
+@lru_cache(maxsize=256)
+def _structure(text: str) -> Structure:
+    return Structure(read_script(text))
+
+
+def structure(script: Script) -> Structure:
+    """The tree of a script; read once for each text."""
+    return _structure(script.text)
+
+
+def is_one_word(text: str, word: Word) -> bool:
+    """Whether a word of a script is always one word for the program: literal, quoted, or a variable of the platform."""
+    if word.is_literal:
+        return True
+    written = text[word.span.start : word.span.end]
+    if written.startswith('"') and written.endswith('"'):
+        return True
+    bare = written.replace("${", "$").replace("}", "")
+    return "$PAI_" in bare and bare.count("$") == bare.count("$PAI_") and "`" not in written and "*" not in written

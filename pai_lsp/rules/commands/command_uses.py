@@ -1,0 +1,139 @@
+"""Command lines in the file: those of a program, their places, and fixes that fit into the way they are written."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pai_lsp.embedded.command_lines import command_lines, parsed
+from pai_lsp.embedded.shell_structure import structure
+from pai_lsp.findings.diagnostic import Fix
+from pai_lsp.job.uses import command_lists
+from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
+from pai_lsp.platform.programs import program
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import ScalarStyle
+from pai_lsp.source.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, KeysView
+
+    from pai_lsp.embedded.command_lines import Arguments, CommandLine
+    from pai_lsp.embedded.shell_script import Word
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+
+# What a plain scalar cannot begin with, or hold in a flow sequence.
+_NOT_FIRST = frozenset("!&*-?:,[]{}#|>@`\"'% ")
+_NOT_IN_FLOW = frozenset(",[]{}")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CommandUse:
+    """A command line in a script of the file."""
+
+    place: ScriptPlace
+    line: CommandLine
+
+    @property
+    def role(self) -> TaskRole | None:
+        """The task role that runs it; None for a callback."""
+        return self.place.role
+
+    @property
+    def ends_script(self) -> bool:
+        """Whether the script ends when the command fails; not known for a callback."""
+        return self.role is not None and structure(self.place.script).ends_script(self.line.step)
+
+    def arguments(self, name: str, start: int = 0) -> Arguments | None:
+        """The words from number `start` on, by the table of a program; None where there is no table."""
+        known = program(name)
+        return parsed(self.line, known, start) if known else None
+
+    def span(self, span: Span) -> Span:
+        """The place in the file of a place in the script."""
+        return self.place.span(span)
+
+    def word(self, word: Word) -> Span:
+        """The place of a word in the file."""
+        return self.place.span(word.span)
+
+
+def uses(job: Job, *programs: str, with_callbacks: bool = True) -> Iterator[CommandUse]:
+    """The command lines of some programs, in the commands of task roles and in callbacks."""
+    by_program = _found(job).by_program
+    for name in programs:
+        for use in by_program.get(name, ()):
+            if with_callbacks or use.role is not None:
+                yield use
+
+
+def all_uses(job: Job, *, with_callbacks: bool = True) -> Iterator[CommandUse]:
+    """Every command line."""
+    return (use for use in _found(job).uses if with_callbacks or use.role is not None)
+
+
+def scripts(job: Job, *, with_callbacks: bool = False) -> Iterator[ScriptPlace]:
+    """The scripts that bash can read; those of callbacks too, if wanted."""
+    return (place for place in _found(job).places if with_callbacks or place.role is not None)
+
+
+def programs_of(job: Job) -> KeysView[str]:
+    """The programs that the scripts run."""
+    return _found(job).by_program.keys()
+
+
+def all_scripts(job: Job) -> tuple[ScriptPlace, ...]:
+    """The scripts of task roles and callbacks, those with a syntax error too."""
+    return _found(job).all_places
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """What all rules ask for, found once for a job."""
+
+    all_places: tuple[ScriptPlace, ...]
+    places: tuple[ScriptPlace, ...]
+    uses: tuple[CommandUse, ...]
+    by_program: dict[str, list[CommandUse]]
+
+
+@lru_cache(maxsize=1)
+def _found(job: Job) -> _Found:
+    callbacks = callback_scripts(job, command_lists(job.uses_of_plugin("cmd")))
+    all_places = (*job.role_scripts, *callbacks)
+    places = tuple(place for place in all_places if place.script.fault is None and place.script.text)
+    found = tuple(CommandUse(place, line) for place in places for line in command_lines(place.script).all)
+    by_program: dict[str, list[CommandUse]] = {}
+    for use in found:
+        by_program.setdefault(use.line.program, []).append(use)
+    return _Found(all_places, places, found, by_program)
+
+
+def edit_fix(place: ScriptPlace, title: str, span: Span, new: str, *, safe: bool = False) -> tuple[Fix, ...]:
+    """Write other text at a place of a script; nothing where its scalar writes that text in another way."""
+    where, text = place.span(span), place.source
+    if text[where.start : where.end] != place.script.text[span.start : span.end]:
+        return ()
+    scalar = next((one for one in place.parts if one.span.start <= where.start <= one.span.end), None)
+    if scalar is None:
+        return ()
+    if scalar.style is ScalarStyle.DOUBLE and ('"' in new or "\\" in new):
+        return ()
+    if scalar.style is ScalarStyle.SINGLE and "'" in new:
+        return ()
+    if scalar.style is ScalarStyle.PLAIN:
+        after = text[where.end : where.end + 1]
+        if ": " in new or " #" in new or _NOT_IN_FLOW.intersection(new):
+            return ()
+        if where.start == scalar.span.start and (new or after)[:1] in _NOT_FIRST:
+            return ()
+    return (Fix(title, (TextEdit(where, new),), safe),)
+
+
+def insert_fix(place: ScriptPlace, at: int, new: str, *, safe: bool = False) -> tuple[Fix, ...]:
+    """Insert text after offset `at` of a script, which is the end of a word."""
+    if at == 0:
+        return ()
+    last = place.script.text[at - 1]
+    return edit_fix(place, f"Add '{new.strip()}'", Span(at - 1, at), last + new, safe=safe)

@@ -1,0 +1,424 @@
+"""Rules about commands that fetch, unpack and run files.
+
+Facts: GNU Wget 1.21, curl 7.88, GNU tar 1.34, UnZip 6.0, Python 3.11 and bash 5.2, run behind the platform's header.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.embedded.command_lines import command_lines
+from pai_lsp.findings.diagnostic import Finding, Severity, rule
+from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, insert_fix, scripts, uses
+from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.embedded.command_lines import Arguments
+    from pai_lsp.embedded.shell_script import Word
+    from pai_lsp.job.job import Job
+
+_ADDRESS = lazy_pattern(r"https?://|ftp://")
+# Addresses of pages that show a file, and what gives the file itself.
+_PAGES: tuple[tuple[re.Pattern[str], str], ...] = (
+    (lazy_pattern(r"(https://github\.com/[^/]+/[^/]+)/blob/(?!.*[?&]raw=true)(.+)"), r"\1/raw/\2"),
+    (lazy_pattern(r"(https://(?:www\.)?huggingface\.co/.+)/blob/(.+)"), r"\1/resolve/\2"),
+    (lazy_pattern(r"(https://(?:www\.)?dropbox\.com/.+[?&])dl=0(.*)"), r"\1dl=1\2"),
+    (lazy_pattern(r"(https://gitlab\.com/.+?)(?:/-)?/blob/(.+)"), r"\1/-/raw/\2"),
+    (lazy_pattern(r"https://drive\.google\.com/file/.+"), ""),
+)
+_COMPRESSIONS = {
+    "z": (".tar.gz", ".tgz", ".gz"), "j": (".tar.bz2", ".tbz2", ".tbz", ".bz2"), "J": (".tar.xz", ".txz", ".xz"),
+}  # fmt: skip
+_TAR_NAMES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz")
+_TAR_MODES = frozenset("xctruAd")
+
+
+@rule(Severity.WARNING)
+def download_of_page(job: Job) -> Iterator[Finding]:
+    """Download of a page that shows a file, instead of the file.
+
+    The command stores HTML under the file's name and succeeds; the next command fails.
+    Source: the addresses of GitHub (`/raw/`), GitLab (`/-/raw/`), Hugging Face (`/resolve/`) and Dropbox (`dl=1`).
+
+        taskRoles:
+          worker:
+            commands:
+              - wget https://github.com/microsoft/pai/blob/master/README.md
+              #      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - wget https://github.com/microsoft/pai/raw/master/README.md
+    """
+    for use in uses(job, "wget", "curl"):
+        for word in use.line.arguments:
+            match = next(((p.fullmatch(word.text), new) for p, new in _PAGES if p.fullmatch(word.text)), None)
+            if match is None or match[0] is None or not word.is_literal:
+                continue
+            new = match[0].expand(match[1]) if match[1] else ""
+            span = _inner(use, word)
+            fixes = edit_fix(use.place, f"Change to '{new}'", span, new) if new else ()
+            yield Finding(use.span(span), "this is the address of a page, not of the file that it shows", fixes)
+
+
+@rule(Severity.WARNING)
+def download_option(job: Job) -> Iterator[Finding]:
+    """Option of wget or curl that does something else than downloading to the file.
+
+    `wget -o` names a log file and `curl -c` a file for cookies. `curl -O` without `-L` does not follow the redirection
+    of a release and stores an empty answer; `curl` without `-o`, `-O` or `>` prints the file.
+    Source: wget(1), `-o`; curl(1), `-c`, `-L` and `-o`.
+
+        taskRoles:
+          worker:
+            commands:
+              - wget -o train.py https://example.com/train.py
+              #      ^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - wget -O train.py https://example.com/train.py
+    """
+    for use in uses(job, "wget", "curl"):
+        arguments = use.arguments(use.line.program)
+        if arguments is None:
+            continue
+        if use.line.program == "wget":
+            log = arguments.option("-o")
+            value = log.value if log else None
+            is_log = value is None or value.endswith((".log", "log", ".txt", "/dev/null")) or arguments.has("-O")
+            if log is not None and not is_log and len(log.span) == 2:
+                fixes = edit_fix(use.place, "Change to '-O'", log.span, "-O")
+                yield Finding(use.span(log.span), f"'-o' writes wget's log to '{value}'; '-O' names the file", fixes)
+            continue
+        cookies = arguments.option("-c")
+        if cookies is not None and cookies.value and _ADDRESS.match(cookies.value):
+            yield Finding(
+                use.span(cookies.span), "'-c' writes cookies to a file of that name; '-C -' continues a download"
+            )
+        elif not use.line.step.redirections and use.line.step.after != "|" and use.role is not None:
+            yield from _curl_findings(use, arguments)
+
+
+def _curl_findings(use: CommandUse, arguments: Arguments) -> Iterator[Finding]:
+    addresses = [word for word in arguments.operands if word.is_literal and _ADDRESS.match(word.text)]
+    if len(addresses) != 1 or arguments.is_open or use.line.step.parent is None or use.line.step.parent.is_substitution:
+        return
+    address = addresses[0]
+    name = address.text.rpartition("/")[2].partition("?")[0]
+    is_saved = arguments.has("-o", "-O", "--remote-name-all", "-J")
+    rest = use.place.script.text[use.line.span.end :]
+    if is_saved and "/releases/download/" in address.text and not arguments.has("-L"):
+        fixes = insert_fix(use.place, use.line.name.span.end, " -L")
+        yield Finding(use.word(use.line.name), "curl does not follow the redirection of a release; add '-L'", fixes)
+    elif not is_saved and "." in name and name in rest and not arguments.has("-I", "-X", "-d", "-T", "-F"):
+        fixes = insert_fix(use.place, use.line.name.span.end, " -O")
+        yield Finding(use.word(use.line.name), f"curl prints the file; add '-O' to store it as '{name}'", fixes)
+
+
+@rule(Severity.WARNING)
+def address_without_quotes(job: Job) -> Iterator[Finding]:
+    """`&` in an address without quotes.
+
+    Bash ends the command at `&` and runs it in the background; the rest of the address becomes a command.
+    Source: the bash reference manual, "Lists of Commands".
+
+        taskRoles:
+          worker:
+            commands:
+              - wget https://example.com/get?id=1&confirm=t -O data.zip
+              #      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - wget "https://example.com/get?id=1&confirm=t" -O data.zip
+    """
+    for use in uses(job, "wget", "curl"):
+        word = use.line.arguments[-1] if use.line.arguments else None
+        text = use.place.script.text
+        if word is None or use.line.step.after != "&" or not _ADDRESS.match(use.line.written(word)):
+            continue
+        match = re.compile(r"&[^\s&;|<>()]+").match(text, word.span.end)
+        if match:
+            span = Span(word.span.start, match.end())
+            written = text[span.start : span.end]
+            fixes = tuple(f for mark in "\"'" for f in edit_fix(use.place, "Quote it", span, mark + written + mark))
+            yield Finding(use.span(span), "bash ends the command at '&'; quote the address", fixes[:1])
+
+
+@rule(Severity.WARNING)
+def download_to_missing_folder(job: Job) -> Iterator[Finding]:
+    """Download into a folder that nothing creates.
+
+    wget and curl create no folder for `-O` and `-o`: "No such file or directory".
+    Source: wget(1), `-O`; curl(1), `--create-dirs`.
+
+        taskRoles:
+          worker:
+            commands:
+              - wget -O data/new/train.zip https://example.com/train.zip
+              #         ^^^^^^^^^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - mkdir -p data/new
+              - wget -O data/new/train.zip https://example.com/train.zip
+    """
+    for use in uses(job, "wget", "curl", with_callbacks=False):
+        arguments = use.arguments(use.line.program)
+        option = arguments.option("-O" if use.line.program == "wget" else "-o") if arguments else None
+        if arguments is None or option is None or option.value is None or arguments.has("--create-dirs"):
+            continue
+        folder = option.value.rpartition("/")[0]
+        before = use.place.script.text[: use.line.span.start]
+        after = use.place.script.text[use.line.span.end :]
+        first = folder.removeprefix("./").partition("/")[0]
+        if not first or option.value.startswith(("/", "~", "$")) or first in {".", ".."} or first in before + after:
+            continue
+        if "cd " in before or option.value_span is None or not use.ends_script:
+            continue
+        yield Finding(use.span(option.value_span), f"nothing creates the folder '{folder}' before this")
+
+
+@rule(Severity.ERROR)
+def archive_mismatch(job: Job) -> Iterator[Finding]:
+    """Archive unpacked with the wrong program, compression or options.
+
+    tar needs a mode such as `x`, and reads what follows `f` as the file's name; `tar xf` finds the compression itself.
+    unzip reads only zip files, gunzip only gzip files.
+    Source: tar(1); unzip(1); gzip(1).
+
+        taskRoles:
+          worker:
+            commands:
+              - tar xjf data.tar.gz
+              #     ^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - tar xf data.tar.gz
+    """
+    for use in uses(job, "tar", "unzip", "gunzip"):
+        words = use.line.arguments
+        if not words or any(not word.is_literal for word in words):
+            continue
+        if use.line.program == "tar":
+            yield from _tar_findings(use)
+            continue
+        name = next((word for word in words if not word.text.startswith("-")), None)
+        if name is None:
+            continue
+        if use.line.program == "unzip" and name.text.endswith(_TAR_NAMES):
+            fixes = edit_fix(use.place, "Change to 'tar xf'", use.line.name.span, "tar xf") if words[0] is name else ()
+            yield Finding(use.word(use.line.name), f"unzip cannot read '{name.text}'; use 'tar xf'", fixes)
+        elif use.line.program == "gunzip" and name.text.endswith((".zip", ".tar", ".bz2", ".xz", ".7z")):
+            yield Finding(use.word(use.line.name), f"gunzip cannot read '{name.text}'")
+
+
+def _tar_findings(use: CommandUse) -> Iterator[Finding]:
+    words = use.line.arguments
+    bundle = words[0]
+    if bundle.text.startswith("--") or not re.fullmatch(r"-?[A-Za-z]+", bundle.text):
+        return
+    letters = bundle.text.lstrip("-")
+    has_dash = bundle.text.startswith("-")
+    others = [word.text for word in words[1:] if word.text.startswith("-")]
+    all_letters = letters + "".join(one[1:] for one in others if not one.startswith("--"))
+    long_modes = ("--extract", "--create", "--list", "--get", "--append", "--update", "--diff", "--delete", "--help")
+    if not _TAR_MODES.intersection(all_letters) and not any(
+        one.startswith((*long_modes, "--version")) for one in others
+    ):
+        if "C" in letters and has_dash:
+            return
+        span = Span(use.line.name.span.start, bundle.span.end)
+        new = f"{'-' if has_dash else ''}x{letters}"
+        fixes = edit_fix(use.place, f"Change to '{new}'", bundle.span, new) if "f" in letters else ()
+        yield Finding(use.span(span), "tar needs a mode, such as 'x' to extract", fixes)
+        return
+    if has_dash and "f" in letters[:-1] and "x" in all_letters:
+        rest = letters[letters.index("f") + 1 :]
+        new = "-" + letters.replace("f", "") + "f"
+        fixes = edit_fix(use.place, f"Change to '{new}'", bundle.span, new)
+        yield Finding(use.word(bundle), f"tar reads '{rest}' after 'f' as the name of the file", fixes)
+        return
+    if "f" not in letters or len(words) < 2 or ("x" not in letters and "t" not in letters):
+        return
+    name = words[1]
+    if name.text.endswith(".zip"):
+        span = Span(use.line.name.span.start, bundle.span.end)
+        fixes = edit_fix(use.place, "Change to 'unzip -q'", span, "unzip -q") if len(words) == 2 else ()
+        yield Finding(use.span(span), f"tar cannot read '{name.text}'; use 'unzip'", fixes)
+        return
+    for letter, endings in _COMPRESSIONS.items():
+        known = [one for one, names in _COMPRESSIONS.items() if name.text.endswith(names)]
+        is_tar = name.text.endswith(".tar")
+        if letter in letters and (is_tar or (known and letter not in known)) and not name.text.endswith(endings):
+            right = bundle.text.replace(letter, known[0] if known else "")
+            fixes = edit_fix(use.place, f"Change to '{right}'", bundle.span, right)
+            kind = {"z": "gzip", "j": "bzip2", "J": "xz"}[letter]
+            yield Finding(use.word(bundle), f"'{letter}' means {kind}, which '{name.text}' is not", fixes)
+            return
+
+
+@rule(Severity.WARNING)
+def file_not_executable(job: Job) -> Iterator[Finding]:
+    """File that was just written or downloaded, started without `chmod +x`.
+
+    Bash refuses it with code 126, "Permission denied".
+    Source: the bash reference manual, "Command Search and Execution".
+
+        taskRoles:
+          worker:
+            commands:
+              - wget https://example.com/run.sh
+              - ./run.sh
+              # ^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - wget https://example.com/run.sh
+              - bash run.sh
+    """
+    for place in scripts(job):
+        if "./" not in place.script.text or "chmod" in place.script.text or "install -m" in place.script.text:
+            continue
+        made: set[str] = set()
+        for use in (CommandUse(place, line) for line in command_lines(place.script).all):
+            name = use.line.name
+            if name.text.startswith("./") and name.text[2:] in made and use.ends_script:
+                script = name.text[2:]
+                fixes = edit_fix(place, f"Change to 'bash {script}'", name.span, f"bash {script}")
+                message = f"'{script}' is not executable; use 'bash {script}' or 'chmod +x {script}'"
+                yield Finding(use.word(name), message, fixes if script.endswith(".sh") else ())
+            made |= _written_files(use)
+
+
+@rule(Severity.INFORMATION)
+def shebang_not_first(job: Job) -> Iterator[Finding]:
+    """`#!` line that is not the first line of a file.
+
+    Only the first line names the program; otherwise the file runs as a shell script.
+    Source: execve(2), "Interpreter scripts".
+
+        taskRoles:
+          worker:
+            commands:
+              - |
+                cat > run.py <<'EOF'
+
+                #!/usr/bin/env python
+                #^^^^^^^^^^^^^^^^^^^^ information
+                print(1)
+                EOF
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - |
+                cat > run.py <<'EOF'
+                #!/usr/bin/env python
+                print(1)
+                EOF
+    """
+    for place in scripts(job):
+        if "<<" not in place.script.text or "#!" not in place.script.text:
+            continue
+        for part in place.script.parts:
+            if part.kind.value != "<<":
+                continue
+            body = place.script.text[part.span.start : part.span.end]
+            match = re.match(r"(?:[ \t]*\n)+[ \t]*(#!/[^\n]*)|[ \t]+(#!/[^\n]*)", body)
+            if match:
+                number = 1 if match[1] else 2
+                span = Span(part.span.start + match.start(number), part.span.start + match.end(number))
+                yield Finding(place.span(span), "'#!' only counts at the start of a file")
+
+
+@rule(Severity.ERROR)
+def python_code_unquoted(job: Job) -> Iterator[Finding]:
+    """Code for `python -c` without quotes.
+
+    Bash splits it at the spaces, and Python gets only the first word: "SyntaxError".
+    Source: the documentation of Python's command line, `-c`.
+
+        taskRoles:
+          worker:
+            commands:
+              - python -c import torch
+              #           ^^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - python -c "import torch"
+    """
+    for use in uses(job, "python"):
+        words = use.line.arguments
+        for number, word in enumerate(words[:-2]):
+            if word.text == "-c" and words[number + 1].text in {"import", "from", "print", "assert", "for", "if"}:
+                span = Span(words[number + 1].span.start, words[-1].span.end)
+                written = use.place.script.text[span.start : span.end]
+                new = f'"{written}"'
+                fixes = edit_fix(use.place, "Quote it", span, new) if '"' not in written else ()
+                yield Finding(use.span(span), "bash splits this code at the spaces; quote it", fixes)
+            if not word.text.startswith("-"):
+                break
+
+
+def _inner(use: CommandUse, word: Word) -> Span:
+    """The place of a word without its quotes."""
+    written = use.line.written(word)
+    at = written.find(word.text)
+    return Span(word.span.start + at, word.span.start + at + len(word.text)) if at >= 0 else word.span
+
+
+def _written_files(use: CommandUse) -> set[str]:
+    """The names of the files that a command surely writes."""
+    text = use.place.script.text
+    found = {text[span.start : span.end] for operator, span in use.line.step.redirections if operator in {">", ">>"}}
+    if use.line.program in {"wget", "curl"}:
+        arguments = use.arguments(use.line.program)
+        option = arguments.option("-O" if use.line.program == "wget" else "-o") if arguments else None
+        if option is not None:
+            found.add(option.value or "")
+        elif arguments is not None and (use.line.program == "wget" or arguments.has("-O")):
+            found |= {word.text.rpartition("/")[2].partition("?")[0] for word in arguments.operands if word.is_literal}
+    return {name.removeprefix("./") for name in found if name}
+
+
+RULES = (
+    download_of_page,
+    download_option,
+    address_without_quotes,
+    download_to_missing_folder,
+    archive_mismatch,
+    file_not_executable,
+    shebang_not_first,
+    python_code_unquoted,
+)

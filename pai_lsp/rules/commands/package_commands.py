@@ -1,0 +1,528 @@
+"""Rules about commands that install software: pip, apt-get, conda and git, as they behave without a terminal.
+
+Every command that fails ends the task, because the commands run with errexit. Facts: pip 23.2, APT 2.6, git 2.39 and
+conda, run behind the platform's header.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Severity, rule
+from pai_lsp.findings.fixes import near_name_fixes
+from pai_lsp.platform.programs import program, subcommands
+from pai_lsp.rules.commands.command_uses import CommandUse, edit_fix, insert_fix, uses
+from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.spelling import did_you_mean
+from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.embedded.command_lines import Arguments
+    from pai_lsp.embedded.shell_script import Word
+    from pai_lsp.job.job import Job
+
+_REQUIREMENTS = lazy_pattern(r"(?:.*[/._-])?requirements?[^/]*\.(?:txt|in)|[^=<>@\[\]]*\.txt", re.IGNORECASE)
+_GLUED = lazy_pattern(r"([A-Za-z][A-Za-z0-9._]*)(--[a-z][a-z-]+|-U)")
+_REPOSITORY = lazy_pattern(r"(?:www\.)?(?:github|gitlab|bitbucket)\.(?:com|org)/[^/]+/[^/]+/?")
+_ONE_EQUALS = lazy_pattern(r"([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?)=([0-9][^=]*)")
+_VERSION_ALONE = lazy_pattern(r"(?:[=~!<>]=|===)[0-9A-Za-z.*]+")
+_PIP_ANSWERS = {"update": "install --upgrade", "upgrade": "install --upgrade", "remove": "uninstall -y"}
+_APT_ANSWERS = {"search": "apt-cache search", "show": "apt-cache show", "policy": "apt-cache policy"}
+_APT_CHANGING = frozenset(
+    {"install", "reinstall", "remove", "purge", "autoremove", "upgrade", "dist-upgrade", "full-upgrade", "build-dep"}
+)
+_APT_YES = frozenset({"--yes", "--assume-yes", "--force-yes", "--simulate", "--dry-run", "--just-print", "--no-act"})
+_APT_WITH_VALUE = frozenset({"-o", "--option", "-c", "--config-file", "-t", "--target-release", "-a"})
+
+
+@rule(Severity.ERROR)
+def pip_requirements_without_r(job: Job) -> Iterator[Finding]:
+    """File of requirements without `-r`.
+
+    pip takes the file's name for a package: "Could not find a version that satisfies the requirement", or it installs a
+    package of that name from the index, such as `requirements-dev.txt`.
+    Source: pip, pip/_internal/req/constructors.py, install_req_from_line.
+
+        taskRoles:
+          worker:
+            commands:
+              - pip install requirements.txt
+              #             ^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - pip install -r requirements.txt
+    """
+    for use, _, word in _pip_operands(job):
+        if _REQUIREMENTS.fullmatch(word.text):
+            fixes = edit_fix(use.place, "Add '-r'", word.span, f"-r {use.line.written(word)}", safe=True)
+            yield Finding(use.word(word), f"pip takes '{word.text}' for a package; add '-r'", fixes)
+
+
+@rule(Severity.ERROR)
+def pip_invalid_requirement(job: Job) -> Iterator[Finding]:
+    """Word that is not a requirement for pip.
+
+    pip stops with "Invalid requirement": a version is written `==1.0` without a space before it, and a repository as
+    `git+https://...`.
+    Source: pip, pip/_internal/req/constructors.py, parse_req_from_line.
+
+        taskRoles:
+          worker:
+            commands:
+              - pip install six=1.16.0
+              #             ^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - pip install six==1.16.0
+    """
+    for use, _, word in _pip_operands(job):
+        if match := _ONE_EQUALS.fullmatch(word.text):
+            new = f"{match[1]}=={match[2]}"
+            fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new)
+            yield Finding(use.word(word), "pip wants two '=' before a version: 'name==version'", fixes)
+        elif _REPOSITORY.fullmatch(word.text):
+            new = f"git+https://{word.text}"
+            fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new)
+            yield Finding(use.word(word), f"'{word.text}' is not a package; a repository is 'git+https://...'", fixes)
+        elif _VERSION_ALONE.fullmatch(word.text):
+            before = use.place.script.text[: word.span.start].rstrip(" ")
+            fixes = edit_fix(use.place, "Remove the space", Span(len(before), word.span.start), "")
+            yield Finding(use.word(word), "a version must follow its package without a space", fixes)
+
+
+@rule(Severity.WARNING)
+def pip_glued_option(job: Job) -> Iterator[Finding]:
+    """Option that is part of a package's name, because the space before it is missing.
+
+    pip looks for a package of the whole name: "No matching distribution found".
+    Source: pip, pip/_internal/req/constructors.py.
+
+        taskRoles:
+          worker:
+            commands:
+              - pip install six--user
+              #             ^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - pip install six --user
+    """
+    known = None
+    for use, _, word in _pip_operands(job):
+        match = _GLUED.fullmatch(word.text)
+        known = known or program("pip install")
+        if match and known and match[2] in known.options:
+            fixes = edit_fix(use.place, "Add a space", word.span, f"{match[1]} {match[2]}")
+            yield Finding(use.word(word), f"a space is missing before '{match[2]}'", fixes)
+
+
+@rule(Severity.WARNING)
+def version_redirected(job: Job) -> Iterator[Finding]:
+    """Version after `>` or `<` without quotes.
+
+    Bash takes `>` and `<` for redirections: `six>=1.0` installs any version of `six` and writes a file named `=1.0`;
+    `six<2` reads a file named `2`.
+    Source: the bash reference manual, "Redirections".
+
+        taskRoles:
+          worker:
+            commands:
+              - pip install six>=1.0
+              #             ^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - pip install "six>=1.0"
+    """
+    for use in uses(job, "pip", "conda", "mamba"):
+        text, words = use.place.script.text, use.line.arguments
+        for operator, target in use.line.step.redirections:
+            start = text.rfind(operator[0], 0, target.start)
+            package = next((word for word in words if word.span.end == start), None)
+            if operator[0] not in "<>" or package is None or target.start - start > 2 or package.text.isdigit():
+                continue
+            span = Span(package.span.start, target.end)
+            written = text[span.start : span.end]
+            if any(mark in written for mark in "\"'$"):
+                continue
+            fixes = tuple(
+                fix for mark in ('"', "'") for fix in edit_fix(use.place, "Quote it", span, f"{mark}{written}{mark}")
+            )
+            yield Finding(use.span(span), f"bash takes '{operator}' for a redirection; quote '{written}'", fixes[:1])
+
+
+@rule(Severity.ERROR)
+def unknown_subcommand(job: Job) -> Iterator[Finding]:
+    """Unknown subcommand of pip or apt-get.
+
+    The program stops with "unknown command" or "Invalid operation".
+    Source: pip, pip/_internal/commands/__init__.py; APT, cmdline/apt-get.cc.
+
+        taskRoles:
+          worker:
+            commands:
+              - pip instal six
+              #     ^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - pip install six
+    """
+    for use in uses(job, "pip", "apt-get"):
+        word = _subcommand(use, "apt-get")
+        if word is None or not word.is_literal or word.text in subcommands(use.line.program):
+            continue
+        names = subcommands(use.line.program)
+        answers = _PIP_ANSWERS if use.line.program == "pip" else _APT_ANSWERS
+        message = f"'{use.line.program}' has no command '{word.text}'"
+        if answer := answers.get(word.text):
+            span = word.span if use.line.program == "pip" else Span(use.line.name.span.start, word.span.end)
+            fixes = edit_fix(use.place, f"Change to '{answer}'", span, answer)
+            yield Finding(use.word(word), f"{message}; use '{answer}'", fixes)
+        else:
+            fixes = near_name_fixes(use.word(word), word.text, names, safe=False)
+            yield Finding(use.word(word), f"{message}{did_you_mean(word.text, names)}", fixes)
+
+
+@rule(Severity.WARNING)
+def asks_for_confirmation(job: Job) -> Iterator[Finding]:
+    """Command that asks a question.
+
+    A task has no terminal and its input is empty: apt-get answers itself with "Abort." as soon as more packages would
+    change than those that are named, and `pip uninstall` fails. `DEBIAN_FRONTEND=noninteractive` does not answer this
+    question.
+    Source: APT, apt-private/private-install.cc; pip, pip/_internal/utils/misc.py, ask; openpai-runtime, src/runtime.d.
+
+        taskRoles:
+          worker:
+            commands:
+              - apt-get update
+              - apt-get install build-essential
+              #         ^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - apt-get update
+              - apt-get install -y build-essential
+    """
+    for use in uses(job, "apt-get", "apt", "pip"):
+        word = _subcommand(use, "apt-get")
+        if word is None or use.line.step.has_piped_input or "Assume-Yes" in use.place.script.text:
+            continue
+        if use.line.program == "pip":
+            arguments = use.arguments("pip uninstall", 1) if word.text == "uninstall" else None
+            if arguments is None or arguments.is_open or arguments.has("-y", "--yes", "-h") or not arguments.operands:
+                continue
+        elif word.text not in _APT_CHANGING or _says_yes(use):
+            continue
+        message = f"'{use.line.program} {word.text}' asks for confirmation, which ends it here; add '-y'"
+        yield Finding(use.word(word), message, insert_fix(use.place, word.span.end, " -y", safe=True))
+
+
+@rule(Severity.INFORMATION)
+def apt_install_without_update(job: Job) -> Iterator[Finding]:
+    """Installation without `apt-get update`.
+
+    Official images contain no list of packages, so `apt-get install` fails with "Unable to locate package".
+    Source: APT, apt-get(8), update; the official images remove /var/lib/apt/lists.
+
+        taskRoles:
+          worker:
+            commands:
+              - apt-get install -y htop
+              #         ^^^^^^^ information
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - apt-get update
+              - apt-get install -y htop
+    """
+    for use in uses(job, "apt-get", "apt", with_callbacks=False):
+        word = _subcommand(use, "apt-get")
+        text = use.place.script.text
+        if word is None or word.text != "install" or "update" in text[: use.line.span.start]:
+            continue
+        if not any("/" in one.text for one in use.line.arguments) and "PAI_" not in text[: use.line.span.start]:
+            yield Finding(use.word(word), "no 'apt-get update' before this; official images have no package lists")
+
+
+@rule(Severity.ERROR)
+def apt_version_like_pip(job: Job) -> Iterator[Finding]:
+    """Version with `==` for apt-get, which wants one `=`.
+
+    apt-get stops with "Unable to locate package" or "Version ... was not found".
+    Source: APT, apt-get(8), install.
+
+        taskRoles:
+          worker:
+            commands:
+              - apt-get update
+              - apt-get install -y htop==3.2.2-2
+              #                    ^^^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - apt-get update
+              - apt-get install -y htop=3.2.2-2
+    """
+    for use in uses(job, "apt-get", "apt"):
+        word = _subcommand(use, "apt-get")
+        for one in use.line.arguments if word is not None and word.text == "install" else ():
+            if one.is_literal and "==" in one.text and not one.text.startswith("-"):
+                new = one.text.replace("==", "=")
+                yield Finding(
+                    use.word(one),
+                    "apt-get wants one '=' before a version",
+                    edit_fix(use.place, f"Change to '{new}'", one.span, new, safe=True),
+                )
+
+
+@rule(Severity.ERROR)
+def conda_activate_without_hook(job: Job) -> Iterator[Finding]:
+    """`conda activate` in a shell that conda has not prepared.
+
+    It stops with "Run 'conda init' before 'conda activate'", also after `conda init`, which only changes files that
+    interactive shells read.
+    Source: conda, conda/cli/main_mock_activate.py.
+
+        taskRoles:
+          worker:
+            commands:
+              - conda activate train
+              # ^^^^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - eval "$(conda shell.bash hook)"
+              - conda activate train
+    """
+    for use in uses(job, "conda", "mamba", "micromamba", with_callbacks=False):
+        words = use.line.arguments
+        if not words or words[0].text not in {"activate", "deactivate"} or not use.ends_script:
+            continue
+        before = use.place.script.text[: use.line.span.start]
+        if any(part in before for part in ("shell.bash", "shell.posix", "shell hook", "source ", ". ", "conda()")):
+            continue
+        span = Span(use.line.name.span.start, words[0].span.end)
+        fixes = edit_fix(use.place, "Change to 'source activate'", span, "source activate")
+        yield Finding(
+            use.span(span),
+            f"'conda {words[0].text}' needs 'eval \"$(conda shell.bash hook)\"' before it",
+            fixes if words[0].text == "activate" and use.line.program == "conda" else (),
+        )
+
+
+@rule(Severity.ERROR)
+def git_clone_operands(job: Job) -> Iterator[Finding]:
+    """`git clone` with more than an address and a folder.
+
+    git stops with "Too many arguments".
+    Source: git, builtin/clone.c, cmd_clone.
+
+        taskRoles:
+          worker:
+            commands:
+              - git clone git clone https://github.com/microsoft/pai.git
+              #           ^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - git clone https://github.com/microsoft/pai.git
+    """
+    for use, arguments in _git_clones(job):
+        operands = arguments.operands
+        if len(operands) < 3 or arguments.is_open:
+            continue
+        if [one.text for one in operands[:2]] == ["git", "clone"]:
+            span = Span(operands[0].span.start, operands[1].span.end)
+            fixes = edit_fix(use.place, "Remove it", Span(span.start, span.end + 1), "")
+            yield Finding(use.span(span), "'git clone' is written twice", fixes)
+        else:
+            span = Span(operands[2].span.start, operands[-1].span.end)
+            yield Finding(use.span(span), "'git clone' takes an address and a folder, and nothing more")
+
+
+@rule(Severity.ERROR)
+def git_clone_page(job: Job) -> Iterator[Finding]:
+    """Address of a page instead of a repository.
+
+    `https://github.com/OWNER/NAME/tree/BRANCH` shows a folder in a browser; git cannot clone it. Clone the repository,
+    with `--branch` for another branch.
+    Source: git, git-clone(1), "Git URLs".
+
+        taskRoles:
+          worker:
+            commands:
+              - git clone https://github.com/microsoft/pai/tree/master
+              #           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - git clone https://github.com/microsoft/pai
+    """
+    for use, arguments in _git_clones(job):
+        for word in arguments.operands[:1]:
+            match = re.fullmatch(r"(https?://git(?:hub|lab)\.com/[^/]+/[^/]+?)(?:/-)?/(?:tree|blob)/.*", word.text)
+            if match and word.is_literal:
+                fixes = edit_fix(use.place, f"Change to '{match[1]}'", word.span, match[1])
+                yield Finding(use.word(word), "this is the address of a page, which git cannot clone", fixes)
+
+
+@rule(Severity.WARNING)
+def git_outside_repository(job: Job) -> Iterator[Finding]:
+    """Git command beside the folder that was just cloned.
+
+    `git clone` does not change the folder: "fatal: not a git repository".
+    Source: git, git-clone(1).
+
+        taskRoles:
+          worker:
+            commands:
+              - git clone https://github.com/microsoft/pai.git
+              - git checkout v1.8.0
+              # ^^^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - git clone https://github.com/microsoft/pai.git
+              - cd pai
+              - git checkout v1.8.0
+    """
+    inside = {"checkout", "switch", "pull", "reset", "submodule", "log", "apply", "am", "commit", "add", "fetch", "lfs"}
+    for use in uses(job, "git", with_callbacks=False):
+        word = next(iter(use.line.arguments), None)
+        before = use.place.script.text[: use.line.span.start]
+        if word is None or word.text not in inside or not use.ends_script or "git clone" not in before:
+            continue
+        if re.search(r"\b(?:cd|pushd|git init|WORKDIR)\b|\.git\b[^ \n]*[ \t]+\.(?:\s|$)|GIT_", before):
+            continue
+        if word.text == "lfs" and any(one.text == "install" for one in use.line.arguments):
+            continue
+        span = Span(use.line.name.span.start, word.span.end)
+        yield Finding(use.span(span), "this does not run in the cloned repository; change the folder with 'cd' first")
+
+
+def _subcommand(use: CommandUse, name: str) -> Word | None:
+    """The subcommand: the first word that is not an option; None where a word before it is not known."""
+    skips = False
+    for word in use.line.arguments:
+        if skips:
+            skips = False
+        elif not word.is_literal:
+            return None
+        elif not word.text.startswith("-"):
+            return word
+        elif word.text in {"-h", "--help", "-V", "--version", "-v"} and use.line.program == "pip":
+            return None
+        elif word.text.startswith("--") and use.line.program == "pip" and "=" not in word.text:
+            known = program("pip check")
+            skips = known is not None and known.options.get(word.text, ((), 0))[1] == 1
+        elif word.text in _APT_WITH_VALUE and use.line.program in {name, "apt"}:
+            skips = True
+    return None
+
+
+def _says_yes(use: CommandUse) -> bool:
+    """Whether apt-get needs no answer."""
+    quiet = 0
+    skips = False
+    for word in use.line.arguments:
+        if not word.is_literal:
+            return True
+        text = word.text
+        if skips or not text.startswith("-"):
+            skips = False
+            continue
+        if text in _APT_YES or "Assume-Yes" in text or text in {"--help", "--version", "--print-uris"}:
+            return True
+        if text in _APT_WITH_VALUE:
+            skips = True
+        elif not text.startswith("--"):
+            if text[1] in "oct":
+                continue
+            letters = text[1:]
+            if "y" in letters or "s" in letters or "h" in letters:
+                return True
+            quiet += letters.count("q")
+        quiet += text == "--quiet"
+    return quiet > 1
+
+
+def _pip_operands(job: Job) -> Iterator[tuple[CommandUse, Arguments, Word]]:
+    """The packages that `pip install` is asked for."""
+    for use in uses(job, "pip"):
+        word = next(iter(use.line.arguments), None)
+        arguments = use.arguments("pip install", 1) if word is not None and word.text == "install" else None
+        for one in arguments.operands if arguments else ():
+            if one.is_literal:
+                yield use, arguments, one  # type: ignore[misc]
+
+
+def _git_clones(job: Job) -> Iterator[tuple[CommandUse, Arguments]]:
+    for use in uses(job, "git"):
+        for number, word in enumerate(use.line.arguments):
+            if word.text == "clone":
+                arguments = use.arguments("git clone", number + 1)
+                if arguments is not None and not arguments.unknown:
+                    yield use, arguments
+                break
+            is_value = number > 0 and use.line.arguments[number - 1].text in {"-C", "-c"}
+            if not word.text.startswith("-") and not is_value:
+                break
+
+
+RULES = (
+    pip_requirements_without_r,
+    pip_invalid_requirement,
+    pip_glued_option,
+    version_redirected,
+    unknown_subcommand,
+    asks_for_confirmation,
+    apt_install_without_update,
+    apt_version_like_pip,
+    conda_activate_without_hook,
+    git_clone_operands,
+    git_clone_page,
+    git_outside_repository,
+)

@@ -1,0 +1,782 @@
+"""Rules about words that bash reads in another way than they look: spaces, quotes, brackets, pasted characters.
+
+Source of the facts: the bash reference manual; every example was run with bash 5.2 behind the platform's header.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.embedded.command_lines import command_lines
+from pai_lsp.embedded.shell_script import PartKind
+from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts, uses
+from pai_lsp.source.nodes import Scalar, ScalarStyle
+from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.embedded.shell_script import Script, Word
+    from pai_lsp.job.job import Job
+
+_NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_NAME_OR_VALUE = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?(?:\+?=.*)?|-.*", re.DOTALL)
+# Programs whose arguments are text.
+_PRINTING = frozenset(
+    {"echo", "printf", ":", "logger", "export", "alias", "trap", "eval", "bash", "sh", "awk", "sed", "perl"}
+)
+_ON_FILES = frozenset(
+    {
+        "ls",
+        "cat",
+        "cd",
+        "cp",
+        "mv",
+        "rm",
+        "mkdir",
+        "touch",
+        "tar",
+        "unzip",
+        "python",
+        "source",
+        ".",
+        "head",
+        "tail",
+        "chmod",
+    }
+)
+_NUMERIC = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+_TEST_OPERATORS = {"-eq": "=", "-ne": "!="}
+_OPTION_AND_VALUE = lazy_pattern(r"--?[A-Za-z][\w-]*[ =].*\S|--?[A-Za-z][\w-]* \S.*")
+_PASTED = {
+    "\u00a0": (" ", "a no-break space"), "\u2007": (" ", "a figure space"), "\u202f": (" ", "a narrow no-break space"),
+    "\u3000": (" ", "an ideographic space"), "\uff1d": ("=", "a full-width '='"), "\uff1b": (";", "a full-width ';'"),
+    "\uff08": ("(", "a full-width '('"), "\uff09": (")", "a full-width ')'"), "\uff5c": ("|", "a full-width '|'"),
+    "\uff06": ("&", "a full-width '&'"), "\uff1e": (">", "a full-width '>'"), "\uff0d": ("-", "a full-width '-'"),
+    "\uff04": ("$", "a full-width '$'"), "\uff1a": (":", "a full-width ':'"),
+}  # fmt: skip
+_DASHES = {"\u2013": "-", "\u2014": "--", "\u2212": "-", "\u2012": "-", "\u2010": "-", "\u2011": "-", "\u2015": "--"}
+_QUOTES = {"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'", "\u00ab": '"', "\u00bb": '"'}
+_INVISIBLE = lazy_pattern("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\u00ad\u180e]|(?<!^)\ufeff")
+_SMART = lazy_pattern("[" + "".join((*_PASTED, *_DASHES, *_QUOTES)) + "]")
+# Programs with which a line begins, if it is a command of its own.
+_BEGINNING = frozenset(
+    {"python", "python3", "pip", "pip3", "git", "wget", "curl", "apt-get", "apt", "cd", "export", "source", "bash",
+     "tar", "unzip", "mkdir", "torchrun", "conda", "make", "cp", "mv", "rm", "nvidia-smi", "mpirun"}
+)  # fmt: skip
+_WITH_WORDS = frozenset(
+    {"export", "cd", "echo", "source", "mkdir", "set", "pip", "git", "wget", "curl", "apt-get", "apt", "rm"}
+)
+_YAML_MARK = lazy_pattern(r"(?:^|\n)[ \t]*-[ \t]+(?:-[ \t]+)*((?:![^\s,\[\]{}]*|&[^\s,\[\]{}]+)(?:[ \t]+|$))+$")
+
+
+@rule(Severity.ERROR)
+def spaces_around_equals(job: Job) -> Iterator[Finding]:
+    """Space beside the `=` of an assignment.
+
+    Bash reads `NAME = value` as a program with the name NAME, code 127, and `export NAME = value` as three names, "not
+    a valid identifier".
+    Source: the bash reference manual, "Shell Parameters".
+
+        taskRoles:
+          worker:
+            commands:
+              - DATA = /data
+              # ^^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - DATA=/data
+    """
+    for use in all_uses(job):
+        words = use.line.step.command.words if use.line.step.command else ()
+        text = use.place.script.text
+        if words[0].is_literal and _NAME.fullmatch(words[0].text) and len(words) > 1 and words[1].text.startswith("="):
+            if words[1].text.startswith("==") or words[0].text in {"expr", "test", "echo", "printf"}:
+                continue
+            last = words[2] if words[1].text == "=" and len(words) > 2 else words[1]
+            if last is not words[-1] and words[1].text != "=":
+                continue
+            span = Span(words[0].span.start, last.span.end)
+            new = re.sub(r"^([^=\s]*)\s*=\s*", r"\1=", text[span.start : span.end])
+            fixes = edit_fix(use.place, f"Change to '{new}'", span, new) if last is words[-1] else ()
+            yield Finding(
+                use.span(span), f"bash runs '{words[0].text}' as a program; remove the spaces around '='", fixes
+            )
+        elif words[0].text in {"export", "readonly", "declare", "local"}:
+            yield from _declared(use, words)
+        elif use.line.step.assigned and words[0].text[:1].isdigit():
+            name, span = use.line.step.assigned[-1]
+            if text[span.start : span.end] == f"{name}=" and words[0].text.replace(".", "").isdigit():
+                whole = Span(span.start, words[0].span.end)
+                fixes = edit_fix(use.place, "Remove the space", whole, f"{name}={words[0].text}")
+                yield Finding(use.span(whole), f"bash runs '{words[0].text}' as a program; remove the space", fixes)
+
+
+def _declared(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
+    """What `export` and its kind cannot read as a name."""
+    text = use.place.script.text
+    for number, word in enumerate(words[1:], 1):
+        written = text[word.span.start : word.span.end]
+        if written.startswith(("$", '"', "'", "`")) and not re.match(r"\$\{?\w+\}?[:/]", written):
+            continue
+        if _NAME_OR_VALUE.fullmatch(word.text) or "<%" in written or "{{" in written:
+            continue
+        before = words[number - 1]
+        gap = use.span(Span(before.span.end, word.span.start))
+        if "\n" in use.place.source[gap.start : gap.end] and "\n" not in text[before.span.end : word.span.start]:
+            return  # `folded_lines_joined` reports it
+        start = before if number > 1 and (before.text.endswith("=") or _NAME.fullmatch(before.text)) else word
+        end = words[number + 1] if word.text == "=" and number + 1 < len(words) else word
+        span = Span(words[0].span.start, end.span.end)
+        is_simple = start is not word and start is words[1]
+        value = text[end.span.start : end.span.end].removeprefix("=")
+        new = f"{words[0].text} {start.text.rstrip('=')}={value}"
+        fixes = edit_fix(use.place, f"Change to '{new}'", span, new) if is_simple and end is words[-1] else ()
+        yield Finding(use.span(span), f"'{word.text}' is not a name; write 'NAME=value' without spaces", fixes)
+        return
+
+
+@rule(Severity.WARNING)
+def assignment_of_other_shell(job: Job) -> Iterator[Finding]:
+    """Assignment in the form of another language.
+
+    `$NAME=value` runs a program, or with `export` sets another variable; `set NAME=value` sets `$1`; `$env:NAME` is
+    PowerShell.
+    Source: the bash reference manual, "Shell Parameters" and "The Set Builtin".
+
+        taskRoles:
+          worker:
+            commands:
+              - set RATE=0.1
+              # ^^^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - RATE=0.1
+    """
+    for use in all_uses(job):
+        words = use.line.step.command.words if use.line.step.command else ()
+        text = use.place.script.text
+        written = text[words[0].span.start : words[0].span.end]
+        if match := re.match(r"\$env:\w+", written):
+            span = Span(words[0].span.start, words[0].span.start + match.end())
+            yield Finding(use.span(span), "this is PowerShell; in bash it is 'export NAME=value'")
+        elif match := re.match(r"\$([A-Za-z_]\w*)=", written):
+            fixes = edit_fix(use.place, "Remove '$'", Span(words[0].span.start, words[0].span.start + 1), "")
+            yield Finding(use.word(words[0]), f"this does not set '{match[1]}'; remove the '$'", fixes)
+        elif words[0].text == "export" and len(words) > 1:
+            value = text[words[1].span.start : words[1].span.end]
+            if match := re.match(r"\$([A-Za-z_]\w*)=", value):
+                at = words[1].span.start
+                fixes = edit_fix(use.place, "Remove '$'", Span(at, at + 1), "")
+                yield Finding(use.span(use.line.span), f"this does not set '{match[1]}'; remove the '$'", fixes)
+        elif words[0].text == "set" and len(words) == 2 and re.match(r"[A-Za-z_]\w*=", words[1].text):
+            span = Span(words[0].span.start, words[1].span.end)
+            new = text[words[1].span.start : words[1].span.end]
+            fixes = edit_fix(use.place, "Remove 'set'", span, new)
+            yield Finding(use.span(span), "'set NAME=value' sets '$1' in bash; remove 'set'", fixes)
+
+
+@rule(Severity.WARNING)
+def test_brackets(job: Job) -> Iterator[Finding]:
+    """Test that is not what it looks like.
+
+    `[` is a program and needs spaces around itself and its words. `&&` ends its command; `>` writes a file; one word
+    such as `"$A"=="1"` is always true; `-eq` compares numbers. Inside `if` the failure is not noticed: only the branch
+    does not run.
+    Source: the bash reference manual, "Bash Conditional Expressions"; test(1).
+
+        taskRoles:
+          worker:
+            commands:
+              - if [ -f data.zip]; then unzip data.zip; fi
+              #         ^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - if [ -f data.zip ]; then unzip data.zip; fi
+    """
+    for use in all_uses(job):
+        step, text = use.line.step, use.place.script.text
+        words = step.command.words if step.command else ()
+        name, last = words[0].text, words[-1]
+        if re.match(r"\[\[?[-!$\w\"]", name) and name[-1:] != "]":
+            cut = 2 if name.startswith("[[") else 1
+            at = words[0].span.start + cut
+            fixes = edit_fix(use.place, "Add a space", Span(at - 1, at), "[ ")
+            yield Finding(use.word(words[0]), f"bash runs '{name}' as a program; add a space after the bracket", fixes)
+        elif name in {"[", "[["} and last.text.endswith("]") and last.text not in {"]", "]]"} and len(words) > 1:
+            at = last.span.end - (2 if last.text.endswith("]]") and name == "[[" else 1)
+            fixes = edit_fix(use.place, "Add a space", Span(at, last.span.end), f" {text[at : last.span.end]}")
+            yield Finding(use.word(last), "a space is missing before the bracket, so the test fails", fixes)
+        elif name == "[" and last.text != "]" and step.after in {"&&", "||"} and (following := step.following()):
+            end = following.command.words[-1] if following.command else None
+            if end is not None and end.text == "]":
+                span = Span(words[1].span.start if len(words) > 1 else last.span.start, end.span.start)
+                inner = text[span.start : span.end].rstrip()
+                span = Span(span.start, span.start + len(inner))
+                left, operator, right = inner.partition(step.after)
+                fixes = edit_fix(use.place, "Split the test", span, f"{left.rstrip()} ] {operator} [ {right.lstrip()}")
+                yield Finding(use.span(span), f"'{step.after}' ends the test; write two tests", fixes)
+        elif name in {"[", "test"}:
+            yield from _test_operators(use, words)
+
+
+def _test_operators(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Finding]:
+    inner = words[1:-1] if words[0].text == "[" else words[1:]
+    text = use.place.script.text
+    for operator, target in use.line.step.redirections:
+        if operator in {">", "<"} and target.start < words[-1].span.end:
+            at = text.rfind(operator, 0, target.start)
+            new = "-gt" if operator == ">" else "-lt"
+            fixes = edit_fix(use.place, f"Change to '{new}'", Span(at, at + 1), new)
+            yield Finding(use.span(Span(at, target.end)), f"'{operator}' is a redirection here; use '{new}'", fixes)
+            return
+    if len(inner) == 1 and re.search(r"[^=!<>]==?[^=]", text[inner[0].span.start : inner[0].span.end]):
+        yield Finding(use.word(inner[0]), "this is one word, so the test is always true; add spaces around '='")
+    for number, word in enumerate(inner):
+        sides = [inner[at] for at in (number - 1, number + 1) if 0 <= at < len(inner)]
+        if word.text in _NUMERIC and any(one.is_literal and not re.fullmatch(r"[-+]?\d+", one.text) for one in sides):
+            better = _TEST_OPERATORS.get(word.text, "")
+            fixes = edit_fix(use.place, f"Change to '{better}'", word.span, better) if better else ()
+            yield Finding(use.word(word), f"'{word.text}' compares numbers; use '{better or '='}' for text", fixes)
+
+
+@rule(Severity.WARNING)
+def quotes_keep_literal(job: Job) -> Iterator[Finding]:
+    """Word in quotes that bash should expand, or several words in one pair of quotes.
+
+    Inside quotes `~` and braces are plain characters, inside single quotes `$` too, and an option with its value is one
+    word for the program.
+    Source: the bash reference manual, "Quoting", "Tilde Expansion" and "Brace Expansion".
+
+        taskRoles:
+          worker:
+            commands:
+              - ls "~/data"
+              #    ^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - ls ~/data
+    """
+    for use in all_uses(job):
+        line = use.line
+        if line.program in _PRINTING or "ssh" in line.program:
+            continue
+        for number, word in enumerate(line.arguments):
+            if use.place.script.text[word.span.start] not in "\"'" and "=~/" not in word.text:
+                continue
+            written = line.written(word)
+            quote = written[:1] if written[:1] in "\"'" and written.endswith(written[:1]) and len(written) > 2 else ""
+            bare = written[1:-1] if quote else written
+            before = line.arguments[number - 1].text if number else ""
+            if quote and re.fullmatch(r"~/[\w./-]*", bare) and line.program in _ON_FILES | {"wget", "git", "unzip"}:
+                fixes = edit_fix(use.place, "Remove the quotes", word.span, bare)
+                yield Finding(use.word(word), "bash does not expand '~' in quotes", fixes)
+            elif not quote and re.fullmatch(r"--[\w-]+=~/[\w./-]*", bare):
+                at = word.span.start + written.index("~")
+                fixes = edit_fix(use.place, "Change to '$HOME'", Span(at, at + 1), "$HOME")
+                yield Finding(use.word(word), "bash does not expand '~' after '='", fixes)
+            elif quote == "'" and re.fullmatch(r"\$\{?[A-Za-z_]\w*\}?(?:/[\w.*/-]*)?", bare):
+                is_path = "/" in bare or line.program != "python"
+                if is_path and line.program in _ON_FILES and before not in {"-c", "-e"}:
+                    fixes = edit_fix(use.place, "Use double quotes", word.span, f'"{bare}"')
+                    yield Finding(use.word(word), "bash does not expand variables in single quotes", fixes)
+            elif quote and _OPTION_AND_VALUE.fullmatch(bare) and " " in bare and not before.startswith("-"):
+                if "=" in bare.partition(" ")[0] or line.program in {"git", "docker", "pip", "grep", "find"}:
+                    continue
+                fixes = edit_fix(use.place, "Remove the quotes", word.span, bare) if "$" not in bare else ()
+                yield Finding(use.word(word), f"'{bare}' is one word for the program; remove the quotes", fixes)
+        name = line.name
+        written = line.written(name)
+        is_command = line.step.command is not None and name is line.step.command.words[0] and not line.step.assigned
+        if (
+            is_command
+            and written[:1] in "\"'"
+            and name.is_literal
+            and re.fullmatch(r"[a-z][\w.-]* [\w./-].*", name.text)
+        ):
+            yield Finding(use.word(name), f"bash looks for a program named '{name.text}'; remove the quotes")
+
+
+@rule(Severity.WARNING)
+def braces_not_expanded(job: Job) -> Iterator[Finding]:
+    """Range in braces that bash does not expand.
+
+    `{1..$N}` with a variable and `"{1..3}"` in quotes stay as they are. Use `$(seq 1 $N)`.
+    Source: the bash reference manual, "Brace Expansion".
+
+        taskRoles:
+          worker:
+            commands:
+              - N=3; for i in {1..$N}; do echo $i; done
+              #               ^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - N=3; for i in $(seq 1 $N); do echo $i; done
+    """
+    pattern = re.compile(
+        r"(?<=[ \t])(?:\{(\w+)\.\.(\$\{?\w+\}?)\}|\{(\$\{?\w+\}?)\.\.(\w+|\$\{?\w+\}?)\})(?=[ \t;\n]|$)"
+    )
+    quoted = re.compile(r"\bin[ \t]+(\"\{\w+\.\.\w+\}\"|'\{\w+\.\.\w+\}')")
+    for place in scripts(job, with_callbacks=True):
+        text = place.script.text
+        if ".." not in text or "{" not in text:
+            continue
+        for match in pattern.finditer(text):
+            if _is_quoted(place.script, match.start()):
+                continue
+            first, last = match[1] or match[3], match[2] or match[4]
+            span = Span(*match.span())
+            fixes = edit_fix(place, "Use 'seq'", span, f"$(seq {first} {last})")
+            yield Finding(place.span(span), "bash expands braces before variables; use 'seq'", fixes)
+        for match in quoted.finditer(text):
+            span = Span(*match.span(1))
+            fixes = edit_fix(place, "Remove the quotes", span, match[1][1:-1])
+            yield Finding(place.span(span), "bash does not expand braces in quotes", fixes)
+
+
+@rule(Severity.WARNING)
+def pattern_without_quotes(job: Job) -> Iterator[Finding]:
+    """Pattern for find that bash expands itself.
+
+    When files in the current folder match, bash replaces the pattern by their names, and find stops with "paths must
+    precede expression".
+    Source: find(1), "-name pattern"; the bash reference manual, "Filename Expansion".
+
+        taskRoles:
+          worker:
+            commands:
+              - find . -name *.py
+              #              ^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - find . -name "*.py"
+    """
+    for use in uses(job, "find"):
+        for number, word in enumerate(use.line.arguments[1:], 1):
+            option = use.line.arguments[number - 1].text
+            written = use.line.written(word)
+            if option in {"-name", "-iname", "-path", "-ipath"} and "*" in written and written == word.text:
+                fixes = tuple(f for q in "\"'" for f in edit_fix(use.place, "Quote it", word.span, q + written + q))
+                yield Finding(use.word(word), "bash expands this pattern before find sees it; quote it", fixes[:1])
+
+
+@rule(Severity.WARNING)
+def interactive_only(job: Job) -> Iterator[Finding]:
+    """Alias or history expansion in a script.
+
+    Bash only expands aliases, `!!` and `!$` in interactive shells: "command not found".
+    Source: the bash reference manual, "Aliases" and "History Interaction".
+
+        taskRoles:
+          worker:
+            commands:
+              - alias ll='ls -l'
+              - ll
+              # ^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - ll() { ls -l "$@"; }
+              - ll
+    """
+    for place in scripts(job, with_callbacks=True):
+        text = place.script.text
+        if "alias " not in text and "!!" not in text:
+            continue
+        aliases: dict[str, str] = {}
+        for line in command_lines(place.script).all:
+            name = line.name.text
+            if name == "alias":
+                for word in line.arguments:
+                    key, equals, value = word.text.partition("=")
+                    if equals and "expand_aliases" not in text:
+                        aliases[key] = value
+            elif name in aliases and name not in place.script.functions and not line.starters:
+                value = aliases[name]
+                fixes = edit_fix(place, f"Change to '{value}'", line.name.span, value)
+                yield Finding(place.span(line.name.span), f"bash does not expand the alias '{name}' in scripts", fixes)
+            elif name in {"!!", "!$"}:
+                yield Finding(place.span(line.name.span), f"bash does not expand '{name}' in scripts")
+
+
+@rule(Severity.WARNING)
+def windows_path(job: Job) -> Iterator[Finding]:
+    r"""Path with backslashes.
+
+    Outside quotes bash removes backslashes: `.\run.sh` is `.run.sh`.
+    Source: the bash reference manual, "Escape Character".
+
+        taskRoles:
+          worker:
+            commands:
+              - bash .\run.sh
+              #      ^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - bash ./run.sh
+    """
+    for use in all_uses(job):
+        if "\\" not in use.place.script.text:
+            continue
+        for word in (use.line.name, *use.line.arguments):
+            written = use.line.written(word)
+            if re.fullmatch(r"(?:\.{1,2}|[A-Za-z]:|[\w-]+)?(?:\\[A-Za-z][\w.-]*)+", written) and "\\" in written[:-1]:
+                is_path = written.startswith((".\\", "..\\")) or written[1:3] == ":\\"
+                if is_path:
+                    path = written.replace("\\", "/")
+                    fixes = edit_fix(use.place, f"Change to '{path}'", word.span, path) if ":" not in path else ()
+                    yield Finding(use.word(word), "bash removes the backslashes; use '/'", fixes)
+
+
+@rule(Severity.WARNING)
+def pasted_character(job: Job) -> Iterator[Finding]:
+    """Typographic character in a command, as web pages and documents have them.
+
+    For bash, typographic quotes, dashes and spaces are letters: quotes do not quote, options are not options, and a
+    no-break space is a part of the word. Inside quotes they are text and not reported.
+    Source: the bash reference manual, "Definitions" (blank) and "Quoting".
+
+        taskRoles:
+          worker:
+            commands:
+              - python train.py –lr 0.1
+              #                 ^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - python train.py -lr 0.1
+    """
+    for place in scripts(job, with_callbacks=True):
+        text = place.script.text
+        if text.isascii() or not _SMART.search(text):
+            continue
+        done = 0
+        for match in _SMART.finditer(text):
+            at, character = match.start(), match[0]
+            if at < done or (place.role is None and character.isspace()) or _is_quoted(place.script, at):
+                continue
+            start = max(text.rfind(mark, 0, at) for mark in " \t\n=") + 1
+            end = min((p for p in (text.find(mark, at) for mark in " \t\n;|&") if p >= 0), default=len(text))
+            if character in _QUOTES:
+                closing = next((m.end() for m in re.compile(f"[{''.join(_QUOTES)}]").finditer(text, at + 1)), 0)
+                if not closing or "\n" in text[at:closing] or (start != at and text[start:at].isalnum()):
+                    continue
+                span, done = Span(at, closing), closing
+                quote = _QUOTES[character]
+                fixes = edit_fix(place, "Use plain quotes", span, f"{quote}{text[at + 1 : closing - 1]}{quote}")
+                yield Finding(place.span(span), "typographic quotes do not quote in bash", fixes)
+            elif character in _DASHES:
+                following = text[at:end].lstrip("".join(_DASHES))
+                if start != at or not following[:1].isalpha() or not following[:1].isascii():
+                    continue
+                dashes = "--" if len(re.split(r"[=\W]", following)[0]) > 1 else "-"
+                count = len(text[at:end]) - len(following)
+                dashes = dashes if count == 1 and character in {"\u2014", "\u2015"} else _DASHES[character] * count
+                span, done = Span(at, end), end
+                fixes = edit_fix(place, f"Change to '{dashes}{following}'", span, dashes + following)
+                yield Finding(place.span(span), f"'{character}' is not '-', so this is not an option", fixes)
+            else:
+                new, name = _PASTED[character]
+                around = text[max(at - 1, 0) : at] + text[at + 1 : at + 2]
+                if not around.isascii() or (character == "\uff1a" and not around.isalnum()):
+                    continue
+                span = Span(at, at + 1)
+                fixes = edit_fix(place, f"Change to '{new}'", span, new)
+                yield Finding(place.span(span), f"this is {name}, which bash takes for a letter", fixes)
+
+
+@rule(Severity.WARNING)
+def invisible_character(job: Job) -> Iterator[Finding]:
+    """Invisible character in the file.
+
+    A zero-width character is a part of the word that it stands in: the name is another one. A bidirectional control
+    shows text in another order than the cluster reads it.
+    Source: Unicode, "Default Ignorable Code Points" and Standard Annex 9; the bash reference manual, "Definitions".
+
+        taskRoles:
+          worker:
+            commands:
+              - "python\u200b train.py"
+              #        ^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - python train.py
+    """
+    if job.text.isascii():
+        return
+    for match in _INVISIBLE.finditer(job.text):
+        if match.start() == 0:
+            continue
+        before, after = job.text[match.start() - 1], job.text[match.end() : match.end() + 1]
+        if match[0] in "\u200c\u200d\u200e\u200f" and not (before.isascii() and after.isascii()):
+            continue  # a part of an emoji or of another script
+        fix = Fix("Remove it", (TextEdit(Span(*match.span()), ""),))
+        yield Finding(Span(*match.span()), f"invisible character U+{ord(match[0]):04X}", (fix,))
+
+
+@rule(Severity.WARNING)
+def line_not_continued(job: Job) -> Iterator[Finding]:
+    r"""Option at the start of a command.
+
+    The line before it does not end with `\`, or with `\` and a space, or a comment is between: each line, and each item
+    of `commands`, is a command of its own, and bash looks for a program of that name, code 127.
+    Source: the bash reference manual, "Escape Character"; rest-server, protocol.js, protocolRender.
+
+        taskRoles:
+          worker:
+            commands:
+              - python train.py
+              - --epochs 2
+              # ^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - python train.py --epochs 2
+    """
+    for use in all_uses(job):
+        step = use.line.step
+        name = use.line.name
+        if step.before != "\n" or not name.text.startswith("-"):
+            continue
+        if step.command is None or name is not step.command.words[0] or step.before not in {"\n", ""}:
+            continue
+        written = use.line.written(name)
+        if re.match(r"--?[A-Za-z]", written) and step.before == "\n":
+            before = use.place.script.text[: name.span.start].rstrip(" \t\n")
+            fixes: tuple[Fix, ...] = ()
+            if not before.endswith("\\") and "#" not in before.rpartition("\n")[2]:
+                gap = use.place.script.text[len(before) : name.span.start]
+                is_same_scalar = gap.count("\n") == 1 and len(gap) == len(_written(use, len(before), name.span.start))
+                last = Span(len(before) - 1, len(before))
+                fixes = edit_fix(use.place, "Continue the line before", last, before[-1] + " \\")
+                fixes = fixes if is_same_scalar else ()
+            yield Finding(
+                use.span(use.line.span), f"bash runs '{name.text}' as a program; end the line before with '\\'", fixes
+            )
+
+
+@rule(Severity.WARNING)
+def backslash_then_space(job: Job) -> Iterator[Finding]:
+    r"""`\` before a space at the end of a line.
+
+    It quotes the space instead of continuing the line: the program gets a word that is a space, and the next line is a
+    command of its own. In a folded string (`>`), where lines are joined with spaces, every `\` at a line's end does
+    this.
+    Source: the bash reference manual, "Escape Character"; YAML 1.2, 8.1.3 (folding).
+
+        taskRoles:
+          worker:
+            commands:
+              - >-
+                python train.py \
+                #               ^ warning
+                --epochs 2
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - >-
+                python train.py
+                --epochs 2
+    """
+    for place in scripts(job, with_callbacks=True):
+        text = place.script.text
+        if "\\ " not in text:
+            continue
+        for part in place.script.parts:
+            start, end = part.span.start, part.span.end
+            if part.kind is not PartKind.ESCAPED or text[start:end] != "\\ ":
+                continue
+            line_end = re.compile(r"[ \t]*(?=\n|$)").match(text, end)
+            where = place.span(Span(start, end))
+            is_folded = "\n" in job.text[where.start : where.end]
+            if line_end is None and not is_folded:
+                continue
+            if is_folded and not re.match(r"-|[ \t]*-", text[end:]):
+                continue
+            cut = line_end.end() if line_end is not None else end
+            fixes = edit_fix(place, "Remove the space", Span(start, cut), "\\") if not is_folded else ()
+            span = Span(where.start, where.start + 1) if is_folded else place.span(Span(start, cut))
+            message = (
+                "YAML joins the lines with a space, which this '\\' quotes"
+                if is_folded
+                else ("this '\\' quotes the space after it and does not continue the line")
+            )
+            yield Finding(span, message, fixes)
+
+
+@rule(Severity.WARNING)
+def folded_lines_joined(job: Job) -> Iterator[Finding]:
+    """Commands that YAML joins into one, because the string is folded.
+
+    In a `>` block, and in an unquoted or quoted string over several lines, a line end becomes a space: the next command
+    is an argument of the one before. A `|` block keeps the lines.
+    Source: YAML 1.2, 8.1.3 (folding).
+
+        taskRoles:
+          worker:
+            commands:
+              - >-
+                echo start
+                python train.py
+                #^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - |-
+                echo start
+                python train.py
+    """
+    for use in all_uses(job):
+        words = use.line.arguments
+        if len(words) < 2 or use.line.program not in _WITH_WORDS or use.line.starters:
+            continue
+        folded = [part for part in use.place.parts if part.style is ScalarStyle.FOLDED or "\n" in _source(job, part)]
+        if not any(part.style is not ScalarStyle.LITERAL for part in folded):
+            continue
+        for before, word in zip((use.line.name, *words), words, strict=False):
+            if word.text not in _BEGINNING or word.text == use.line.program or word is words[-1]:
+                continue
+            gap = use.place.span(Span(before.span.end, word.span.start))
+            if "\n" in job.text[gap.start : gap.end] and use.line.written(word) == word.text:
+                scalar = next((p for p in folded if p.span.start <= gap.start <= p.span.end), None)
+                if scalar is None or scalar.style is ScalarStyle.LITERAL:
+                    continue
+                edit = TextEdit(Span(scalar.span.start, scalar.span.start + 1), "|")
+                fixes = (Fix("Keep the lines with '|'", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
+                message = f"YAML joins the lines, so this is an argument of '{use.line.name.text}'"
+                yield Finding(use.word(word), message, fixes)
+                break
+
+
+@rule(Severity.WARNING)
+def yaml_mark_in_command(job: Job) -> Iterator[Finding]:
+    """`!` or `&` at the start of a command, which YAML takes for itself.
+
+    YAML reads `! command` as a tag and `&name command` as an anchor, so bash gets only the rest: the result is not
+    negated. Quote the command.
+    Source: YAML 1.2, 6.8.2 (tags) and 6.9.2 (anchors).
+
+        taskRoles:
+          worker:
+            commands:
+              - ! grep -q error train.log
+              # ^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - "! grep -q error train.log"
+    """
+    for place in scripts(job):
+        for scalar in place.parts:
+            line = max(job.text.rfind("\n", 0, scalar.span.start), 0)
+            written = job.text[line : scalar.span.start]
+            if "!" not in written and "&" not in written:
+                continue
+            match = _YAML_MARK.search(written)
+            if match is None:
+                continue
+            start = line + match.start(1)
+            mark = job.text[start : scalar.span.start].strip()
+            if mark.startswith("!!") or (mark.startswith("&") and f"*{mark[1:]}" in job.text):
+                continue
+            name = "a tag" if mark.startswith("!") else "an anchor"
+            fixes: tuple[Fix, ...] = ()
+            is_simple = scalar.style is ScalarStyle.PLAIN and not set("\n'").intersection(scalar.text)
+            if is_simple and mark == "!":
+                fixes = (Fix("Quote it", (TextEdit(Span(start, scalar.span.end), f"'! {scalar.text}'"),)),)
+            message = f"YAML reads '{mark}' as {name}, and bash never sees it"
+            yield Finding(Span(start, start + len(mark)), message, fixes)
+
+
+def _written(use: CommandUse, start: int, end: int) -> str:
+    """What the file has between two places of the script."""
+    span = use.span(Span(start, end))
+    return use.place.source[span.start : span.end].replace(" ", "") if "-" not in _between(use, span) else ""
+
+
+def _between(use: CommandUse, span: Span) -> str:
+    return use.place.source[span.start : span.end]
+
+
+def _source(job: Job, scalar: Scalar) -> str:
+    return job.text[scalar.span.start : scalar.span.end]
+
+
+def _is_quoted(script: Script, at: int) -> bool:
+    """Whether a place is inside quotes, a comment or a here-document."""
+    kinds = {
+        PartKind.SINGLE_QUOTED, PartKind.DOUBLE_QUOTED, PartKind.ANSI_QUOTED, PartKind.COMMENT,
+        PartKind.HERE_DOCUMENT, PartKind.TEMPLATE,
+    }  # fmt: skip
+    return any(part.kind in kinds and part.span.start <= at < part.span.end for part in script.parts)
+
+
+RULES = (
+    spaces_around_equals,
+    assignment_of_other_shell,
+    test_brackets,
+    quotes_keep_literal,
+    braces_not_expanded,
+    pattern_without_quotes,
+    interactive_only,
+    windows_path,
+    pasted_character,
+    invisible_character,
+    line_not_continued,
+    backslash_then_space,
+    folded_lines_joined,
+    yaml_mark_in_command,
+)
