@@ -98,6 +98,15 @@ class Document:
         is_typed_job = isinstance(kind, Scalar) and kind.text == "job"
         return is_version_2 and (root.entry("taskRoles") is not None or is_typed_job)
 
+    @lazy
+    def is_mpijob(self) -> bool:
+        """Whether it holds an MPIJob of Kubernetes, and not a job of OpenPAI."""
+        if "pijob" not in self.text.lower() or "kind" not in self.text or self.is_job:
+            return False
+        from pai_lsp.mpijob.manifest import has_mpijob  # noqa: PLC0415 - most files are jobs of OpenPAI
+
+        return has_mpijob(self.syntax)
+
     def as_definitions(self, *, is_wanted: bool) -> Document:
         """The same text as a file of definitions, if it can be one; `is_wanted` if it is configured as one."""
         from pai_lsp.catalog.definition_text import reads_as_definitions  # noqa: PLC0415 - most files are jobs
@@ -127,6 +136,8 @@ def _log_fault(rule: Rule, error: Exception) -> None:
 
 def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnostic, ...]:
     """All diagnostics of a document, sorted by place and code, each once."""
+    if document.is_mpijob:
+        return _check_mpijob(document)
     found: dict[Diagnostic, None] = {}
     for rule in RULES:
         if rule is not task_never_starts:
@@ -135,6 +146,13 @@ def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnosti
     if not _explains_stops(found, document):
         found |= dict.fromkeys(_run(task_never_starts, document, on_fault))
     return _finished(tuple(found), document)
+
+
+def _check_mpijob(document: Document) -> tuple[Diagnostic, ...]:
+    from pai_lsp.mpijob.manifest_check import checked_manifests, rules_by_code  # noqa: PLC0415 - as in is_mpijob
+
+    found = checked_manifests(document.syntax, document.settings)
+    return _without_ignored(tuple(dict.fromkeys(found)), document, {**BY_CODE, **rules_by_code()})
 
 
 def _explains_stops(found: Iterable[Diagnostic], document: Document) -> bool:
@@ -156,13 +174,16 @@ _EXPLAINING = frozenset(
 
 
 def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
-    kept = _without_echoes(found, document)
+    return _without_ignored(_without_echoes(found, document), document, BY_CODE)
+
+
+def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: Iterable[str]) -> tuple[Diagnostic, ...]:
     comments = ignores(document.text, document.lines)
     if comments:
         severity = document.settings.severity_of(unused_ignore)
         unused: list[Diagnostic] = []
         if severity is not None:
-            findings = unused_ignores(comments, kept, document.lines, BY_CODE)
+            findings = unused_ignores(comments, kept, document.lines, codes)
             unused = _diagnostics(unused_ignore, severity, findings, document)
         silenced = {d for d in kept for comment in comments if comment.silences(d, document.lines)}
         kept = (*(diagnostic for diagnostic in kept if diagnostic not in silenced), *unused)
