@@ -22,7 +22,7 @@ from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import LineIndex, overlapping
+from pai_lsp.source.text import LineIndex, Span, overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -43,6 +43,13 @@ _LONGEST_MESSAGE = 500
 _CONSEQUENCE = "cannot-be-expanded"
 _ANSWERED_BY_EXPANSION = frozenset({"needs-expansion", "refused-until-expanded"})
 _SYNTAX_CODES = frozenset({"alias-refused", *(kind.value for kind in ProblemKind)})
+# How the text was read decides about these; after a syntax problem, a line may be read into the wrong mapping.
+_READING_CODES = frozenset(
+    {
+        "yaml-syntax", "duplicate-key", "unknown-key", "dockerimage-extra-key", "v1-job-key", "missing-key",
+        "type-mismatch", "taskroles-not-mapping", "ports-not-mapping", "empty-section", "invalid-enum",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +141,10 @@ def _log_fault(rule: Rule, error: Exception) -> None:
     logging.getLogger(__name__).error("rule %s failed: %s", rule.code, kind_and_place(error))
 
 
-def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnostic, ...]:
-    """All diagnostics of a document, sorted by place and code, each once."""
+def check(
+    document: Document, on_fault: OnFault = _log_fault, others: Iterable[Diagnostic] = ()
+) -> tuple[Diagnostic, ...]:
+    """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once."""
     if document.is_mpijob:
         return _check_mpijob(document)
     found: dict[Diagnostic, None] = {}
@@ -145,7 +154,26 @@ def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnosti
                 found[diagnostic] = None
     if not _explains_stops(found, document):
         found |= dict.fromkeys(_run(task_never_starts, document, on_fault))
-    return _finished(tuple(found), document)
+    if document.settings.cluster is not None and not document.is_catalog:
+        found |= dict.fromkeys(_on_cluster(document, on_fault))
+    return _finished((*found, *others), document)
+
+
+def _on_cluster(document: Document, on_fault: OnFault) -> list[Diagnostic]:
+    from pai_lsp.cluster.profile import Profile  # noqa: PLC0415 - most checks know no cluster
+    from pai_lsp.rules.cluster_rules import job_does_not_fit  # noqa: PLC0415 - as above
+    from pai_lsp.rules.on_cluster import cluster_findings  # noqa: PLC0415 - as above
+
+    cluster = document.settings.cluster
+    diagnostics: list[Diagnostic] = []
+    try:
+        for rule, finding in cluster_findings(document.job, cluster) if isinstance(cluster, Profile) else ():
+            severity = document.settings.severity_of(rule)
+            if severity is not None:
+                diagnostics += _diagnostics(rule, severity, (finding,), document)
+    except Exception as error:  # noqa: BLE001 - a fault here never silences the other rules
+        on_fault(job_does_not_fit, error)
+    return diagnostics
 
 
 def _check_mpijob(document: Document) -> tuple[Diagnostic, ...]:
@@ -160,10 +188,10 @@ def _explains_stops(found: Iterable[Diagnostic], document: Document) -> bool:
 
     Rules that the settings switch off or report as something else explain it as well.
     """
-    if any(BY_CODE[diagnostic.code] in _EXPLAINING for diagnostic in found):
+    if any(BY_CODE.get(diagnostic.code) in _EXPLAINING for diagnostic in found):
         return True
     silent = [rule for rule in _EXPLAINING if document.settings.severity_of(rule) is None]
-    return any(True for rule in silent for _ in rule.check(document.job))
+    return any(True for rule in silent for _ in rule.check(document.job.as_meant))
 
 
 _EXPLAINING = frozenset(
@@ -195,7 +223,7 @@ def _run(rule: Rule, document: Document, on_fault: OnFault) -> Iterable[Diagnost
     if severity is None:
         return ()
     try:
-        findings = tuple(rule.check(document.job))
+        findings = tuple(rule.check(document.job.as_meant))
         return _diagnostics(rule, severity, findings, document) if findings else ()
     except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
         on_fault(rule, error)
@@ -241,12 +269,44 @@ def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[
         errors = [one for one in found if one.severity is Severity.ERROR and one.code not in _ANSWERED_BY_EXPANSION]
         causes = [one.span for one in errors if one.code != _CONSEQUENCE]
         found = tuple(one for one in found if one.code != _CONSEQUENCE or not any(map(one.span.overlaps, causes)))
-    problems = [problem.span for problem in document.syntax.problems if problem.kind is not ProblemKind.DUPLICATE_KEY]
-    if not problems:
+    if not document.syntax.problems:
         return found
+    echoes = [span for problem in document.syntax.problems for span in (problem.span, problem.other) if span]
+    unread = _unread_lines(document)
     return tuple(
         diagnostic
         for diagnostic in found
-        if diagnostic.code in _SYNTAX_CODES
-        or not any(span.start <= diagnostic.span.start and diagnostic.span.end <= span.end for span in problems)
+        if not (diagnostic.code in _READING_CODES and any(diagnostic.span.start in span for span in unread))
+        and (diagnostic.code in _SYNTAX_CODES or not any(_holds(span, diagnostic.span) for span in echoes))
     )
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end
+
+
+def _unread_lines(document: Document) -> list[Span]:
+    """The lines after a line with a syntax problem that are indented deeper, or have a problem too.
+
+    The first problem is likely the cause of the others, such as one line with the wrong indentation.
+    """
+    lines = document.lines
+    faulty = {lines.line_of(one.span.start) for one in document.syntax.problems if one.kind is ProblemKind.SYNTAX}
+    found: list[Span] = []
+    last = -1
+    for first in sorted(faulty):
+        if first <= last:
+            continue
+        depth, last = _indentation(lines.line_text(first)), first
+        for number in range(first + 1, len(lines)):
+            line = lines.line_text(number)
+            if line.strip() and number not in faulty and _indentation(line) <= depth:
+                break
+            last = number
+        if last > first:
+            found.append(Span(lines.line_start(first + 1), lines.line_start(last) + len(lines.line_text(last)) + 1))
+    return found
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))

@@ -14,6 +14,7 @@ from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expand.as_is.released_run import RoleRun, released_run
 from pai_lsp.expand.as_is.runtime_plugins import references
 from pai_lsp.expand.as_is.runtime_reading import RuntimeStopError, after_runtime, masked_text
+from pai_lsp.expand.script import released_script
 from pai_lsp.job.job import Job
 from pai_lsp.source.syntax import parse
 
@@ -230,6 +231,10 @@ def test_plugins_run_in_order_before_and_in_reverse_behind() -> None:
         (f"{header}setup\n", f"{header}setup\n", f"{header}x1\n"),
         "echo hello",
         (f"{header}x2\n", f"{header}clean\n", f"{header}clean\n"),
+        ("ssh",),
+    )
+    assert released_script(run).startswith(
+        "# --- before the commands: plugin 'ssh'; its script is left to the platform"
     )
 
 
@@ -246,7 +251,7 @@ def test_the_name_of_a_plugin_is_a_path() -> None:
 
 def test_a_plugin_of_the_site_is_no_stop() -> None:
     text = with_setup("anything: [a]").replace("runtimeplugin.cmd", "runtimeplugin.ours")
-    assert worker(text, frozenset({"ours"})) == RoleRun((), "echo hello", ())
+    assert worker(text, frozenset({"ours"})) == RoleRun((), "echo hello", (), ("ours",))
 
 
 def test_a_plugin_without_the_prefix_is_ignored() -> None:
@@ -396,7 +401,7 @@ def test_the_command_line_prints_what_runs(tmp_path: Path) -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    role = {"pre": ["set -o errexit\na\n"], "command": "echo hello", "post": []}
+    role = {"pre": ["set -o errexit\na\n"], "command": "echo hello", "post": [], "platformPlugins": []}
     assert json.loads(run.stdout) == {"version": 1, "taskRoles": {"worker": role}}
 
 

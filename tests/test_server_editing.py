@@ -217,6 +217,16 @@ async def test_a_rename_changes_the_version_that_it_was_asked_in(*, versions: bo
         assert [edit["newText"] for edit in edits] == ["torch", "torch"]
 
 
+async def test_a_document_is_formatted_in_whole_lines() -> None:
+    async with connected() as client:
+        client.open("name: 漢字\ntaskRoles:\n    worker:\n        instances:  1\n")
+        options = {"tabSize": 2, "insertSpaces": True}
+        edits = await client.ask("textDocument/formatting", textDocument={"uri": URI}, options=options)
+        assert [(edit["range"]["start"]["line"], edit["newText"]) for edit in edits] == [
+            (2, "  worker:\n    instances: 1\n")
+        ]
+
+
 async def test_a_word_that_is_not_a_name_is_not_renamed_for_a_reason() -> None:
     async with connected() as client:
         client.open(JOB)

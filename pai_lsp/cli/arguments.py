@@ -80,6 +80,7 @@ def check(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="file name for standard input in reports, also used to find .pai-lsp.yaml",
     )
+    add("--cluster", metavar="CLUSTER", help="also check whether the jobs fit this cluster: its name, or a profile")
     add("--force-exclude", action="store_true", help="skip excluded files even if they are named here")
     add("--only-jobs", action="store_true", help="skip files that are not jobs even if they are named here")
     add(
@@ -87,6 +88,12 @@ def check(parser: argparse.ArgumentParser) -> None:
         type=_process_count,
         metavar="N",
         help="number of processes (default: one per processor for many files)",
+    )
+    add(
+        "--shellcheck",
+        type=path,
+        metavar="PROGRAM",
+        help="also run this ShellCheck on the commands and report what it finds (codes SC1000 to SC2999)",
     )
     add("--color", choices=("auto", "always", "never"), default="auto", help="use colors (default: auto)")
     add("--no-progress", action="store_true", help="do not show a progress bar")
@@ -114,7 +121,8 @@ formats:
           each part is written
   json    the scripts and commands of each task role as the released runtime
           writes them: {"version": 1, "taskRoles": {"ROLE": {"pre": [...],
-          "command": "...", "post": [...]}}}
+          "command": "...", "post": [...], "platformPlugins": [...]}}};
+          the scripts of these plugins (ssh, git, ...) are left to the platform
 
 The expanded job is checked before it is printed. Its findings are printed to
 standard error, with the lines of JOB that they come from. If the job cannot be

@@ -88,7 +88,8 @@ def _right_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
     else:
         text = f"the cluster has no virtual cluster '{name}'{ending}"
     path = ("defaults", "virtualCluster")
-    yield Refusal(Stage.JOB, 403, "ForbiddenUserError", message, text, path, "virtual-cluster-not-allowed")
+    rule, choices = "virtual-cluster-not-allowed", tuple(allowed)
+    yield Refusal(Stage.JOB, 403, "ForbiddenUserError", message, text, path, rule, choices=choices)
 
 
 def storage_entries(values: Any) -> tuple[Any, tuple[str | int, ...]]:
@@ -145,7 +146,8 @@ def _storage_refusal(name: Any, number: int, place: tuple[str | int, ...], profi
     text = f"you may not use the storage '{shown}'{near}" if exists else f"no storage is named '{shown}'{near}"
     path = (*place, number, "name") if place == _STORAGES else place
     message = f"Storage {shown} is not found."
-    return Refusal(Stage.JOB, 404, "NoStorageError", message, text, path, "storage-not-found")
+    rule, choices = "storage-not-found", tuple(usable)
+    return Refusal(Stage.JOB, 404, "NoStorageError", message, text, path, rule, choices=choices)
 
 
 def _prod_refusals(user: Mapping[str, Any], now: datetime) -> Iterator[Refusal]:

@@ -9,6 +9,7 @@ from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span, TextEdit
 
 
+# The codes of ShellCheck, which `check --shellcheck` reports besides the rules' own.
+SHELLCHECK_CODE = lazy_pattern(r"SC[0-9]{4}")
 DOCUMENTATION = "https://pai-lsp.readthedocs.io/rules/"
 
 
@@ -101,6 +104,8 @@ class Diagnostic:
     @property
     def url(self) -> str:
         """The page that explains the rule."""
+        if SHELLCHECK_CODE.fullmatch(self.code):
+            return f"https://www.shellcheck.net/wiki/{self.code}"
         return f"{DOCUMENTATION}{self.code}/"
 
     def without_secrets(self, hidden: Hidden) -> Diagnostic:
@@ -165,10 +170,12 @@ class Settings:
         Codes that are absent keep their rule's own severity.
     plugins: names of runtime plugins that this site has added, as they are written in a job
         (`com.microsoft.pai.runtimeplugin.NAME` without the prefix).
+    cluster: the facts of the cluster that the jobs are for, a `pai_lsp.cluster.profile.Profile`.
     """
 
     severities: Mapping[str, Severity | None] = field(default_factory=dict)
     plugins: frozenset[str] = frozenset()
+    cluster: object | None = None
 
     def severity_of(self, rule: Rule) -> Severity | None:
         """The severity in force for `rule`; None when it is off."""

@@ -13,6 +13,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from pai_lsp.ide.folding import folds, selection_ranges
+from pai_lsp.ide.formatting import formatted
 from pai_lsp.ide.hierarchy import Call, Member, members_at, needed_by, needs
 from pai_lsp.ide.hover import hover
 from pai_lsp.ide.inlay_hints import HintKind, inlay_hints
@@ -31,6 +32,7 @@ from pai_lsp.lsp.convert import (
     location_link,
     markup,
     selection_range,
+    text_edits,
     token_numbers,
     workspace_edit,
 )
@@ -120,6 +122,11 @@ def renamed(document: OpenDocument, params: lsp.RenameParams) -> lsp.WorkspaceEd
     except RenameRefused as refused:
         raise JsonRpcException(str(refused), lsp.LSPErrorCodes.RequestFailed) from None
     return workspace_edit(edits, document.uri, document.version, document.places, document.client)
+
+
+def reformatted(document: OpenDocument, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
+    """The edits that format the document."""
+    return text_edits(formatted(document.document, params.options.tab_size), document.places)
 
 
 def prepared(document: OpenDocument, params: lsp.CallHierarchyPrepareParams) -> list[lsp.CallHierarchyItem] | None:
@@ -284,6 +291,7 @@ DOCUMENT_ANSWERS: Mapping[str, Callable[[OpenDocument, Any], Any]] = {
     lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT: highlighted,
     lsp.TEXT_DOCUMENT_PREPARE_RENAME: prepared_rename,
     lsp.TEXT_DOCUMENT_RENAME: renamed,
+    lsp.TEXT_DOCUMENT_FORMATTING: reformatted,
     lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: workspace.document_symbols,
     lsp.TEXT_DOCUMENT_INLAY_HINT: hints,
     lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: all_tokens,

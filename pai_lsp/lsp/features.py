@@ -113,6 +113,7 @@ DOCUMENT_FEATURES: tuple[DocumentFeature, ...] = (
     DocumentFeature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT),
     DocumentFeature(lsp.TEXT_DOCUMENT_PREPARE_RENAME),
     DocumentFeature(lsp.TEXT_DOCUMENT_RENAME),
+    DocumentFeature(lsp.TEXT_DOCUMENT_FORMATTING),
     DocumentFeature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL),
     DocumentFeature(lsp.TEXT_DOCUMENT_INLAY_HINT),
     DocumentFeature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, lambda: LEGEND),

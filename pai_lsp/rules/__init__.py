@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings import suppression
+from pai_lsp.findings.diagnostic import SHELLCHECK_CODE
 from pai_lsp.rules import (
     commands,
     plugins,
@@ -20,6 +21,7 @@ from pai_lsp.rules import (
     text,
     unexplained_stops,
 )
+from pai_lsp.rules.cluster_rules import CLUSTER_RULES
 from pai_lsp.rules.command_rules import COMMAND_RULES
 from pai_lsp.source.spelling import did_you_mean
 
@@ -41,7 +43,7 @@ RULES: tuple[Rule, ...] = (
     *suppression.RULES,
 )
 
-KNOWN_RULES: tuple[Rule, ...] = (*RULES, *COMMAND_RULES)
+KNOWN_RULES: tuple[Rule, ...] = (*RULES, *CLUSTER_RULES, *COMMAND_RULES)
 BY_CODE: dict[str, Rule] = {rule.code: rule for rule in KNOWN_RULES}
 
 
@@ -65,7 +67,7 @@ def codes_in(lists: Iterable[str]) -> frozenset[str]:
     found: set[str] = set()
     for name in (name.strip() for one in lists for name in one.split(",")):
         if name:
-            found.add(known(name).code)
+            found.add(name if SHELLCHECK_CODE.fullmatch(name) else known(name).code)
     return frozenset(found)
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
+    from pai_lsp.cluster.profile import Profile
     from pai_lsp.findings.diagnostic import Rule, Settings
     from pai_lsp.project.configuration import Configuration
     from pai_lsp.project.targets import Target
@@ -31,6 +32,8 @@ class Options:
     selected, ignored: codes of rules; if `selected` is empty, all rules but the ignored ones apply.
     shown: the lowest severity in the report; threshold: the lowest one that sets the exit status and is fixed.
     writes: whether fixed texts are written; compares: whether to make diffs.
+    shellcheck: the program ShellCheck, if it is to be asked.
+    cluster: the cluster that the jobs are for.
     """
 
     selected: frozenset[str] = frozenset()
@@ -39,6 +42,8 @@ class Options:
     threshold: Severity = Severity.WARNING
     writes: bool = False
     compares: bool = False
+    shellcheck: str = ""
+    cluster: Profile | None = None
 
     @property
     def fixes(self) -> bool:
@@ -73,7 +78,16 @@ def check_one(target: Target, options: Options) -> Outcome:
     failures: list[CheckFailure] = []
 
     def checked(document: Document) -> tuple[Diagnostic, ...]:
-        return check(document, failed)
+        return check(document, failed, _by_shellcheck(document) if options.shellcheck and not options.fixes else ())
+
+    def _by_shellcheck(document: Document) -> tuple[Diagnostic, ...]:
+        from pai_lsp.project.shellcheck import ShellCheckError, shellcheck_diagnostics  # noqa: PLC0415 - optional
+
+        try:
+            return shellcheck_diagnostics(document, options.shellcheck)
+        except ShellCheckError as error:
+            failures.append(CheckFailure(target.path, str(error), is_fault=False))
+            return ()
 
     def failed(rule: Rule, error: Exception) -> None:
         failures.append(CheckFailure(target.path, f"rule {rule.code} failed: {kind_and_place(error)}"))
@@ -139,7 +153,9 @@ def _fixed(document: Document, source: SourceFile, target: Target, options: Opti
 
 
 def _settings(settings: Settings, options: Options) -> Settings:
-    """The settings with the rules that the command line names turned on again."""
+    """The settings with the rules that the command line names turned on again, and with its cluster."""
+    if options.cluster is not None:
+        settings = replace(settings, cluster=options.cluster)
     turned_off = [code for code, severity in settings.severities.items() if severity is None]
     if not options.selected.intersection(turned_off):
         return settings

@@ -15,7 +15,7 @@ const SCHEME = "openpai-preview";
  * Ctrl+click) is the command that it comes from.
  */
 export class Previews implements vscode.TextDocumentContentProvider, vscode.DefinitionProvider, vscode.Disposable {
-  /** The sources of the lines of the previews that are shown, by address. */
+  /** The sources of the lines of all previews, by address. */
   private readonly sources = new Map<string, Places>();
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
   private readonly subscriptions: vscode.Disposable;
@@ -26,7 +26,6 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Defi
       this.changed,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       vscode.languages.registerDefinitionProvider({ scheme: SCHEME }, this),
-      vscode.workspace.onDidCloseTextDocument(({ uri }) => this.sources.delete(uri.toString())),
       followEdits((uri) => this.refresh(uri.toString())),
       controller.onDidBegin(() => this.refresh()),
     );
@@ -46,7 +45,8 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Defi
     await vscode.window.showTextDocument(preview, {
       viewColumn: vscode.ViewColumn.Beside,
       preserveFocus: true,
-      preview: true,
+      // Otherwise the source of a line would replace it.
+      preview: false,
     });
   }
 
