@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeAlias
 
-    from pai_lsp.cluster.profile import Profile
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
     from pai_lsp.job.symbols import Occurrence
 
@@ -58,7 +57,6 @@ class Document:
     """One file's text with its settings; `path` is its name in reports, and the ending of that may mark it as a job.
 
     known_job: the job of this text if it has been read before; one of another text is not used.
-    cluster: what is known of the cluster that the job is for.
     """
 
     text: str
@@ -67,7 +65,6 @@ class Document:
     lookup: Lookup = NoLookup()
     is_catalog: bool = False
     known_job: Job | None = None
-    cluster: Profile | None = None
 
     @lazy
     def lines(self) -> LineIndex:
@@ -146,18 +143,20 @@ def check(
                 found[diagnostic] = None
     if not _explains_stops(found, document):
         found |= dict.fromkeys(_run(task_never_starts, document, on_fault))
-    if document.cluster is not None and not document.is_catalog:
-        found |= dict.fromkeys(_on_cluster(document, document.cluster, on_fault))
+    if document.settings.cluster is not None and not document.is_catalog:
+        found |= dict.fromkeys(_on_cluster(document, on_fault))
     return _finished((*found, *others), document)
 
 
-def _on_cluster(document: Document, cluster: Profile, on_fault: OnFault) -> list[Diagnostic]:
-    from pai_lsp.rules.cluster_rules import job_does_not_fit  # noqa: PLC0415 - most checks know no cluster
+def _on_cluster(document: Document, on_fault: OnFault) -> list[Diagnostic]:
+    from pai_lsp.cluster.profile import Profile  # noqa: PLC0415 - most checks know no cluster
+    from pai_lsp.rules.cluster_rules import job_does_not_fit  # noqa: PLC0415 - as above
     from pai_lsp.rules.on_cluster import cluster_findings  # noqa: PLC0415 - as above
 
+    cluster = document.settings.cluster
     diagnostics: list[Diagnostic] = []
     try:
-        for rule, finding in cluster_findings(document.job, cluster):
+        for rule, finding in cluster_findings(document.job, cluster) if isinstance(cluster, Profile) else ():
             severity = document.settings.severity_of(rule)
             if severity is not None:
                 diagnostics += _diagnostics(rule, severity, (finding,), document)

@@ -163,10 +163,12 @@ class Settings:
         Codes that are absent keep their rule's own severity.
     plugins: names of runtime plugins that this site has added, as they are written in a job
         (`com.microsoft.pai.runtimeplugin.NAME` without the prefix).
+    cluster: the facts of the cluster that the jobs are for, a `pai_lsp.cluster.profile.Profile`.
     """
 
     severities: Mapping[str, Severity | None] = field(default_factory=dict)
     plugins: frozenset[str] = frozenset()
+    cluster: object | None = None
 
     def severity_of(self, rule: Rule) -> Severity | None:
         """The severity in force for `rule`; None when it is off."""
