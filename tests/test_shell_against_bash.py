@@ -156,7 +156,7 @@ def test_a_script_is_complete_where_bash_accepts_it(script: str) -> None:
 
 
 def fixture_scripts() -> list[str]:
-    """What roles and callbacks run in the examples and the fixtures of the rules; bash takes no templates and no NUL."""
+    """What roles and callbacks run in the examples and the fixtures of the rules but not templates and NUL."""
     found: dict[str, None] = {}
     for text in job_texts().values():
         job = Document(text).job
