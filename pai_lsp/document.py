@@ -170,7 +170,7 @@ def _explains_stops(found: Iterable[Diagnostic], document: Document) -> bool:
 
     Rules that the settings switch off or report as something else explain it as well.
     """
-    if any(BY_CODE.get(diagnostic.code) in _EXPLAINING for diagnostic in found):
+    if any(diagnostic.code in _EXPLAINING for diagnostic in found):
         return True
     silent = [rule for rule in _EXPLAINING.values() if document.settings.severity_of(rule) is None]
     return any(True for rule in silent for _ in rule.check(document.job.as_meant))
