@@ -188,17 +188,17 @@ def _explains_stops(found: Iterable[Diagnostic], document: Document) -> bool:
 
     Rules that the settings switch off or report as something else explain it as well.
     """
-    if any(BY_CODE.get(diagnostic.code) in _EXPLAINING for diagnostic in found):
+    if any(diagnostic.code in _EXPLAINING for diagnostic in found):
         return True
-    silent = [rule for rule in _EXPLAINING if document.settings.severity_of(rule) is None]
+    silent = [rule for rule in _EXPLAINING.values() if document.settings.severity_of(rule) is None]
     return any(True for rule in silent for _ in rule.check(document.job.as_meant))
 
 
-_EXPLAINING = frozenset(
-    rule
+_EXPLAINING = {
+    rule.code: rule
     for rule in RULES
     if rule is needs_expansion or (rule.severity is Severity.ERROR and rule is not task_never_starts)
-)
+}
 
 
 def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
