@@ -22,13 +22,12 @@ from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import LineIndex, overlapping
+from pai_lsp.source.text import LineIndex, Span, overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeAlias
 
-    from pai_lsp.cluster.profile import Profile
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
     from pai_lsp.job.symbols import Occurrence
 
@@ -44,6 +43,13 @@ _LONGEST_MESSAGE = 500
 _CONSEQUENCE = "cannot-be-expanded"
 _ANSWERED_BY_EXPANSION = frozenset({"needs-expansion", "refused-until-expanded"})
 _SYNTAX_CODES = frozenset({"alias-refused", *(kind.value for kind in ProblemKind)})
+# How the text was read decides about these; after a syntax problem, a line may be read into the wrong mapping.
+_READING_CODES = frozenset(
+    {
+        "yaml-syntax", "duplicate-key", "unknown-key", "dockerimage-extra-key", "v1-job-key", "missing-key",
+        "type-mismatch", "taskroles-not-mapping", "ports-not-mapping", "empty-section", "invalid-enum",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +57,6 @@ class Document:
     """One file's text with its settings; `path` is its name in reports, and the ending of that may mark it as a job.
 
     known_job: the job of this text if it has been read before; one of another text is not used.
-    cluster: what is known of the cluster that the job is for.
     """
 
     text: str
@@ -60,7 +65,6 @@ class Document:
     lookup: Lookup = NoLookup()
     is_catalog: bool = False
     known_job: Job | None = None
-    cluster: Profile | None = None
 
     @lazy
     def lines(self) -> LineIndex:
@@ -101,6 +105,15 @@ class Document:
         is_typed_job = isinstance(kind, Scalar) and kind.text == "job"
         return is_version_2 and (root.entry("taskRoles") is not None or is_typed_job)
 
+    @lazy
+    def is_mpijob(self) -> bool:
+        """Whether it holds an MPIJob of Kubernetes, and not a job of OpenPAI."""
+        if "pijob" not in self.text.lower() or "kind" not in self.text or self.is_job:
+            return False
+        from pai_lsp.mpijob.manifest import has_mpijob  # noqa: PLC0415 - most files are jobs of OpenPAI
+
+        return has_mpijob(self.syntax)
+
     def as_definitions(self, *, is_wanted: bool) -> Document:
         """The same text as a file of definitions, if it can be one; `is_wanted` if it is configured as one."""
         from pai_lsp.catalog.definition_text import reads_as_definitions  # noqa: PLC0415 - most files are jobs
@@ -132,6 +145,8 @@ def check(
     document: Document, on_fault: OnFault = _log_fault, others: Iterable[Diagnostic] = ()
 ) -> tuple[Diagnostic, ...]:
     """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once."""
+    if document.is_mpijob:
+        return _check_mpijob(document)
     found: dict[Diagnostic, None] = {}
     for rule in RULES:
         if rule is not task_never_starts:
@@ -139,18 +154,20 @@ def check(
                 found[diagnostic] = None
     if not _explains_stops(found, document):
         found |= dict.fromkeys(_run(task_never_starts, document, on_fault))
-    if document.cluster is not None and not document.is_catalog:
-        found |= dict.fromkeys(_on_cluster(document, document.cluster, on_fault))
+    if document.settings.cluster is not None and not document.is_catalog:
+        found |= dict.fromkeys(_on_cluster(document, on_fault))
     return _finished((*found, *others), document)
 
 
-def _on_cluster(document: Document, cluster: Profile, on_fault: OnFault) -> list[Diagnostic]:
-    from pai_lsp.rules.cluster_rules import job_does_not_fit  # noqa: PLC0415 - most checks know no cluster
+def _on_cluster(document: Document, on_fault: OnFault) -> list[Diagnostic]:
+    from pai_lsp.cluster.profile import Profile  # noqa: PLC0415 - most checks know no cluster
+    from pai_lsp.rules.cluster_rules import job_does_not_fit  # noqa: PLC0415 - as above
     from pai_lsp.rules.on_cluster import cluster_findings  # noqa: PLC0415 - as above
 
+    cluster = document.settings.cluster
     diagnostics: list[Diagnostic] = []
     try:
-        for rule, finding in cluster_findings(document.job, cluster):
+        for rule, finding in cluster_findings(document.job, cluster) if isinstance(cluster, Profile) else ():
             severity = document.settings.severity_of(rule)
             if severity is not None:
                 diagnostics += _diagnostics(rule, severity, (finding,), document)
@@ -159,32 +176,42 @@ def _on_cluster(document: Document, cluster: Profile, on_fault: OnFault) -> list
     return diagnostics
 
 
+def _check_mpijob(document: Document) -> tuple[Diagnostic, ...]:
+    from pai_lsp.mpijob.manifest_check import checked_manifests, rules_by_code  # noqa: PLC0415 - as in is_mpijob
+
+    found = checked_manifests(document.syntax, document.settings)
+    return _without_ignored(tuple(dict.fromkeys(found)), document, {**BY_CODE, **rules_by_code()})
+
+
 def _explains_stops(found: Iterable[Diagnostic], document: Document) -> bool:
     """Whether a finding may say why a task role does not start: any error, or a feature that needs expansion.
 
     Rules that the settings switch off or report as something else explain it as well.
     """
-    if any(BY_CODE[diagnostic.code] in _EXPLAINING for diagnostic in found):
+    if any(diagnostic.code in _EXPLAINING for diagnostic in found):
         return True
-    silent = [rule for rule in _EXPLAINING if document.settings.severity_of(rule) is None]
-    return any(True for rule in silent for _ in rule.check(document.job))
+    silent = [rule for rule in _EXPLAINING.values() if document.settings.severity_of(rule) is None]
+    return any(True for rule in silent for _ in rule.check(document.job.as_meant))
 
 
-_EXPLAINING = frozenset(
-    rule
+_EXPLAINING = {
+    rule.code: rule
     for rule in RULES
     if rule is needs_expansion or (rule.severity is Severity.ERROR and rule is not task_never_starts)
-)
+}
 
 
 def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
-    kept = _without_echoes(found, document)
+    return _without_ignored(_without_echoes(found, document), document, BY_CODE)
+
+
+def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: Iterable[str]) -> tuple[Diagnostic, ...]:
     comments = ignores(document.text, document.lines)
     if comments:
         severity = document.settings.severity_of(unused_ignore)
         unused: list[Diagnostic] = []
         if severity is not None:
-            findings = unused_ignores(comments, kept, document.lines, BY_CODE)
+            findings = unused_ignores(comments, kept, document.lines, codes)
             unused = _diagnostics(unused_ignore, severity, findings, document)
         silenced = {d for d in kept for comment in comments if comment.silences(d, document.lines)}
         kept = (*(diagnostic for diagnostic in kept if diagnostic not in silenced), *unused)
@@ -196,7 +223,7 @@ def _run(rule: Rule, document: Document, on_fault: OnFault) -> Iterable[Diagnost
     if severity is None:
         return ()
     try:
-        findings = tuple(rule.check(document.job))
+        findings = tuple(rule.check(document.job.as_meant))
         return _diagnostics(rule, severity, findings, document) if findings else ()
     except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
         on_fault(rule, error)
@@ -242,12 +269,44 @@ def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[
         errors = [one for one in found if one.severity is Severity.ERROR and one.code not in _ANSWERED_BY_EXPANSION]
         causes = [one.span for one in errors if one.code != _CONSEQUENCE]
         found = tuple(one for one in found if one.code != _CONSEQUENCE or not any(map(one.span.overlaps, causes)))
-    problems = [problem.span for problem in document.syntax.problems if problem.kind is not ProblemKind.DUPLICATE_KEY]
-    if not problems:
+    if not document.syntax.problems:
         return found
+    echoes = [span for problem in document.syntax.problems for span in (problem.span, problem.other) if span]
+    unread = _unread_lines(document)
     return tuple(
         diagnostic
         for diagnostic in found
-        if diagnostic.code in _SYNTAX_CODES
-        or not any(span.start <= diagnostic.span.start and diagnostic.span.end <= span.end for span in problems)
+        if not (diagnostic.code in _READING_CODES and any(diagnostic.span.start in span for span in unread))
+        and (diagnostic.code in _SYNTAX_CODES or not any(_holds(span, diagnostic.span) for span in echoes))
     )
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end
+
+
+def _unread_lines(document: Document) -> list[Span]:
+    """The lines after a line with a syntax problem that are indented deeper, or have a problem too.
+
+    The first problem is likely the cause of the others, such as one line with the wrong indentation.
+    """
+    lines = document.lines
+    faulty = {lines.line_of(one.span.start) for one in document.syntax.problems if one.kind is ProblemKind.SYNTAX}
+    found: list[Span] = []
+    last = -1
+    for first in sorted(faulty):
+        if first <= last:
+            continue
+        depth, last = _indentation(lines.line_text(first)), first
+        for number in range(first + 1, len(lines)):
+            line = lines.line_text(number)
+            if line.strip() and number not in faulty and _indentation(line) <= depth:
+                break
+            last = number
+        if last > first:
+            found.append(Span(lines.line_start(first + 1), lines.line_start(last) + len(lines.line_text(last)) + 1))
+    return found
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from pai_lsp.job.as_meant import root_as_meant
 from pai_lsp.job.clear_secrets import ClearSecret, clear_secrets
 from pai_lsp.job.require_graph import RequireGraph, require_graph
 from pai_lsp.job.template_answers import PathOutcome, TemplateAnswer, template_answers
@@ -26,6 +27,14 @@ _Answer = TypeVar("_Answer")
 
 class Job(JobTree):
     """A job file with its require graph, the uses of its prerequisites and plugins, its templates and its secrets."""
+
+    @cached_property
+    def as_meant(self) -> Job:
+        """The job with misspelled keys read as the keys that they stand for; itself without any."""
+        if self.is_catalog or not any(error.expected for error in self.structure_errors):
+            return self
+        root = root_as_meant(self)
+        return self if root is None else Job(self.syntax, self.site_plugins, self.lookup, meant_root=root)
 
     @cached_property
     def require_graph(self) -> RequireGraph:

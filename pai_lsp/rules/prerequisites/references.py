@@ -57,7 +57,7 @@ def unknown_prerequisite(job: Job) -> Iterator[Finding]:
     for role in job.task_roles:
         for reference in _listed(role):
             name = reference.name
-            if name not in job.definitions_by_name and not looks_like_address(name):
+            if name not in job.definitions_by_name and not looks_like_address(name) and not job.may_define(name):
                 fixes = near_name_fixes(reference.span, name, names) + callback_stub(job, name)
                 yield Finding(reference.place, no_prerequisite(name, names), fixes)
 

@@ -47,13 +47,16 @@ scene("a line of the preview leads to its command", async () => {
   const line = group(1).locator(".view-line", { hasText: "python train.py" });
   await line.click();
   await page.keyboard.press("F12");
-  await group(1).locator(".tab.active", { hasText: JOB }).waitFor();
+  await group(1)
+    .locator(".tab.active", { hasText: /^marketplace-job/ })
+    .waitFor();
   await group(1)
     .locator(".tab", { hasText: /^marketplace-job/ })
     .waitFor();
   const text = await workbench.textOf(group(1).locator(".monaco-editor").first());
   assert.match(text, /- python train\.py/);
-  await workbench.run(page, "View: Close Editor");
+  await group(1).locator(".tab.active").hover();
+  await group(1).locator(".tab.active .codicon-close").click();
   await line.waitFor();
 });
 

@@ -45,7 +45,8 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Defi
     await vscode.window.showTextDocument(preview, {
       viewColumn: vscode.ViewColumn.Beside,
       preserveFocus: true,
-      preview: true,
+      // Otherwise the source of a line would replace it.
+      preview: false,
     });
   }
 
