@@ -6,7 +6,7 @@ Also the settings that a user can choose, as values, whether from a file or from
 from __future__ import annotations
 
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.platform.platforms import NAMES, OPENPAI, Platform, platform_comment, platform_named
 from pai_lsp.source.frozen import dataclass, field, replace
@@ -74,13 +74,19 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule found; who runs the rule adds its code and severity."""
+    """What a rule found; who runs the rule adds its code and severity.
+
+    field: the dotted path in a Kubernetes manifest, also of a missing key; empty for a job of OpenPAI.
+    severity: where this finding differs from its rule; settings of the user still apply.
+    """
 
     span: Span
     message: str
     fixes: tuple[Fix, ...] = ()
     related: tuple[Related, ...] = ()
     tags: tuple[DiagnosticTag, ...] = ()
+    field: str = ""
+    severity: Severity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,7 @@ class Diagnostic:
     fixes: tuple[Fix, ...] = ()
     related: tuple[Related, ...] = ()
     tags: tuple[DiagnosticTag, ...] = ()
+    field: str = ""
 
     @property
     def url(self) -> str:
@@ -126,7 +133,7 @@ class Rule:
 
     code: str
     severity: Severity
-    check: Callable[[Job], Iterable[Finding]]
+    check: Callable[[Any], Iterable[Finding]]
     docstring: str
 
     @property

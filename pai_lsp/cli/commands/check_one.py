@@ -126,7 +126,7 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
     document = Document(source.text, settings, target.path, target.lookup)
     if target.catalog_folder is not None and not document.is_job:
         document = document.as_definitions(is_wanted=target.catalog_folder.is_configured)
-    if not (target.candidate.is_named or document.is_job or document.is_catalog):
+    if not (target.candidate.is_named or document.is_job or document.is_catalog or document.is_mpijob):
         return Outcome()
     if options.fixes:
         return _fixed(document, source, target, options, check)
