@@ -33,6 +33,7 @@ from pai_lsp.source.nodes import (
 )
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.repairs import next_repair
+from pai_lsp.source.scalar import Reader
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     import yaml
 
     from pai_lsp.source.repairs import Repair
-    from pai_lsp.source.scalar import Reader
 
     Relocation: TypeAlias = Callable[[Span], Span]
     Collection = TypeVar("Collection", Mapping, Sequence)
@@ -79,7 +79,7 @@ _CONFLICT_START = lazy_pattern(r"^<{7}(?: .*)?$", re.MULTILINE)
 _CONFLICT = lazy_pattern(r"^(<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 
 
-def build_in_sections(text: str, reader: Reader) -> Tree | None:
+def build_in_sections(text: str, reader: Reader = Reader.JS_YAML_3) -> Tree | None:
     """Read a text section by section and repair those with a fault; None where the text must be read whole."""
     if len(text) > _LONGEST or _LONE_RETURN.search(text):
         return None
