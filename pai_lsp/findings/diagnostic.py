@@ -6,7 +6,7 @@ Also the settings that a user can choose, as values, whether from a file or from
 from __future__ import annotations
 
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.patterns import lazy_pattern
@@ -73,13 +73,19 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule found; who runs the rule adds its code and severity."""
+    """What a rule found; who runs the rule adds its code and severity.
+
+    field: the dotted path in a Kubernetes manifest, also of a missing key; empty for a job of OpenPAI.
+    severity: where this finding differs from its rule; settings of the user still apply.
+    """
 
     span: Span
     message: str
     fixes: tuple[Fix, ...] = ()
     related: tuple[Related, ...] = ()
     tags: tuple[DiagnosticTag, ...] = ()
+    field: str = ""
+    severity: Severity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +99,7 @@ class Diagnostic:
     fixes: tuple[Fix, ...] = ()
     related: tuple[Related, ...] = ()
     tags: tuple[DiagnosticTag, ...] = ()
+    field: str = ""
 
     @property
     def url(self) -> str:
@@ -125,7 +132,7 @@ class Rule:
 
     code: str
     severity: Severity
-    check: Callable[[Job], Iterable[Finding]]
+    check: Callable[[Any], Iterable[Finding]]
     docstring: str
 
     @property
@@ -163,10 +170,12 @@ class Settings:
         Codes that are absent keep their rule's own severity.
     plugins: names of runtime plugins that this site has added, as they are written in a job
         (`com.microsoft.pai.runtimeplugin.NAME` without the prefix).
+    cluster: the facts of the cluster that the jobs are for, a `pai_lsp.cluster.profile.Profile`.
     """
 
     severities: Mapping[str, Severity | None] = field(default_factory=dict)
     plugins: frozenset[str] = frozenset()
+    cluster: object | None = None
 
     def severity_of(self, rule: Rule) -> Severity | None:
         """The severity in force for `rule`; None when it is off."""

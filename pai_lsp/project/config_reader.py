@@ -25,6 +25,7 @@ from pai_lsp.source.syntax import parse
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
+    from pai_lsp.cluster.profile import Profile
     from pai_lsp.source.nodes import Node, SyntaxProblem
 
 CODE = "invalid-configuration"
@@ -60,16 +61,34 @@ def parse_configuration(
     rules, marketplace = value.get("rules") or {}, value.get("marketplace") or {}
     severities = {code: SEVERITIES[word] for code, word in rules.items() if word is not None}
     plugins = frozenset(name.removeprefix(PLUGIN_PREFIX) for name in _items(value, "plugins"))
+    cluster = None
+    if name := value.get("cluster"):
+        try:
+            cluster = _profile(name, folder)
+        except ValueError as error:
+            fault = StructureError("cluster", ("cluster",), None, str(error))
+            found += [_finding(fault, syntax.root)] if syntax.root is not None else []
     sources = tuple(source for one in _items(marketplace, "sources") for source in _sources(one))
     return Configuration(
         path,
         folder,
-        Settings(severities, plugins),
+        Settings(severities, plugins, cluster),
         exclusion_of(_items(value, "exclude")),
         Marketplace(sources, frozenset(_items(marketplace, "allowed_hosts"))),
         text,
         tuple(sorted(found, key=lambda diagnostic: (diagnostic.span, diagnostic.message))),
     )
+
+
+def _profile(name: str, folder: str) -> Profile:
+    """The profile that the configuration names: a JSON file, from its folder, or the name of one of the user's.
+
+    Raises:
+        ValueError: if there is none, or it cannot be read.
+    """
+    from pai_lsp.cluster.profile_file import profile_named  # noqa: PLC0415 - few configurations name a cluster
+
+    return profile_named(os.path.join(folder, name) if name.endswith(".json") else name)  # noqa: PTH118 - a text
 
 
 def _items(mapping: dict[str, Any], key: str) -> list[Any]:

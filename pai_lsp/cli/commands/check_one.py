@@ -120,10 +120,10 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
     if isinstance(source, UnreadableFile):
         return _unreadable(source, target, options)
     settings = _settings(target.configuration.settings, options)
-    document = Document(source.text, settings, target.path, target.lookup, cluster=options.cluster)
+    document = Document(source.text, settings, target.path, target.lookup)
     if target.catalog_folder is not None and not document.is_job:
         document = document.as_definitions(is_wanted=target.catalog_folder.is_configured)
-    if not (target.candidate.is_named or document.is_job or document.is_catalog):
+    if not (target.candidate.is_named or document.is_job or document.is_catalog or document.is_mpijob):
         return Outcome()
     if options.fixes:
         return _fixed(document, source, target, options, check)
@@ -153,7 +153,9 @@ def _fixed(document: Document, source: SourceFile, target: Target, options: Opti
 
 
 def _settings(settings: Settings, options: Options) -> Settings:
-    """The settings with the rules that the command line names turned on again."""
+    """The settings with the rules that the command line names turned on again, and with its cluster."""
+    if options.cluster is not None:
+        settings = replace(settings, cluster=options.cluster)
     turned_off = [code for code, severity in settings.severities.items() if severity is None]
     if not options.selected.intersection(turned_off):
         return settings
