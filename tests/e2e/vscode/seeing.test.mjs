@@ -129,7 +129,7 @@ scene("the expanded job is a new file that has nothing left to expand", async ()
   );
   const lines = text.split("\n").filter((line) => !/^\s*#/.test(line));
   assert.doesNotMatch(lines.join("\n"), /marketplace:\/\/|reference_prerequisites|template_variables/);
-  assert.match(text, /name: install_wget/);
+  assert.match(text, /pai_lsp_run\(\)/);
   await workbench.picture(page, "expanded");
 });
 
