@@ -21,6 +21,7 @@ LAYERS = (
     "catalog",
     "expand",
     "cluster",
+    "mpijob",
     "rules",
     "document",
     "safe_fixes",

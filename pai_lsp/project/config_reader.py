@@ -14,6 +14,7 @@ from pai_lsp.catalog.setup import DirectorySource, Marketplace, ServerSource
 from pai_lsp.findings.diagnostic import Diagnostic, Related, Settings, Severity
 from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.platform.job_schema import StructureError, published_schema, structure_errors
+from pai_lsp.platform.platforms import platform_named
 from pai_lsp.platform.tables import PLUGIN_PREFIX
 from pai_lsp.project.configuration import Configuration
 from pai_lsp.project.exclusion import exclusion_of
@@ -72,7 +73,12 @@ def parse_configuration(
     return Configuration(
         path,
         folder,
-        Settings(severities, plugins, cluster),
+        Settings(
+            severities,
+            plugins,
+            cluster,
+            platform=platform_named(value["platform"]) if value.get("platform") else None,
+        ),
         exclusion_of(_items(value, "exclude")),
         Marketplace(sources, frozenset(_items(marketplace, "allowed_hosts"))),
         text,
