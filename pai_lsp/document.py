@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeAlias
 
-    from pai_lsp.cluster.profile import Profile
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
     from pai_lsp.job.symbols import Occurrence
+    from pai_lsp.platform.platforms import Platform
 
     OnFault: TypeAlias = Callable[[Rule, Exception], None]
 
@@ -58,7 +58,6 @@ class Document:
     """One file's text with its settings; `path` is its name in reports, and the ending of that may mark it as a job.
 
     known_job: the job of this text if it has been read before; one of another text is not used.
-    cluster: what is known of the cluster that the job is for.
     """
 
     text: str
@@ -67,7 +66,6 @@ class Document:
     lookup: Lookup = NoLookup()
     is_catalog: bool = False
     known_job: Job | None = None
-    cluster: Profile | None = None
 
     @lazy
     def lines(self) -> LineIndex:
@@ -75,18 +73,26 @@ class Document:
         return LineIndex(self.text)
 
     @lazy
+    def platform(self) -> Platform:
+        """The platform that the file is for."""
+        return self.settings.platform_of(self.text)
+
+    @lazy
     def syntax(self) -> Syntax:
         """The tree of the text."""
-        return parse(self.text) if self._known is None else self._known.syntax
+        return parse(self.text, self.platform.reader) if self._known is None else self._known.syntax
 
     @property
     def _known(self) -> Job | None:
-        return self.known_job if self.known_job is not None and self.known_job.text == self.text else None
+        job = self.known_job
+        return job if job is not None and job.text == self.text and job.platform is self.platform else None
 
     @lazy
     def job(self) -> Job:
         """The job that the tree describes."""
-        return self._known or Job(self.syntax, self.settings.plugins, self.lookup, self.is_catalog)
+        return self._known or Job(
+            self.syntax, self.settings.plugins, self.lookup, self.is_catalog, platform=self.platform
+        )
 
     @lazy
     def is_job(self) -> bool:
@@ -107,6 +113,15 @@ class Document:
         is_version_2 = isinstance(version, Scalar) and version.value in {2, "2"}
         is_typed_job = isinstance(kind, Scalar) and kind.text == "job"
         return is_version_2 and (root.entry("taskRoles") is not None or is_typed_job)
+
+    @lazy
+    def is_mpijob(self) -> bool:
+        """Whether it holds an MPIJob of Kubernetes, and not a job of OpenPAI."""
+        if "pijob" not in self.text.lower() or "kind" not in self.text or self.is_job:
+            return False
+        from pai_lsp.mpijob.manifest import has_mpijob  # noqa: PLC0415 - most files are jobs of OpenPAI
+
+        return has_mpijob(self.syntax)
 
     def as_definitions(self, *, is_wanted: bool) -> Document:
         """The same text as a file of definitions, if it can be one; `is_wanted` if it is configured as one."""
@@ -139,6 +154,8 @@ def check(
     document: Document, on_fault: OnFault = _log_fault, others: Iterable[Diagnostic] = ()
 ) -> tuple[Diagnostic, ...]:
     """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once."""
+    if document.is_mpijob:
+        return _check_mpijob(document)
     found: dict[Diagnostic, None] = {}
     for rule in RULES:
         if rule is not task_never_starts:
@@ -146,18 +163,20 @@ def check(
                 found[diagnostic] = None
     if not _explains_stops(found, document):
         found |= dict.fromkeys(_run(task_never_starts, document, on_fault))
-    if document.cluster is not None and not document.is_catalog:
-        found |= dict.fromkeys(_on_cluster(document, document.cluster, on_fault))
+    if document.settings.cluster is not None and not document.is_catalog:
+        found |= dict.fromkeys(_on_cluster(document, on_fault))
     return _finished((*found, *others), document)
 
 
-def _on_cluster(document: Document, cluster: Profile, on_fault: OnFault) -> list[Diagnostic]:
-    from pai_lsp.rules.cluster_rules import job_does_not_fit  # noqa: PLC0415 - most checks know no cluster
+def _on_cluster(document: Document, on_fault: OnFault) -> list[Diagnostic]:
+    from pai_lsp.cluster.profile import Profile  # noqa: PLC0415 - most checks know no cluster
+    from pai_lsp.rules.cluster_rules import job_does_not_fit  # noqa: PLC0415 - as above
     from pai_lsp.rules.on_cluster import cluster_findings  # noqa: PLC0415 - as above
 
+    cluster = document.settings.cluster
     diagnostics: list[Diagnostic] = []
     try:
-        for rule, finding in cluster_findings(document.job, cluster):
+        for rule, finding in cluster_findings(document.job, cluster) if isinstance(cluster, Profile) else ():
             severity = document.settings.severity_of(rule)
             if severity is not None:
                 diagnostics += _diagnostics(rule, severity, (finding,), document)
@@ -166,32 +185,42 @@ def _on_cluster(document: Document, cluster: Profile, on_fault: OnFault) -> list
     return diagnostics
 
 
+def _check_mpijob(document: Document) -> tuple[Diagnostic, ...]:
+    from pai_lsp.mpijob.manifest_check import checked_manifests, rules_by_code  # noqa: PLC0415 - as in is_mpijob
+
+    found = checked_manifests(document.syntax, document.settings)
+    return _without_ignored(tuple(dict.fromkeys(found)), document, {**BY_CODE, **rules_by_code()})
+
+
 def _explains_stops(found: Iterable[Diagnostic], document: Document) -> bool:
     """Whether a finding may say why a task role does not start: any error, or a feature that needs expansion.
 
     Rules that the settings switch off or report as something else explain it as well.
     """
-    if any(BY_CODE.get(diagnostic.code) in _EXPLAINING for diagnostic in found):
+    if any(diagnostic.code in _EXPLAINING for diagnostic in found):
         return True
-    silent = [rule for rule in _EXPLAINING if document.settings.severity_of(rule) is None]
+    silent = [rule for rule in _EXPLAINING.values() if document.settings.severity_of(rule) is None]
     return any(True for rule in silent for _ in rule.check(document.job.as_meant))
 
 
-_EXPLAINING = frozenset(
-    rule
+_EXPLAINING = {
+    rule.code: rule
     for rule in RULES
     if rule is needs_expansion or (rule.severity is Severity.ERROR and rule is not task_never_starts)
-)
+}
 
 
 def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
-    kept = _without_echoes(found, document)
+    return _without_ignored(_without_echoes(found, document), document, BY_CODE)
+
+
+def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: Iterable[str]) -> tuple[Diagnostic, ...]:
     comments = ignores(document.text, document.lines)
     if comments:
         severity = document.settings.severity_of(unused_ignore)
         unused: list[Diagnostic] = []
         if severity is not None:
-            findings = unused_ignores(comments, kept, document.lines, BY_CODE)
+            findings = unused_ignores(comments, kept, document.lines, codes)
             unused = _diagnostics(unused_ignore, severity, findings, document)
         silenced = {d for d in kept for comment in comments if comment.silences(d, document.lines)}
         kept = (*(diagnostic for diagnostic in kept if diagnostic not in silenced), *unused)

@@ -12,6 +12,7 @@ from test_cluster_fit import USER, cluster
 
 from pai_lsp.cli.main import main
 from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.rules.cluster_rules import CLUSTER_RULES
 from pai_lsp.rules.on_cluster import cluster_findings
 from pai_lsp.source.text import apply_edits
@@ -100,7 +101,11 @@ CASES: list[tuple[Profile, str]] = [
 
 
 def found_in(text: str, profile: Profile) -> list[Any]:
-    return [d for d in Document(text, cluster=profile).diagnostics if d.code in {rule.code for rule in CLUSTER_RULES}]
+    return [
+        d
+        for d in Document(text, Settings(cluster=profile)).diagnostics
+        if d.code in {rule.code for rule in CLUSTER_RULES}
+    ]
 
 
 @pytest.mark.parametrize(("profile", "example"), CASES[:-1])
@@ -132,6 +137,24 @@ def test_old_facts_say_their_age() -> None:
 
 def test_a_job_that_is_refused_anyway_is_not_measured() -> None:
     assert found_in(HEAD + ROLE.replace("gpu: 1, ", ""), cluster()) == []
+
+
+def test_the_configuration_names_the_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "lab.json").write_text(json.dumps(cluster().document), encoding="utf-8")
+    (tmp_path / ".pai-lsp.yaml").write_text("cluster: lab.json\n", encoding="utf-8")
+    job = tmp_path / "job.pai.yaml"
+    job.write_text(HEAD + ROLE.replace("gpu: 1", "gpu: 5"), encoding="utf-8")
+    assert main(["check", str(job)]) == 1
+    assert "job-does-not-fit" in capsys.readouterr().out
+    (tmp_path / ".pai-lsp.yaml").write_text("cluster: other.json\n", encoding="utf-8")
+    assert main(["check", str(job)]) == 1
+    output = capsys.readouterr().out
+    assert "invalid-configuration" in output
+    assert "no such file" in output
+    (tmp_path / ".pai-lsp.yaml").write_text("cluster: of-a-colleague\n", encoding="utf-8")
+    assert main(["check", str(job)]) == 0
+    assert main(["check", "--severity", "information", str(job)]) == 1
+    assert "no file and no cluster is named 'of-a-colleague'" in capsys.readouterr().out
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -141,6 +141,7 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("--index", type=int, default=0, metavar="N", help="the index of the task, from 0 (default: 0)")
     add("--user", default="user", metavar="NAME", help="the user name that the task sees (default: user)")
     add("--dry", action="store_true", help="run nothing; show the environment, the scripts and their order")
+    add("--show-secrets", action="store_true", help="with --dry: insert the values of secrets as the runtime does")
     add("--container", choices=("none", "docker", "podman"), default="none", help="where it runs (default: none)")
     add(
         "--storage",

@@ -50,6 +50,8 @@ def profile_named(name: str) -> Profile:
         if not path.is_file():
             known = ", ".join(sorted(one.stem for one in profiles_folder().glob("*.json"))) or "none"
             raise ProfileError(f"no file and no cluster is named '{visible(name)}'; known clusters: {known}")
+    elif not path.is_file():
+        raise ProfileError(f"no such file: {visible(name)}")
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)

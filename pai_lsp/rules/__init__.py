@@ -1,7 +1,7 @@
 """The rules: one folder is a subject, one module a family, one function a rule.
 
 `RULES` lists the rules that check a job, in the order in which findings at one place are shown. `KNOWN_RULES` lists all
-rules that a user can name.
+rules about jobs that a user can name; `all_rules` adds those about MPIJobs.
 """
 
 from __future__ import annotations
@@ -47,6 +47,13 @@ KNOWN_RULES: tuple[Rule, ...] = (*RULES, *CLUSTER_RULES, *COMMAND_RULES)
 BY_CODE: dict[str, Rule] = {rule.code: rule for rule in KNOWN_RULES}
 
 
+def all_rules() -> tuple[Rule, ...]:
+    """All rules, those about MPIJobs included."""
+    from pai_lsp.mpijob.manifest_rules import MANIFEST_RULES  # noqa: PLC0415 - only for MPIJobs and lists of rules
+
+    return (*KNOWN_RULES, *MANIFEST_RULES)
+
+
 class UnknownCodeError(ValueError):
     """A name is not the code of a rule; the message has the name and a suggestion."""
 
@@ -72,5 +79,8 @@ def known(name: str) -> Rule:
     """
     rule = BY_CODE.get(name)
     if rule is None:
-        raise UnknownCodeError(f"no rule has the code '{name}'{did_you_mean(name, BY_CODE)}")
+        by_code = {one.code: one for one in all_rules()}
+        if name not in by_code:
+            raise UnknownCodeError(f"no rule has the code '{name}'{did_you_mean(name, by_code)}")
+        return by_code[name]
     return rule

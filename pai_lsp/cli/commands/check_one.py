@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.cluster.profile import Profile
     from pai_lsp.findings.diagnostic import Rule, Settings
+    from pai_lsp.platform.platforms import Platform
     from pai_lsp.project.configuration import Configuration
     from pai_lsp.project.targets import Target
 
@@ -34,6 +35,7 @@ class Options:
     writes: whether fixed texts are written; compares: whether to make diffs.
     shellcheck: the program ShellCheck, if it is to be asked.
     cluster: the cluster that the jobs are for.
+    platform: the platform of all files; None for what each file says or its configuration.
     """
 
     selected: frozenset[str] = frozenset()
@@ -44,6 +46,7 @@ class Options:
     compares: bool = False
     shellcheck: str = ""
     cluster: Profile | None = None
+    platform: Platform | None = None
 
     @property
     def fixes(self) -> bool:
@@ -120,10 +123,10 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
     if isinstance(source, UnreadableFile):
         return _unreadable(source, target, options)
     settings = _settings(target.configuration.settings, options)
-    document = Document(source.text, settings, target.path, target.lookup, cluster=options.cluster)
+    document = Document(source.text, settings, target.path, target.lookup)
     if target.catalog_folder is not None and not document.is_job:
         document = document.as_definitions(is_wanted=target.catalog_folder.is_configured)
-    if not (target.candidate.is_named or document.is_job or document.is_catalog):
+    if not (target.candidate.is_named or document.is_job or document.is_catalog or document.is_mpijob):
         return Outcome()
     if options.fixes:
         return _fixed(document, source, target, options, check)
@@ -153,7 +156,11 @@ def _fixed(document: Document, source: SourceFile, target: Target, options: Opti
 
 
 def _settings(settings: Settings, options: Options) -> Settings:
-    """The settings with the rules that the command line names turned on again."""
+    """The settings with the rules that the command line names turned on again, and with its cluster and platform."""
+    if options.cluster is not None:
+        settings = replace(settings, cluster=options.cluster)
+    if options.platform is not None:
+        settings = replace(settings, platform=options.platform, is_platform_fixed=True)
     turned_off = [code for code, severity in settings.severities.items() if severity is None]
     if not options.selected.intersection(turned_off):
         return settings

@@ -202,8 +202,11 @@ def _plugin_scripts(
         raise RuntimeStopError(f"the runtime has no plugin '{plugin.name}'")
     if name != "cmd":
         return None
-    scripts = cmd_scripts(parameters, plugin.failure_policy)
-    if scripts.fails and plugin.failure_policy != "ignore":
+    scripts = filled = cmd_scripts(parameters, plugin.failure_policy)
+    if not shows_secrets and names_secret(str(plugin.parameters)):
+        # A secret may change the structure of the parameters.
+        filled = cmd_scripts(passed_parameters(plugin.parameters, role, shows_secrets=True), plugin.failure_policy)
+    if filled.fails and plugin.failure_policy != "ignore":
         raise RuntimeStopError("the plugin fails on its parameters")
     return scripts.pre, scripts.post
 
