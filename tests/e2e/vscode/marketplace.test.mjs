@@ -35,12 +35,26 @@ const ITEM = {
 let editor, page, marketplace, port;
 let isSilent = true;
 const asked = [];
+const waiting = new Set();
+
+/** An answer that has begun and does not end: the client waits as long as it ever does. */
+function keepWaiting(response) {
+  waiting.add(response);
+  const blanks = setInterval(() => response.write(" "), 2000);
+  response.on("close", () => {
+    clearInterval(blanks);
+    waiting.delete(response);
+  });
+  response.write(" ");
+}
 
 before(async () => {
   marketplace = http.createServer((request, response) => {
     asked.push(request.url);
-    if (!isSilent) {
-      response.setHeader("content-type", "application/json");
+    response.setHeader("content-type", "application/json");
+    if (isSilent) {
+      keepWaiting(response);
+    } else {
       response.end(JSON.stringify([ITEM]));
     }
   });
@@ -71,7 +85,7 @@ after(async () => {
 const scene = scenes(() => page);
 const toast = (text) => page.locator(".notification-toast", { hasText: text });
 
-scene("while a marketplace is silent, the job is checked and mended as ever", async () => {
+scene("while a marketplace is silent, the job is checked and corrected as usual", async () => {
   await page.locator(".squiggly-error").first().waitFor();
   await page.keyboard.press("Control+B");
   const deadline = Date.now() + 10_000;
@@ -79,7 +93,6 @@ scene("while a marketplace is silent, the job is checked and mended as ever", as
     assert.ok(Date.now() < deadline, "the marketplace was not asked");
     await page.waitForTimeout(50);
   }
-  const began = Date.now();
   await workbench.cursorBehind(page, "[minst");
   for (const _ of "inst") {
     await page.keyboard.press("Backspace");
@@ -87,7 +100,7 @@ scene("while a marketplace is silent, the job is checked and mended as ever", as
   await workbench.type(page, "nist");
   await page.keyboard.press("Escape");
   await page.locator(".squiggly-error").first().waitFor({ state: "detached" });
-  assert.ok(Date.now() - began < 5000, "the editor waited for the marketplace");
+  assert.notEqual(waiting.size, 0, "the editor waited for the marketplace");
 });
 
 scene("the status shows that a marketplace is gone", async () => {
