@@ -199,6 +199,8 @@ def _host(url: str) -> str:
 
 # How long a token command may take, in seconds: long enough for a password store, not for a dialog.
 PATIENCE = 15.0
+# IPv4 addresses of this machine. RFC 1122, section 3.2.1.3.
+_LOOPBACK = lazy_pattern(r"127(?:\.[0-9]{1,3}){3}")
 # The characters that a header can hold. RFC 6750, section 2.1, allows fewer, but servers may issue others.
 _TOKEN = lazy_pattern(r"[\x21-\x7e]{1,8192}")
 
@@ -227,6 +229,8 @@ def access_token(source: ServerSource, environment: Mapping[str, str], folder: s
     Raises:
         NoTokenError: if a configured token is not available.
     """
+    if (source.token_env or source.token_command) and not _keeps_secrets(source.url):
+        raise NoTokenError(f"a token is sent only over https; '{source.url}' begins with 'http://'")
     if source.token_env is not None:
         text = environment.get(source.token_env, "").strip()
         if not text:
@@ -240,6 +244,13 @@ def access_token(source: ServerSource, environment: Mapping[str, str], folder: s
     if not _TOKEN.fullmatch(text):
         raise NoTokenError(f"{origin} is not a valid token")
     return AccessToken(text)
+
+
+def _keeps_secrets(url: str) -> bool:
+    """Whether nobody else can read a request on its way: over https, or on this machine."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    return parts.scheme == "https" or host in {"localhost", "::1"} or _LOOPBACK.fullmatch(host) is not None
 
 
 def _printed(command: tuple[str, ...], folder: str) -> str:
