@@ -14,6 +14,7 @@ from pai_lsp.job.tree import JobTree
 from pai_lsp.job.uses import PluginUse, PrerequisiteUses, plugin_uses, prerequisite_uses, roles_acted_for, roles_running
 from pai_lsp.job.variable_places import Mention, ScriptPlace, mentions, role_scripts
 from pai_lsp.source.nodes import Mapping
+from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -35,7 +36,11 @@ class Job(JobTree):
         if self.is_catalog or not self.structure_errors:
             return self
         root = root_as_meant(self)
-        return self if root is None else Job(self.syntax, self.site_plugins, self.lookup, meant_root=root)
+        return (
+            self
+            if root is None
+            else Job(self.syntax, self.site_plugins, self.lookup, meant_root=root, platform=self.platform)
+        )
 
     @cached_property
     def misplaced_role_keys(self) -> tuple[Entry, ...]:
@@ -118,6 +123,10 @@ class Job(JobTree):
     def answers_with(self, outcome: PathOutcome) -> Iterator[TemplateAnswer]:
         """The answers of one outcome."""
         return (answer for answer in self.template_answers if answer.outcome is outcome)
+
+    def of_text(self, text: str) -> Job:
+        """The job of another text, for the same platform."""
+        return Job(parse(text, self.platform.reader), self.site_plugins, self.lookup, platform=self.platform)
 
     def once(self, compute: Callable[[Job], _Answer]) -> _Answer:
         """What `compute` gives for this job, computed at the first call: answers that only packages above know."""

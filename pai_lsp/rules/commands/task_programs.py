@@ -324,7 +324,8 @@ def port_list_as_port(job: Job) -> Iterator[Finding]:
                 r"\"?(?:--?[\w-]+=)?(?:[\w.]+:|\$\{?\w+\}?:)?(\$\{?(PAI_PORT_LIST_\w+?)\}?)\"?", written
             )
             before = use.line.arguments[number - 1].text if number else ""
-            is_port = "port" in before.lower() or "port" in written.lower().partition("=")[0] or ":" in written
+            name = written.partition("=")[0] if written.startswith("-") else before
+            is_port = re.fullmatch(r"--?[\w-]*port", name.lower()) is not None or ":" in written
             if match is None or not (is_port or use.line.program == "http.server" or before in {"-p", "-l"}):
                 continue
             variable = known_variable(match[2])
@@ -379,6 +380,8 @@ def path_without_storage(job: Job) -> Iterator[Finding]:
                 match = _MOUNT.search(word.text)
                 if match is None or not word.is_literal or any(match[0] in line for line in made):
                     continue
+                if re.search(rf"(?:\[|test) (?:! )?-[defrsx] [\"']?{re.escape(match[0])}", place.script.text):
+                    continue  # the script asks whether it is there
                 if any(match[0] == path or path.startswith(f"{match[0]}/") or path == "/mnt" for path in mounted):
                     continue
                 written = use.line.written(word)
