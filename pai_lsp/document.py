@@ -23,7 +23,7 @@ from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
-from pai_lsp.source.text import LineIndex, overlapping
+from pai_lsp.source.text import LineIndex, Span, overlapping
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
     from pai_lsp.job.symbols import Occurrence
+    from pai_lsp.platform.platforms import Platform
 
     OnFault: TypeAlias = Callable[[Rule, Exception], None]
 
@@ -44,6 +45,13 @@ _LONGEST_MESSAGE = 500
 _CONSEQUENCE = "cannot-be-expanded"
 _ANSWERED_BY_EXPANSION = frozenset({"needs-expansion", "refused-until-expanded"})
 _SYNTAX_CODES = frozenset({"alias-refused", *(kind.value for kind in ProblemKind)})
+# How the text was read decides about these; after a syntax problem, a line may be read into the wrong mapping.
+_READING_CODES = frozenset(
+    {
+        "yaml-syntax", "duplicate-key", "unknown-key", "dockerimage-extra-key", "v1-job-key", "missing-key",
+        "type-mismatch", "taskroles-not-mapping", "ports-not-mapping", "empty-section", "invalid-enum",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,18 +74,26 @@ class Document:
         return LineIndex(self.text)
 
     @lazy
+    def platform(self) -> Platform:
+        """The platform that the file is for."""
+        return self.settings.platform_of(self.text)
+
+    @lazy
     def syntax(self) -> Syntax:
         """The tree of the text."""
-        return parse(self.text) if self._known is None else self._known.syntax
+        return parse(self.text, self.platform.reader) if self._known is None else self._known.syntax
 
     @property
     def _known(self) -> Job | None:
-        return self.known_job if self.known_job is not None and self.known_job.text == self.text else None
+        job = self.known_job
+        return job if job is not None and job.text == self.text and job.platform is self.platform else None
 
     @lazy
     def job(self) -> Job:
         """The job that the tree describes."""
-        return self._known or Job(self.syntax, self.settings.plugins, self.lookup, self.is_catalog)
+        return self._known or Job(
+            self.syntax, self.settings.plugins, self.lookup, self.is_catalog, platform=self.platform
+        )
 
     @lazy
     def is_job(self) -> bool:
@@ -98,6 +114,15 @@ class Document:
         is_version_2 = isinstance(version, Scalar) and version.value in {2, "2"}
         is_typed_job = isinstance(kind, Scalar) and kind.text == "job"
         return is_version_2 and (root.entry("taskRoles") is not None or is_typed_job)
+
+    @lazy
+    def is_mpijob(self) -> bool:
+        """Whether it holds an MPIJob of Kubernetes, and not a job of OpenPAI."""
+        if "pijob" not in self.text.lower() or "kind" not in self.text or self.is_job:
+            return False
+        from pai_lsp.mpijob.manifest import has_mpijob  # noqa: PLC0415 - most files are jobs of OpenPAI
+
+        return has_mpijob(self.syntax)
 
     def as_definitions(self, *, is_wanted: bool) -> Document:
         """The same text as a file of definitions, if it can be one; `is_wanted` if it is configured as one."""
@@ -126,8 +151,12 @@ def _log_fault(rule: Rule, error: Exception) -> None:
     logging.getLogger(__name__).error("rule %s failed: %s", rule.code, kind_and_place(error))
 
 
-def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnostic, ...]:
-    """All diagnostics of a document, sorted by place and code, each once."""
+def check(
+    document: Document, on_fault: OnFault = _log_fault, others: Iterable[Diagnostic] = ()
+) -> tuple[Diagnostic, ...]:
+    """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once."""
+    if document.is_mpijob:
+        return _check_mpijob(document)
     found: dict[Diagnostic, None] = {}
     for rule in RULES:
         if rule is not task_never_starts:
@@ -135,7 +164,33 @@ def check(document: Document, on_fault: OnFault = _log_fault) -> tuple[Diagnosti
                 found[diagnostic] = None
     if not _explains_stops(found, document):
         found |= dict.fromkeys(_run(task_never_starts, document, on_fault))
-    return _finished(tuple(found), document)
+    if document.settings.cluster is not None and not document.is_catalog:
+        found |= dict.fromkeys(_on_cluster(document, on_fault))
+    return _finished((*found, *others), document)
+
+
+def _on_cluster(document: Document, on_fault: OnFault) -> list[Diagnostic]:
+    from pai_lsp.cluster.profile import Profile  # noqa: PLC0415 - most checks know no cluster
+    from pai_lsp.rules.cluster_rules import job_does_not_fit  # noqa: PLC0415 - as above
+    from pai_lsp.rules.on_cluster import cluster_findings  # noqa: PLC0415 - as above
+
+    cluster = document.settings.cluster
+    diagnostics: list[Diagnostic] = []
+    try:
+        for rule, finding in cluster_findings(document.job, cluster) if isinstance(cluster, Profile) else ():
+            severity = document.settings.severity_of(rule)
+            if severity is not None:
+                diagnostics += _diagnostics(rule, severity, (finding,), document)
+    except Exception as error:  # noqa: BLE001 - a fault here never silences the other rules
+        on_fault(job_does_not_fit, error)
+    return diagnostics
+
+
+def _check_mpijob(document: Document) -> tuple[Diagnostic, ...]:
+    from pai_lsp.mpijob.manifest_check import checked_manifests, rules_by_code  # noqa: PLC0415 - as in is_mpijob
+
+    found = checked_manifests(document.syntax, document.settings)
+    return _without_ignored(tuple(dict.fromkeys(found)), document, {**BY_CODE, **rules_by_code()})
 
 
 def _explains_stops(found: Iterable[Diagnostic], document: Document) -> bool:
@@ -143,27 +198,30 @@ def _explains_stops(found: Iterable[Diagnostic], document: Document) -> bool:
 
     Rules that the settings switch off or report as something else explain it as well.
     """
-    if any(BY_CODE.get(diagnostic.code) in _EXPLAINING for diagnostic in found):
+    if any(diagnostic.code in _EXPLAINING for diagnostic in found):
         return True
-    silent = [rule for rule in _EXPLAINING if document.settings.severity_of(rule) is None]
-    return any(True for rule in silent for _ in rule.check(document.job))
+    silent = [rule for rule in _EXPLAINING.values() if document.settings.severity_of(rule) is None]
+    return any(True for rule in silent for _ in rule.check(document.job.as_meant))
 
 
-_EXPLAINING = frozenset(
-    rule
+_EXPLAINING = {
+    rule.code: rule
     for rule in RULES
     if rule is needs_expansion or (rule.severity is Severity.ERROR and rule is not task_never_starts)
-)
+}
 
 
 def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
-    kept = _without_echoes(found, document)
+    return _without_ignored(_without_echoes(found, document), document, BY_CODE)
+
+
+def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: Iterable[str]) -> tuple[Diagnostic, ...]:
     comments = ignores(document.text, document.lines)
     if comments:
         severity = document.settings.severity_of(unused_ignore)
         unused: list[Diagnostic] = []
         if severity is not None:
-            findings = unused_ignores(comments, kept, document.lines, BY_CODE)
+            findings = unused_ignores(comments, kept, document.lines, codes)
             unused = _diagnostics(unused_ignore, severity, findings, document)
         silenced = {d for d in kept for comment in comments if comment.silences(d, document.lines)}
         kept = (*(diagnostic for diagnostic in kept if diagnostic not in silenced), *unused)
@@ -175,7 +233,7 @@ def _run(rule: Rule, document: Document, on_fault: OnFault) -> Iterable[Diagnost
     if severity is None:
         return ()
     try:
-        findings = tuple(islice(rule.check(document.job), MOST_FOUND))
+        findings = tuple(islice(rule.check(document.job.as_meant), MOST_FOUND))
         return _diagnostics(rule, severity, findings, document) if findings else ()
     except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
         on_fault(rule, error)
@@ -221,12 +279,44 @@ def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[
         errors = [one for one in found if one.severity is Severity.ERROR and one.code not in _ANSWERED_BY_EXPANSION]
         causes = tuple(dict.fromkeys(one.span for one in errors if one.code != _CONSEQUENCE))
         found = tuple(one for one in found if one.code != _CONSEQUENCE or not any(map(one.span.overlaps, causes)))
-    problems = [problem.span for problem in document.syntax.problems if problem.kind is not ProblemKind.DUPLICATE_KEY]
-    if not problems:
+    if not document.syntax.problems:
         return found
+    echoes = [span for problem in document.syntax.problems for span in (problem.span, problem.other) if span]
+    unread = _unread_lines(document)
     return tuple(
         diagnostic
         for diagnostic in found
-        if diagnostic.code in _SYNTAX_CODES
-        or not any(span.start <= diagnostic.span.start and diagnostic.span.end <= span.end for span in problems)
+        if not (diagnostic.code in _READING_CODES and any(diagnostic.span.start in span for span in unread))
+        and (diagnostic.code in _SYNTAX_CODES or not any(_holds(span, diagnostic.span) for span in echoes))
     )
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end
+
+
+def _unread_lines(document: Document) -> list[Span]:
+    """The lines after a line with a syntax problem that are indented deeper, or have a problem too.
+
+    The first problem is likely the cause of the others, such as one line with the wrong indentation.
+    """
+    lines = document.lines
+    faulty = {lines.line_of(one.span.start) for one in document.syntax.problems if one.kind is ProblemKind.SYNTAX}
+    found: list[Span] = []
+    last = -1
+    for first in sorted(faulty):
+        if first <= last:
+            continue
+        depth, last = _indentation(lines.line_text(first)), first
+        for number in range(first + 1, len(lines)):
+            line = lines.line_text(number)
+            if line.strip() and number not in faulty and _indentation(line) <= depth:
+                break
+            last = number
+        if last > first:
+            found.append(Span(lines.line_start(first + 1), lines.line_start(last) + len(lines.line_text(last)) + 1))
+    return found
+
+
+def _indentation(line: str) -> int:
+    return len(line) - len(line.lstrip(" "))

@@ -21,6 +21,7 @@ LAYERS = (
     "catalog",
     "expand",
     "cluster",
+    "mpijob",
     "rules",
     "document",
     "safe_fixes",
@@ -117,8 +118,8 @@ def test_only_the_reader_imports_yaml() -> None:
 
 def test_the_checker_does_not_load_the_server() -> None:
     code = (
-        "import sys, pai_lsp.document; "
-        "print([m for m in ('pygls', 'lsprotocol', 'jsonschema', 'ruamel', 'httpx') if m in sys.modules])"
+        "import sys, pai_lsp.document; names = ('pygls', 'lsprotocol', 'jsonschema', 'ruamel', 'httpx'); "
+        "print([m for m in sys.modules if m in names or m.startswith('pai_lsp.cluster')])"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"

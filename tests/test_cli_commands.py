@@ -14,7 +14,7 @@ from pai_lsp import __version__
 from pai_lsp.cli.main import main
 from pai_lsp.cli.report.terminal import bar, with_progress
 from pai_lsp.cli.subcommands import SUBCOMMANDS
-from pai_lsp.rules import KNOWN_RULES
+from pai_lsp.rules import all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,9 +61,9 @@ def test_rules(capsys: pytest.CaptureFixture[str]) -> None:
     status, output, _ = run(capsys, "rules")
     assert status == 0
     rows = [line.split(maxsplit=2) for line in output.splitlines()]
-    assert [row[0] for row in rows] == [rule.code for rule in KNOWN_RULES]
+    assert [row[0] for row in rows] == [rule.code for rule in all_rules()]
     assert ["unknown-prerequisite", "error"] in [row[:2] for row in rows]
-    assert len({rule.code for rule in KNOWN_RULES}) == len(KNOWN_RULES)
+    assert len({rule.code for rule in all_rules()}) == len(all_rules())
 
 
 def test_rules_as_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -78,7 +78,7 @@ def test_rules_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
-@pytest.mark.parametrize("rule", KNOWN_RULES, ids=lambda rule: rule.code)
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
 def test_every_rule_can_be_explained(capsys: pytest.CaptureFixture[str], rule: types.SimpleNamespace) -> None:
     status, output, _ = run(capsys, "explain", rule.code)
     assert status == 0

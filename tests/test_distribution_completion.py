@@ -19,13 +19,13 @@ from pai_lsp.cli.commands.completion import FREE_VALUES
 from pai_lsp.cli.main import main
 from pai_lsp.cli.report import FORMATS
 from pai_lsp.cli.subcommands import SUBCOMMANDS, whole_parser
-from pai_lsp.rules import KNOWN_RULES
+from pai_lsp.rules import all_rules
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BASH = shutil.which("bash")
-CODES = [rule.code for rule in KNOWN_RULES]
+CODES = [rule.code for rule in all_rules()]
 NAMES = [one.name for one in SUBCOMMANDS]
 
 # What the README tells the user to write, and then what bash does at a TAB at the end of the line.

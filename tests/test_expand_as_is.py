@@ -14,6 +14,7 @@ from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expand.as_is.released_run import RoleRun, released_run
 from pai_lsp.expand.as_is.runtime_plugins import references
 from pai_lsp.expand.as_is.runtime_reading import RuntimeStopError, after_runtime, masked_text
+from pai_lsp.expand.script import released_script
 from pai_lsp.job.job import Job
 from pai_lsp.source.syntax import parse
 
@@ -230,6 +231,10 @@ def test_plugins_run_in_order_before_and_in_reverse_behind() -> None:
         (f"{header}setup\n", f"{header}setup\n", f"{header}x1\n"),
         "echo hello",
         (f"{header}x2\n", f"{header}clean\n", f"{header}clean\n"),
+        ("ssh",),
+    )
+    assert released_script(run).startswith(
+        "# --- before the commands: plugin 'ssh'; its script is left to the platform"
     )
 
 
@@ -246,7 +251,7 @@ def test_the_name_of_a_plugin_is_a_path() -> None:
 
 def test_a_plugin_of_the_site_is_no_stop() -> None:
     text = with_setup("anything: [a]").replace("runtimeplugin.cmd", "runtimeplugin.ours")
-    assert worker(text, frozenset({"ours"})) == RoleRun((), "echo hello", ())
+    assert worker(text, frozenset({"ours"})) == RoleRun((), "echo hello", (), ("ours",))
 
 
 def test_a_plugin_without_the_prefix_is_ignored() -> None:
@@ -338,6 +343,10 @@ def test_what_the_second_reader_fails_on_ends_the_task(text: str) -> None:
         ("1234_", "1234"),
         ('"0123"', "0123"),
         ("'-1_'", "-1_"),
+        ("'!'", "!"),
+        ("'<<'", "&lt;&lt;"),
+        (r'"49\n"', "49\n"),
+        ("._1", "0.1"),
         ("null", "None"),
         ("[a, 1]", "{&#x27;0&#x27;: &#x27;a&#x27;, &#x27;1&#x27;: 1}"),
         ('"a&b"', "a&amp;b"),
@@ -357,10 +366,16 @@ def test_secrets_come_into_callbacks_as_they_are() -> None:
     assert run.roles["worker"].pre == ("set -o errexit\necho a&b\n",)
 
 
-def test_a_secret_that_the_runtime_cannot_read_ends_the_task() -> None:
-    assert worker((JOB % "    preCommands: [a]").replace("token: abc", 'token: "="')) == (
+@pytest.mark.parametrize("secret", ["=", "._"])
+def test_a_secret_that_the_runtime_cannot_read_ends_the_task(secret: str) -> None:
+    assert worker((JOB % "    preCommands: [a]").replace("token: abc", f'token: "{secret}"')) == (
         ": the runtime's YAML reader fails on the secrets as the rest-server writes them"
     )
+
+
+def test_a_secret_that_makes_a_command_a_mapping_ends_the_task() -> None:
+    text = callbacks("x <% $secrets.token %> y").replace("token: abc", """token: "<6':\"""")
+    assert worker(text) == "setup: the plugin fails on its parameters"
 
 
 def test_a_number_is_no_secret_for_a_callback() -> None:
@@ -396,7 +411,7 @@ def test_the_command_line_prints_what_runs(tmp_path: Path) -> None:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
-    role = {"pre": ["set -o errexit\na\n"], "command": "echo hello", "post": []}
+    role = {"pre": ["set -o errexit\na\n"], "command": "echo hello", "post": [], "platformPlugins": []}
     assert json.loads(run.stdout) == {"version": 1, "taskRoles": {"worker": role}}
 
 

@@ -125,3 +125,61 @@ def test_both_forms_run_what_is_meant(tmp_path: Path, prerequisites: list[Hooks]
     text = job(prerequisites, command)
     for inline in (False, True):
         assert ended(text, tmp_path, inline=inline) == meant(prerequisites, command), text
+
+
+def definition(name: str, rest: str = "", **callbacks: str) -> str:
+    listed = [{"event": event, "commands": [command]} for event, command in callbacks.items()]
+    return f"  - {{name: {name}, type: script, {rest}callbacks: {flow_value(listed)}}}\n"
+
+
+def run_job(definitions: str, listed: str, command: str) -> str:
+    return HEAD + definitions + ROLE % (f"[{listed}]", flow_value([command]))
+
+
+@FORMS
+def test_what_is_cleaned_up_last_is_there_for_the_upload(tmp_path: Path, inline: bool) -> None:
+    scratch = definition("scratch", taskStarts="mkdir scratch", containerExit="rm -r scratch")
+    upload = definition("upload", "require: [scratch], ", taskSucceeds="cat scratch/model")
+    text = run_job(scratch + upload, "upload", "echo trained > scratch/model")
+    assert ended(text, tmp_path, inline=inline) == Ended("trained\n", 0)
+    assert not (tmp_path / "scratch").exists()
+
+
+@FORMS
+def test_the_wreck_of_a_failed_download_can_be_looked_at(tmp_path: Path, inline: bool) -> None:
+    debug = definition("debug", taskFails="echo debugging", containerExit="echo logs")
+    data = definition("data", taskStarts="echo downloading; false")
+    text = run_job(debug + data, "debug, data", "echo never")
+    assert ended(text, tmp_path, inline=inline) == Ended("downloading\ndebugging\nlogs\n", 1)
+
+
+@FORMS
+@pytest.mark.parametrize(
+    "broken", ["if true; then echo x", "echo 'open", "echo a; )", "cat <<PAI_LSP_END\ntext\nPAI_LSP_END\n)", "echo \\"]
+)
+def test_a_callback_that_bash_cannot_read_harms_nothing_else(tmp_path: Path, broken: str, inline: bool) -> None:
+    text = run_job(definition("debug", taskFails=broken, taskSucceeds="echo done"), "debug", "echo run")
+    assert ended(text, tmp_path, inline=inline) == Ended("run\ndone\n", 0)
+
+
+@FORMS
+def test_callbacks_start_where_the_task_starts_and_see_what_is_exported(tmp_path: Path, inline: bool) -> None:
+    show = 'echo "$(basename "$PWD") ${SEEN-} ${HIDDEN-}"'
+    text = run_job(
+        definition("show", taskSucceeds=show, containerExit=show), "show", "export SEEN=seen; HIDDEN=x; cd /; exec 3<&-"
+    )
+    line = f"{tmp_path.name} seen \n"
+    assert ended(text, tmp_path, inline=inline) == Ended(line * 2, 0)
+
+
+@FORMS
+def test_only_the_task_roles_with_hooks_run_in_one_shell(tmp_path: Path, inline: bool) -> None:
+    definitions = definition("one", taskStarts="echo start", taskFails="echo failed")
+    definitions += definition("two", taskStarts="echo two")
+    other = (ROLE.partition("\n")[2] % ("[two]", "[echo other]")).replace("worker", "other")
+    plugin = "extras: {com.microsoft.pai.runtimeplugin: [{plugin: cmd, parameters: {preCommands: [echo plugin]}}]}\n"
+    text = run_job(definitions, "one", "exit 3") + other + plugin
+    assert ended(text, tmp_path, inline=inline) == Ended("start\nplugin\nfailed\n", 3)
+    released = expanded(job_of(text), ["worker"] if inline else ()).text or ""
+    assert run_task(run_of(released, "other"), tmp_path) == Ended("two\nplugin\nother\n", 0)
+    assert "taskroles: [other]" in released

@@ -172,3 +172,15 @@ def test_deep_and_wide_requirements_expand() -> None:
     names = [f"deep{number}" for number in reversed(range(1000))] + [f"wide{number}" for number in range(1000)]
     assert f"prerequisites: [{', '.join([*names, 'top'])}]" in result.text
     assert "require" not in result.text
+
+
+def test_a_mistake_in_a_type_stays_for_the_checker() -> None:
+    text = CASES[IDS.index("released")][0].replace("type: dockerimage", "type: dockerImage")
+    result = expanded(job_of(text))
+    assert "type: dockerImage" in (result.text or "")
+
+
+def test_a_list_of_prerequisites_that_loses_all_goes() -> None:
+    head, role = "protocolVersion: 2\nname: none\ntype: job\n", "taskRoles:\n  worker: {instances: 1, commands: [ls]}\n"
+    listed = "prerequisites:\n  # not yet\n  - {name: login, type: script, plugin: ssh}\n"
+    assert expanded(job_of(head + listed + role)).text == head + role

@@ -262,7 +262,7 @@ RATE = "$parameters.rate"
 PREPARE = "{漢😀: 1, name: prepare, type: script, plugin: com.microsoft.pai.runtimeplugin.cmd, callbacks: []}"
 
 FEATURES: list[tuple[Callable[[Server, Text], Any], Any]] = [
-    (completion, [("$parameters.漢😀", RATE), (RATE, RATE)]),
+    (completion, [("$parameters.漢😀", RATE), (RATE, RATE), ("$secrets", RATE)]),
     (resolved, ("prepare", "prepare")),
     (hover, f"<% {RATE} %>"),
     (definition, ["prepare"]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -27,6 +28,11 @@ CALLS = {
     "convert": "convert old.json",
     "graph": "graph marketplace-job.pai.yaml",
     "marketplace": "marketplace list",
+    "fit": "fit --cluster lab.json good.pai.yaml",
+    "run": "run --dry good.pai.yaml",
+    "why": "why 137",
+    "image-check": "image-check --answers answers.json local.pai.yaml",
+    "cluster": "cluster import services-configuration.yaml --name lab --output -",
     "shell": "shell < scripts.ndjson",
     "rules": "rules",
     "explain": "explain image-latest-tag",
@@ -34,6 +40,7 @@ CALLS = {
     "server": "server",
     "completion": "completion bash",
 }
+REGISTRY = ("https://here.example/v2/", *["https://here.example/v2/a/manifests/1"] * 2)
 FULL, CLOSED = "pai-lsp: no space left on device\n", "pai-lsp: standard output is closed\n"
 needs_bash = pytest.mark.skipif(BASH is None or not Path("/dev/full").exists(), reason="needs bash and /dev/full")
 
@@ -45,6 +52,17 @@ def folder(tmp_path: Path) -> Path:
     (copy / "old.json").write_text(
         '{"jobName": "a", "image": "ubuntu:20.04", "taskRoles": [{"name": "worker", "command": "echo"}]}'
     )
+    (copy / "lab.json").write_text(
+        '{"profileVersion": 1, "name": "lab", "platform": "openpai", "scheduler": "default"}'
+    )
+    (copy / "services-configuration.yaml").write_text("rest-server: {image-regex: ^a}\n")
+    job = (
+        (copy / "good.pai.yaml")
+        .read_text()
+        .replace("openpai/standard:python_3.6-pytorch_1.2.0-gpu", "here.example/a:1")
+    )
+    (copy / "local.pai.yaml").write_text(job)
+    (copy / "answers.json").write_text(json.dumps([{"method": "HEAD", "url": url, "status": 200} for url in REGISTRY]))
     (copy / "scripts.ndjson").write_text('{"id": 1, "script": "ls"}\n')
     return copy
 

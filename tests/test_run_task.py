@@ -127,6 +127,8 @@ def test_tasks_that_end_before_their_first_command(
 def test_secrets_are_not_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = JOB.replace("EXTRAS", "secrets: {key: hunter2}\nEXTRAS").replace("cd .", "echo <% $secrets.key %> hunter2")
     assert "hunter2" not in json.dumps(plan(tmp_path, capsys, "--role", "worker", text=text))
+    shown = plan(tmp_path, capsys, "--role", "worker", "--show-secrets", text=text)
+    assert shown["files"]["runtime.d/user.sh"].startswith("echo hunter2 hunter2\n")
 
 
 def started(

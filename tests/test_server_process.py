@@ -56,8 +56,8 @@ EXIT = {"method": "exit", "params": None}
 def editor() -> LanguageClient:
     """A client that takes registrations, as every real one does that announces so."""
     client = pytest_lsp.make_test_lsp_client()
-    registered = client.feature(lsp.CLIENT_REGISTER_CAPABILITY)
-    registered(lambda _: None)
+    for method in (lsp.CLIENT_REGISTER_CAPABILITY, lsp.WORKSPACE_CODE_LENS_REFRESH):
+        client.feature(method)(lambda *_: None)
     return client
 
 

@@ -176,6 +176,12 @@ def test_merges() -> None:
         ),
         ("data: <% a[0]: b %>", "a value that holds ': ' must be quoted", "<% a[0]: b %>", {"data": "<% a[0]_ b %>"}),
         ("data: @x", "a plain value cannot begin with '@'; quote it", "@x", {"data": "_x"}),
+        (
+            "data: &v.1 x",
+            "an anchor or alias can only have letters, digits, '_' and '-' in its name, unlike '&v.1'",
+            "&v.1",
+            {"data": "x"},
+        ),
         ("data: *x", "no anchor is named 'x'", "*x", {"data": None}),
         ("data: 'it's'", "'s'' is left over after the value", "s'", {"data": "it"}),
         (

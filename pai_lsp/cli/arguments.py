@@ -10,6 +10,7 @@ import os
 
 from pai_lsp.cli.report import FORMATS
 from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.platform.platforms import NAMES
 
 _CHECK_DESCRIPTION = """\
 Check OpenPAI job files and report what the cluster would reject or not run as
@@ -71,6 +72,7 @@ def check(parser: argparse.ArgumentParser) -> None:
         choices=[severity.label for severity in Severity],
         help="lowest severity that is shown and causes status 1 (default: warning)",
     )
+    _platform(parser)
     fixing = parser.add_mutually_exclusive_group()
     fixing.add_argument("--fix", action="store_true", help="apply safe fixes; with -, print the fixed text")
     fixing.add_argument("--diff", action="store_true", help="show what --fix would change; write nothing")
@@ -80,6 +82,7 @@ def check(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="file name for standard input in reports, also used to find .pai-lsp.yaml",
     )
+    add("--cluster", metavar="CLUSTER", help="also check whether the jobs fit this cluster: its name, or a profile")
     add("--force-exclude", action="store_true", help="skip excluded files even if they are named here")
     add("--only-jobs", action="store_true", help="skip files that are not jobs even if they are named here")
     add(
@@ -88,8 +91,19 @@ def check(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="number of processes (default: one per processor for many files)",
     )
+    add(
+        "--shellcheck",
+        type=path,
+        metavar="PROGRAM",
+        help="also run this ShellCheck on the commands and report what it finds (codes SC1000 to SC2999)",
+    )
     add("--color", choices=("auto", "always", "never"), default="auto", help="use colors (default: auto)")
     add("--no-progress", action="store_true", help="do not show a progress bar")
+
+
+def _platform(parser: argparse.ArgumentParser) -> None:
+    help_text = "the platform of the jobs (default: as their comment or .pai-lsp.yaml says, else openpai)"
+    parser.add_argument("--platform", choices=NAMES, help=help_text)
 
 
 _EXPAND_DESCRIPTION = """\
@@ -114,7 +128,8 @@ formats:
           each part is written
   json    the scripts and commands of each task role as the released runtime
           writes them: {"version": 1, "taskRoles": {"ROLE": {"pre": [...],
-          "command": "...", "post": [...]}}}
+          "command": "...", "post": [...], "platformPlugins": [...]}}};
+          the scripts of these plugins (ssh, git, ...) are left to the platform
 
 The expanded job is checked before it is printed. Its findings are printed to
 standard error, with the lines of JOB that they come from. If the job cannot be
@@ -145,6 +160,7 @@ def expand(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXPAND_EPILOG
     add = parser.add_argument
     add("job", type=path, metavar="JOB", help="a job file, or - for standard input")
+    _platform(parser)
     add("--as-is", action="store_true", help="show what a released cluster runs if you submit the unexpanded file")
     add(
         "--show-secrets",

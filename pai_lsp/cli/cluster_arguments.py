@@ -53,6 +53,7 @@ _CLUSTER_EPILOG = """\
 examples:
   pai-lsp cluster import services-configuration.yaml --name lab --group default
   pai-lsp cluster import hivedscheduler.yaml --name lab --output -
+  pai-lsp cluster pull lab
   pai-lsp cluster list
   pai-lsp fit --cluster lab train.pai.yaml
 """
@@ -73,6 +74,9 @@ def cluster(parser: argparse.ArgumentParser) -> None:
     importing.add_argument("--platform", choices=("openpai", "ltp"), help="the platform (default: as the files show)")
     importing.add_argument("--name", required=True, metavar="NAME", help="your name for the cluster")
     importing.add_argument("--output", type=path, metavar="FILE", help="write to this file, or to - (default: by name)")
+    pulling = part("pull", "make a profile from the REST API of a cluster that clusters.yaml names")
+    pulling.add_argument("name", metavar="NAME", help="the cluster's name in your own clusters.yaml")
+    pulling.add_argument("--output", type=path, metavar="FILE", help="write to this file, or to - (default: by name)")
     part("list", "list your profiles")
 
 
@@ -137,6 +141,7 @@ def run(parser: argparse.ArgumentParser) -> None:
     add("--index", type=int, default=0, metavar="N", help="the index of the task, from 0 (default: 0)")
     add("--user", default="user", metavar="NAME", help="the user name that the task sees (default: user)")
     add("--dry", action="store_true", help="run nothing; show the environment, the scripts and their order")
+    add("--show-secrets", action="store_true", help="with --dry: insert the values of secrets as the runtime does")
     add("--container", choices=("none", "docker", "podman"), default="none", help="where it runs (default: none)")
     add(
         "--storage",

@@ -90,7 +90,7 @@ def _missing_instances(request: HivedRequest) -> Refusal | None:
             text = f"task role '{role.name}' has no 'instances'; on a cluster with HiveD the server fails without it"
             path = ("taskRoles", role.name, "instances")
             message = "unacceptable kind of an object to dump [object Undefined]"
-            return Refusal(Stage.JOB, 500, None, message, text, path, "instances-required-by-hived", is_certain=True)
+            return Refusal(Stage.JOB, 500, None, message, text, path, "instances-required-by-hived")
     return None
 
 

@@ -97,6 +97,11 @@ def hived_request(values: Any, profile: Profile) -> HivedRequest:
     return _Validation(values, profile, virtual_cluster).request()
 
 
+def hived_quota(profile: Profile, name: str) -> int | None:
+    """The number of SKUs of a virtual cluster; None if the cluster does not have it, or the profile does not say."""
+    return _vc_units(profile, name)[1] if name in profile.virtual_clusters else None
+
+
 def _schema_refusals(values: Any) -> Iterator[Refusal]:
     extras = values.get("extras")
     if not isinstance(extras, dict) or "hivedScheduler" not in extras:
@@ -144,7 +149,7 @@ class _Validation:
             text = "'virtualCluster' is empty; the cluster answers with an error of its own"
             refusal = Refusal(
                 Stage.HIVED, 500, None, "vcStatus.map is not a function", text, ("defaults", "virtualCluster"),
-                "virtual-cluster-not-allowed", is_certain=True,
+                "virtual-cluster-not-allowed",
             )  # fmt: skip
             return HivedRequest(self._virtual_cluster, None, (refusal,), self._is_opportunistic)
         numbers: dict[str, tuple[int, str]] = {}
@@ -197,7 +202,8 @@ class _Validation:
         near = did_you_mean(sku_type, self._sku_types)
         text = f"the cluster has no SKU type '{sku_type}'{near or f'; it has {known}'}"
         path = (*_SECTION, "taskRoles", role, "skuType")
-        return Refusal(Stage.HIVED, 500, None, message, text, path, "sku-type-unknown", role, is_certain=True)
+        choices = tuple(self._sku_types)
+        return Refusal(Stage.HIVED, 500, None, message, text, path, "sku-type-unknown", role, choices)
 
     def _without_resource(self, role: str, key: str, word: str, sku_type: str | None, wanted: float) -> Refusal:
         message = (
@@ -220,7 +226,8 @@ class _Validation:
             text = f"without 'skuType' the smallest SKU counts, and {lacking} has no {word}"
             if having:
                 text += f"; set 'skuType' to {' or '.join(having)} for this task role"
-        return Refusal(Stage.HIVED, 400, "InvalidProtocolError", message, text, path, rule, role, is_certain=True)
+        choices = tuple(self._known) if rule == "virtual-cluster-not-allowed" else ()
+        return Refusal(Stage.HIVED, 400, "InvalidProtocolError", message, text, path, rule, role, choices)
 
     def _entry_refusals(self) -> Iterator[Refusal]:
         entries = self._section.get("taskRoles") or {}
@@ -251,7 +258,8 @@ class _Validation:
         has = f"; it has {', '.join(self._units)}" if self._units else ""
         text = f"virtual cluster '{self._name}' has no SKU of type '{sku_type}'{has}"
         path = (*_SECTION, "taskRoles", role, "skuType")
-        return Refusal(Stage.HIVED, 400, "InvalidProtocolError", message, text, path, "sku-type-unknown", role)
+        choices = tuple(self._units)
+        return Refusal(Stage.HIVED, 400, "InvalidProtocolError", message, text, path, "sku-type-unknown", role, choices)
 
     def _quota_refusals(self, roles: tuple[RoleRequest, ...]) -> Iterator[Refusal]:
         if not is_gang(self._values) or self._is_opportunistic or any(role.instances is None for role in roles):

@@ -22,6 +22,11 @@ def profiles_folder() -> Path:
     return root / "pai-lsp" / "clusters"
 
 
+def clusters_file() -> Path:
+    """The user's own file with the addresses of clusters; no other file may name one."""
+    return profiles_folder().parent / "clusters.yaml"
+
+
 def path_of_name(name: str) -> Path:
     """The file of a named profile.
 
@@ -45,6 +50,8 @@ def profile_named(name: str) -> Profile:
         if not path.is_file():
             known = ", ".join(sorted(one.stem for one in profiles_folder().glob("*.json"))) or "none"
             raise ProfileError(f"no file and no cluster is named '{visible(name)}'; known clusters: {known}")
+    elif not path.is_file():
+        raise ProfileError(f"no such file: {visible(name)}")
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES + 1)

@@ -63,6 +63,10 @@ def protocol_refusals(job: Job, profile: Profile) -> Iterator[Refusal]:
     if schema:
         return
     values = job.plain
+    foreign = [n for n, one in enumerate(values.get("prerequisites") or ()) if one["type"] not in _TYPED.values()]
+    if foreign:
+        yield _refusal("should be equal to one of the allowed values", ("prerequisites", foreign[0], "type"))
+        return
     yield from _duplicates(values)
     if profile.is_ltp:
         yield from _image_refusals(values, profile)
@@ -70,7 +74,14 @@ def protocol_refusals(job: Job, profile: Profile) -> Iterator[Refusal]:
 
 
 def render_refusals(job: Job) -> Iterator[Refusal]:
-    """The templates that the rest-server fails to render."""
+    """The templates that the rest-server fails to render: in accounts of images, and in commands."""
+    for number, one in enumerate(job.plain.get("prerequisites") or ()):
+        auth = one.get("auth") if isinstance(one, dict) and one.get("type") == "dockerimage" else None
+        for key, value in auth.items() if isinstance(auth, dict) else ():
+            fault = rendered(value, {"$secrets": job.plain.get("secrets")}) if isinstance(value, str) else None
+            if isinstance(fault, TemplateFault):
+                path = ("prerequisites", number, "auth", key)
+                yield Refusal(Stage.RENDER, 500, None, fault.message, fault.message, path)
     for role in job.task_roles:
         if isinstance(fault := rendered(command_source(job, role), server_values(job, role)), TemplateFault):
             yield Refusal(

@@ -30,6 +30,7 @@ class Refusal:
     path: the keys that lead to the place in the job; the last one may be missing there.
     rule: the code of the rule that reports it; None if a rule that needs no cluster does.
     role: the task role that the message names.
+    choices: names that would be right in this place; empty if the value is not a name.
     """
 
     stage: Stage
@@ -40,7 +41,7 @@ class Refusal:
     path: tuple[str | int, ...]
     rule: str | None = None
     role: str | None = None
-    is_certain: bool = False
+    choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Wait:
 
     role: the task role of the first task that gets no place; None if each fits alone and all together do not.
     reason: what the scheduler reports.
-    is_certain: whether it holds however the cluster's size changes within the profile's SKU types.
+    is_refused: whether the scheduler calls it an error of the user.
     """
 
     role: str | None

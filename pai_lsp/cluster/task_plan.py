@@ -31,7 +31,7 @@ from pai_lsp.expand.as_is.runtime_reading import (
     runtime_job,
     runtime_role,
 )
-from pai_lsp.platform.tables import converted_role_name, plugins
+from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.scalar import server_text
 
@@ -151,7 +151,7 @@ class _PluginPart:
 
 
 def _plugin_parts(job: Job, role: RuntimeRole, index: int, *, shows_secrets: bool) -> list[_PluginPart]:
-    known = job.site_plugins.union(plugins())
+    known = job.site_plugins.union(job.platform.plugins)
     found: list[_PluginPart] = []
     for number, plugin in enumerate(plugin_runs(role)):
         parameters = passed_parameters(plugin.parameters, role, shows_secrets=shows_secrets)
@@ -201,14 +201,17 @@ def _ssh_commands(job: Job, parameters: Any) -> list[str]:
     folder = f"{HOME}/plugins/ssh"
     is_on = str(parameters["jobssh"]).lower() if has_barrier(job.plain) and "jobssh" in parameters else "false"
     arguments = [is_on]
-    user = parameters.get("userssh")
-    if user and user.get("value") and "type" in user:
-        arguments += [str(user["type"]), f"'{user['value']}'"]
+    if "userssh" in parameters:
+        # Like the plugin, which looks for the words in a text as well: it does nothing with a text or a null.
+        user = parameters["userssh"]
+        key = user["value"] if "value" in user else ""  # noqa: SIM401 - a text has no 'get'
+        if key != "" and "type" in user:
+            arguments += [str(user["type"]), f"'{key}'"]
     commands: list[str] = []
     if arguments != ["false"]:
         commands.append("apt-get update;apt-get install -y openssh-client openssh-server;")
         commands.append(f"{folder}/sshd.sh {' '.join(arguments)}\n")
-    if is_on == "true" and str(parameters.get("sshbarrier")).lower() == "true":
+    if is_on == "true" and "sshbarrier" in parameters and str(parameters["sshbarrier"]).lower() == "true":
         timeout = str(parameters["sshbarrierTimeout"]) if "sshbarrierTimeout" in parameters else ""
         commands.append(f"{folder}/sshbarrier.sh {timeout}\n")
     return commands

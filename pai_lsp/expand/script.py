@@ -116,6 +116,10 @@ def script(parts: tuple[ScriptPart, ...]) -> str:
 def released_script(run: RoleRun) -> str:
     """What a released cluster runs, in the order in which it runs it."""
     parts = [
+        *(
+            ScriptPart(f"{Moment.START.value}: plugin '{name}'; its script is left to the platform", ())
+            for name in run.platform
+        ),
         *(ScriptPart(Moment.START.value, _plain_lines(text)) for text in run.pre),
         ScriptPart("the commands", _plain_lines(run.command)),
         *(ScriptPart(Moment.SUCCESS.value, _plain_lines(text)) for text in run.post),

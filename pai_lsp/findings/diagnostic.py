@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from enum import Enum, IntEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pai_lsp.platform.platforms import NAMES, OPENPAI, Platform, platform_comment, platform_named
 from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import Span, TextEdit
 
 
+# The codes of ShellCheck, which `check --shellcheck` reports besides the rules' own.
+SHELLCHECK_CODE = lazy_pattern(r"SC[0-9]{4}")
 DOCUMENTATION = "https://pai-lsp.readthedocs.io/rules/"
 
 
@@ -71,13 +75,19 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule found; who runs the rule adds its code and severity."""
+    """What a rule found; who runs the rule adds its code and severity.
+
+    field: the dotted path in a Kubernetes manifest, also of a missing key; empty for a job of OpenPAI.
+    severity: where this finding differs from its rule; settings of the user still apply.
+    """
 
     span: Span
     message: str
     fixes: tuple[Fix, ...] = ()
     related: tuple[Related, ...] = ()
     tags: tuple[DiagnosticTag, ...] = ()
+    field: str = ""
+    severity: Severity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +101,13 @@ class Diagnostic:
     fixes: tuple[Fix, ...] = ()
     related: tuple[Related, ...] = ()
     tags: tuple[DiagnosticTag, ...] = ()
+    field: str = ""
 
     @property
     def url(self) -> str:
         """The page that explains the rule."""
+        if SHELLCHECK_CODE.fullmatch(self.code):
+            return f"https://www.shellcheck.net/wiki/{self.code}"
         return f"{DOCUMENTATION}{self.code}/"
 
     def without_secrets(self, hidden: Hidden) -> Diagnostic:
@@ -145,7 +158,7 @@ class Rule:
 
     code: str
     severity: Severity
-    check: Callable[[Job], Iterable[Finding]]
+    check: Callable[[Any], Iterable[Finding]]
     docstring: str
 
     @property
@@ -183,11 +196,24 @@ class Settings:
         Codes that are absent keep their rule's own severity.
     plugins: names of runtime plugins that this site has added, as they are written in a job
         (`com.microsoft.pai.runtimeplugin.NAME` without the prefix).
+    cluster: the facts of the cluster that the jobs are for, a `pai_lsp.cluster.profile.Profile`.
+    platform: the platform of the jobs, where it is configured.
+    is_platform_fixed: whether it also counts for files with a comment that names another platform.
     """
 
     severities: Mapping[str, Severity | None] = field(default_factory=dict)
     plugins: frozenset[str] = frozenset()
+    cluster: object | None = None
+    platform: Platform | None = None
+    is_platform_fixed: bool = False
 
     def severity_of(self, rule: Rule) -> Severity | None:
         """The severity in force for `rule`; None when it is off."""
         return self.severities.get(rule.code, rule.severity)
+
+    def platform_of(self, text: str) -> Platform:
+        """The platform that a file is for: as its comment says, else as configured, else OpenPAI."""
+        comment = None if self.is_platform_fixed else platform_comment(text)
+        if comment is not None and comment["name"] in NAMES:
+            return platform_named(comment["name"])
+        return self.platform or OPENPAI

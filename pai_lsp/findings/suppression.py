@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.findings.diagnostic import Diagnostic, DiagnosticTag, Finding, Fix, Severity, rule
+from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, Diagnostic, DiagnosticTag, Finding, Fix, Severity, rule
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
@@ -64,6 +64,8 @@ def unused_ignores(
     for comment in comments:
         if any(comment.silences(diagnostic, lines) for diagnostic in diagnostics):
             continue
+        if SHELLCHECK_CODE.fullmatch(comment.code):
+            continue  # ShellCheck may not have been asked
         if comment.code in known:
             message = f"unused ignore comment: there is no '{comment.code}' here"
         else:

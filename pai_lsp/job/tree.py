@@ -9,6 +9,7 @@ Sources of what a key means: schemas/job.schema.json; the extended protocol's ke
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from pai_lsp.job.definition import Definition, Origin, Reference, read_definitio
 from pai_lsp.job.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.job.parts import Deployment, PluginEntry, TaskRole
 from pai_lsp.platform.job_schema import StructureError, structure_errors
+from pai_lsp.platform.platforms import OPENPAI, Platform
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.content import MappedText, joined, mapped, trimmed
 from pai_lsp.source.frozen import dataclass
@@ -36,12 +38,16 @@ class JobTree:
     """A job file (or, when `is_catalog`, a file of definitions), read once and never changed.
 
     site_plugins: names of runtime plugins that the site has added, without the prefix.
+    meant_root: the root to read in place of the tree's, see as_meant.py; structure errors are still those of the tree.
+    platform: the platform that the job is for.
     """
 
     syntax: Syntax
     site_plugins: frozenset[str] = frozenset()
     lookup: Lookup = NoLookup()
     is_catalog: bool = False
+    meant_root: Mapping | None = None
+    platform: Platform = OPENPAI
 
     @property
     def text(self) -> str:
@@ -51,7 +57,7 @@ class JobTree:
     @cached_property
     def root(self) -> Mapping | None:
         """The job's mapping; None for an empty file, a file of definitions, or anything else."""
-        root = self.syntax.root
+        root = self.meant_root or self.syntax.root
         return root if isinstance(root, Mapping) and not self.is_catalog else None
 
     def section(self, name: str) -> Entry | None:
@@ -80,7 +86,7 @@ class JobTree:
     @cached_property
     def structure_errors(self) -> tuple[StructureError, ...]:
         """What is wrong with the shape of the file; paths lead through `content`."""
-        return structure_errors(self.plain, self.schema_kind)
+        return structure_errors(self.plain, self.schema_kind, self.platform)
 
     @cached_property
     def expected_keys(self) -> Counter[tuple[Path, tuple[str, ...]]]:
@@ -141,6 +147,19 @@ class JobTree:
     @cached_property
     def _typed(self) -> dict[tuple[str, str], Definition]:
         return {(definition.type, definition.name): definition for definition in reversed(self.prerequisites)}
+
+    def may_define(self, name: str) -> bool:
+        """Whether a mistake in the definitions, which has a finding of its own, may hide the definition of a name."""
+        entry = self.section("prerequisites")
+        if entry is not None:
+            if not isinstance(entry.value, Sequence):
+                return True
+            names = (item.get("name") if isinstance(item, Mapping) else None for item in entry.value.items)
+            if not all(isinstance(one, Scalar) and one.text for one in names):
+                return True
+        if not self.syntax.problems:
+            return False
+        return re.search(rf"\bname:[ \t]*['\"]?{re.escape(name)}['\"]?[ \t]*(?:[\r\n#,}}]|\Z)", self.text) is not None
 
     def resolve(self, name: str) -> LookupAnswer:
         """What a prerequisite reference means: a definition of this file, or what the catalog knows."""

@@ -1,7 +1,7 @@
 """The rules: one folder is a subject, one module a family, one function a rule.
 
 `RULES` lists the rules that check a job, in the order in which findings at one place are shown. `KNOWN_RULES` lists all
-rules that a user can name.
+rules about jobs that a user can name; `all_rules` adds those about MPIJobs.
 """
 
 from __future__ import annotations
@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings import suppression
+from pai_lsp.findings.diagnostic import SHELLCHECK_CODE
 from pai_lsp.rules import (
     commands,
+    platforms,
     plugins,
     prerequisites,
     resources,
@@ -20,6 +22,7 @@ from pai_lsp.rules import (
     text,
     unexplained_stops,
 )
+from pai_lsp.rules.cluster_rules import CLUSTER_RULES
 from pai_lsp.rules.command_rules import COMMAND_RULES
 from pai_lsp.source.spelling import did_you_mean
 
@@ -33,6 +36,7 @@ RULES: tuple[Rule, ...] = (
     *structure.RULES,
     *prerequisites.RULES,
     *plugins.RULES,
+    *platforms.RULES,
     *templates.RULES,
     *secrets.RULES,
     *resources.RULES,
@@ -41,8 +45,15 @@ RULES: tuple[Rule, ...] = (
     *suppression.RULES,
 )
 
-KNOWN_RULES: tuple[Rule, ...] = (*RULES, *COMMAND_RULES)
+KNOWN_RULES: tuple[Rule, ...] = (*RULES, *CLUSTER_RULES, *COMMAND_RULES)
 BY_CODE: dict[str, Rule] = {rule.code: rule for rule in KNOWN_RULES}
+
+
+def all_rules() -> tuple[Rule, ...]:
+    """All rules, those about MPIJobs included."""
+    from pai_lsp.mpijob.manifest_rules import MANIFEST_RULES  # noqa: PLC0415 - only for MPIJobs and lists of rules
+
+    return (*KNOWN_RULES, *MANIFEST_RULES)
 
 
 class UnknownCodeError(ValueError):
@@ -58,7 +69,7 @@ def codes_in(lists: Iterable[str]) -> frozenset[str]:
     found: set[str] = set()
     for name in (name.strip() for one in lists for name in one.split(",")):
         if name:
-            found.add(known(name).code)
+            found.add(name if SHELLCHECK_CODE.fullmatch(name) else known(name).code)
     return frozenset(found)
 
 
@@ -70,5 +81,8 @@ def known(name: str) -> Rule:
     """
     rule = BY_CODE.get(name)
     if rule is None:
-        raise UnknownCodeError(f"no rule has the code '{name}'{did_you_mean(name, BY_CODE)}")
+        by_code = {one.code: one for one in all_rules()}
+        if name not in by_code:
+            raise UnknownCodeError(f"no rule has the code '{name}'{did_you_mean(name, by_code)}")
+        return by_code[name]
     return rule

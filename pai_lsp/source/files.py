@@ -95,8 +95,8 @@ def candidates(path: str, is_excluded: Callable[[str, bool], bool]) -> Iterator[
 
 
 def might_be_job(data: bytes) -> bool:
-    """Whether a file's bytes could hold a job's root: a cheap test that spares parsing other people's YAML."""
-    return b"protocolVersion" in data and (b"taskRoles" in data or b"job" in data)
+    """Whether a file's bytes could hold a job's root or an MPIJob: a cheap test that spares parsing other YAML."""
+    return (b"protocolVersion" in data and (b"taskRoles" in data or b"job" in data)) or b"mpijob" in data.lower()
 
 
 def is_in_folder(path: str, folder: str) -> bool:

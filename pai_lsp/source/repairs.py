@@ -90,7 +90,16 @@ def next_repair(text: str, error: yaml.YAMLError, tree: Tree) -> Repair:
         repair = attempt(fault)
         if repair is not None:
             return repair
-    return _hide_line(text, fault.at, _plain_words(fault.problem))
+    is_outside = "<document start>" in fault.problem
+    return _hide_line(text, fault.at, _outside(text, fault.at) if is_outside else _plain_words(fault.problem))
+
+
+def _outside(text: str, at: int) -> str:
+    """Why a line is outside of the document that begins above it."""
+    first = len(text) - len(text.lstrip())
+    if _indentation(text, at) < _indentation(text, first):
+        return "this line is indented less than the first line"
+    return "the value above is already complete, so nothing can follow it"
 
 
 def _fault(text: str, error: yaml.YAMLError, tree: Tree) -> _ParserFault:
@@ -143,8 +152,6 @@ def _indentation(text: str, at: int) -> int:
 
 def _plain_words(problem: str) -> str:
     """Libyaml's own words, for a fault that no heuristic knows."""
-    if "<document start>" in problem:
-        return "this line is indented less than the first line, or follows a value that is already complete"
     words = problem.replace("did not find expected", "expected").replace("did not find", "expected")
     return words.replace("found undefined", "undefined").rstrip(".") or "not YAML"
 

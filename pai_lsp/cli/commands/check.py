@@ -13,6 +13,7 @@ from pai_lsp.cli.report import render
 from pai_lsp.cli.report.results import CheckFailure, Results
 from pai_lsp.cli.report.terminal import terminal_for, with_progress
 from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.platform.platforms import platform_named
 from pai_lsp.project.targets import STANDARD_INPUT, faulty, missing, run_projects, targets
 from pai_lsp.rules import KNOWN_RULES, UnknownCodeError, codes_in
 from pai_lsp.source.failures import OWN_FAILURE, PLEASE_REPORT
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from pai_lsp.cli.report.terminal import Terminal
+    from pai_lsp.cluster.profile import Profile
     from pai_lsp.project.targets import Target
 
 _SEVERITIES = {severity.label: severity for severity in Severity}
@@ -39,8 +41,12 @@ def run(arguments: argparse.Namespace) -> int:
         options = _options(arguments)
     except UnknownCodeError as error:
         return _refused(f"{error} (pai-lsp rules lists all rules)")
+    except UnknownClusterError as error:
+        return _refused(str(error))
     if message := missing(paths):
         return _refused(message)
+    if arguments.shellcheck and not options.shellcheck:
+        return _refused(f"there is no program '{visible(arguments.shellcheck)}' for --shellcheck")
     if paths.count(STANDARD_INPUT) > 1:
         return _refused("standard input can be checked only once")
     projects = run_projects()
@@ -73,6 +79,7 @@ def _options(arguments: argparse.Namespace) -> Options:
 
     Raises:
         UnknownCodeError: if they name an unknown rule.
+        UnknownClusterError: if they name an unknown cluster.
     """
     threshold = _SEVERITIES[arguments.severity or "warning"]
     is_complete = arguments.severity is None and arguments.format in _COMPLETE_FORMATS
@@ -83,7 +90,39 @@ def _options(arguments: argparse.Namespace) -> Options:
         threshold=threshold,
         writes=arguments.fix,
         compares=arguments.diff,
+        shellcheck=_program(arguments.shellcheck),
+        cluster=None if arguments.cluster is None else _cluster(arguments.cluster),
+        platform=platform_named(arguments.platform) if arguments.platform else None,
     )
+
+
+def _program(name: str | None) -> str:
+    """The absolute path of a program, by its path or its name on PATH; empty where there is none."""
+    if not name:
+        return ""
+    import shutil  # noqa: PLC0415 - slow to load, and rarely wanted
+
+    found = shutil.which(name)
+    return os.path.abspath(found) if found else ""  # noqa: PTH100 - as for `folder`
+
+
+def _cluster(name: str) -> Profile:
+    """The profile of the cluster that the jobs are for.
+
+    Raises:
+        UnknownClusterError: if there is none, or it cannot be read.
+    """
+    from pai_lsp.cluster.profile import ProfileError  # noqa: PLC0415 - most checks know no cluster
+    from pai_lsp.cluster.profile_file import profile_named  # noqa: PLC0415 - as above
+
+    try:
+        return profile_named(name)
+    except ProfileError as error:
+        raise UnknownClusterError(str(error)) from None
+
+
+class UnknownClusterError(ValueError):
+    """The cluster that the command line names is not known; the message says why."""
 
 
 def _outcomes(found: Sequence[Target], options: Options, arguments: argparse.Namespace) -> list[Outcome]:

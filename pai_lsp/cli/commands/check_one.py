@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.cli.report.results import CheckedFile, CheckFailure, checked_file, with_hidden
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
+from pai_lsp.platform.platforms import platform_named
 from pai_lsp.rules import BY_CODE
 from pai_lsp.rules.command_rules import unreadable_file
 from pai_lsp.source.failures import kind_and_place, why
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeAlias
 
+    from pai_lsp.cluster.profile import Profile
     from pai_lsp.findings.diagnostic import Rule, Settings
+    from pai_lsp.platform.platforms import Platform
     from pai_lsp.project.configuration import Configuration
     from pai_lsp.project.targets import Target
 
@@ -31,6 +34,9 @@ class Options:
     selected, ignored: codes of rules; if `selected` is empty, all rules but the ignored ones apply.
     shown: the lowest severity in the report; threshold: the lowest one that sets the exit status and is fixed.
     writes: whether fixed texts are written; compares: whether to make diffs.
+    shellcheck: the program ShellCheck, if it is to be asked.
+    cluster: the cluster that the jobs are for.
+    platform: the platform of all files; None for what each file says or its configuration.
     """
 
     selected: frozenset[str] = frozenset()
@@ -39,6 +45,9 @@ class Options:
     threshold: Severity = Severity.WARNING
     writes: bool = False
     compares: bool = False
+    shellcheck: str = ""
+    cluster: Profile | None = None
+    platform: Platform | None = None
 
     @property
     def fixes(self) -> bool:
@@ -73,7 +82,16 @@ def check_one(target: Target, options: Options) -> Outcome:
     failures: list[CheckFailure] = []
 
     def checked(document: Document) -> tuple[Diagnostic, ...]:
-        return check(document, failed)
+        return check(document, failed, _by_shellcheck(document) if options.shellcheck and not options.fixes else ())
+
+    def _by_shellcheck(document: Document) -> tuple[Diagnostic, ...]:
+        from pai_lsp.project.shellcheck import ShellCheckError, shellcheck_diagnostics  # noqa: PLC0415 - optional
+
+        try:
+            return shellcheck_diagnostics(document, options.shellcheck)
+        except ShellCheckError as error:
+            failures.append(CheckFailure(target.path, str(error), is_fault=False))
+            return ()
 
     def failed(rule: Rule, error: Exception) -> None:
         failures.append(CheckFailure(target.path, f"rule {rule.code} failed: {kind_and_place(error)}"))
@@ -109,7 +127,7 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
     document = Document(source.text, settings, target.path, target.lookup)
     if target.catalog_folder is not None and not document.is_job:
         document = document.as_definitions(is_wanted=target.catalog_folder.is_configured)
-    if not (target.candidate.is_named or document.is_job or document.is_catalog):
+    if not (target.candidate.is_named or document.is_job or document.is_catalog or document.is_mpijob):
         return Outcome()
     if options.fixes:
         return _fixed(document, source, target, options, check)
@@ -139,7 +157,13 @@ def _fixed(document: Document, source: SourceFile, target: Target, options: Opti
 
 
 def _settings(settings: Settings, options: Options) -> Settings:
-    """The settings with the rules that the command line names turned on again."""
+    """The settings with the rules that the command line names turned on again, and with its cluster and platform."""
+    if options.cluster is not None:
+        settings = replace(settings, cluster=options.cluster)
+    if options.cluster is not None and settings.platform is None:
+        settings = replace(settings, platform=platform_named(options.cluster.document["platform"]))
+    if options.platform is not None:
+        settings = replace(settings, platform=options.platform, is_platform_fixed=True)
     turned_off = [code for code, severity in settings.severities.items() if severity is None]
     if not options.selected.intersection(turned_off):
         return settings

@@ -43,9 +43,9 @@ def _completers() -> dict[str, Callable[..., object]]:
 
 
 def _codes(**_: object) -> list[str]:
-    from pai_lsp.rules import KNOWN_RULES  # noqa: PLC0415 - imports every rule, --help needs none
+    from pai_lsp.rules import all_rules  # noqa: PLC0415 - imports every rule, --help needs none
 
-    return [rule.code for rule in KNOWN_RULES]
+    return [rule.code for rule in all_rules()]
 
 
 def _listed_codes(prefix: str, **_: object) -> list[str]:

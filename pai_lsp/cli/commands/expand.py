@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 _VERSION = 1
+# Rules that ask for expansion, which the author does here.
+_ANSWERED = frozenset({"needs-expansion", "refused-until-expanded"})
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -43,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         return failed("expand", problem, WRONG_USAGE)
     if message := missing([arguments.job]):
         return failed("expand", message, WRONG_USAGE)
-    document = job_file(arguments.job)
+    document = job_file(arguments.job, arguments.platform)
     if isinstance(document, CheckedFile):
         show_findings(document)
         return FINDINGS
@@ -55,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         near = did_you_mean(arguments.task_role, roles)
         return failed("expand", f"the job has no task role '{visible(arguments.task_role)}'{near}", WRONG_USAGE)
     result = _as_is(document.job, form, arguments) if arguments.as_is else _expanded(document, form, arguments)
-    show_findings(_reported(document, result))
+    show_findings(_reported(document, result, ignored=frozenset() if arguments.as_is else _ANSWERED))
     if result.output is None:
         return FINDINGS
     if result.is_wrong and form == "yaml" and not arguments.force:
@@ -147,7 +149,12 @@ def _run_result(run: ReleasedRun, form: str, arguments: argparse.Namespace) -> _
 
 
 def _role_as_json(role: RoleRun) -> dict[str, object]:
-    return {"pre": list(role.pre), "command": role.command, "post": list(role.post)}
+    return {
+        "pre": list(role.pre),
+        "command": role.command,
+        "post": list(role.post),
+        "platformPlugins": list(role.platform),
+    }
 
 
 def _wrong_usage(arguments: argparse.Namespace, form: str) -> str | None:
@@ -174,10 +181,10 @@ def _compared(path: str, output: str) -> int:
     return failed("expand", f"{visible(path)} is not up to date; run the same command without --check", FINDINGS)
 
 
-def _reported(document: Document, result: _Result) -> CheckedFile:
+def _reported(document: Document, result: _Result, *, ignored: frozenset[str]) -> CheckedFile:
     """The findings that matter with what the expansion itself found, the values of secrets hidden."""
     found = check(document) if result.findings is None else result.findings
-    findings = limited([one for one in found if one.severity <= Severity.WARNING])
+    findings = limited([one for one in found if one.severity <= Severity.WARNING and one.code not in ignored])
     errors = [one for one in findings if one.severity is Severity.ERROR]
     problems = result.problems[:MOST_FOUND]
     new = [one for one in problems if not any(one.span.overlaps(error.span) for error in errors)]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.cli import WRONG_USAGE
 from pai_lsp.cli.report.terminal import Style, Terminal, severity_style, terminal_for
 from pai_lsp.platform.job_schema import published_schema
-from pai_lsp.rules import KNOWN_RULES, UnknownCodeError, known
+from pai_lsp.rules import UnknownCodeError, all_rules, known
 from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ def list_rules(arguments: argparse.Namespace) -> int:
     if arguments.format == "json":
         rows = [
             {"code": rule.code, "severity": rule.severity.label, "summary": rule.summary, "url": rule.url}
-            for rule in KNOWN_RULES
+            for rule in all_rules()
         ]
         sys.stdout.write(json.dumps(rows, indent=1) + "\n")
         return 0
-    codes = max(len(rule.code) for rule in KNOWN_RULES)
-    severities = max(len(rule.severity.label) for rule in KNOWN_RULES)
-    for rule in KNOWN_RULES:
+    codes = max(len(rule.code) for rule in all_rules())
+    severities = max(len(rule.severity.label) for rule in all_rules())
+    for rule in all_rules():
         sys.stdout.write(f"{rule.code:<{codes}}  {rule.severity.label:<{severities}}  {rule.summary}\n")
     return 0
 

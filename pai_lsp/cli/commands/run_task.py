@@ -16,6 +16,7 @@ from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from pai_lsp.job.job import Job
 
@@ -34,11 +35,13 @@ def run(arguments: argparse.Namespace) -> int:
         return failed("run", message, FINDINGS)
     role = arguments.role or (job.task_roles[0].name if job.task_roles else "")
     try:
-        plan = task_plan(job, role, arguments.index, arguments.user, shows_secrets=not arguments.dry)
+        plan = task_plan(
+            job, role, arguments.index, arguments.user, shows_secrets=arguments.show_secrets or not arguments.dry
+        )
     except NoTaskError as error:
         return failed("run", visible(job.hidden.without(str(error))), WRONG_USAGE)
     if arguments.dry:
-        return _print(plan, job, arguments.format)
+        return _print(plan, job, arguments.format, shows_secrets=arguments.show_secrets)
     if plan.failed_step is not None:
         sys.stdout.write(_failure(plan, job))
         return FINDINGS
@@ -47,13 +50,14 @@ def run(arguments: argparse.Namespace) -> int:
     return run_here(plan, job, arguments)
 
 
-def _print(plan: TaskPlan, job: Job, form: str) -> int:
+def _print(plan: TaskPlan, job: Job, form: str, *, shows_secrets: bool) -> int:
+    clean = str if shows_secrets else job.hidden.without
     if form == "json":
-        sys.stdout.write(json.dumps(_as_json(plan, job), indent=2, ensure_ascii=False) + "\n")
+        sys.stdout.write(json.dumps(_as_json(plan, clean), indent=2, ensure_ascii=False) + "\n")
     elif plan.failed_step is not None:
         sys.stdout.write(_failure(plan, job))
     else:
-        sys.stdout.write(job.hidden.without(_as_text(plan)))
+        sys.stdout.write(clean(_as_text(plan)))
     return 0 if plan.failed_step is None else FINDINGS
 
 
@@ -62,8 +66,7 @@ def _failure(plan: TaskPlan, job: Job) -> str:
     return f"the task ends before its first command: {message} (step {plan.failed_step}, exit code 1)\n"
 
 
-def _as_json(plan: TaskPlan, job: Job) -> dict[str, Any]:
-    clean = job.hidden.without
+def _as_json(plan: TaskPlan, clean: Callable[[str], str]) -> dict[str, Any]:
     if plan.failed_step is not None:
         return {"initFails": plan.failed_step, "initError": clean(plan.failure), "exitCode": 1}
     return {

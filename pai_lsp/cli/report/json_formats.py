@@ -44,6 +44,7 @@ def _diagnostic(item: PlacedDiagnostic) -> dict[str, Any]:
     diagnostic = item.diagnostic
     return {
         "path": item.path,
+        **({"field": diagnostic.field} if diagnostic.field else {}),
         "code": diagnostic.code,
         "severity": diagnostic.severity.label,
         "message": diagnostic.message,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.expand.filled_definition import is_filled, step_value
 from pai_lsp.expand.write.quoting import surviving
-from pai_lsp.expand.write.released_form import is_extended, is_extended_event
+from pai_lsp.expand.write.released_form import EXTENDED_TYPES, is_extended, is_extended_event
 from pai_lsp.job.definition import COMMAND_KEYS, EXTENDED_KEYS, LEGACY_TYPES, STORAGE_PLUGINS
 from pai_lsp.job.plugin_parameters import Damage, damages
 from pai_lsp.platform.tables import PLUGIN_PREFIX, EventForm, event_at, events, moments_with
@@ -53,7 +53,7 @@ def definition_edits(
         return _rewritten(text, definition, prerequisite, items)
     # Empty ones ask for nothing: they go where something else has to be changed.
     removed = [entry for key in EXTENDED_KEYS if (entry := node.own(key))] if is_extended(definition) else []
-    kept_type = definition.type if definition.type in LEGACY_TYPES else "script"
+    kept_type = "script" if definition.type in EXTENDED_TYPES else definition.type
     edits: list[TextEdit] = []
     inserted: list[str] = []
     if (entry := node.own("type")) is None:
@@ -154,7 +154,7 @@ def _rewritten(
     kept = {entry.name: entry.value for entry in node.effective_entries() if entry.name not in EXTENDED_KEYS}
     if prerequisite is None:
         value: dict[str, Any] = {key: plain_value(one) for key, one in kept.items() if key not in COMMAND_KEYS}
-        value["type"] = definition.type if definition.type in LEGACY_TYPES else "script"
+        value["type"] = "script" if definition.type in EXTENDED_TYPES else definition.type
         value.pop("plugin", None)
     else:
         value = new_definition(prerequisite, definition.name, items)
@@ -163,7 +163,7 @@ def _rewritten(
             for key, one in kept.items()
             if key not in value and key not in COMMAND_KEYS
         }
-        value["type"] = definition.type if definition.type in LEGACY_TYPES else "script"
+        value["type"] = "script" if definition.type in EXTENDED_TYPES else definition.type
     if value["type"] == "data" and "uri" in value:
         value["uri"] = _as_list(value["uri"])
     # What its author wrote first stays first.

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pai_lsp.expand.effective import CmdPluginEntry
-from pai_lsp.job.definition import LEGACY_TYPES, Origin
+from pai_lsp.job.definition import Origin
 from pai_lsp.platform.tables import EventForm, events, moments_with
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
@@ -117,9 +117,13 @@ def has_hooks(sources: Iterable[Prerequisite | CmdPluginEntry]) -> bool:
     return any(source.moments(moment) for source in sources for moment in moments_with(EventForm.TRAP))
 
 
+# Types that only the extended protocol knows: storage, and none. Any other unknown type is a mistake that stays.
+EXTENDED_TYPES = frozenset({None, "", "storage"})
+
+
 def is_extended(definition: Definition) -> bool:
     """Whether a definition of the job uses the extended protocol."""
-    if definition.extended_entries or definition.type not in LEGACY_TYPES:
+    if definition.extended_entries or definition.type in EXTENDED_TYPES:
         return True
     if definition.type == "dockerimage":
         return bool(definition.plugin)

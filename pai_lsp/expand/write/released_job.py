@@ -30,7 +30,7 @@ from pai_lsp.expand.write.source_places import SourcePlaces
 from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, EventForm, event_at, moments_with
 from pai_lsp.source.comments import comments
-from pai_lsp.source.edits import keeping_comments, line_end, line_span
+from pai_lsp.source.edits import cut_entry, keeping_comments, line_end, line_span
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Sequence
 from pai_lsp.source.text import Span, TextEdit, apply_edits
@@ -245,13 +245,15 @@ class _ReleasedJobWriter:
                 removed += [places[definition.node]] if definition.node in places else []
             else:
                 self._edit(definition_edits(self._text, definition, prerequisite, self.items))
-        if sequence is not None:
+        new = [one for one in self.form.listed_anywhere if one not in set(self.form.homes.values())]
+        if sequence is not None and section and self._job.root and len(removed) == len(places) and removed and not new:
+            self._edit(cut_entry(self._text, self._job.root, section))
+            self._drop_comments(Span(section.key.span.start, section.span.end), above=False)
+        elif sequence is not None:
             self._edit(without_items(self._text, sequence, removed))
             if not sequence.is_flow:
                 for number in removed:
                     self._drop_comments(item_span(self._text, sequence, number))
-        homes = set(self.form.homes.values())
-        new = [one for one in self.form.listed_anywhere if one not in homes]
         values = [new_definition(one, self.form.name(one), self.items) for one in new]
         comments = [origin_comment(one) for one in new]
         if sequence is not None:

@@ -13,11 +13,11 @@ from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Orig
 from pai_lsp.job.lookup import AddressFault, looks_like_address, read_address
 from pai_lsp.job.this_lookup import this_answer, this_uses
 from pai_lsp.job.uses import callbacks
-from pai_lsp.platform.tables import PLUGIN_PREFIX, events, plugins
+from pai_lsp.platform.tables import PLUGIN_PREFIX, events
 from pai_lsp.source.content import mapped
 from pai_lsp.source.edits import cut_entry, insert_entry, line_span
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping, Scalar
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -179,14 +179,17 @@ def _plugin(job: Job, definition: Definition) -> Iterator[_Feature]:
         entry = definition.parameter("callbacks")
         if entry and definition.plugin_scalar is None:
             edit = insert_entry(job.text, definition.node, f"plugin: {CMD_PLUGIN}", definition.node.own("name"))
-            fix = Fix("Add the plugin", (edit,), safe=True)
+            # With the plugin, a wrong callback ends the task; without, it is ignored.
+            is_sound = all(callback.event and callback.commands for callback in definition.callbacks)
+            is_list = isinstance(entry.value, Sequence) and len(definition.callbacks) == len(entry.value.items)
+            fix = Fix("Add the plugin", (edit,), safe=is_sound and is_list)
             yield _Feature(entry.key.span, "a released cluster ignores 'callbacks' without a 'plugin'", (fix,))
         return
     scalar = definition.plugin_scalar
     if scalar is None or definition.runtime_plugin is not None:
         return
     span, message = name_span(scalar), f"a released cluster ignores the plugin '{definition.plugin}'"
-    if definition.plugin in plugins() or definition.plugin in job.site_plugins:
+    if definition.plugin in job.platform.plugins or definition.plugin in job.site_plugins:
         full = f"{PLUGIN_PREFIX}{definition.plugin}"
         yield _Feature(span, message, (Fix(f"Write '{full}'", (TextEdit(span, full),), safe=True),))
     elif definition.plugin in STORAGE_PLUGINS:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import near_name_fixes
-from pai_lsp.job.definition import LEGACY_TYPES, TYPED_FIELDS, Reference, name_span
+from pai_lsp.job.definition import LEGACY_TYPES, TYPED_FIELDS, Origin, Reference, name_span
 from pai_lsp.rules.prerequisites.references import prerequisite_stub
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.spelling import did_you_mean
@@ -55,7 +55,7 @@ def wrong_prerequisite_type(job: Job) -> Iterator[Finding]:
         definition = job.definitions_by_name.get(reference.name)
         if definition is None or job.find_typed(TYPED_FIELDS[field], reference.name):
             continue
-        if definition.type and definition.type not in _TYPES:
+        if definition.type not in _TYPES and definition.origin is Origin.JOB:
             continue  # fixing its type may fix this as well
         if definition.type == TYPED_FIELDS[field]:
             place = definition.origin.value
@@ -91,7 +91,7 @@ def _unknown(job: Job, field: str) -> Iterator[Finding]:
     names: tuple[str, ...] | None = None
     for _, reference in _typed(job, field):
         name = reference.name
-        if job.find_typed(kind, name) or name in job.definitions_by_name:
+        if job.find_typed(kind, name) or name in job.definitions_by_name or job.may_define(name):
             continue
         names = _names(job, kind) if names is None else names
         fixes = near_name_fixes(reference.span, name, names) + prerequisite_stub(job, kind, name)

@@ -79,7 +79,7 @@ def _fault(job: Job, role: TaskRole) -> tuple[str, bool] | None:
     if not isinstance(key, Scalar):
         return None
     if not _ROLE_NAME.fullmatch(name):
-        message = f"'{_short(name)}' is not a task role name; use lower-case letters and digits, a letter first"
+        message = f"'{_short(key.text)}' is not a task role name; use lower-case letters and digits, a letter first"
         return message, False
     if len(name) > _LONGEST_ROLE_NAME:
         return f"this task role name has {len(name)} characters; at most {_LONGEST_ROLE_NAME} are allowed", False
@@ -142,6 +142,9 @@ def _new_names(job: Job) -> dict[str, str]:
     used = {role.name for role in job.task_roles}
     found: dict[str, str] = {}
     for role in job.task_roles:
+        key = role.entry.key
+        if not isinstance(key, Scalar) or key.text != role.name:
+            continue  # js-yaml reads a date or a number, whose text is of no use as a name
         stem = converted_role_name(role.name).lstrip("0123456789")[:_LONGEST_ROLE_NAME]
         if not stem or stem == role.name:
             continue

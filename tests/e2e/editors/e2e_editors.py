@@ -1,7 +1,7 @@
 """docs/editors.md in real editors at a terminal: with the page's own text as their configuration, somebody opens a job,
-sees what is wrong, has it mended, completes, renames, and opens other YAML.
+shows the findings, fixes one, completes, renames, and opens other YAML.
 
-Run by scripts/e2e_editors.sh, which says in E2E_EDITORS which editors there are. What an editor shows is read from its
+Run by scripts/e2e_editors.sh, which lists the available editors in E2E_EDITORS. What an editor shows is read from its
 screen, and what it has done to the file from the disk, after saving.
 """
 
@@ -45,7 +45,7 @@ class Editor(Protocol):
     def show_finding(self) -> None:
         """Have the finding under the cursor on the screen, where it is not there by itself."""
 
-    def mend(self, fix: str) -> None:
+    def apply_fix(self, fix: str) -> None:
         """Choose a fix for what is under the cursor."""
 
     def complete(self, start: str) -> None:
@@ -81,7 +81,7 @@ class Vi:
     def show_finding(self) -> None:
         """The finding is shown without being asked for."""
 
-    def mend(self, fix: str) -> None:
+    def apply_fix(self, fix: str) -> None:
         self.terminal.type("gra")
         self.terminal.until_shown(fix)
         self.terminal.until_shown("Type number and <Enter>")
@@ -144,7 +144,7 @@ class Emacs:
     def show_finding(self) -> None:
         self.terminal.keys("C-b", "C-c", "n")
 
-    def mend(self, fix: str) -> None:
+    def apply_fix(self, fix: str) -> None:
         self.terminal.keys("C-c", "a")
         self.terminal.until_shown("[eglot]")
         self.terminal.type(fix)
@@ -196,7 +196,7 @@ class Helix:
     def show_finding(self) -> None:
         """The finding is shown without being asked for."""
 
-    def mend(self, fix: str) -> None:
+    def apply_fix(self, fix: str) -> None:
         self.terminal.type(" a")
         self.terminal.until_shown(fix)
         self.terminal.keys("Enter")
@@ -223,11 +223,11 @@ class Helix:
         self.terminal.type(" d")
         counted = re.compile(r" \d+/(\d+) ")
         self.terminal.until(lambda: counted.search(self.terminal.screen) is not None, "the findings are listed")
-        told = counted.search(self.terminal.screen)
+        shown = counted.search(self.terminal.screen)
         self.terminal.keys("Escape")
         self.terminal.until(lambda: counted.search(self.terminal.screen) is None, "the list is closed")
-        assert told is not None
-        return int(told[1])
+        assert shown is not None
+        return int(shown[1])
 
     def save(self) -> None:
         self._command("write")
@@ -245,15 +245,15 @@ class Helix:
 
 
 def told_count(terminal: Terminal, asked: int) -> int:
-    """The number behind the answer to a question of ours."""
+    """The number in the answer to a question of ours."""
     answer = re.compile(rf"findings\({asked}\): (\d+)")
     terminal.until(lambda: answer.search(terminal.screen) is not None, "the findings are counted")
-    told = answer.search(terminal.screen)
-    assert told is not None
-    return int(told[1])
+    shown = answer.search(terminal.screen)
+    assert shown is not None
+    return int(shown[1])
 
 
-# Emacs 28 may compile its own parts at their first use, and tells about it in a window of its own.
+# Emacs 28 may compile its own parts at their first use, and reports that in a window of its own.
 QUIET_EMACS = "(setq inhibit-startup-screen t native-comp-async-report-warnings-errors nil)\n"
 
 # Each editor, by its name in E2E_EDITORS: the block of the page that configures it, where that goes, what has to stand
@@ -333,7 +333,7 @@ def test_the_page_in_an_editor(editor: Editor, workspace: Path) -> None:
     finding_shown()
 
     editor.go_to("minst")
-    editor.mend(FIX)
+    editor.apply_fix(FIX)
     saved(GOOD)
     terminal.until_gone(WRONG)
 
@@ -362,7 +362,7 @@ def test_the_page_in_an_editor(editor: Editor, workspace: Path) -> None:
 def test_jobs_in_a_mode_of_their_own(workspace: Path) -> None:
     terminal = started("emacs", "emacs-own-mode", workspace)
     try:
-        # Flymake tells how many errors there are.
+        # Flymake shows the number of errors.
         terminal.until_shown("(OpenPAI Flymake[1 ")
         Emacs(terminal).open("compose.yaml")
         terminal.until_shown("(YAML)")

@@ -1,9 +1,9 @@
-"""docs/editors.md in the real Kate: with the page's own settings it starts the server, gets the findings, mends,
+"""docs/editors.md in the real Kate: with the page's own settings it starts the server, gets the findings, fixes,
 completes, renames, and keeps silent about other YAML.
 
-Run by scripts/e2e_editors.sh, which says in E2E_KATE where Kate is, if anywhere. What its window shows can not be read:
-what it says to the server and hears from it is recorded on the way, and what it has done to the file is read from the
-disk, after saving.
+Run by scripts/e2e_editors.sh, which has the path of Kate in E2E_KATE, if it is installed. What its window shows cannot
+be read: its messages to the server and from it are recorded on the way, and what it has done to the file is read from
+the disk, after saving.
 """
 
 from __future__ import annotations
@@ -45,34 +45,34 @@ pytestmark = pytest.mark.skipif(not PROGRAM, reason="there is no Kate")
 
 
 class Recorded:
-    """What Kate and the server have said to each other so far, in files that grow."""
+    """The messages of Kate and the server so far, in files that grow."""
 
     def __init__(self, folder: Path) -> None:
-        self.said_by_kate = folder / "said-by-kate"
-        self.said_by_server = folder / "said-by-server"
+        self.sent_by_kate = folder / "sent-by-kate"
+        self.sent_by_server = folder / "sent-by-server"
 
     def requests(self, method: str) -> list[Any]:
         """The parameters of Kate's requests and notifications of a method."""
-        return [message["params"] for message in _messages(self.said_by_kate) if message.get("method") == method]
+        return [message["params"] for message in _messages(self.sent_by_kate) if message.get("method") == method]
 
     def answers(self, method: str) -> list[Any]:
         """The results that Kate has got for its requests of a method."""
-        asked = {message.get("id") for message in _messages(self.said_by_kate) if message.get("method") == method}
+        asked = {message.get("id") for message in _messages(self.sent_by_kate) if message.get("method") == method}
         return [
             message["result"]
-            for message in _messages(self.said_by_server)
+            for message in _messages(self.sent_by_server)
             if "result" in message and message["id"] in asked
         ]
 
     def findings(self, name: str) -> list[str] | None:
-        """The messages of the findings that Kate was told last of a file; None where it was told nothing."""
-        told = [
+        """The messages of the findings that Kate got last for a file; None if it got none."""
+        received = [
             message["params"]["diagnostics"]
-            for message in _messages(self.said_by_server)
+            for message in _messages(self.sent_by_server)
             if message.get("method") == "textDocument/publishDiagnostics"
             and message["params"]["uri"].endswith(f"/{name}")
         ]
-        return [finding["message"] for finding in told[-1]] if told else None
+        return [finding["message"] for finding in received[-1]] if received else None
 
 
 def _messages(path: Path) -> Iterator[dict[str, Any]]:
@@ -111,9 +111,9 @@ def kate(tmp_path: Path, workspace: Path, recorded: Recorded) -> Iterator[Screen
     server = home / "bin" / "pai-lsp"
     server.parent.mkdir()
     server.write_text(
-        f"#!/bin/sh\ntee {shlex.quote(str(recorded.said_by_kate))}"
+        f"#!/bin/sh\ntee {shlex.quote(str(recorded.sent_by_kate))}"
         f' | {shlex.quote(str(Path(sys.executable).parent / "pai-lsp"))} "$@"'
-        f" | tee {shlex.quote(str(recorded.said_by_server))}\n",
+        f" | tee {shlex.quote(str(recorded.sent_by_server))}\n",
         encoding="utf-8",
     )
     server.chmod(0o755)
@@ -172,7 +172,7 @@ def test_the_page_in_kate(kate: Screen, workspace: Path, recorded: Recorded) -> 
     saved(GOOD)
     kate.until(lambda: recorded.findings(job.name) == [], "nothing is wrong any more")
 
-    # Kate offers the words of the file as well, and at the third letter unasked; there is none like this.
+    # Kate offers the words of the file as well, and at the third letter unasked; the file has no such word.
     go_to(_place(GOOD, "gpu: 1")[0])
     kate.keys(job.name, "End", "Return")
     kate.type(job.name, "po")

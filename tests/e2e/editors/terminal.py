@@ -25,7 +25,7 @@ class Terminal:
 
     def __init__(self, command: Sequence[str], folder: Path, environment: Mapping[str, str], socket: Path) -> None:
         self._socket = str(socket)
-        # A shell stays behind the program, so that its last words can be read.
+        # A shell runs after the program, so that its last output can be read.
         line = f"{shlex.join(command)}; echo ended with $?; exec sleep 60"
         self._tmux("new-session", "-d", "-x", "140", "-y", "50", "-c", str(folder), line, environment=environment)
 
@@ -64,7 +64,7 @@ class Terminal:
         self.until(lambda: text not in self.screen, f"'{text}' is gone")
 
     def until(self, holds: Callable[[], bool], what: str) -> None:
-        """Wait until something holds; what is on the screen then tells why it does not."""
+        """Wait until something holds; otherwise the screen is part of the error."""
         end = time.monotonic() + PATIENCE
         while not holds():
             assert time.monotonic() < end, f"waited in vain until {what}; on the screen:\n{self.screen}"

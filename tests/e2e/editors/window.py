@@ -1,6 +1,6 @@
 """A screen with a program's windows on it, as Xvfb has it: keys go in, and titles and sizes of windows come out.
 
-There is no window manager. Who shall have the keys is said with each of them.
+There is no window manager. Each key press names its window.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ class Screen:
     ) -> None:
         self._class = window_class
         self._output = output
-        told, tells = os.pipe()
+        reading, writing = os.pipe()
         self._server = subprocess.Popen(
-            ["Xvfb", "-displayfd", str(tells), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"],
-            pass_fds=(tells,),
+            ["Xvfb", "-displayfd", str(writing), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"],
+            pass_fds=(writing,),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        os.close(tells)
-        with os.fdopen(told) as numbers:
+        os.close(writing)
+        with os.fdopen(reading) as numbers:
             display = f":{numbers.readline().strip()}"
         assert display != ":", "Xvfb does not start"
         self._environment = {**environment, "DISPLAY": display}
@@ -90,8 +90,8 @@ class Screen:
         """Wait until something holds; the titles and what the program has written then tell why it does not."""
         end = time.monotonic() + PATIENCE
         while not holds():
-            said = "" if time.monotonic() < end else self._output.read_text(encoding="utf-8", errors="replace")
-            assert time.monotonic() < end, f"waited in vain until {what}; windows: {self._shown()}; said:\n{said}"
+            output = "" if time.monotonic() < end else self._output.read_text(encoding="utf-8", errors="replace")
+            assert time.monotonic() < end, f"waited in vain until {what}; windows: {self._shown()}; output:\n{output}"
             time.sleep(_PAUSE)
 
     def close(self) -> None:
@@ -111,8 +111,8 @@ class Screen:
         """The number, the title and the height of each window that is to be seen."""
         found = []
         for window in self._xdotool("search", "--onlyvisible", "--class", self._class).split():
-            told = self._xdotool("getwindowname", window, "getwindowgeometry", "--shell", window)
-            title, _, geometry = told.partition("\n")
+            properties = self._xdotool("getwindowname", window, "getwindowgeometry", "--shell", window)
+            title, _, geometry = properties.partition("\n")
             sizes = dict(line.split("=", 1) for line in geometry.splitlines() if "=" in line)
             if "HEIGHT" in sizes:  # else it has gone in the meantime
                 found.append((window, title, int(sizes["HEIGHT"])))

@@ -90,3 +90,32 @@ test("the README names every setting", () => {
 test("the lock file does not name a package index", () => {
   assert.doesNotMatch(fs.readFileSync(path.join(HOME, "package-lock.json"), "utf8"), /"resolved"/);
 });
+
+interface LockedPackage {
+  readonly version: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+test("the notices name every library in the bundle, with its version", () => {
+  const notices = fs.readFileSync(path.join(HOME, "THIRD-PARTY-NOTICES.md"), "utf8");
+  const { packages } = JSON.parse(fs.readFileSync(path.join(HOME, "package-lock.json"), "utf8")) as {
+    readonly packages: Readonly<Record<string, LockedPackage>>;
+  };
+  const bundled = new Map<string, string>();
+  const collect = (name: string, dependant: string) => {
+    const place = [`${dependant}/node_modules/${name}`, `node_modules/${name}`].find((one) => packages[one]);
+    const found = packages[place ?? ""];
+    if (place !== undefined && found !== undefined && !bundled.has(name)) {
+      bundled.set(name, found.version);
+      const holder = place.replace(/\/node_modules\/[^/]+$/, "");
+      Object.keys(found.dependencies ?? {}).forEach((one) => {
+        collect(one, packages[`${place}/node_modules/${one}`] ? place : holder);
+      });
+    }
+  };
+  collect("vscode-languageclient", "");
+  assert.ok(bundled.size > 5);
+  for (const [name, version] of bundled) {
+    assert.ok(notices.includes(`**${name}** ${version}`), `${name} ${version}`);
+  }
+});

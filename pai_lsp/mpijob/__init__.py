@@ -1,0 +1,1 @@
+"""MPIJob manifests of the Kubeflow MPI operator: read as Kubernetes reads them, checked, and converted."""

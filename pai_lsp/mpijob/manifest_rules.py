@@ -1,0 +1,155 @@
+"""The rules about MPIJobs: what the cluster refuses, drops or does not serve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.findings.diagnostic import Finding, Fix, Rule, Severity
+from pai_lsp.mpijob.admission import admission_faults
+from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED, TRAINING_OPERATOR, Manifest
+from pai_lsp.mpijob.structure import structure_faults
+from pai_lsp.source.text import TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+
+def manifest_rule(severity: Severity) -> Callable[[Callable[[Manifest], Iterable[Finding]]], Rule]:
+    """Make a rule about a manifest of a function: its name is the code, its docstring the documentation."""
+
+    def make(check: Callable[[Manifest], Iterable[Finding]]) -> Rule:
+        return Rule(check.__name__.replace("_", "-"), severity, check, check.__doc__ or "")
+
+    return make
+
+
+@manifest_rule(Severity.ERROR)
+def mpijob_unreadable(manifest: Manifest) -> Iterator[Finding]:
+    """The MPIJob is not YAML that kubectl can read.
+
+    Source: sigs.k8s.io/yaml, `YAMLToJSON`; JSON has no infinity and no NaN.
+    """
+    for node in manifest.reader.unsupported:
+        yield Finding(node.span, "Kubernetes cannot read this number: JSON has no infinity and no NaN")
+
+
+@manifest_rule(Severity.WARNING)
+def mpijob_unserved(manifest: Manifest) -> Iterator[Finding]:
+    """The cluster does not serve this version of the MPIJob.
+
+    kubectl: no matches for kind "MPIJob". `kubeflow.org/v2beta1` is the version of the MPI operator since 0.4.0.
+    `kubeflow.org/v1` is served by the Kubeflow Training Operator up to 1.9; a cluster has one of the two.
+    Source: kubeflow/mpi-operator, manifests/base/kubeflow.org_mpijobs.yaml; kubeflow/training-operator v1.9.0.
+
+        apiVersion: kubeflow.org/v1alpha2
+        #           ^^^^^^^^^^^^^^^^^^^^^ warning
+        kind: MPIJob
+        metadata: {name: train}
+    """
+    kind = manifest.text("kind") or ""
+    if kind != "MPIJob":
+        span = manifest.place("kind")
+        fix = Fix("Write MPIJob", (TextEdit(span, "MPIJob"),), safe=True)
+        message = f"no cluster serves the kind '{kind}'; the kind is 'MPIJob', with these capitals"
+        yield Finding(span, message, (fix,), field="kind")
+    version = manifest.version
+    if version == SERVED:
+        return
+    span = manifest.place("apiVersion")
+    convert = "pai-lsp convert --to v2beta1 upgrades the file"
+    if version == TRAINING_OPERATOR:
+        message = f"only the Training Operator up to 1.9 serves {version}; the MPI operator needs {SERVED} ({convert})"
+        yield Finding(span, message, field="apiVersion", severity=Severity.INFORMATION)
+    elif version is None:
+        yield Finding(span, f"'apiVersion' is not set; the MPI operator serves {SERVED}", field="apiVersion")
+    else:
+        known = version in {"kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2", OTHER_OPERATOR}
+        hint = f" ({convert})" if known else ""
+        yield Finding(
+            span, f"'{version}' is not served any more; the MPI operator serves {SERVED}{hint}", field="apiVersion"
+        )
+
+
+@manifest_rule(Severity.ERROR)
+def mpijob_refused(manifest: Manifest) -> Iterator[Finding]:
+    """The API server or the MPI operator refuses the MPIJob.
+
+    The API server refuses wrong types, missing keys, unknown words and names. What the operator refuses is stored; it
+    writes one event `ValidationError`, never tries again, and nothing starts.
+    Source: kubeflow/mpi-operator v0.8.2, manifests/base/kubeflow.org_mpijobs.yaml and
+    pkg/apis/kubeflow/validation/validation.go.
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        metadata: {name: train}
+        spec:
+          slotsPerWorker: "4"
+          #               ^^^ error
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{name: main, image: mpi, command: [mpirun, ./a.out]}]}}}
+    """
+    if not manifest.is_served:
+        return
+    faults = [fault for fault in structure_faults(manifest) if fault.kind != "dropped"]
+    # The operator never sees an object whose types are wrong.
+    if not any(fault.kind == "mistyped" for fault in faults):
+        faults += admission_faults(manifest)
+    seen: set[str] = set()
+    for fault in faults:
+        if fault.field not in seen:
+            seen.add(fault.field)
+            yield Finding(fault.span, fault.message, field=fault.field)
+
+
+@manifest_rule(Severity.WARNING)
+def mpijob_dropped_key(manifest: Manifest) -> Iterator[Finding]:
+    """The API server drops a key that it does not know.
+
+    kubectl refuses the file with `--validate=strict`, its default since Kubernetes 1.25. Other clients, and kubectl
+    with `--validate=ignore`, lose the key without a message.
+    Source: kubernetes/apiextensions-apiserver, pkg/apiserver/schema/pruning.
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        metadata: {name: train}
+        spec:
+          cleanPodPolicy: Running
+        # ^^^^^^^^^^^^^^ warning
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{name: main, image: mpi, command: [mpirun, ./a.out]}]}}}
+    """
+    if manifest.is_served:
+        for fault in structure_faults(manifest):
+            if fault.kind == "dropped":
+                yield Finding(fault.span, fault.message, field=fault.field)
+
+
+@manifest_rule(Severity.WARNING)
+def mpijob_duplicate_key(manifest: Manifest) -> Iterator[Finding]:
+    """A key is written twice, and the last one wins.
+
+    kubectl reads the last of them without a message; strict YAML readers refuse the file.
+    Source: sigs.k8s.io/yaml, `yaml.Unmarshal` into a map.
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        metadata: {name: train}
+        spec:
+          slotsPerWorker: 2
+        # ^^^^^^^^^^^^^^ warning
+          slotsPerWorker: 4
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{name: main, image: mpi, command: [mpirun, ./a.out]}]}}}
+    """
+    for found in manifest.reader.duplicates:
+        message = f"'{found.name}' is written again below; Kubernetes reads only the last one"
+        yield Finding(found.first.span, message, field=found.name)
+
+
+MANIFEST_RULES: tuple[Rule, ...] = (
+    mpijob_unreadable,
+    mpijob_unserved,
+    mpijob_refused,
+    mpijob_dropped_key,
+    mpijob_duplicate_key,
+)

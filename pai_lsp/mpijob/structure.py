@@ -1,0 +1,231 @@
+"""What the Kubernetes API server refuses and drops in an MPIJob, by the table of its custom resource definition."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.mpijob.kubernetes_values import is_quantity
+from pai_lsp.platform.tables import table
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.spelling import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.mpijob.kubernetes_values import Value
+    from pai_lsp.mpijob.manifest import Manifest
+    from pai_lsp.source.text import Span
+
+_SUBDOMAIN = lazy_pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LABEL = lazy_pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_NAME = lazy_pattern(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_INT32 = 2**31
+_LONGEST = 63
+_LONG = frozenset({"activeDeadlineSeconds", "runAsUser", "runAsGroup", "fsGroup", "generation"})
+_ARTICLES = {
+    "string": "a string",
+    "integer": "an integer",
+    "number": "a number",
+    "boolean": "a boolean",
+    "object": "a mapping",
+    "array": "a list",
+    "null": "null",
+}
+# Keys of other versions of the MPIJob, with their place today.
+MOVED = {
+    **{
+        f"spec.{name}": f"spec.runPolicy.{name}"
+        for name in ("activeDeadlineSeconds", "backoffLimit", "cleanPodPolicy", "suspend", "ttlSecondsAfterFinished")
+    },
+    "spec.replicas": "spec.mpiReplicaSpecs.Worker.replicas",
+    "spec.launcherOnMaster": "spec.mpiReplicaSpecs.Launcher.template.spec",
+    "spec.mpiDistribution": "spec.mpiImplementation",
+    "spec.workers": "spec.mpiReplicaSpecs.Worker.replicas",
+    "spec.runPolicy.queue": "spec.runPolicy.schedulingPolicy.queue",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something at a field path of a manifest.
+
+    kind: `refused`, `dropped`, `mistyped` (refused for its type) or `undecodable` (stored, but unreadable).
+    """
+
+    kind: str
+    field: str
+    span: Span
+    message: str
+
+
+@lru_cache(maxsize=1)
+def mpijob_table() -> Any:
+    """The table of the MPIJob v2beta1."""
+    return table("mpijob.json")
+
+
+def structure_faults(manifest: Manifest) -> Iterator[Fault]:
+    """What the API server refuses and drops."""
+    root = mpijob_table()["root"]
+    yield from _object(root, manifest.root, "")
+    yield from _metadata(manifest)
+
+
+def _checked(wanted: Any, value: Value, field: str) -> Iterator[Fault]:
+    if isinstance(wanted, list):
+        yield from _list(wanted[0], value, field)
+    elif isinstance(wanted, dict) and "!enum" not in wanted:
+        if value.kind == "object":
+            yield from _object(wanted, value, field)
+        else:
+            yield _wrong(value, field, "object")
+    elif isinstance(wanted, dict):
+        if value.content not in wanted["!enum"]:
+            words = ", ".join(wanted["!enum"])
+            if value.kind != "string":
+                yield _wrong(value, field, "string")
+            else:
+                hint = did_you_mean(value.content, wanted["!enum"])
+                message = f"'{value.content}' is not supported{hint}; use one of {words}"
+                yield Fault("refused", field, value.span, message)
+    elif wanted == "quantity":
+        yield from _quantity(value, field)
+    elif wanted not in {"open", value.kind}:
+        yield _wrong(value, field, wanted)
+    elif wanted == "integer" and field.rpartition(".")[2] not in _LONG and not -_INT32 <= value.content < _INT32:
+        message = f"{value.content} does not fit in 32 bits; the operator cannot read this MPIJob, nor list the others"
+        yield Fault("undecodable", field, value.span, message)
+
+
+def _wrong(value: Value, field: str, wanted: str) -> Fault:
+    name = field.rpartition(".")[2]
+    message = f"'{name}' must be {_ARTICLES[wanted]}, but is {_ARTICLES[value.kind]}"
+    if wanted == "string" and value.kind in {"integer", "number", "boolean"}:
+        message += "; put it in quotes"
+    return Fault("mistyped", field, value.span, f"{message}; the API server refuses the job")
+
+
+def _quantity(value: Value, field: str) -> Iterator[Fault]:
+    if value.kind == "integer":
+        return
+    if value.kind != "string":
+        yield _wrong(value, field, "string")
+    elif not is_quantity(value.content):
+        yield Fault("refused", field, value.span, f"'{value.content}' is not a quantity such as 500m, 2 or 16Gi")
+
+
+def _object(wanted: dict[str, Any], value: Value, field: str) -> Iterator[Fault]:
+    names = {name for name in wanted if name[0] not in "!*"}
+    for name, item in value.content.items():
+        below = f"{field}.{name}" if field else name
+        known = wanted.get(name, wanted.get("*")) if name[:1] != "!" else None
+        if known is None:
+            span = item.key.span if item.key is not None else item.span
+            yield Fault("dropped", below, span, _dropped(name, below, names))
+        elif item.kind != "null":
+            yield from _checked(known, item, below)
+    for name in wanted.get("!required", ()):
+        if value.get(name) is None:
+            yield Fault(
+                "refused", f"{field}.{name}", value.span, f"'{name}' is required here; the API server refuses the job"
+            )
+
+
+def _dropped(name: str, field: str, names: set[str]) -> str:
+    consequence = "the API server drops it"
+    if (place := MOVED.get(field)) is not None:
+        return f"'{name}' is not a key here and {consequence}; its place is {place}"
+    return f"unknown key '{name}'{did_you_mean(name, sorted(names))}; {consequence}"
+
+
+def _list(wanted: Any, value: Value, field: str) -> Iterator[Fault]:
+    if value.kind != "array":
+        yield _wrong(value, field, "array")
+        return
+    keys: tuple[str, ...] = tuple(wanted.get("!key", ())) if isinstance(wanted, dict) else ()
+    seen: set[tuple[Any, ...]] = set()
+    for number, item in enumerate(value.content):
+        below = f"{field}[{number}]"
+        if item.kind == "null" and wanted != "open":
+            kind = wanted if isinstance(wanted, str) else "object"
+            yield Fault(
+                "refused",
+                below,
+                item.span if len(item.span) else value.span,
+                f"an item must be {_ARTICLES[kind]}, but is null",
+            )
+            continue
+        yield from _checked(wanted, item, below)
+        if not keys or item.kind != "object":
+            continue
+        found = tuple(one.plain if (one := item.get(key)) else ("TCP" if key == "protocol" else None) for key in keys)
+        if any(isinstance(one, (list, dict)) for one in found):
+            continue
+        if found in seen and found[0] is not None:
+            yield Fault(
+                "refused",
+                below,
+                (item.get(keys[0]) or item).span,
+                f"'{found[0]}' is in this list twice; the API server refuses the job",
+            )
+        seen.add(found)
+
+
+def _metadata(manifest: Manifest) -> Iterator[Fault]:
+    metadata = manifest.get("metadata")
+    if metadata is None or metadata.kind != "object":
+        if metadata is None:
+            yield Fault(
+                "refused",
+                "metadata.name",
+                manifest.place("metadata"),
+                "'metadata.name' is required; the API server refuses the job",
+            )
+        return
+    name, prefix = metadata.get("name"), metadata.get("generateName")
+    if (name is None or name.content == "") and (prefix is None or prefix.content == ""):
+        span = manifest.place("metadata.name")
+        yield Fault("refused", "metadata.name", span, "'metadata.name' is required; the API server refuses the job")
+    for one, field in ((name, "metadata.name"), (prefix, "metadata.generateName")):
+        if one is None or one.kind != "string" or not one.content:
+            continue
+        written = one.content if field == "metadata.name" else f"{one.content[:58]}aaaaa"
+        if len(written) > 253 or not _SUBDOMAIN.fullmatch(written):
+            rule = "lower-case letters, digits, '-' and '.', at most 253 characters"
+            message = f"'{one.content[:60]}' is not a name for Kubernetes: {rule}"
+            yield Fault("refused", field, one.span, message)
+    namespace = metadata.get("namespace")
+    written = namespace.content if namespace is not None and namespace.kind == "string" else ""
+    if namespace is not None and written and (len(written) > _LONGEST or not _LABEL.fullmatch(written)):
+        rule = f"lower-case letters, digits and '-', at most {_LONGEST} characters"
+        message = f"'{written[:60]}' is not a namespace: {rule}"
+        yield Fault("refused", "metadata.namespace", namespace.span, message)
+    yield from _labels(metadata)
+
+
+def _labels(metadata: Value) -> Iterator[Fault]:
+    for group in ("labels", "annotations"):
+        entries = metadata.get(group)
+        for name, value in entries.content.items() if entries and entries.kind == "object" else ():
+            field = f"metadata.{group}.{name}"
+            folder, slash, last = name.rpartition("/")
+            bad_folder = slash and not (_SUBDOMAIN.fullmatch(folder) and len(folder) <= 253)
+            if bad_folder or len(last) > _LONGEST or not _NAME.fullmatch(last):
+                yield Fault(
+                    "refused",
+                    field,
+                    value.key.span if value.key else value.span,
+                    f"'{name[:60]}' is not a key of {group} that Kubernetes takes",
+                )
+            content = value.content
+            if (
+                group == "labels"
+                and value.kind == "string"
+                and content
+                and (len(content) > _LONGEST or not _NAME.fullmatch(content))
+            ):
+                rule = f"letters, digits, '-', '_' and '.', at most {_LONGEST} characters"
+                message = f"'{content[:60]}' is not a value of a label: {rule}"
+                yield Fault("refused", field, value.span, message)

@@ -1,0 +1,168 @@
+"""`check --cluster`: findings that need the facts of a cluster, at their places."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from marks import as_marks, read_marks
+from test_cluster_fit import USER, cluster
+
+from pai_lsp.cli.main import main
+from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import Settings
+from pai_lsp.rules.cluster_rules import CLUSTER_RULES
+from pai_lsp.rules.on_cluster import cluster_findings
+from pai_lsp.source.text import apply_edits
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pai_lsp.cluster.profile import Profile
+
+HEAD = """\
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - {name: image, type: dockerimage, uri: ubuntu}
+taskRoles:
+  worker:
+"""
+ROLE = """\
+    dockerImage: image
+    commands: [echo]
+    instances: 1
+    resourcePerInstance: {gpu: 1, cpu: 1, memoryMB: 1024}
+"""
+LTP = cluster(
+    platform="ltp",
+    rules={"imageRegex": "^debian"},
+    user=USER | {"quota": {"maxGpusPerJob": 0, "expiration": "2999-01-01"}},
+)
+
+CASES: list[tuple[Profile, str]] = [
+    (cluster(), f"{HEAD}{ROLE}"),
+    (
+        cluster(),
+        f"""{HEAD}{ROLE}defaults:
+  virtualCluster: defualt
+  #               ^^^^^^^ warning[virtual-cluster-not-allowed]
+""",
+    ),
+    (
+        cluster(),
+        f"""{HEAD}{ROLE}extras:
+  storages: [{{name: dta}}]
+  #                 ^^^ warning[storage-not-found]: no storage is named 'dta'; did you mean 'data'?
+  hivedScheduler:
+    taskRoles:
+      worker:
+        skuType: K8O
+        #        ^^^ error[sku-type-unknown]: the cluster has no SKU type 'K8O'; did you mean 'K80'?
+""",
+    ),
+    (
+        cluster(),
+        HEAD + """\
+    dockerImage: image
+    commands: [echo]
+    instances: 9
+    #          ^ warning[sku-quota-exceeded]
+    resourcePerInstance: {gpu: 1, cpu: 1, memoryMB: 1024}
+""",
+    ),
+    (
+        cluster(),
+        HEAD + """\
+    dockerImage: image
+    commands: [echo]
+    instances: 1
+    resourcePerInstance: {gpu: 5, cpu: 1, memoryMB: 1024}
+    #^^^^^^^^^^^^^^^^^^ error[job-does-not-fit]
+""",
+    ),
+    (
+        cluster(),
+        HEAD + """\
+  #^^^^^ error[instances-required-by-hived]
+    dockerImage: image
+    commands: [echo]
+    resourcePerInstance: {gpu: 1, cpu: 1, memoryMB: 1024}
+""",
+    ),
+    (
+        cluster(),
+        HEAD + ROLE + "defaults: {virtualCluster: mixed}\n",
+    ),
+]  # fmt: skip
+
+
+def found_in(text: str, profile: Profile) -> list[Any]:
+    return [
+        d
+        for d in Document(text, Settings(cluster=profile)).diagnostics
+        if d.code in {rule.code for rule in CLUSTER_RULES}
+    ]
+
+
+@pytest.mark.parametrize(("profile", "example"), CASES[:-1])
+def test_findings_are_the_marks(profile: Profile, example: str) -> None:
+    text, marks = read_marks(example)
+    assert as_marks(text, found_in(text, profile), with_messages=marks) == marks
+
+
+def test_a_limit_of_ltp_and_a_resource_that_a_sku_lacks() -> None:
+    codes = [one.code for one in found_in(HEAD + ROLE, LTP)]
+    assert codes == ["image-not-allowed", "cluster-limit"]
+    profile, text = CASES[-1]
+    assert [one.code for one in found_in(text, profile)] == ["sku-without-resource"]
+
+
+def test_a_near_name_is_offered() -> None:
+    text = f"{HEAD}{ROLE}defaults: {{virtualCluster: defualt}}\n"
+    (finding,) = found_in(text, cluster())
+    assert "virtualCluster: default}" in apply_edits(text, finding.fixes[0].edits)
+
+
+def test_old_facts_say_their_age() -> None:
+    profile = cluster(source={"kind": "files", "takenAt": "2026-01-01T00:00:00Z"})
+    job = Document(f"{HEAD}{ROLE}defaults: {{virtualCluster: x}}\n").job
+    now = datetime(2026, 3, 2, tzinfo=timezone.utc)
+    messages = [finding.message for _, finding in cluster_findings(job, profile, now)]
+    assert [message.endswith("(facts of lab are 60 days old)") for message in messages] == [True]
+
+
+def test_a_job_that_is_refused_anyway_is_not_measured() -> None:
+    assert found_in(HEAD + ROLE.replace("gpu: 1, ", ""), cluster()) == []
+
+
+def test_the_configuration_names_the_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "lab.json").write_text(json.dumps(cluster().document), encoding="utf-8")
+    (tmp_path / ".pai-lsp.yaml").write_text("cluster: lab.json\n", encoding="utf-8")
+    job = tmp_path / "job.pai.yaml"
+    job.write_text(HEAD + ROLE.replace("gpu: 1", "gpu: 5"), encoding="utf-8")
+    assert main(["check", str(job)]) == 1
+    assert "job-does-not-fit" in capsys.readouterr().out
+    (tmp_path / ".pai-lsp.yaml").write_text("cluster: other.json\n", encoding="utf-8")
+    assert main(["check", str(job)]) == 1
+    output = capsys.readouterr().out
+    assert "invalid-configuration" in output
+    assert "no such file" in output
+    (tmp_path / ".pai-lsp.yaml").write_text("cluster: of-a-colleague\n", encoding="utf-8")
+    assert main(["check", str(job)]) == 0
+    assert main(["check", "--severity", "information", str(job)]) == 1
+    assert "no file and no cluster is named 'of-a-colleague'" in capsys.readouterr().out
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    profile, job = tmp_path / "lab.json", tmp_path / "job.pai.yaml"
+    profile.write_text(json.dumps(cluster().document), encoding="utf-8")
+    job.write_text(HEAD + ROLE.replace("gpu: 1", "gpu: 5"), encoding="utf-8")
+    assert main(["check", str(job)]) == 0
+    assert main(["check", "--cluster", str(profile), str(job)]) == 1
+    assert "job-does-not-fit" in capsys.readouterr().out
+    assert main(["check", "--cluster", str(profile), "--ignore", "job-does-not-fit", str(job)]) == 0
+    assert main(["check", "--cluster", "no-such-cluster", str(job)]) == 2

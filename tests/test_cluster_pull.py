@@ -1,0 +1,123 @@
+"""Profiles made from the answers of a cluster's REST API."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from loopback import marketplace, says
+
+from pai_lsp.cli.main import main
+from pai_lsp.cluster.profile import ProfileError
+from pai_lsp.cluster.profile_pull import cluster_access
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from loopback import Request
+
+SMALL, LARGE = {"gpu": 1, "cpu": 5, "memory": 56334}, {"gpu": 1, "cpu": 8, "memory": 80000}
+ANSWERS: dict[str, Any] = {
+    "/api/v2/info": {"version": "1.8.1"},
+    "/api/v2/cluster/sku-types": {"K80": SMALL, "V100": LARGE},
+    "/api/v2/cluster/sku-types?vc=default": {"K80": SMALL, "V100": LARGE},
+    "/api/v2/cluster/sku-types?vc=prod": {"V100": LARGE},
+    "/api/v2/virtual-clusters": {
+        "default": {"resourcesTotal": {"cpu": 104, "memory": 1090672, "gpu": 16}},
+        "prod": {"resourcesTotal": {"cpu": 32, "memory": 320000, "gpu": 4}},
+    },
+    "/api/v2/storages": {
+        "storages": [{"name": "data", "share": True, "default": True, "data": {"key": "account-key"}}]
+    },
+    "/api/v2/users/ann": {
+        "email": "ann@example.com",
+        "admin": False,
+        "virtualCluster": ["default"],
+        "storageConfig": ["data"],
+        "extension": {"sshKeys": ["ssh-rsa key"], "quota": {"maxGpusPerJob": 8}},
+    },
+}
+
+
+def react(request: Request) -> None:
+    if request.headers.get("authorization") != "Bearer t0ken":
+        request.send(401, b"{}")
+    elif request.path in ANSWERS:
+        request.send(200, json.dumps(ANSWERS[request.path]).encode(), Content_Type="application/json")
+    else:
+        request.send(404, b"{}")
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("APPDATA", str(tmp_path))
+    monkeypatch.setenv("PAI_TOKEN", "t0ken")
+    (tmp_path / "pai-lsp").mkdir()
+    return tmp_path / "pai-lsp"
+
+
+def configured(home: Path, url: str) -> None:
+    (home / "clusters.yaml").write_text(f"lab: {{url: '{url}', user: ann, token_env: PAI_TOKEN}}\n", encoding="utf-8")
+
+
+def test_a_profile_from_the_api(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with marketplace(react) as server:
+        configured(home, server.url)
+        assert main(["cluster", "pull", "lab"]) == 0
+        assert {request.path for request in server.requests} == set(ANSWERS)
+    text = (home / "clusters" / "lab.json").read_text(encoding="utf-8")
+    found = json.loads(text)
+    assert found["virtualClusters"] == {"default": {"skus": {"K80": 8, "V100": 8}}, "prod": {"skus": {"V100": 4}}}
+    assert found["user"] == {
+        "admin": False,
+        "virtualClusters": ["default"],
+        "storages": ["data"],
+        "defaultStorages": ["data"],
+        "quota": {"maxGpusPerJob": 8},
+    }
+    assert not any(word in text for word in ("account-key", "ann", "ssh-rsa", "t0ken", server.url))
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "part"),
+    [(403, b"", "access is denied"), (200, b"<p>", "not JSON"), (500, b"", "failed (500)")],
+)
+def test_no_profile_is_written_after_a_failure(
+    status: int, body: bytes, part: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with marketplace(says(status, body)) as server:
+        configured(home, server.url)
+        assert main(["cluster", "pull", "lab"]) == 2
+    assert part in capsys.readouterr().err
+    assert not (home / "clusters").exists()
+
+
+def test_the_token_is_not_sent_without_encryption(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    configured(home, "http://pai.example.com")
+    assert main(["cluster", "pull", "lab"]) == 2
+    assert "only over https" in capsys.readouterr().err
+
+
+def test_only_the_users_own_file_names_clusters(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cluster", "pull", "lab"]) == 2
+    assert str(home / "clusters.yaml") in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("other: {url: https://a}", "known clusters: other"),
+        ("lab: {url: ftp://a}", "'url' must be"),
+        ("lab: {url: https://me@a}", "'url' must be"),
+        ("lab: {url: https://a, token: secret}", "unknown key 'token'"),
+        ("lab: {url: https://a, platform: x}", "'platform' must be"),
+        ("lab: [", "']'"),
+    ],
+)
+def test_what_is_wrong_in_the_file(text: str, part: str) -> None:
+    with pytest.raises(ProfileError) as caught:
+        cluster_access(text, "lab")
+    assert part in str(caught.value)

@@ -1,0 +1,154 @@
+"""MPIJob manifests: recognized, read as Kubernetes reads them, refusals and dropped keys at their places."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from marks import as_marks, read_marks
+from test_rules import examples
+
+from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.mpijob.kubernetes_values import is_quantity, plain_value
+from pai_lsp.mpijob.manifest_rules import MANIFEST_RULES
+
+if TYPE_CHECKING:
+    from pai_lsp.findings.diagnostic import Rule
+
+GOOD = """\
+apiVersion: kubeflow.org/v2beta1
+kind: MPIJob
+metadata: {name: train}
+spec:
+  slotsPerWorker: 2
+  runPolicy: {cleanPodPolicy: Running}
+  mpiReplicaSpecs:
+    Launcher:
+      template:
+        spec:
+          containers:
+            - name: launcher
+              image: example/mpi:1
+              command: [mpirun, --allow-run-as-root, -np, "4", --hostfile, /etc/mpi/hostfile, python, train.py]
+    Worker:
+      replicas: 2
+      template:
+        spec:
+          containers:
+            - name: worker
+              image: example/mpi:1
+"""
+
+
+def fields(text: str) -> list[tuple[str, str]]:
+    return [(found.code, found.field) for found in Document(text).diagnostics if found.severity <= Severity.WARNING]
+
+
+@pytest.mark.parametrize("rule", MANIFEST_RULES, ids=lambda rule: rule.code)
+def test_documented_examples(rule: Rule) -> None:
+    bad, good = examples(rule)
+    assert "Source" in rule.documentation
+    for example in bad:
+        text, marks = read_marks(example, rule.code)
+        found = [one for one in Document(text).diagnostics if one.code == rule.code]
+        assert as_marks(text, found, with_messages=marks) == marks
+    for text in good:
+        assert [one for one in Document(text).diagnostics if one.code == rule.code] == []
+
+
+def test_a_good_manifest() -> None:
+    assert Document(GOOD).diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "apiVersion: example.org/v1\nkind: MPIJob\nspec: {size: 3}\n",
+        "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nspec: {}\n",
+        "apiVersion: v1\nkind: ConfigMap\ndata:\n  a: |\n    apiVersion: kubeflow.org/v2beta1\n    kind: MPIJob\n",
+        "- apiVersion: kubeflow.org/v2beta1\n  kind: MPIJob\n",
+    ],
+)
+def test_other_manifests_are_not_mpijobs(text: str) -> None:
+    assert not Document(text).is_mpijob
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field"),
+    [
+        ("slotsPerWorker: 2", 'slotsPerWorker: "2"', "spec.slotsPerWorker"),
+        ("slotsPerWorker: 2", "slotsPerWorker: 1.5", "spec.slotsPerWorker"),
+        ("slotsPerWorker: 2", "slotsPerWorker: -1", "spec.slotsPerWorker"),
+        ("slotsPerWorker: 2", "slotsPerWorker: 3000000000", "spec.slotsPerWorker"),
+        ("cleanPodPolicy: Running", "cleanPodPolicy: running", "spec.runPolicy.cleanPodPolicy"),
+        ("name: train", "name: My_Train", "metadata.name"),
+        ("name: train", "name: " + "a" * 55, "metadata.name"),
+        ("replicas: 2", "replicas: 0", "spec.mpiReplicaSpecs.Worker.replicas"),
+        ("      replicas: 2\n", "", "spec.mpiReplicaSpecs.Worker.replicas"),
+        ("    Launcher:", "    launcher:", "spec.mpiReplicaSpecs.Launcher"),
+        (
+            '"4"',
+            "4",
+            "spec.mpiReplicaSpecs.Launcher.template.spec.containers[0].command[3]",
+        ),
+    ],
+)
+def test_refusals(old: str, new: str, field: str) -> None:
+    assert ("mpijob-refused", field) in fields(GOOD.replace(old, new, 1))
+
+
+def test_a_dropped_key_names_its_place() -> None:
+    text = GOOD.replace("  runPolicy: {cleanPodPolicy: Running}\n", "  cleanPodPolicy: Running\n")
+    found = next(one for one in Document(text).diagnostics if one.code == "mpijob-dropped-key")
+    assert found.field == "spec.cleanPodPolicy"
+    assert "spec.runPolicy.cleanPodPolicy" in found.message
+
+
+def test_a_duplicate_key_is_read_last() -> None:
+    text = GOOD.replace("  slotsPerWorker: 2\n", "  slotsPerWorker: x\n  slotsPerWorker: 2\n")
+    assert fields(text) == [("mpijob-duplicate-key", "slotsPerWorker")]
+
+
+@pytest.mark.parametrize(
+    ("version", "severity"),
+    [("kubeflow.org/v1", Severity.INFORMATION), ("kubeflow.org/v1alpha1", Severity.WARNING)],
+)
+def test_older_versions(version: str, severity: Severity) -> None:
+    found = Document(GOOD.replace("kubeflow.org/v2beta1", version)).diagnostics
+    assert [(one.code, one.severity) for one in found if one.code == "mpijob-unserved"] == [
+        ("mpijob-unserved", severity)
+    ]
+
+
+def test_broken_yaml() -> None:
+    assert [code for code, _ in fields(GOOD.replace("  slots", "\tslots"))] == ["mpijob-unreadable"]
+    assert fields(GOOD.replace("slotsPerWorker: 2", "slotsPerWorker: {{ .Values.slots }}")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "content"),
+    [
+        ("y", "boolean", True),
+        ("off", "boolean", False),
+        ("tRue", "string", "tRue"),
+        ("1e3", "integer", 1000),
+        ("08", "integer", 8),
+        ("010", "integer", 8),
+        ("0x1F", "integer", 31),
+        ("1_000", "integer", 1000),
+        ("1:30", "string", "1:30"),
+        ("2020-01-01", "string", "2020-01-01"),
+        ("9223372036854775808", "number", 9223372036854775808.0),
+        (".inf", "unsupported", None),
+        ("~", "null", None),
+        ("1.5", "number", 1.5),
+    ],
+)
+def test_plain_scalars(text: str, kind: str, content: object) -> None:
+    assert plain_value(text) == (kind, content)
+
+
+def test_quantities() -> None:
+    assert all(map(is_quantity, ("0.5", "500m", "1G", "16Gi", "1e3")))
+    assert not any(map(is_quantity, ("16GB", "1Gi ", "two", "")))
