@@ -31,7 +31,7 @@ from pai_lsp.expand.as_is.runtime_reading import (
     runtime_job,
     runtime_role,
 )
-from pai_lsp.platform.tables import converted_role_name, plugins
+from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.scalar import server_text
 
@@ -151,7 +151,7 @@ class _PluginPart:
 
 
 def _plugin_parts(job: Job, role: RuntimeRole, index: int, *, shows_secrets: bool) -> list[_PluginPart]:
-    known = job.site_plugins.union(plugins())
+    known = job.site_plugins.union(job.platform.plugins)
     found: list[_PluginPart] = []
     for number, plugin in enumerate(plugin_runs(role)):
         parameters = passed_parameters(plugin.parameters, role, shows_secrets=shows_secrets)
