@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
     from pai_lsp.job.symbols import Occurrence
+    from pai_lsp.platform.platforms import Platform
 
     OnFault: TypeAlias = Callable[[Rule, Exception], None]
 
@@ -72,18 +73,26 @@ class Document:
         return LineIndex(self.text)
 
     @lazy
+    def platform(self) -> Platform:
+        """The platform that the file is for."""
+        return self.settings.platform_of(self.text)
+
+    @lazy
     def syntax(self) -> Syntax:
         """The tree of the text."""
-        return parse(self.text) if self._known is None else self._known.syntax
+        return parse(self.text, self.platform.reader) if self._known is None else self._known.syntax
 
     @property
     def _known(self) -> Job | None:
-        return self.known_job if self.known_job is not None and self.known_job.text == self.text else None
+        job = self.known_job
+        return job if job is not None and job.text == self.text and job.platform is self.platform else None
 
     @lazy
     def job(self) -> Job:
         """The job that the tree describes."""
-        return self._known or Job(self.syntax, self.settings.plugins, self.lookup, self.is_catalog)
+        return self._known or Job(
+            self.syntax, self.settings.plugins, self.lookup, self.is_catalog, platform=self.platform
+        )
 
     @lazy
     def is_job(self) -> bool:

@@ -343,6 +343,10 @@ def test_what_the_second_reader_fails_on_ends_the_task(text: str) -> None:
         ("1234_", "1234"),
         ('"0123"', "0123"),
         ("'-1_'", "-1_"),
+        ("'!'", "!"),
+        ("'<<'", "&lt;&lt;"),
+        (r'"49\n"', "49\n"),
+        ("._1", "0.1"),
         ("null", "None"),
         ("[a, 1]", "{&#x27;0&#x27;: &#x27;a&#x27;, &#x27;1&#x27;: 1}"),
         ('"a&b"', "a&amp;b"),
@@ -362,10 +366,16 @@ def test_secrets_come_into_callbacks_as_they_are() -> None:
     assert run.roles["worker"].pre == ("set -o errexit\necho a&b\n",)
 
 
-def test_a_secret_that_the_runtime_cannot_read_ends_the_task() -> None:
-    assert worker((JOB % "    preCommands: [a]").replace("token: abc", 'token: "="')) == (
+@pytest.mark.parametrize("secret", ["=", "._"])
+def test_a_secret_that_the_runtime_cannot_read_ends_the_task(secret: str) -> None:
+    assert worker((JOB % "    preCommands: [a]").replace("token: abc", f'token: "{secret}"')) == (
         ": the runtime's YAML reader fails on the secrets as the rest-server writes them"
     )
+
+
+def test_a_secret_that_makes_a_command_a_mapping_ends_the_task() -> None:
+    text = callbacks("x <% $secrets.token %> y").replace("token: abc", """token: "<6':\"""")
+    assert worker(text) == "setup: the plugin fails on its parameters"
 
 
 def test_a_number_is_no_secret_for_a_callback() -> None:

@@ -170,7 +170,7 @@ def _moved(node: Node, by: int) -> Node:
     span = Span(node.span.start + by, node.span.end + by)
     if isinstance(node, Sequence):
         return Sequence(span, tuple(_moved(item, by) for item in node.items), node.is_flow, node.tag)
-    return Scalar(span, node.text, node.style, node.tag)
+    return Scalar(span, node.text, node.style, node.tag, node.reader)
 
 
 def _moved_mapping(node: Mapping, by: int) -> Mapping:

@@ -10,6 +10,7 @@ import os
 
 from pai_lsp.cli.report import FORMATS
 from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.platform.platforms import NAMES
 
 _CHECK_DESCRIPTION = """\
 Check OpenPAI job files and report what the cluster would reject or not run as
@@ -71,6 +72,7 @@ def check(parser: argparse.ArgumentParser) -> None:
         choices=[severity.label for severity in Severity],
         help="lowest severity that is shown and causes status 1 (default: warning)",
     )
+    _platform(parser)
     fixing = parser.add_mutually_exclusive_group()
     fixing.add_argument("--fix", action="store_true", help="apply safe fixes; with -, print the fixed text")
     fixing.add_argument("--diff", action="store_true", help="show what --fix would change; write nothing")
@@ -97,6 +99,11 @@ def check(parser: argparse.ArgumentParser) -> None:
     )
     add("--color", choices=("auto", "always", "never"), default="auto", help="use colors (default: auto)")
     add("--no-progress", action="store_true", help="do not show a progress bar")
+
+
+def _platform(parser: argparse.ArgumentParser) -> None:
+    help_text = "the platform of the jobs (default: as their comment or .pai-lsp.yaml says, else openpai)"
+    parser.add_argument("--platform", choices=NAMES, help=help_text)
 
 
 _EXPAND_DESCRIPTION = """\
@@ -153,6 +160,7 @@ def expand(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXPAND_EPILOG
     add = parser.add_argument
     add("job", type=path, metavar="JOB", help="a job file, or - for standard input")
+    _platform(parser)
     add("--as-is", action="store_true", help="show what a released cluster runs if you submit the unexpanded file")
     add(
         "--show-secrets",

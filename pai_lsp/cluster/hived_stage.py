@@ -97,6 +97,11 @@ def hived_request(values: Any, profile: Profile) -> HivedRequest:
     return _Validation(values, profile, virtual_cluster).request()
 
 
+def hived_quota(profile: Profile, name: str) -> int | None:
+    """The number of SKUs of a virtual cluster; None if the cluster does not have it, or the profile does not say."""
+    return _vc_units(profile, name)[1] if name in profile.virtual_clusters else None
+
+
 def _schema_refusals(values: Any) -> Iterator[Refusal]:
     extras = values.get("extras")
     if not isinstance(extras, dict) or "hivedScheduler" not in extras:

@@ -38,7 +38,7 @@ _MAX_BRACKETS = 10
 _NAMES_AND_EXPANSIONS = lazy_pattern(r"[0-9][0-9A-Za-z_]*(?:#[0-9A-Za-z@_]+)?|([A-Za-z_][A-Za-z0-9_]*)|[$`]|<%")
 # After the name of a variable that is set.
 _SETTING = lazy_pattern(r"(?:\[[^\]]*\])?[ \t]*(?:=(?!=)|[-+*/%&^|]=|<<=|>>=|\+\+|--)")
-_BRACKET = lazy_pattern(r"[()]|\\.|'[^']{0,200}'|\"[^\"\\]{0,200}\"")
+_BRACKET = lazy_pattern(r"[()]|\\.|'[^']{0,200}'|\"(?:[^\"\\]|\\.){0,200}\"|['\"]")
 
 
 class ExpansionReader(ABC):
@@ -319,6 +319,8 @@ def arithmetic_end(text: str, start: int, end: int) -> int:
     for match in _BRACKET.finditer(text, start, min(end, start + _LONGEST_ARITHMETIC)):
         if len(match[0]) > 1:
             continue
+        if match[0] in "'\"":  # a quote that is never closed, or far away
+            return 0
         opened += 1 if match[0] == "(" else -1
         if opened > _MAX_BRACKETS or (opened == 1 and not text.startswith("))", match.start())):
             return 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.platform.platforms import NAMES, OPENPAI, Platform, platform_comment, platform_named
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.patterns import lazy_pattern
 
@@ -171,12 +172,23 @@ class Settings:
     plugins: names of runtime plugins that this site has added, as they are written in a job
         (`com.microsoft.pai.runtimeplugin.NAME` without the prefix).
     cluster: the facts of the cluster that the jobs are for, a `pai_lsp.cluster.profile.Profile`.
+    platform: the platform of the jobs, where it is configured.
+    is_platform_fixed: whether it also counts for files with a comment that names another platform.
     """
 
     severities: Mapping[str, Severity | None] = field(default_factory=dict)
     plugins: frozenset[str] = frozenset()
     cluster: object | None = None
+    platform: Platform | None = None
+    is_platform_fixed: bool = False
 
     def severity_of(self, rule: Rule) -> Severity | None:
         """The severity in force for `rule`; None when it is off."""
         return self.severities.get(rule.code, rule.severity)
+
+    def platform_of(self, text: str) -> Platform:
+        """The platform that a file is for: as its comment says, else as configured, else OpenPAI."""
+        comment = None if self.is_platform_fixed else platform_comment(text)
+        if comment is not None and comment["name"] in NAMES:
+            return platform_named(comment["name"])
+        return self.platform or OPENPAI

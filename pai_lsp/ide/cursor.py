@@ -281,8 +281,8 @@ def _new_flow_item(document: Document, offset: int, mark: str) -> InsertionPoint
 def _find(document: Document, offset: int, mark: str, before: str = "", after: str = "") -> InsertionPoint | None:
     text = document.text
     marked = f"{text[:offset]}{before}{mark}{after}{text[offset:]}"
-    syntax = parse(marked)
-    job = Job(syntax, document.settings.plugins, document.lookup, document.is_catalog)
+    syntax = parse(marked, document.platform.reader)
+    job = Job(syntax, document.settings.plugins, document.lookup, document.is_catalog, platform=document.platform)
     location = next(_marked(job, syntax.root, mark), None)
     if location is None or not isinstance(location.node, Scalar):
         return None

@@ -43,7 +43,7 @@ class Lens:
 
 def lenses(document: Document, kinds: frozenset[LensKind] = ALL_LENSES) -> list[Lens]:
     """The lenses of those kinds, by place; several above one line are shown side by side."""
-    found = [*_references(document), *_tasks(document.job), *_previews(document.job)]
+    found = [*_references(document), *_tasks(document.job), *_previews(document.job), *_skus(document)]
     return sorted((lens for lens in found if lens.kind in kinds), key=lambda lens: lens.span.start)
 
 
@@ -85,6 +85,18 @@ def _for(definition: Definition, roles: Iterable[TaskRole], words: str) -> Itera
 def _previews(job: Job) -> Iterator[Lens]:
     for role in job.task_roles:
         yield Lens(role.name_span, "preview what runs", LensKind.PREVIEW, role=role.name)
+
+
+def _skus(document: Document) -> Iterator[Lens]:
+    """Above the task roles: the SKUs that they request of the cluster that the configuration names."""
+    section = document.job.section("taskRoles")
+    if document.settings.cluster is None or section is None:
+        return
+    from pai_lsp.ide.cluster_names import requested_skus  # noqa: PLC0415 - few projects name a cluster
+
+    title = requested_skus(document.job, document.settings.cluster)
+    if title is not None:
+        yield Lens(section.key.span, title, LensKind.TASKS)
 
 
 def _begin(node: Mapping) -> Span:

@@ -20,6 +20,7 @@ from pai_lsp.job.definition import Definition, Origin, Reference, read_definitio
 from pai_lsp.job.lookup import Lookup, LookupAnswer, LookupState, NoLookup
 from pai_lsp.job.parts import Deployment, PluginEntry, TaskRole
 from pai_lsp.platform.job_schema import StructureError, structure_errors
+from pai_lsp.platform.platforms import OPENPAI, Platform
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.content import MappedText, joined, mapped, trimmed
 from pai_lsp.source.frozen import dataclass
@@ -38,6 +39,7 @@ class JobTree:
 
     site_plugins: names of runtime plugins that the site has added, without the prefix.
     meant_root: the root to read in place of the tree's, see as_meant.py; structure errors are still those of the tree.
+    platform: the platform that the job is for.
     """
 
     syntax: Syntax
@@ -45,6 +47,7 @@ class JobTree:
     lookup: Lookup = NoLookup()
     is_catalog: bool = False
     meant_root: Mapping | None = None
+    platform: Platform = OPENPAI
 
     @property
     def text(self) -> str:
@@ -83,7 +86,7 @@ class JobTree:
     @cached_property
     def structure_errors(self) -> tuple[StructureError, ...]:
         """What is wrong with the shape of the file; paths lead through `content`."""
-        return structure_errors(self.plain, self.schema_kind)
+        return structure_errors(self.plain, self.schema_kind, self.platform)
 
     @cached_property
     def expected_keys(self) -> Counter[tuple[Path, tuple[str, ...]]]:

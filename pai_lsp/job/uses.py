@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.job.definition import SIMPLE_KEYS, Definition, name_span, scalars
-from pai_lsp.platform.tables import PLUGIN_PREFIX, Plugin, converted_role_name, plugins
+from pai_lsp.platform.tables import PLUGIN_PREFIX, Plugin, converted_role_name
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.text import Span
@@ -128,10 +128,17 @@ class PluginUse:
 
         Source: openpai-runtime, src/plugins/ssh/init.py.
         """
+        return self._switch(name) == "true"
+
+    def is_off(self, name: str) -> bool:
+        """Whether a parameter that is a switch is written, and off: `str(value).lower() == "false"`."""
+        return self._switch(name) == "false"
+
+    def _switch(self, name: str) -> str:
         entry = self.entry(name)
         if entry is None or not isinstance(entry.value, Scalar):
-            return False
-        return str(entry.value.runtime_value).lower() == "true"
+            return ""
+        return str(entry.value.runtime_value).lower()
 
 
 def roles_acted_for(job: JobTree, use: PluginUse, uses: PrerequisiteUses) -> tuple[TaskRole, ...]:
@@ -144,7 +151,7 @@ def roles_acted_for(job: JobTree, use: PluginUse, uses: PrerequisiteUses) -> tup
 
 def plugin_uses(job: JobTree) -> tuple[PluginUse, ...]:
     """Every use of a plugin that the released runtime has, in any form of its name."""
-    known, found = plugins(), []
+    known, found = job.platform.plugins, []
     for definition in job.definitions:
         plugin = known.get(definition.extended_plugin or "")
         if plugin and definition.type != "dockerimage":

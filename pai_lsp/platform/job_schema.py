@@ -17,9 +17,11 @@ Their own annotations are
 from __future__ import annotations
 
 import json
+import math
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from pai_lsp.platform.platforms import OPENPAI, Platform, plugin_table
 from pai_lsp.platform.structure_errors import StructureError, explained, is_whole, small_schema_failures
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, table
 from pai_lsp.source.frozen import dataclass
@@ -85,6 +87,7 @@ def field(
     prerequisite_type: str | None = None,
     plugin: str | None = None,
     kind: Kind = "job",
+    platform: Platform = OPENPAI,
 ) -> Field | None:
     """The documentation of the key, or list item, at `path`, such as `("taskRoles", "worker", "commands")`.
 
@@ -92,7 +95,7 @@ def field(
     `plugin` (of `plugin`, with or without its prefix). None means unknown: then the first meaning that fits is given.
     A definition file's paths begin with an index where the file is a list.
     """
-    return _field(kind, tuple(path), prerequisite_type, plugin)
+    return _field((kind, platform), tuple(path), prerequisite_type, plugin)
 
 
 def fields(
@@ -101,23 +104,24 @@ def fields(
     prerequisite_type: str | None = None,
     plugin: str | None = None,
     kind: Kind = "job",
+    platform: Platform = OPENPAI,
 ) -> list[Field]:
     """The keys that the mapping at `path` may have, required ones first; empty where any name is right."""
-    return list(_fields(kind, tuple(path), prerequisite_type, plugin))
+    return list(_fields((kind, platform), tuple(path), prerequisite_type, plugin))
 
 
 @lru_cache(maxsize=256)
-def _fields(kind: Kind, path: Path, prerequisite_type: str | None, plugin: str | None) -> tuple[Field, ...]:
+def _fields(which: Which, path: Path, prerequisite_type: str | None, plugin: str | None) -> tuple[Field, ...]:
     found = {
         key: entry
-        for schema in _at(kind, path, _context(path, prerequisite_type, plugin))
+        for schema in _at(which, path, _context(path, prerequisite_type, plugin))
         for key, value in schema.get("properties", {}).items()
-        if value is not False and (entry := _field(kind, (*path, key), prerequisite_type, plugin))
+        if value is not False and (entry := _field(which, (*path, key), prerequisite_type, plugin))
     }
     return tuple(sorted(found.values(), key=lambda entry: not entry.required))
 
 
-def structure_errors(value: Any, kind: Kind = "job") -> tuple[StructureError, ...]:
+def structure_errors(value: Any, kind: Kind = "job", platform: Platform = OPENPAI) -> tuple[StructureError, ...]:
     """What is wrong with the shape of a file: keys, types, choices and names; one error for each wrong thing.
 
     `value` is the file's content as js-yaml gives it, in plain Python: mappings have strings as keys, and what is
@@ -125,23 +129,28 @@ def structure_errors(value: Any, kind: Kind = "job") -> tuple[StructureError, ..
     The order is that of the schema, and the same for the same value.
     """
     if kind == "configuration":
-        return explained(small_schema_failures(value, read_schema(kind)), _homes(kind))
-    if kind == "job" and is_valid(value):
+        return explained(small_schema_failures(value, read_schema(kind)), _homes((kind, platform)))
+    if kind == "job" and not platform.changes_schema and is_valid(value):
         return ()
-    return explained(_validator(kind).iter_errors(value), _homes(kind))
+    which = (kind, platform)
+    return explained(_validator(which).iter_errors(value), _homes(which))
 
 
 @cache
-def _validator(kind: Kind) -> Validator:
+def _validator(which: Which) -> Validator:
     # Importing jsonschema takes longer than checking a file, so only a file with mistakes pays for it.
     from jsonschema import Draft202012Validator, validators  # noqa: PLC0415 - as the comment says
 
+    platform = which[1]
+
     def is_integer(_checker: object, instance: object) -> bool:
-        return is_whole(instance) if isinstance(instance, float) else type(instance) is int
+        if isinstance(instance, float):
+            return is_whole(instance) and (platform.takes_infinite_integers or math.isfinite(instance))
+        return type(instance) is int
 
     def unless_right(validator: Validator, reference: str, instance: object, schema: Schema) -> Iterator[Any]:
         # Most parts of a file with a mistake are right, and the generated check is many times faster.
-        if reference not in PARTS or not is_valid(instance, reference):
+        if platform.changes_schema or reference not in PARTS or not is_valid(instance, reference):
             yield from Draft202012Validator.VALIDATORS["$ref"](validator, reference, instance, schema)
 
     extended = validators.extend(  # type: ignore[no-untyped-call]  # it has no types
@@ -149,12 +158,12 @@ def _validator(kind: Kind) -> Validator:
         validators={"$ref": unless_right},
         type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer),
     )
-    validator: Validator = extended(structural(read_schema(kind)))
+    validator: Validator = extended(structural(read_schema(*which)))
     return validator
 
 
 @cache
-def _homes(kind: Kind) -> Mapping[str, str]:
+def _homes(which: Which) -> Mapping[str, str]:
     """For each key that only one mapping knows, that mapping in words."""
     owners: dict[str, set[str]] = {}
 
@@ -172,7 +181,7 @@ def _homes(kind: Kind) -> Mapping[str, str]:
             for keyword in ("items", "additionalProperties", "allOf", "then"):
                 visit(schema.get(keyword), name)
 
-    visit(read_schema(kind), "")
+    visit(read_schema(*which), "")
     return {key: next(iter(words)) for key, words in owners.items() if len(words) == 1}
 
 
@@ -185,19 +194,19 @@ def _context(path: Path, prerequisite_type: str | None, plugin: str | None) -> C
 
 # The paths of one file come again and again, those of closed files never.
 @lru_cache(maxsize=1024)
-def _field(kind: Kind, path: Path, prerequisite_type: str | None, plugin: str | None) -> Field | None:
+def _field(which: Which, path: Path, prerequisite_type: str | None, plugin: str | None) -> Field | None:
     context = _context(path, prerequisite_type, plugin)
-    parts = list(_at(kind, path, context))
+    parts = list(_at(which, path, context))
     documented = next((part for part in parts if "title" in part), None)
     if not path or documented is None:
         return None
-    types, words = _type(kind, parts)
+    types, words = _type(which, parts)
     values = dict.fromkeys(str(value) for part in parts for value in part.get("enum", ()))
     if words == "boolean":
         values = dict.fromkeys(("true", "false"))
     # While the type is not known, only what every type needs is required.
     surely = {key: value or "" for key, value in context.items()}
-    required = any(path[-1] in part.get("required", ()) for part in _at(kind, path[:-1], surely))
+    required = any(path[-1] in part.get("required", ()) for part in _at(which, path[:-1], surely))
     return Field(
         path[-1],
         documented["title"],
@@ -214,7 +223,7 @@ def _field(kind: Kind, path: Path, prerequisite_type: str | None, plugin: str | 
     )
 
 
-def _type(kind: Kind, parts: list[Schema]) -> tuple[tuple[str, ...], str]:
+def _type(which: Which, parts: list[Schema]) -> tuple[tuple[str, ...], str]:
     for part in parts:
         if "x-type" in part:
             return (), part["x-type"]
@@ -222,7 +231,7 @@ def _type(kind: Kind, parts: list[Schema]) -> tuple[tuple[str, ...], str]:
             types = _as_tuple(part["type"])
             words = [_WORDS.get(name, name) for name in types]
             if "array" in types:
-                inner = [_as_tuple(item["type"]) for item in _expanded(kind, part.get("items"), {}) if "type" in item]
+                inner = [_as_tuple(item["type"]) for item in _expanded(which, part.get("items"), {}) if "type" in item]
                 of = " or ".join(f"{_WORDS.get(name, name)}s" for name in inner[0]) if inner else "values"
                 words[types.index("array")] = f"list of {of}"
             return types, " or ".join(words)
@@ -233,12 +242,12 @@ def _as_tuple(types: str | list[str]) -> tuple[str, ...]:
     return (types,) if isinstance(types, str) else tuple(types)
 
 
-def _at(kind: Kind, path: Path, context: Context) -> Iterator[Schema]:
+def _at(which: Which, path: Path, context: Context) -> Iterator[Schema]:
     """All schemas that the value at `path` must fit."""
-    schemas = list(_expanded(kind, published_schema(kind), context))
+    schemas = list(_expanded(which, published_schema(*which), context))
     for step in path:
         children = [child for schema in schemas for child in _children(schema, step)]
-        schemas = [inner for child in children for inner in _expanded(kind, child, context)]
+        schemas = [inner for child in children for inner in _expanded(which, child, context)]
     yield from schemas
 
 
@@ -251,17 +260,17 @@ def _children(schema: Schema, step: str | int) -> Iterator[Any]:
         yield schema.get("additionalProperties")
 
 
-def _expanded(kind: Kind, schema: Any, context: Context) -> Iterator[Schema]:
+def _expanded(which: Which, schema: Any, context: Context) -> Iterator[Schema]:
     """The schema and all that it pulls in for this context; nothing for `true` and `false`."""
     if not isinstance(schema, dict):
         return
     yield schema
     if "$ref" in schema:
-        yield from _expanded(kind, published_schema(kind)["$defs"][schema["$ref"].removeprefix("#/$defs/")], context)
+        yield from _expanded(which, published_schema(*which)["$defs"][schema["$ref"].removeprefix("#/$defs/")], context)
     if "if" in schema and _may_hold(schema["if"], context):
-        yield from _expanded(kind, schema["then"], context)
+        yield from _expanded(which, schema["then"], context)
     for part in schema.get("allOf", ()):
-        yield from _expanded(kind, part, context)
+        yield from _expanded(which, part, context)
 
 
 def _may_hold(condition: Schema, context: Context) -> bool:
@@ -275,17 +284,19 @@ def _may_hold(condition: Schema, context: Context) -> bool:
 # A `job` file, a `definition` file of a marketplace directory, or the `configuration` of this program.
 Kind: TypeAlias = Literal["job", "definition", "configuration"]
 Schema: TypeAlias = "dict[str, Any]"
+# A schema, and the platform whose version of it counts.
+Which: TypeAlias = "tuple[Kind, Platform]"
 
 
 @cache
-def published_schema(kind: Kind) -> Schema:
+def published_schema(kind: Kind, platform: Platform = OPENPAI) -> Schema:
     """The whole schema in one piece, with the parameters of the runtime plugins; shared, so not to be changed."""
-    schema = read_schema(kind)
+    schema = read_schema(kind, platform)
     if kind == "configuration":
         return schema
     definitions = schema["$defs"]
     acting = ["scriptOrOutput", "data", "storagePrerequisite", "referencePrerequisite"]
-    for name, plugin in table("plugins.json").items():
+    for name, plugin in plugin_table(platform).items():
         named = {"properties": {"plugin": {"enum": [name, PLUGIN_PREFIX + name]}}, "required": ["plugin"]}
         own = plugin["parameters"]
         needed = {"x-rule": "plugin-missing-parameter", "required": plugin["required"]}
@@ -297,12 +308,14 @@ def published_schema(kind: Kind) -> Schema:
     return schema
 
 
-def read_schema(kind: Kind) -> Schema:
+def read_schema(kind: Kind, platform: Platform = OPENPAI) -> Schema:
     """The schema as it is shipped, with everything that it refers to."""
     schema: Schema = table(f"{kind}.schema.json")
     if kind == "definition":
         schema = json.loads(json.dumps(schema).replace('"job.schema.json#', '"#'))
         schema["$defs"] |= table("job.schema.json")["$defs"]
+    elif kind == "job":
+        schema = platform.schema_of_job(schema)
     return schema
 
 

@@ -209,6 +209,11 @@ def event_at(moment: Moment) -> str:
 @cache
 def plugins() -> Mapping[str, Plugin]:
     """The released runtime's plugins by short name."""
+    return plugins_in(table("plugins.json"))
+
+
+def plugins_in(entries: Mapping[str, Any]) -> Mapping[str, Plugin]:
+    """The plugins of a table like schemas/plugins.json, by short name."""
     return MappingProxyType(
         {
             name: Plugin(
@@ -219,7 +224,7 @@ def plugins() -> Mapping[str, Plugin]:
                 _parameters(entry["parameters"], entry["required"]),
                 entry["source"],
             )
-            for name, entry in table("plugins.json").items()
+            for name, entry in entries.items()
         }
     )
 

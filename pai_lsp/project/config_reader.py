@@ -14,6 +14,7 @@ from pai_lsp.catalog.setup import DirectorySource, Marketplace, ServerSource
 from pai_lsp.findings.diagnostic import Diagnostic, Related, Settings, Severity
 from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.platform.job_schema import StructureError, published_schema, structure_errors
+from pai_lsp.platform.platforms import platform_named
 from pai_lsp.platform.tables import PLUGIN_PREFIX
 from pai_lsp.project.configuration import Configuration
 from pai_lsp.project.exclusion import exclusion_of
@@ -32,7 +33,9 @@ CODE = "invalid-configuration"
 KEYS: tuple[str, ...] = tuple(published_schema("configuration")["properties"])
 SEVERITIES: dict[str, Severity | None] = {**{severity.label: severity for severity in Severity}, "off": None}
 # Kinds of errors: a folder that is not there now, which stays in the sources; and a code that no rule has.
-_HOME_FOLDER, _UNKNOWN_RULE = "home-folder", "unknown-rule"
+_HOME_FOLDER, _UNKNOWN_RULE, _UNKNOWN_CLUSTER = "home-folder", "unknown-rule", "unknown-cluster"
+# No reason to let a build fail: a rule may have been retired, and a profile may exist on another machine only.
+_MILD = {_UNKNOWN_RULE: Severity.WARNING, _UNKNOWN_CLUSTER: Severity.INFORMATION}
 
 
 def load_configuration(path: str, codes: Collection[str]) -> Configuration:
@@ -66,13 +69,19 @@ def parse_configuration(
         try:
             cluster = _profile(name, folder)
         except ValueError as error:
-            fault = StructureError("cluster", ("cluster",), None, str(error))
+            kind = "cluster" if name.endswith(".json") else _UNKNOWN_CLUSTER
+            fault = StructureError(kind, ("cluster",), None, str(error))
             found += [_finding(fault, syntax.root)] if syntax.root is not None else []
     sources = tuple(source for one in _items(marketplace, "sources") for source in _sources(one))
     return Configuration(
         path,
         folder,
-        Settings(severities, plugins, cluster),
+        Settings(
+            severities,
+            plugins,
+            cluster,
+            platform=platform_named(value["platform"]) if value.get("platform") else None,
+        ),
         exclusion_of(_items(value, "exclude")),
         Marketplace(sources, frozenset(_items(marketplace, "allowed_hosts"))),
         text,
@@ -166,7 +175,7 @@ def _finding(error: StructureError, root: Node) -> Diagnostic:
     span = node.span if entry is None or (error.key is None and not is_empty) else entry.key.span
     fixes = () if error.key is None and is_empty else choice_fixes(span, error.expected)
     # Not an error: a rule may have been removed, which must not break a build.
-    severity = Severity.WARNING if error.kind == _UNKNOWN_RULE else Severity.ERROR
+    severity = _MILD.get(error.kind, Severity.ERROR)
     return Diagnostic(CODE, severity, span, error.message, fixes)
 
 

@@ -80,6 +80,7 @@ class Projects:
             file.settings,
             severities={**section.settings.severities, **file.settings.severities},
             plugins=section.settings.plugins | file.settings.plugins,
+            platform=file.settings.platform or section.settings.platform,
         )
         named = next((one for one in (file, section) if one.marketplace is not None and one.marketplace.is_named), file)
         return FileSettings(settings, is_excluded or section.excludes(path), named.marketplace, named.folder)

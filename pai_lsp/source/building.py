@@ -27,7 +27,7 @@ from pai_lsp.source.nodes import (
     plain_value,
 )
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.scalar import server_text, server_value
+from pai_lsp.source.scalar import Reader, server_text, server_value
 from pai_lsp.source.tags import is_of_other_kind, server_refusal, tag_span, with_tag
 from pai_lsp.source.text import Span, TextEdit
 
@@ -68,14 +68,14 @@ def readable(text: str) -> str:
     return text
 
 
-def build(text: str, depth: int = 0) -> tuple[Tree, yaml.YAMLError | None]:
+def build(text: str, depth: int = 0, reader: Reader = Reader.JS_YAML_3) -> tuple[Tree, yaml.YAMLError | None]:
     """The tree of a text as far as it can be read, and the error where it is not YAML.
 
     `depth` is the number of collections around the text that are not part of it.
     """
     tree = Tree()
     try:
-        _Builder(text, tree, depth).build()
+        _Builder(text, tree, depth, reader).build()
     except yaml.YAMLError as error:
         # With its traceback it would hold on to its callers, and to all that they have read.
         return tree, error.with_traceback(None)
@@ -139,6 +139,7 @@ class _Builder:
         "_max_open",
         "_named",
         "_open",
+        "_reader",
         "_scalars",
         "_text",
         "_too_large",
@@ -146,8 +147,9 @@ class _Builder:
         "_weights",
     )
 
-    def __init__(self, text: str, tree: Tree, depth: int) -> None:
+    def __init__(self, text: str, tree: Tree, depth: int, reader: Reader) -> None:
         self._text = text
+        self._reader = reader
         self._tree = tree
         self._scalars = tree.scalars
         self._has_stand_ins = not text.isascii() and _TO_BE_PUT_BACK.search(text) is not None
@@ -254,7 +256,7 @@ class _Builder:
                 self._problem(ProblemKind.SYNTAX, Span(start, stuck.end() + 1), message, fix=blank)
         if self._has_stand_ins and not value.isascii():
             value = _TO_BE_PUT_BACK.sub(lambda match: _ORIGINALS[match[0]], value)
-        scalar = Scalar(Span(start, end), value, style, tag)
+        scalar = Scalar(Span(start, end), value, style, tag, self._reader)
         self._scalars.append(scalar)
         if tag is not None:
             self._check_tag(scalar)
@@ -339,7 +341,7 @@ class _Builder:
 
     def _key_name(self, key: Node) -> str:
         if isinstance(key, Scalar):
-            value = server_value(key.text) if key.tag is None and key.style is _PLAIN else key.value
+            value = server_value(key.text, self._reader) if key.tag is None and key.style is _PLAIN else key.value
             return value if isinstance(value, str) else server_text(value)
         if isinstance(key, Sequence) and any(isinstance(item, Sequence) for item in key.items):
             self._problem(ProblemKind.SYNTAX, key.span, "a key cannot be a list of lists")

@@ -17,7 +17,7 @@ from yaml.resolver import Resolver
 
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.scalar import REFUSED, server_value, tagged_server_value
+from pai_lsp.source.scalar import REFUSED, Reader, server_value, tagged_server_value
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -40,12 +40,13 @@ class ScalarStyle(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scalar:
-    """A scalar; `span` holds the quotes or the block's indicator, `text` is its content."""
+    """A scalar; `span` holds the quotes or the block's indicator, `text` is its content; `reader` reads its value."""
 
     span: Span
     text: str
     style: ScalarStyle = ScalarStyle.PLAIN
     tag: str | None = None
+    reader: Reader = Reader.JS_YAML_3
 
     @property
     def value(self) -> Any:
@@ -54,11 +55,11 @@ class Scalar:
         Where it refuses the tag, the text as written.
         """
         if self.tag is None:
-            return server_value(self.text) if self.style is ScalarStyle.PLAIN else self.text
+            return server_value(self.text, self.reader) if self.style is ScalarStyle.PLAIN else self.text
         kind = self.tag.removeprefix(YAML_TAG)
         if self.is_empty:
             return "" if kind == "str" else None
-        value = self.text if self.tag == NO_TYPE else tagged_server_value(kind, self.text)
+        value = self.text if self.tag == NO_TYPE else tagged_server_value(kind, self.text, self.reader)
         return self.text if value is REFUSED else value
 
     @property
@@ -265,6 +266,7 @@ class Syntax:
     anchors: tuple[Anchor, ...] = ()
     aliases: tuple[Alias, ...] = ()
     scalars: tuple[Scalar, ...] = field(default=(), repr=False)
+    reader: Reader = Reader.JS_YAML_3
 
     @property
     def root(self) -> Node | None:

@@ -33,6 +33,7 @@ from pai_lsp.source.nodes import (
 )
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.repairs import next_repair
+from pai_lsp.source.scalar import Reader
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ _CONFLICT_START = lazy_pattern(r"^<{7}(?: .*)?$", re.MULTILINE)
 _CONFLICT = lazy_pattern(r"^(<{7}|\|{7}|={7}|>{7})(?: .*)?$", re.MULTILINE)
 
 
-def build_in_sections(text: str) -> Tree | None:
+def build_in_sections(text: str, reader: Reader = Reader.JS_YAML_3) -> Tree | None:
     """Read a text section by section and repair those with a fault; None where the text must be read whole."""
     if len(text) > _LONGEST or _LONE_RETURN.search(text):
         return None
@@ -88,7 +89,7 @@ def build_in_sections(text: str) -> Tree | None:
     if not starts or _ACROSS.search(text, starts[0]):
         return None
     try:
-        return _SectionReader(text).collection([*starts, len(text)], 0)
+        return _SectionReader(text, reader).collection([*starts, len(text)], 0)
     except _ReadWholeError:
         return None
 
@@ -100,8 +101,9 @@ class _ReadWholeError(Exception):
 class _SectionReader:
     """Reads one text, and counts its parts."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, reader: Reader) -> None:
         self._text = text
+        self._reader = reader
         self._sound = 0
         self._broken = 0
 
@@ -148,7 +150,7 @@ class _SectionReader:
         self._broken += 1
         if self._broken > _MAX_BROKEN:
             raise _ReadWholeError
-        repaired = build_repaired(self._text[start:end], tree, error)
+        repaired = build_repaired(self._text[start:end], tree, error, self._reader)
         _demand_collection(repaired)
         return _shifted(repaired, start), index + 1
 
@@ -157,7 +159,7 @@ class _SectionReader:
 
         With an error, what was read up to there, placed in the part.
         """
-        tree, error = build(self._text[start:end], depth)
+        tree, error = build(self._text[start:end], depth, self._reader)
         if error is not None:
             return tree, error
         _demand_collection(tree)
@@ -240,7 +242,7 @@ def _with_value(opening: Tree, value: Tree) -> Tree:
     return Tree([section], scalars=scalars + value.scalars, problems=opening.problems + value.problems)
 
 
-def build_repaired(text: str, broken_off: Tree, error: yaml.YAMLError) -> Tree:
+def build_repaired(text: str, broken_off: Tree, error: yaml.YAMLError, reader: Reader) -> Tree:
     """Read a text that libyaml refuses: all that could be read, and what was wrong, in places of `text`.
 
     `broken_off` is what had been read when libyaml raised the `error`.
@@ -252,7 +254,7 @@ def build_repaired(text: str, broken_off: Tree, error: yaml.YAMLError) -> Tree:
     problems += markers
     budget = MAX_CHARACTERS_READ
     first_moved: int | None = None
-    tree, fault = (broken_off, error) if repaired == text else build(repaired)
+    tree, fault = (broken_off, error) if repaired == text else build(repaired, reader=reader)
     faults = 0
     while fault is not None and faults < MAX_STEPS:
         repair = next_repair(repaired, fault, tree)
@@ -268,7 +270,7 @@ def build_repaired(text: str, broken_off: Tree, error: yaml.YAMLError) -> Tree:
             if len(new_text) != end - start:
                 places[start:end] = [places[start]] * len(new_text)
                 first_moved = start if first_moved is None else min(first_moved, start)
-        tree, fault = build(repaired)
+        tree, fault = build(repaired, reader=reader)
     if first_moved is not None:
         tree = relocated(tree, lambda span: _original(span, places), first_moved)
     tree.problems[:0] = _once_a_line(problems, text)
@@ -359,7 +361,7 @@ def _moved(node: Node, relocation: Relocation, unmoved: int, moved: dict[Node, N
         return done
     new: Node
     if isinstance(node, Scalar):
-        new = Scalar(relocation(span), node.text, node.style, node.tag)
+        new = Scalar(relocation(span), node.text, node.style, node.tag, node.reader)
     elif isinstance(node, Sequence):
         items = [_moved(item, relocation, unmoved, moved) for item in node.items]
         new = Sequence(relocation(span), tuple(items), node.is_flow, node.tag)

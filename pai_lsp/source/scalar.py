@@ -1,8 +1,9 @@
-"""What a plain scalar means: to the rest-server (js-yaml 3.13) and to the runtime (PyYAML).
+"""What a plain scalar means: to the rest-server (js-yaml 3.13, or js-yaml 4.1 on some platforms) and to the runtime.
 
 The rest-server reads the job with js-yaml's default safe schema and writes values into commands as JavaScript does;
 the runtime reads the same text again with PyYAML's SafeLoader (YAML 1.1).
-Sources: js-yaml 3.13.1, lib/js-yaml/type/{null,bool,int,float,timestamp,merge}.js; PyYAML, resolver.py, constructor.py.
+Sources: js-yaml 3.13.1, lib/js-yaml/type/{null,bool,int,float,timestamp,merge}.js; js-yaml 4.1.1, lib/type/int.js and
+float.js; PyYAML, resolver.py, constructor.py.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import binascii
 import math
 import re
 from datetime import datetime, timedelta, timezone
+from enum import Enum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +39,15 @@ _TIMESTAMP = lazy_pattern(
     r"(?P<hour>[0-9]{1,2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})(?:\.(?P<fraction>[0-9]*))?"
     r"(?:[ \t]*(?:Z|(?P<sign>[-+])(?P<zone_hour>[0-9]{1,2})(?::(?P<zone_minute>[0-9]{2}))?))?",
 )
+# js-yaml 4: octal numbers begin with `0o`, a leading zero means nothing, and there is no base 60.
+_INTEGER_4 = lazy_pattern(
+    r"[-+]?(?:0|0b[01_]*[01]|0o[0-7_]*[0-7]|0x[0-9a-fA-F_]*[0-9a-fA-F]"
+    r"|0[0-9](?:[0-9_]*[0-9])?|[1-9](?:[0-9_]*[0-9])?)",
+)
+_FLOAT_4 = lazy_pattern(
+    r"[-+]?[0-9][0-9_]*(?:\.[0-9_]*)?(?:[eE][-+]?[0-9]+)?|\.[0-9_]+(?:[eE][-+]?[0-9]+)?"
+    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
+)
 _BEGIN_OF_NUMBERS = "-+.0123456789"
 
 _SAFE_INTEGER = 2**53
@@ -44,6 +55,13 @@ _SAFE_INTEGER = 2**53
 REFUSED = object()
 _BASE_64 = re.compile(r"[A-Za-z0-9+/=\r\n]*")
 _NOT_CODED = lazy_pattern(r"[\r\n=]")
+
+
+class Reader(Enum):
+    """The library that the rest-server reads YAML with; the values are its name and its first version number."""
+
+    JS_YAML_3 = "js-yaml 3"
+    JS_YAML_4 = "js-yaml 4"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +85,7 @@ class Binary:
 
 
 @lru_cache(maxsize=4096)
-def server_value(text: str) -> bool | int | float | str | Date | None:
+def server_value(text: str, reader: Reader = Reader.JS_YAML_3) -> bool | int | float | str | Date | None:
     """The value that the rest-server reads in a plain scalar; whole numbers that a double holds exactly are ints."""
     if not text or text in _NULLS:
         return None
@@ -75,19 +93,19 @@ def server_value(text: str) -> bool | int | float | str | Date | None:
         return _BOOLEANS[text]
     if text[0] not in _BEGIN_OF_NUMBERS:
         return text
-    for reading in (_as_integer, _as_float, _as_timestamp):
-        value = reading(text)
+    for kind in ("int", "float", "timestamp"):
+        value = tagged_server_value(kind, text, reader)
         if value is not REFUSED:
             return value  # type: ignore[no-any-return]  # one of the above: not REFUSED, nor binary
     return text
 
 
-def tagged_server_value(kind: str, text: str) -> Any:
+def tagged_server_value(kind: str, text: str, reader: Reader = Reader.JS_YAML_3) -> Any:
     """The value that the rest-server reads in a scalar with the tag `!!kind`; REFUSED where it refuses the file.
 
     An empty plain scalar is not a string; see pai_lsp/source/tags.py.
     """
-    reading = _READINGS.get(kind)
+    reading = (_NUMBERS_4 if reader is Reader.JS_YAML_4 else _READINGS).get(kind) or _READINGS.get(kind)
     return REFUSED if reading is None else reading(text)
 
 
@@ -107,6 +125,24 @@ def _as_integer(text: str) -> Any:
 
 def _as_float(text: str) -> Any:
     if not _FLOAT.fullmatch(text) or text.endswith("_"):
+        return REFUSED
+    return _number(_float(text))
+
+
+def _as_integer_4(text: str) -> Any:
+    if not _INTEGER_4.fullmatch(text):
+        return REFUSED
+    text = text.replace("_", "")
+    sign = -1 if text[0] == "-" else 1
+    digits = text.lstrip("+-")
+    if digits[1:2] in {"b", "o", "x"}:
+        return _number(sign * int(digits, 0))
+    digits = digits.lstrip("0") or "0"
+    return _number(sign * int(digits) if len(digits) < 400 else sign * 10**400)
+
+
+def _as_float_4(text: str) -> Any:
+    if not _FLOAT_4.fullmatch(text) or text.endswith("_"):
         return REFUSED
     return _number(_float(text))
 
@@ -138,6 +174,7 @@ _READINGS: dict[str, Callable[[str], Any]] = {
     "str": str,
     "merge": lambda text: text if text == "<<" else REFUSED,
 }
+_NUMBERS_4: dict[str, Callable[[str], Any]] = {"int": _as_integer_4, "float": _as_float_4}
 
 
 def _number(value: float) -> int | float:

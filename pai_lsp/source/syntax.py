@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from pai_lsp.source.building import SURROGATE, build, readable
 from pai_lsp.source.nodes import ProblemKind, Syntax, SyntaxProblem, Tree
+from pai_lsp.source.scalar import Reader
 from pai_lsp.source.text import Span
 
 MAX_CHARACTERS = 5_000_000
 
 
-def parse(text: str) -> Syntax:
-    """Read a text; never raises. Costs about 5 ms for 1000 lines."""
+def parse(text: str, reader: Reader = Reader.JS_YAML_3) -> Syntax:
+    """Read a text as `reader` does; never raises. Costs about 5 ms for 1000 lines."""
     if len(text) > MAX_CHARACTERS:
         limit = f"the file has {len(text):,} characters; more than {MAX_CHARACTERS:,} are not read"
-        return Syntax(text, (), (SyntaxProblem(ProblemKind.TOO_LARGE, Span(0, 0), limit),))
+        return Syntax(text, (), (SyntaxProblem(ProblemKind.TOO_LARGE, Span(0, 0), limit),), reader=reader)
     given = readable(text)
-    tree = _read(given)
+    tree = _read(given, reader)
     if len(given) < len(text):
         from pai_lsp.source.recovery import relocated  # noqa: PLC0415 - texts with a byte order mark only
 
@@ -35,13 +36,14 @@ def parse(text: str) -> Syntax:
         tuple(tree.anchors),
         tuple(tree.aliases),
         tuple(tree.scalars),
+        reader,
     )
 
 
-def _read(text: str) -> Tree:
-    tree, error = build(text)
+def _read(text: str, reader: Reader) -> Tree:
+    tree, error = build(text, reader=reader)
     if error is None:
         return tree
     from pai_lsp.source.recovery import build_in_sections, build_repaired  # noqa: PLC0415 - texts with a fault only
 
-    return build_in_sections(text) or build_repaired(text, tree, error)
+    return build_in_sections(text, reader) or build_repaired(text, tree, error, reader)

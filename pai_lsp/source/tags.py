@@ -83,7 +83,7 @@ def _fits(node: Node, kind: str) -> bool:
     if not isinstance(node, _NODES[kind]):
         return False
     if isinstance(node, Scalar):
-        return tagged_server_value(kind, node.text) is not REFUSED
+        return tagged_server_value(kind, node.text, node.reader) is not REFUSED
     if isinstance(node, Mapping):
         return kind == "map" or all(value is None for value in plain_value(node).values())
     if kind == "seq":

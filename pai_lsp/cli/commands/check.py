@@ -13,6 +13,7 @@ from pai_lsp.cli.report import render
 from pai_lsp.cli.report.results import CheckFailure, Results
 from pai_lsp.cli.report.terminal import terminal_for, with_progress
 from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.platform.platforms import platform_named
 from pai_lsp.project.targets import STANDARD_INPUT, faulty, missing, run_projects, targets
 from pai_lsp.rules import KNOWN_RULES, UnknownCodeError, codes_in
 from pai_lsp.source.failures import OWN_FAILURE, PLEASE_REPORT
@@ -91,6 +92,7 @@ def _options(arguments: argparse.Namespace) -> Options:
         compares=arguments.diff,
         shellcheck=_program(arguments.shellcheck),
         cluster=None if arguments.cluster is None else _cluster(arguments.cluster),
+        platform=platform_named(arguments.platform) if arguments.platform else None,
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.cli.report.results import CheckedFile, CheckFailure, checked_file, with_hidden
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
+from pai_lsp.platform.platforms import platform_named
 from pai_lsp.rules import BY_CODE
 from pai_lsp.rules.command_rules import unreadable_file
 from pai_lsp.source.failures import kind_and_place, why
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.cluster.profile import Profile
     from pai_lsp.findings.diagnostic import Rule, Settings
+    from pai_lsp.platform.platforms import Platform
     from pai_lsp.project.configuration import Configuration
     from pai_lsp.project.targets import Target
 
@@ -34,6 +36,7 @@ class Options:
     writes: whether fixed texts are written; compares: whether to make diffs.
     shellcheck: the program ShellCheck, if it is to be asked.
     cluster: the cluster that the jobs are for.
+    platform: the platform of all files; None for what each file says or its configuration.
     """
 
     selected: frozenset[str] = frozenset()
@@ -44,6 +47,7 @@ class Options:
     compares: bool = False
     shellcheck: str = ""
     cluster: Profile | None = None
+    platform: Platform | None = None
 
     @property
     def fixes(self) -> bool:
@@ -153,9 +157,13 @@ def _fixed(document: Document, source: SourceFile, target: Target, options: Opti
 
 
 def _settings(settings: Settings, options: Options) -> Settings:
-    """The settings with the rules that the command line names turned on again, and with its cluster."""
+    """The settings with the rules that the command line names turned on again, and with its cluster and platform."""
     if options.cluster is not None:
         settings = replace(settings, cluster=options.cluster)
+    if options.cluster is not None and settings.platform is None:
+        settings = replace(settings, platform=platform_named(options.cluster.document["platform"]))
+    if options.platform is not None:
+        settings = replace(settings, platform=options.platform, is_platform_fixed=True)
     turned_off = [code for code, severity in settings.severities.items() if severity is None]
     if not options.selected.intersection(turned_off):
         return settings

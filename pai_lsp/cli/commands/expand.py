@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
         return failed("expand", problem, WRONG_USAGE)
     if message := missing([arguments.job]):
         return failed("expand", message, WRONG_USAGE)
-    document = job_file(arguments.job)
+    document = job_file(arguments.job, arguments.platform)
     if isinstance(document, CheckedFile):
         show_findings(document)
         return FINDINGS

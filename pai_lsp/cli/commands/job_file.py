@@ -14,18 +14,21 @@ from pai_lsp.cli.report.results import CheckedFile, Results
 from pai_lsp.cli.report.terminal import terminal_for
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
+from pai_lsp.platform.platforms import platform_named
 from pai_lsp.project.targets import STANDARD_INPUT, run_projects
 from pai_lsp.rules import KNOWN_RULES
 from pai_lsp.rules.command_rules import unreadable_file
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.source.frozen import replace
 from pai_lsp.source.text import visible
 
 
-def job_file(path: str) -> Document | CheckedFile:
+def job_file(path: str, platform: str | None = None) -> Document | CheckedFile:
     """The job in a file, or on standard input for `-`; for an unreadable file, its finding.
 
-    A file in a marketplace folder is read as definitions.
+    A file in a marketplace folder is read as definitions. `platform` is the name of the platform that the command line
+    gives; None for what the file says or its configuration.
     """
     is_input = path == STANDARD_INPUT
     name = "<stdin>" if is_input else path
@@ -35,7 +38,10 @@ def job_file(path: str) -> Document | CheckedFile:
         diagnostic = Diagnostic(unreadable_file.code, Severity.ERROR, source.span, source.message)
         return CheckedFile(name, source.text, (diagnostic,))
     projects, file, base = run_projects(), str(Path(name).absolute()), str(Path.cwd())
-    document = Document(source.text, projects.settings_of(file).settings, name, projects.lookup_of(file, base))
+    settings = projects.settings_of(file).settings
+    if platform is not None:
+        settings = replace(settings, platform=platform_named(platform), is_platform_fixed=True)
+    document = Document(source.text, settings, name, projects.lookup_of(file, base))
     catalog_folder = None if is_input or document.is_job else projects.catalog_folder_of(file, base)
     if catalog_folder is None:
         return document

@@ -63,7 +63,7 @@ def runtime_job(job: Job) -> RuntimeJob:
     root = job.syntax.root
     masked = masked_text(job.text)
     if masked != job.text:
-        syntax = parse(masked)
+        syntax = parse(masked, job.syntax.reader)
         if syntax.problems:
             raise RuntimeStopError("the runtime cannot read the job once the rest-server has masked its secrets")
         root = syntax.root

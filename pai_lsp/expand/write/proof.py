@@ -12,10 +12,8 @@ from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.expand.as_is.released_run import command_source, released_run
 from pai_lsp.expand.effective import Prerequisite, effective_job
 from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, problem
-from pai_lsp.job.job import Job
 from pai_lsp.platform.tables import Moment
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
     from pai_lsp.expand.write.released_form import ReleasedForm
     from pai_lsp.expand.write.role_commands import AddedCommands, Source
     from pai_lsp.findings.diagnostic import Diagnostic
+    from pai_lsp.job.job import Job
     from pai_lsp.source.text import Span
 
 # A plugin with what it runs before and after.
@@ -46,7 +45,7 @@ class Proof:
 
 def proven(job: Job, text: str, form: ReleasedForm, items: Items, added: Mapping[str, AddedCommands]) -> Proof:
     """Read the text of an expanded job, which was written for `form`, `items` and `added`."""
-    after = Job(parse(text), job.site_plugins, job.lookup)
+    after = job.of_text(text)
     again = effective_job(after)
     roles = {role.role.name: role for role in again.roles}
     if again.problems:

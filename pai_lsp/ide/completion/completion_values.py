@@ -93,6 +93,11 @@ def _names(point: InsertionPoint) -> Iterator[Suggestion]:
             )
     elif key == "name" and "require" in path:
         yield from _item_names(point, ())
+    if point.document.settings.cluster is not None:
+        from pai_lsp.ide.cluster_names import cluster_names  # noqa: PLC0415 - few projects name a cluster
+
+        for number, (name, detail) in enumerate(cluster_names(point.job, point.document.settings.cluster, path)):
+            yield scalar_suggestion(point, name, SuggestionKind.REFERENCE, detail=detail, order=number)
 
 
 def _plugins(point: InsertionPoint) -> Iterator[Suggestion]:

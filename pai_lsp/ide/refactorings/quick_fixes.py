@@ -127,7 +127,7 @@ def _additions(job: Job, path: Path) -> list[TextEdit]:
 
 
 def _order(job: Job, place: ErrorPlace) -> int:
-    known = [one.key for one in fields(place.error.path, kind=job.schema_kind)]
+    known = [one.key for one in fields(place.error.path, kind=job.schema_kind, platform=job.platform)]
     return known.index(place.error.key) if place.error.key in known else len(known)
 
 

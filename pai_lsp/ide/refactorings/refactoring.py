@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.write.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
-from pai_lsp.job.job import Job
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import add_to_section, append_item, insert_entry, keeping_comments, line_end
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Mapping, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import free_name
-from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 from pai_lsp.source.writing import written_key
 
@@ -28,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from pai_lsp.document import Document
+    from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.source.nodes import Node, Syntax
 
@@ -119,7 +118,7 @@ def refuse_another_run(job: Job, text: str) -> None:
     Raises:
         CanNotRefactorError: in this case, and if it cannot be known.
     """
-    if what_runs(job) != what_runs(Job(parse(text), job.site_plugins, job.lookup)):
+    if what_runs(job) != what_runs(job.of_text(text)):
         raise CanNotRefactorError("the job would not run the same commands in the same order any more")
 
 

@@ -6,6 +6,7 @@ Facts: GNU Wget 1.21, curl 7.88, GNU tar 1.34, UnZip 6.0, Python 3.11 and bash 5
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import command_lines
@@ -90,6 +91,8 @@ def download_option(job: Job) -> Iterator[Finding]:
               - wget -O train.py https://example.com/train.py
     """
     for use in uses(job, "wget", "curl"):
+        if use.line.program == "wget" and not any(text.startswith("-") and "o" in text[:4] for text in use.line.texts):
+            continue
         arguments = use.arguments(use.line.program)
         if arguments is None:
             continue
@@ -161,7 +164,7 @@ def address_without_quotes(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def download_to_missing_folder(job: Job) -> Iterator[Finding]:
-    """Download into a folder that nothing creates.
+    """Download or archive into a folder that nothing creates.
 
     wget and curl create no folder for `-O` and `-o`: "No such file or directory".
     Source: wget(1), `-O`; curl(1), `--create-dirs`.
@@ -180,6 +183,15 @@ def download_to_missing_folder(job: Job) -> Iterator[Finding]:
               - mkdir -p data/new
               - wget -O data/new/train.zip https://example.com/train.zip
     """
+    for use in uses(job, "tar", with_callbacks=False):
+        for flag, word in pairwise(use.line.arguments):
+            first = word.text.removeprefix("./").partition("/")[0]
+            rest = use.place.script.text[: word.span.start] + use.place.script.text[word.span.end :]
+            is_path = re.fullmatch(r"[\w./-]+", word.text) and not word.text.startswith(("/", "~"))
+            if flag.text not in {"-C", "--directory"} or not is_path or first in {".", ".."} or first in rest:
+                continue
+            if "cd " not in rest and use.ends_script:
+                yield Finding(use.word(word), f"nothing creates the folder '{word.text}' before this")
     for use in uses(job, "wget", "curl", with_callbacks=False):
         arguments = use.arguments(use.line.program)
         option = arguments.option("-O" if use.line.program == "wget" else "-o") if arguments else None
@@ -237,6 +249,10 @@ def archive_mismatch(job: Job) -> Iterator[Finding]:
 def _tar_findings(use: CommandUse) -> Iterator[Finding]:
     words = use.line.arguments
     bundle = words[0]
+    if re.fullmatch(r"[^-].*\.(?:tar|tgz|tbz2|txz)(?:\.\w+)?", bundle.text):
+        fixes = edit_fix(use.place, "Add 'xf'", bundle.span, f"xf {use.line.written(bundle)}")
+        yield Finding(use.word(bundle), "tar needs options before the file, such as 'xf'", fixes)
+        return
     if bundle.text.startswith("--") or not re.fullmatch(r"-?[A-Za-z]+", bundle.text):
         return
     letters = bundle.text.lstrip("-")
@@ -351,10 +367,9 @@ def shebang_not_first(job: Job) -> Iterator[Finding]:
             if part.kind.value != "<<":
                 continue
             body = place.script.text[part.span.start : part.span.end]
-            match = re.match(r"(?:[ \t]*\n)+[ \t]*(#!/[^\n]*)|[ \t]+(#!/[^\n]*)", body)
-            if match:
-                number = 1 if match[1] else 2
-                span = Span(part.span.start + match.start(number), part.span.start + match.end(number))
+            match = re.match(r"(?:[ \t]*(?:#(?!!)[^\n]*)?\n){0,5}[ \t]*(#!/[^\n]*)", body)
+            if match and match.start(1):
+                span = Span(part.span.start + match.start(1), part.span.start + match.end(1))
                 yield Finding(place.span(span), "'#!' only counts at the start of a file")
 
 

@@ -389,8 +389,8 @@ def jump_outside(job: Job) -> Iterator[Finding]:
 def not_repeatable(job: Job) -> Iterator[Finding]:
     """Link or folder that the script has already made.
 
-    `ln -s` and `mkdir` fail when the name exists, which ends the task.
-    Source: ln(1), `-f`; mkdir(1), `-p`.
+    `ln -s` and `mkdir` fail when the name exists, which ends the task; `unzip` asks before it replaces files.
+    Source: ln(1), `-f`; mkdir(1), `-p`; unzip(1), `-o`.
 
         taskRoles:
           worker:
@@ -407,6 +407,14 @@ def not_repeatable(job: Job) -> Iterator[Finding]:
               - ln -s /data/a train
               - ln -sf /data/b train
     """
+    unpacked: set[tuple[str, str]] = set()
+    for use in uses(job, "unzip", with_callbacks=False):
+        archive = (use.place.script.text, " ".join(use.line.texts))
+        is_decided = any(re.fullmatch(r"-[a-zA-Z]*[onlZptv][a-zA-Z]*", word) for word in use.line.texts)
+        if archive in unpacked and not is_decided and use.ends_script:
+            fixes = edit_fix(use.place, "Add '-o'", use.line.name.span, "unzip -o")
+            yield Finding(use.word(use.line.name), "unzip asks whether to replace the files; add '-o'", fixes)
+        unpacked.add(archive)
     for place in scripts(job):
         made: set[str] = set()
         lines = command_lines(place.script).by_program

@@ -53,6 +53,7 @@ _FOREIGN = {
         "--master_port": "--main_process_port",
     },
     "horovodrun": {"--nproc_per_node": "-np", "--num_processes": "-np", "--num-processes": "-np", "-n": "-np"},
+    "apt-get": {"--no-recommends": "--no-install-recommends", "--force": "--force-yes"},
     "tensorboard": {"--log_dir": "--logdir", "--log-dir": "--logdir", "--bind-all": "--bind_all", "--ip": "--host"},
 }  # fmt: skip
 _NEAR = 0.8
@@ -150,7 +151,7 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
             is_other = arguments.has("--db", "--logdir_spec", "--inspect", "--version_tb") or arguments.operands
             if not arguments.has("--logdir") and not is_other:
                 yield Finding(use.word(use.line.name), "'tensorboard' needs a folder, '--logdir'")
-        elif name in _FOREIGN and not arguments.operands and _has_options(name, arguments):
+        elif name in _FOREIGN and name != "apt-get" and not arguments.operands:
             if any((option.value or "").endswith(".py") for option in arguments.options):
                 continue
             yield Finding(use.word(use.line.name), f"'{name}' needs the script to run")
@@ -158,9 +159,10 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def torchrun_bad_value(job: Job) -> Iterator[Finding]:
-    """Value that torchrun cannot read as a number.
+    """Value that a launcher cannot use.
 
-    `--nproc_per_node` is a number, `gpu`, `cpu` or `auto`; `--nnodes` is a number or a range such as `1:4`.
+    For torchrun, `--nproc_per_node` is a number, `gpu`, `cpu` or `auto`, and `--nnodes` a number or a range such as
+    `1:4`. Launchers start Python themselves: a word `python` before the script is taken for the script.
     Source: torch/distributed/run.py, determine_local_world_size and parse_min_max_nnodes.
 
         taskRoles:
@@ -177,8 +179,20 @@ def torchrun_bad_value(job: Job) -> Iterator[Finding]:
               - torchrun --nproc_per_node 4 train.py
     """
     numbers = {"one": "1", "two": "2", "three": "3", "four": "4", "eight": "8", "all": "gpu", "gpus": "gpu"}
-    for use, name, arguments in _known_lines(job, _TORCH):
-        del name
+    launchers = (*_TORCH, "deepspeed", "accelerate launch")
+    for use, name, arguments in _known_lines(job, launchers):
+        first = arguments.operands[0] if len(arguments.operands) > 1 else None
+        is_python = first is not None and first.text in {"python", "python3"}
+        if first is not None and is_python and not arguments.has("--no-python", "--no_python"):
+            fixes = edit_fix(use.place, "Remove it", Span(first.span.start, first.span.end + 1), "")
+            message = f"'{name}' starts Python itself and takes '{first.text}' for the script"
+            yield Finding(use.word(first), message, fixes)
+        if name == "accelerate launch":
+            count = arguments.option("--num-processes", "--num_processes")
+            if arguments.has("--multi-gpu", "--multi_gpu") and count and count.value == "1" and count.value_span:
+                yield Finding(use.span(count.value_span), "'--multi_gpu' needs at least 2 processes")
+        if name not in _TORCH:
+            continue
         for option in arguments.options:
             value, span = option.value, option.value_span
             if value is None or span is None or "<%" in value or "{{" in value:
@@ -287,6 +301,13 @@ def launch_nodes_mismatch(job: Job) -> Iterator[Finding]:
         option, count = launch.nodes, launch.node_count
         if option is None or option.value_span is None or count is None or count < 2:
             continue
+        total = launch.arguments.option("--num-processes", "--num_processes")
+        gpu = _gpu(launch.role)
+        if total is not None and total.value_span is not None and gpu and gpu > 1 and total.value == str(gpu):
+            new = str(gpu * count)
+            fixes = edit_fix(launch.use.place, f"Change to {new}", total.value_span, new)
+            message = f"'--num_processes' is the number on all machines: {new}"
+            yield Finding(launch.use.span(total.value_span), message, fixes)
         if count != launch.role.instances and not launch.reaches_other_roles:
             use, instances = launch.use, launch.role.instances
             fixes = edit_fix(use.place, f"Change to {instances}", option.value_span, str(instances))
@@ -359,6 +380,9 @@ def launch_master(job: Job) -> Iterator[Finding]:
     """
     roles = {converted_role_name(role.name): role for role in job.task_roles}
     for launch in _launches(job):
+        standalone = launch.arguments.option("--standalone")
+        if standalone is not None and (launch.node_count or 1) > 1 and launch.role.instances > 1:
+            yield Finding(launch.use.span(standalone.span), "with '--standalone' each task is its own master")
         if not launch.is_distributed:
             continue
         use, option = launch.use, launch.master
@@ -720,11 +744,13 @@ def _process_counts(job: Job) -> Iterator[tuple[CommandUse, int, Option, int]]:
         value = option.value if option else None
         if gpu and option and value and _NUMBER.fullmatch(value) and not arguments.has("--hostfile", "-H"):
             yield use, gpu, option, int(value)
-
-
-def _has_options(name: str, arguments: Arguments) -> bool:
-    """Whether a launcher is meant to run something: asked alone, it may only print its help."""
-    return name != "tensorboard" and bool(arguments.options)
+    for use, _, arguments in _known_lines(job, ("accelerate launch",)):
+        gpu, machines = _gpu(use.role), arguments.option("--num-machines", "--num_machines")
+        option = arguments.option("--num-processes", "--num_processes")
+        value = option.value if option else None
+        is_one = machines is None or machines.value == "1"
+        if gpu and option and value and _NUMBER.fullmatch(value) and is_one and not arguments.has("--cpu"):
+            yield use, gpu, option, int(value)
 
 
 def _all_modules(job: Job) -> Iterator[tuple[CommandUse, Word]]:

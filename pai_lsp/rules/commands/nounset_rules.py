@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
-from pai_lsp.rules.commands.command_uses import edit_fix, scripts
+from pai_lsp.rules.commands.command_uses import edit_fix, scripts, uses
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -94,6 +94,12 @@ def unset_in_container(job: Job) -> Iterator[Finding]:
             commands:
               - export LD_LIBRARY_PATH=/opt/lib:${LD_LIBRARY_PATH:-}
     """
+    for source in uses(job, "source", ".", with_callbacks=False):
+        word = next(iter(source.line.arguments), None)
+        is_login = word is not None and word.text.endswith(".bashrc") and source.ends_script
+        if word is not None and is_login and not source.place.script.allows_unset:
+            message = "the '.bashrc' of Ubuntu images reads '$PS1', which is not set, and ends the task"
+            yield Finding(source.word(word), message)
     for place in scripts(job):
         script = place.script
         if script.allows_unset or not any(use.name in _NOT_IN_CONTAINER or use.name in _PATHS for use in script.uses):
@@ -160,6 +166,8 @@ _KNOWN = frozenset(
 
 
 _NEVER = 1 << 62
+# Commands that set variables named by their arguments.
+_SETTING = ("export", "declare", "readonly", "read", "local")
 
 
 def _known_from(tree: Structure) -> dict[str, int]:
@@ -170,6 +178,10 @@ def _known_from(tree: Structure) -> dict[str, int]:
         for _, span in step.assigned
         if step.kind != "assignment" or any(_is_shell(one) for one in (step, *step.ancestors))
     }
+    for name in _SETTING:
+        for step in tree.calls.get(name, ()):
+            if any(_is_shell(one) for one in (step, *step.ancestors)):
+                hidden |= {one.span.start for one in tree.script.assignments if one.span.start in step.span}
     found: dict[str, int] = {}
     for one in tree.script.assignments:
         if one.span.start not in hidden:
@@ -183,8 +195,9 @@ def _judged(place: ScriptPlace, tree: Structure, use: VariableUse) -> Iterator[F
     if around is not None and any(one.defines or one.kind in {"for", "while", "until"} for one in around.ancestors):
         return
     own = [one for one in script.assignments if one.name == use.name]
-    places = _assigned(tree, use.name)
     steps = [step for step in tree.all for name, span in step.assigned if name == use.name]
+    setting = [step for name in _SETTING for step in tree.calls.get(name, ())]
+    steps += [step for one in own for step in setting if one.span.start in step.span]
     first = min(one.span.start for one in own)
     if around is not None and use.name in {name for name, _ in around.assigned} and around.command is not None:
         before = [one for one in own if one.span.start < around.span.start]
@@ -196,7 +209,7 @@ def _judged(place: ScriptPlace, tree: Structure, use: VariableUse) -> Iterator[F
         if not any(one.defines for step in steps for one in step.ancestors):
             related = (Related(place.span(Span(first, first + len(use.name))), "set here"),)
             yield Finding(place.span(use.span), f"'{use.name}' is only set later", related=related)
-    elif len(steps) == len(own) == len(places) and steps and all(step.kind == "assignment" for step in steps):
+    elif len(steps) == len(own) and all(step.kind == "assignment" or step in setting for step in steps):
         mine = {id(one) for one in (around.ancestors if around else ())}
         hidden = [
             step for step in steps if any(_is_shell(one) and id(one) not in mine for one in (step, *step.ancestors))

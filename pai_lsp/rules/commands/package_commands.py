@@ -170,7 +170,7 @@ def version_redirected(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.ERROR)
 def unknown_subcommand(job: Job) -> Iterator[Finding]:
-    """Unknown subcommand of pip or apt-get.
+    """Unknown subcommand of pip, apt-get or accelerate.
 
     The program stops with "unknown command" or "Invalid operation".
     Source: pip, pip/_internal/commands/__init__.py; APT, cmdline/apt-get.cc.
@@ -188,7 +188,7 @@ def unknown_subcommand(job: Job) -> Iterator[Finding]:
             commands:
               - pip install six
     """
-    for use in uses(job, "pip", "apt-get"):
+    for use in uses(job, "pip", "apt-get", "accelerate"):
         word = _subcommand(use, "apt-get")
         if word is None or not word.is_literal or word.text in subcommands(use.line.program):
             continue
@@ -330,7 +330,9 @@ def conda_activate_without_hook(job: Job) -> Iterator[Finding]:
     """
     for use in uses(job, "conda", "mamba", "micromamba", with_callbacks=False):
         words = use.line.arguments
-        if not words or words[0].text not in {"activate", "deactivate"} or not use.ends_script:
+        if not words or words[0].text not in {"activate", "deactivate"}:
+            continue
+        if use.line.step.after == "||" or use.line.step.part == "condition":
             continue
         before = use.place.script.text[: use.line.span.start]
         if any(part in before for part in ("shell.bash", "shell.posix", "shell hook", "source ", ". ", "conda()")):
@@ -404,6 +406,38 @@ def git_clone_page(job: Job) -> Iterator[Finding]:
             if match and word.is_literal:
                 fixes = edit_fix(use.place, f"Change to '{match[1]}'", word.span, match[1])
                 yield Finding(use.word(word), "this is the address of a page, which git cannot clone", fixes)
+
+
+@rule(Severity.WARNING)
+def git_clone_without_key(job: Job) -> Iterator[Finding]:
+    """`git clone` by ssh without a key.
+
+    A container has no ssh key: "Permission denied (publickey)". Clone by https.
+    Source: git, git-clone(1), "Git URLs".
+
+        taskRoles:
+          worker:
+            commands:
+              - git clone git@github.com:microsoft/pai.git
+              #           ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - git clone https://github.com/microsoft/pai.git
+    """
+    keys = ("ssh-add", ".ssh", "id_rsa", "GIT_SSH", "ssh-keygen", "insteadOf")
+    for use, arguments in _git_clones(job):
+        if use.role is None or any(part in use.place.script.text for part in keys):
+            continue
+        for word in arguments.operands[:1]:
+            match = re.fullmatch(r"(?:ssh://)?git@([\w.-]+)[:/](.+)", word.text)
+            if match and word.is_literal:
+                new = f"https://{match[1]}/{match[2]}"
+                fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new)
+                yield Finding(use.word(word), "a container has no ssh key, so git cannot clone this; use https", fixes)
 
 
 @rule(Severity.WARNING)
@@ -524,5 +558,6 @@ RULES = (
     conda_activate_without_hook,
     git_clone_operands,
     git_clone_page,
+    git_clone_without_key,
     git_outside_repository,
 )

@@ -7,6 +7,7 @@ the programs' own manuals.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
@@ -15,7 +16,7 @@ from pai_lsp.job.uses import command_entries
 from pai_lsp.job.variable_places import known_variable
 from pai_lsp.platform.programs import nccl_variables
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, scripts, uses
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, programs_of, scripts, uses
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
@@ -46,12 +47,13 @@ _SERVERS = (
     "flask",
     "streamlit",
 )
+_LISTENING = frozenset({*_SERVERS, "uvicorn"})
 _JUPYTER = frozenset({"notebook", "lab", "server"})
 _PORT = lazy_pattern(r"[1-9][0-9]{1,4}")
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _MOUNT = lazy_pattern(r"/mnt/([A-Za-z0-9][\w.-]*)")
 _MAKING = lazy_pattern(
-    r"\b(?:mkdir|mount|ln|sshfs|blobfuse2?|s3fs|rclone|nfs|install|goofys|gcsfuse|docker|touch|az)\b"
+    r"(?:^|[;&|(])[ \t]*(?:sudo )?(?:mkdir|mount\S*|ln|sshfs|blobfuse2?|s3fs|rclone|install|goofys|gcsfuse|az\w*|git)\b"
 )
 _HOST = lazy_pattern(r"(?:[A-Za-z_][\w-]*@)?([a-z0-9]+)-([0-9]+)(?::.*)?")
 
@@ -218,6 +220,8 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
             commands:
               - tensorboard --bind_all --logdir /tmp/log --port $PAI_PORT_LIST_worker_0_http
     """
+    if programs_of(job).isdisjoint(_LISTENING):
+        return
     jupyters = [use for use, _ in _jupyters(job)]
     others = uses(job, "tensorboard", "http.server", "flask", "gunicorn", "uvicorn", "streamlit", with_callbacks=False)
     for use in (*jupyters, *others):
@@ -323,7 +327,8 @@ def port_list_as_port(job: Job) -> Iterator[Finding]:
                 r"\"?(?:--?[\w-]+=)?(?:[\w.]+:|\$\{?\w+\}?:)?(\$\{?(PAI_PORT_LIST_\w+?)\}?)\"?", written
             )
             before = use.line.arguments[number - 1].text if number else ""
-            is_port = "port" in before.lower() or "port" in written.lower().partition("=")[0] or ":" in written
+            name = written.partition("=")[0] if written.startswith("-") else before
+            is_port = re.fullmatch(r"--?[\w-]*port", name.lower()) is not None or ":" in written
             if match is None or not (is_port or use.line.program == "http.server" or before in {"-p", "-l"}):
                 continue
             variable = known_variable(match[2])
@@ -378,6 +383,8 @@ def path_without_storage(job: Job) -> Iterator[Finding]:
                 match = _MOUNT.search(word.text)
                 if match is None or not word.is_literal or any(match[0] in line for line in made):
                     continue
+                if re.search(rf"(?:\[|test) (?:! )?-[defrsx] [\"']?{re.escape(match[0])}", place.script.text):
+                    continue  # the script asks whether it is there
                 if any(match[0] == path or path.startswith(f"{match[0]}/") or path == "/mnt" for path in mounted):
                     continue
                 written = use.line.written(word)
@@ -418,10 +425,19 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
     """
     programs = ("ssh", "scp", "sftp", "rsync", "ping", "nc", "curl", "wget", "telnet")
     connecting = list(uses(job, *programs, with_callbacks=False))
-    if not connecting:
-        return
     roles = {converted_role_name(role.name): role for role in job.task_roles}
+    if not any(f"{name}-" in job.text for name in roles):
+        return
     has_ssh = any(use.is_on("jobssh") for use in job.uses_of_plugin("ssh"))
+    for use in uses(job, "python", with_callbacks=False):
+        for before, word in pairwise(use.line.arguments):
+            match = _HOST.fullmatch(word.text)
+            is_address = re.fullmatch(r"--(?:master|main|server|head)[\w-]*", before.text)
+            if match and is_address and match[1] in roles:
+                new = f"$PAI_HOST_IP_{match[1]}_{match[2]}"
+                span = Span(word.span.start, word.span.start + len(f"{match[1]}-{match[2]}"))
+                fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
+                yield Finding(use.span(span), f"this is a name for ssh only, not an address; use {new}", fixes)
     for use in connecting:
         for word in use.line.arguments:
             match = _HOST.fullmatch(word.text.removeprefix("http://"))

@@ -19,6 +19,7 @@ from pai_lsp.source.text import Span, TextEdit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pai_lsp.embedded.command_lines import CommandLine
     from pai_lsp.embedded.shell_script import Script, Word
     from pai_lsp.job.job import Job
 
@@ -111,6 +112,12 @@ def spaces_around_equals(job: Job) -> Iterator[Finding]:
             )
         elif words[0].text in {"export", "readonly", "declare", "local"}:
             yield from _declared(use, words)
+        elif use.line.step.assigned and text[words[0].span.start] in "\"'" and words[0].text[:1] in "/~.":
+            name, span = use.line.step.assigned[-1]
+            if text[span.start : span.end] == f"{name}=":
+                whole = Span(span.start, words[0].span.end)
+                fixes = edit_fix(use.place, "Remove the space", Span(span.end, words[0].span.start), "")
+                yield Finding(use.span(whole), f"bash runs '{words[0].text}' as a program; remove the space", fixes)
         elif use.line.step.assigned and words[0].text[:1].isdigit():
             name, span = use.line.step.assigned[-1]
             if text[span.start : span.end] == f"{name}=" and words[0].text.replace(".", "").isdigit():
@@ -171,6 +178,9 @@ def assignment_of_other_shell(job: Job) -> Iterator[Finding]:
         if match := re.match(r"\$env:\w+", written):
             span = Span(words[0].span.start, words[0].span.start + match.end())
             yield Finding(use.span(span), "this is PowerShell; in bash it is 'export NAME=value'")
+        elif re.fullmatch(r"\$[A-Za-z_]\w*", written) and len(words) > 2 and words[1].text == "=":
+            span = Span(words[0].span.start, words[2].span.end)
+            yield Finding(use.span(span), "this runs a program; an assignment is 'NAME=value', without '$' and spaces")
         elif match := re.match(r"\$([A-Za-z_]\w*)=", written):
             fixes = edit_fix(use.place, "Remove '$'", Span(words[0].span.start, words[0].span.start + 1), "")
             yield Finding(use.word(words[0]), f"this does not set '{match[1]}'; remove the '$'", fixes)
@@ -248,6 +258,12 @@ def _test_operators(use: CommandUse, words: tuple[Word, ...]) -> Iterator[Findin
     if len(inner) == 1 and re.search(r"[^=!<>]==?[^=]", text[inner[0].span.start : inner[0].span.end]):
         yield Finding(use.word(inner[0]), "this is one word, so the test is always true; add spaces around '='")
     for number, word in enumerate(inner):
+        written = text[word.span.start : word.span.end]
+        if (match := re.fullmatch(r"\$\{?([A-Za-z_]\w*)\}?", written)) and len(inner) == 3:
+            value = re.search(rf"(?:^|[\s;]){match[1]}=([\"'])(\S+ [^\"']*)\1", text)
+            if value is not None:
+                fixes = edit_fix(use.place, "Quote it", word.span, f'"{written}"')
+                yield Finding(use.word(word), "the value has a space, so the test fails; quote the variable", fixes)
         sides = [inner[at] for at in (number - 1, number + 1) if 0 <= at < len(inner)]
         if word.text in _NUMERIC and any(one.is_literal and not re.fullmatch(r"[-+]?\d+", one.text) for one in sides):
             better = _TEST_OPERATORS.get(word.text, "")
@@ -284,6 +300,14 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
             if use.place.script.text[word.span.start] not in "\"'" and "=~/" not in word.text:
                 continue
             written = line.written(word)
+            if match := re.fullmatch(r'"\$\{?([A-Za-z_]\w*)\}?"', written):
+                assigned = rf"(?:^|[\s;]){match[1]}=([\"'])(-[^\"']* [^\"']*)\1"
+                value = None if _is_value(line, number) else re.search(assigned, use.place.script.text)
+                if value is not None:
+                    fixes = edit_fix(use.place, "Remove the quotes", word.span, written[1:-1])
+                    message = f"'{value[2]}' is one word for the program; remove the quotes"
+                    yield Finding(use.word(word), message, fixes)
+                continue
             quote = written[:1] if written[:1] in "\"'" and written.endswith(written[:1]) and len(written) > 2 else ""
             bare = written[1:-1] if quote else written
             before = line.arguments[number - 1].text if number else ""
@@ -411,7 +435,7 @@ def interactive_only(job: Job) -> Iterator[Finding]:
     """
     for place in scripts(job, with_callbacks=True):
         text = place.script.text
-        if "alias " not in text and "!!" not in text:
+        if "alias " not in text and "!!" not in text and "!$" not in text:
             continue
         aliases: dict[str, str] = {}
         for line in command_lines(place.script).all:
@@ -427,6 +451,67 @@ def interactive_only(job: Job) -> Iterator[Finding]:
                 yield Finding(place.span(line.name.span), f"bash does not expand the alias '{name}' in scripts", fixes)
             elif name in {"!!", "!$"}:
                 yield Finding(place.span(line.name.span), f"bash does not expand '{name}' in scripts")
+
+
+@rule(Severity.WARNING)
+def path_replaced(job: Job) -> Iterator[Finding]:
+    """`PATH` without the folders of the system.
+
+    Bash then finds no program any more: "command not found".
+    Source: the bash reference manual, "Command Search and Execution".
+
+        taskRoles:
+          worker:
+            commands:
+              - export PATH=/opt/tools
+              #        ^^^^^^^^^^^^^^^ warning
+              - python train.py
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - export PATH=/opt/tools:$PATH
+              - python train.py
+    """
+    for place in scripts(job):
+        for one in place.script.assignments if "PATH=" in place.script.text else ():
+            if one.name != "PATH":
+                continue
+            match = re.compile(r"=([\"']?)([\w./:-]+)\1(?=[\s;&]|$)").match(place.script.text, one.span.end)
+            if match and not re.search(r"(?:^|:)(?:/usr)?/bin\b", match[2]):
+                span = Span(one.span.start, match.end())
+                at = match.end(2)
+                fixes = edit_fix(place, "Add ':$PATH'", Span(at - 1, at), f"{place.script.text[at - 1]}:$PATH")
+                yield Finding(place.span(span), "this hides all programs of the system; add ':$PATH'", fixes)
+
+
+@rule(Severity.WARNING)
+def source_in_sh(job: Job) -> Iterator[Finding]:
+    """`source` in a script for `sh`.
+
+    In Debian and Ubuntu images `sh` is dash, which has no `source`: "source: not found". Use `bash -c` or `.`.
+    Source: dash(1); Debian Policy, 10.4.
+
+        taskRoles:
+          worker:
+            commands:
+              - sh -c "source env.sh"
+              #       ^^^^^^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - bash -c "source env.sh"
+    """
+    for use in uses(job, "sh", "dash"):
+        words = use.line.arguments
+        if len(words) > 1 and words[0].text == "-c" and re.search(r"(?:^|[;&|]\s*)source\s", words[1].text):
+            fixes = edit_fix(use.place, "Change to 'bash'", use.line.name.span, "bash")
+            yield Finding(use.word(words[1]), "'sh' has no 'source' in Debian and Ubuntu images; use 'bash'", fixes)
 
 
 @rule(Severity.WARNING)
@@ -503,7 +588,7 @@ def pasted_character(job: Job) -> Iterator[Finding]:
                 fixes = edit_fix(place, "Use plain quotes", span, f"{quote}{text[at + 1 : closing - 1]}{quote}")
                 yield Finding(place.span(span), "typographic quotes do not quote in bash", fixes)
             elif character in _DASHES:
-                following = text[at:end].lstrip("".join(_DASHES))
+                following = text[at:end].lstrip("-" + "".join(_DASHES))
                 if start != at or not following[:1].isalpha() or not following[:1].isascii():
                     continue
                 dashes = "--" if len(re.split(r"[=\W]", following)[0]) > 1 else "-"
@@ -719,6 +804,8 @@ def yaml_mark_in_command(job: Job) -> Iterator[Finding]:
             commands:
               - "! grep -q error train.log"
     """
+    if not re.search(r"- +[!&]", job.text):
+        return
     for place in scripts(job):
         for scalar in place.parts:
             line = max(job.text.rfind("\n", 0, scalar.span.start), 0)
@@ -739,6 +826,12 @@ def yaml_mark_in_command(job: Job) -> Iterator[Finding]:
                 fixes = (Fix("Quote it", (TextEdit(Span(start, scalar.span.end), f"'! {scalar.text}'"),)),)
             message = f"YAML reads '{mark}' as {name}, and bash never sees it"
             yield Finding(Span(start, start + len(mark)), message, fixes)
+
+
+def _is_value(line: CommandLine, number: int) -> bool:
+    """Whether a word may be the value of the option before it."""
+    before = line.arguments[number - 1].text if number else ""
+    return before.startswith("-") and "=" not in before
 
 
 def _written(use: CommandUse, start: int, end: int) -> str:
@@ -772,6 +865,8 @@ RULES = (
     braces_not_expanded,
     pattern_without_quotes,
     interactive_only,
+    path_replaced,
+    source_in_sh,
     windows_path,
     pasted_character,
     invisible_character,

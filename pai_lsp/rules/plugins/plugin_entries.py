@@ -16,7 +16,7 @@ from pai_lsp.findings.fixes import change_fix, fix_of, near_name_fixes, wrap_in_
 from pai_lsp.job.definition import STORAGE_PLUGINS, Origin, name_span
 from pai_lsp.job.parts import PluginEntry
 from pai_lsp.job.uses import item_place
-from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, plugins
+from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN
 from pai_lsp.source.edits import insert_entry, remove_entry
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.spelling import did_you_mean, nearest
@@ -54,7 +54,7 @@ def unknown_plugin(job: Job) -> Iterator[Finding]:
             type: script
             plugin: com.microsoft.pai.runtimeplugin.cmd
     """
-    known = (*plugins(), *sorted(job.site_plugins))
+    known = (*job.platform.plugins, *sorted(job.site_plugins))
     for definition in job.definitions:
         name, scalar = definition.runtime_plugin, definition.plugin_scalar
         if scalar is None or definition.type == "dockerimage":
@@ -115,7 +115,7 @@ def plugin_name_form(job: Job) -> Iterator[Finding]:
     for entry in job.plugins:
         if entry.plugin_scalar and entry.plugin.startswith(PLUGIN_PREFIX):
             short = entry.plugin.removeprefix(PLUGIN_PREFIX)
-            if short not in plugins() and short not in job.site_plugins:
+            if short not in job.platform.plugins and short not in job.site_plugins:
                 continue
             span = name_span(entry.plugin_scalar)
             fix = change_fix(span, short, safe=True)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, Damage, damages
 from pai_lsp.job.uses import command_entries
-from pai_lsp.platform.tables import plugins
 from pai_lsp.source.edits import column, line_end
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
@@ -285,18 +284,18 @@ def _parameters(job: Job, *, every: bool) -> Iterator[Entry]:
         name = definition.runtime_plugin
         if name is not None and job.prerequisite_uses.listings(definition):
             for entry in definition.node.effective_entries():
-                if entry.name not in NOT_PARAMETERS and (every or _is_used(name, entry)):
+                if entry.name not in NOT_PARAMETERS and (every or _is_used(job, name, entry)):
                     yield entry
     for plugin in job.plugins:
         if isinstance(plugin.parameters, Mapping):
             for entry in plugin.parameters.effective_entries():
-                if every or _is_used(plugin.plugin, entry):
+                if every or _is_used(job, plugin.plugin, entry):
                     yield entry
 
 
-def _is_used(plugin: str, entry: Entry) -> bool:
+def _is_used(job: Job, plugin: str, entry: Entry) -> bool:
     # The script of `ssh` interprets escapes in the user's key, its only string.
-    known = plugins().get(plugin) if plugin != "ssh" else None
+    known = job.platform.plugins.get(plugin) if plugin != "ssh" else None
     return known is not None and any(parameter.name == entry.name for parameter in known.parameters)
 
 

@@ -13,7 +13,7 @@ from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Orig
 from pai_lsp.job.lookup import AddressFault, looks_like_address, read_address
 from pai_lsp.job.this_lookup import this_answer, this_uses
 from pai_lsp.job.uses import callbacks
-from pai_lsp.platform.tables import PLUGIN_PREFIX, events, plugins
+from pai_lsp.platform.tables import PLUGIN_PREFIX, events
 from pai_lsp.source.content import mapped
 from pai_lsp.source.edits import cut_entry, insert_entry, line_span
 from pai_lsp.source.frozen import dataclass
@@ -189,7 +189,7 @@ def _plugin(job: Job, definition: Definition) -> Iterator[_Feature]:
     if scalar is None or definition.runtime_plugin is not None:
         return
     span, message = name_span(scalar), f"a released cluster ignores the plugin '{definition.plugin}'"
-    if definition.plugin in plugins() or definition.plugin in job.site_plugins:
+    if definition.plugin in job.platform.plugins or definition.plugin in job.site_plugins:
         full = f"{PLUGIN_PREFIX}{definition.plugin}"
         yield _Feature(span, message, (Fix(f"Write '{full}'", (TextEdit(span, full),), safe=True),))
     elif definition.plugin in STORAGE_PLUGINS:

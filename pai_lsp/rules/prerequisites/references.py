@@ -14,7 +14,7 @@ from pai_lsp.job.definition import CMD_PLUGIN, STORAGE_PLUGINS, Definition, Orig
 from pai_lsp.job.lookup import looks_like_address
 from pai_lsp.job.require_graph import no_prerequisite
 from pai_lsp.platform.job_schema import field
-from pai_lsp.platform.tables import PLUGIN_PREFIX, plugins
+from pai_lsp.platform.tables import PLUGIN_PREFIX
 from pai_lsp.source.edits import remove_item
 from pai_lsp.source.nodes import Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
@@ -163,7 +163,7 @@ def _idle(job: Job, definition: Definition) -> str | None:
         return "it has no 'plugin'"
     if definition.plugin_scalar and not isinstance(definition.plugin_scalar.runtime_value, str):
         return None  # the runtime fails on it, which is reported there
-    known = (*plugins(), *job.site_plugins)
+    known = (*job.platform.plugins, *job.site_plugins)
     if plugin in known or plugin in STORAGE_PLUGINS:
         return None
     return f"'{definition.plugin}' is not a runtime plugin{did_you_mean(definition.plugin, known)}"
@@ -172,7 +172,7 @@ def _idle(job: Job, definition: Definition) -> str | None:
 def _plugin_fixes(job: Job, definition: Definition) -> tuple[Fix, ...]:
     if definition.plugin_scalar is None:
         return ()
-    known = [PLUGIN_PREFIX + name for name in (*plugins(), *sorted(job.site_plugins))]
+    known = [PLUGIN_PREFIX + name for name in (*job.platform.plugins, *sorted(job.site_plugins))]
     by_name = {nearest_name.rpartition(".")[2]: nearest_name for nearest_name in known}
     near = nearest(definition.plugin.rpartition(".")[2], by_name) or nearest(definition.plugin, known)
     span = name_span(definition.plugin_scalar)

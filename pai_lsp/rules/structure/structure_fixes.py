@@ -144,7 +144,8 @@ def empty_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     """Remove an empty optional part; give a required one a first value."""
     error, entry, owner = place.error, place.entry, place.owner
     if entry is not None and isinstance(owner, Mapping):
-        optional = {one.key for one in fields(error.path[:-1], kind=job.schema_kind) if not one.required}
+        siblings = fields(error.path[:-1], kind=job.schema_kind, platform=job.platform)
+        optional = {one.key for one in siblings if not one.required}
         line = line_span(job.text, Span(entry.key.span.start, entry_end(job.text, entry)))
         has_comment = "#" in job.text[entry_end(job.text, entry) : line.end]
         if entry.name in optional and error.path != ("prerequisites",):
@@ -181,7 +182,8 @@ def skeleton(job: Job, path: Path) -> Any:
         return own
     if path[0] == "taskRoles" and len(path) == 2:
         return {"instances": 1, **_required(job, path)}
-    documented = field(path, prerequisite_type=prerequisite_type(job, path), kind=job.schema_kind)
+    kind = prerequisite_type(job, path)
+    documented = field(path, prerequisite_type=kind, kind=job.schema_kind, platform=job.platform)
     if documented is None:
         return None
     if documented.examples:
@@ -227,4 +229,5 @@ def _from_job(job: Job, path: Path) -> Any:
 
 
 def _required(job: Job, path: Path) -> dict[str, Any]:
-    return {str(one.key): skeleton(job, (*path, one.key)) for one in fields(path, kind=job.schema_kind) if one.required}
+    known = fields(path, kind=job.schema_kind, platform=job.platform)
+    return {str(one.key): skeleton(job, (*path, one.key)) for one in known if one.required}

@@ -121,7 +121,8 @@ def _as_boolean(node: Node | None) -> Fix | None:
 
 def _as_list(job: Job, place: ErrorPlace, node: Node | None) -> Fix | None:
     path = place.error.path
-    documented = field(path, prerequisite_type=prerequisite_type(job, path), kind=job.schema_kind)
+    kind = prerequisite_type(job, path)
+    documented = field(path, prerequisite_type=kind, kind=job.schema_kind, platform=job.platform)
     wanted = "mappings" if isinstance(node, Mapping) else "strings"
     return as_list_fix(job, place.entry, node) if documented is None or wanted in documented.type else None
 

@@ -195,9 +195,10 @@ class SyntaxFault:
 
 def faults(job: Job) -> Iterator[SyntaxFault]:
     """Every fault in the text that the rest-server fills: each role's commands, and the images' `auth`."""
+    failing = OBJECT_PROTOTYPE_NAMES if job.platform.fails_on_prototype_names else ()
     for role in job.task_roles:
         parts = job.command_parts(role)
-        if len(parts) == 1 and (name := parts[0].text.strip()) in OBJECT_PROTOTYPE_NAMES:
+        if len(parts) == 1 and (name := parts[0].text.strip()) in failing:
             text = trimmed(mapped(job.text, parts[0]))
             yield SyntaxFault(text.span(0, len(name)), _prototype_message(name))
         if role.name in job.command_templates:
@@ -207,7 +208,7 @@ def faults(job: Job) -> Iterator[SyntaxFault]:
             continue
         for scalar in walk(definition.node.get("auth")):
             if isinstance(scalar, Scalar):
-                if scalar.text in OBJECT_PROTOTYPE_NAMES:
+                if scalar.text in failing:
                     yield SyntaxFault(scalar.span, _prototype_message(scalar.text))
                 if OPENING in scalar.text:
                     yield from _faults(mapped(job.text, scalar), *tags(scalar.text))

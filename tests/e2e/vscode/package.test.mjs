@@ -42,6 +42,8 @@ test("it holds the extension, its server and nothing else", () => {
     "dist/extension.js",
     "dist/graphviz.js",
     "language-configuration.json",
+    "media/graph-dark.svg",
+    "media/graph-light.svg",
     "media/icon.png",
     "media/job-dark.svg",
     "media/job-light.svg",
@@ -52,6 +54,15 @@ test("it holds the extension, its server and nothing else", () => {
   ]);
   const readme = fs.readFileSync(path.join(process.env.E2E_STAGE, "README.md"), "utf8");
   assert.doesNotMatch(readme, /\]\((?!https:|#)/, "relative links lead nowhere in a .vsix");
+});
+
+test("the severity of each rule can be chosen in the settings page", () => {
+  const { contributes } = JSON.parse(fs.readFileSync(path.join(process.env.E2E_STAGE, "package.json"), "utf8"));
+  const settings = Object.assign({}, ...contributes.configuration.map(({ properties }) => properties));
+  const rules = Object.values(settings["openpai.rules"].properties);
+  assert.ok(rules.length > 50);
+  // Without a type, VS Code only offers to edit the JSON.
+  assert.deepEqual([...new Set(rules.map(({ type }) => type))], ["string"]);
 });
 
 test("with the packages in it, its server is made without network", { timeout: 180_000 }, () => {

@@ -108,7 +108,10 @@ scene("a node of the graph leads to its definition", async () => {
 });
 
 scene("the graph is drawn again after a reload", async () => {
-  await page.reload();
+  // A window that opens a file by its address does not restore the other editors.
+  const address = new URL(page.url());
+  address.searchParams.delete("payload");
+  await page.goto(address.href);
   await page.locator(".tab", { hasText: `Prerequisites (${JOB})` }).click();
   await drawnGraph().locator("svg text", { hasText: "install_wget" }).first().waitFor();
   await workbench.picture(page, "graph-after-reload");
@@ -126,7 +129,7 @@ scene("the expanded job is a new file that has nothing left to expand", async ()
   );
   const lines = text.split("\n").filter((line) => !/^\s*#/.test(line));
   assert.doesNotMatch(lines.join("\n"), /marketplace:\/\/|reference_prerequisites|template_variables/);
-  assert.match(text, /name: install_wget/);
+  assert.match(text, /pai_lsp_run\(\)/);
   await workbench.picture(page, "expanded");
 });
 

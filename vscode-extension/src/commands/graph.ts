@@ -18,8 +18,9 @@ const OPTIONS: vscode.WebviewOptions = {
   enableCommandUris: [SHOW_PLACE],
   localResourceRoots: [],
 };
-/** Where the jobs of the open panels are kept for the next window, by the titles of the panels. */
-const OPEN = "openpai.graphs";
+/** Where the jobs of panels are kept for the next window, by the titles of the panels; and how many. */
+const JOBS = "openpai.graphs";
+const MOST_JOBS = 50;
 
 /** The panels with graphs, one for each job. */
 export class Graphs implements vscode.Disposable, vscode.WebviewPanelSerializer {
@@ -35,7 +36,7 @@ export class Graphs implements vscode.Disposable, vscode.WebviewPanelSerializer 
     this.subscriptions = vscode.Disposable.from(
       vscode.window.registerWebviewPanelSerializer(VIEW, this),
       followEdits((uri) => void this.draw(uri.toString())),
-      controller.onDidBegin(() => this.drawAll()),
+      controller.onDidChangeState(({ kind }) => kind === "ready" && this.drawAll()),
     );
   }
 
@@ -62,7 +63,7 @@ export class Graphs implements vscode.Disposable, vscode.WebviewPanelSerializer 
 
   /** Draw a panel of the last window again. Without scripts a panel keeps no state: its title leads to its job. */
   async deserializeWebviewPanel(panel: vscode.WebviewPanel): Promise<void> {
-    const kept = this.context.workspaceState.get<Record<string, string>>(OPEN, {})[panel.title];
+    const kept = this.jobs()[panel.title];
     if (kept === undefined || this.panels.has(kept)) {
       panel.dispose();
       return;
@@ -94,18 +95,18 @@ export class Graphs implements vscode.Disposable, vscode.WebviewPanelSerializer 
     const icon = (theme: string) => vscode.Uri.joinPath(this.context.extensionUri, `media/graph-${theme}.svg`);
     panel.iconPath = { light: icon("light"), dark: icon("dark") };
     this.panels.set(key, panel);
-    this.keepOpen();
+    // They are never removed: a window that is closed disposes its panels, too.
+    const kept = Object.entries({ ...this.jobs(), [panel.title]: key }).slice(-MOST_JOBS);
+    void this.context.workspaceState.update(JOBS, Object.fromEntries(kept));
     panel.onDidDispose(() => {
       this.panels.delete(key);
-      this.keepOpen();
       this.drawings.get(key)?.abort();
       this.drawings.delete(key);
     });
   }
 
-  private keepOpen(): void {
-    const open = Object.fromEntries([...this.panels].map(([key, panel]) => [panel.title, key]));
-    void this.context.workspaceState.update(OPEN, open);
+  private jobs(): Readonly<Record<string, string>> {
+    return this.context.workspaceState.get(JOBS, {});
   }
 
   private drawAll(): void {

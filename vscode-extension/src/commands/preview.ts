@@ -27,7 +27,7 @@ export class Previews implements vscode.TextDocumentContentProvider, vscode.Defi
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, this),
       vscode.languages.registerDefinitionProvider({ scheme: SCHEME }, this),
       followEdits((uri) => this.refresh(uri.toString())),
-      controller.onDidBegin(() => this.refresh()),
+      controller.onDidChangeState(({ kind }) => kind === "ready" && this.refresh()),
     );
   }
 

@@ -25,7 +25,6 @@ const MANAGE_TRUST = "Manage Workspace Trust";
 /** The one server of a window. */
 export class Controller implements vscode.Disposable {
   private readonly stateChanged = new vscode.EventEmitter<State>();
-  private readonly serverBegan = new vscode.EventEmitter<LanguageClient>();
   private current: State | undefined;
   private marketplaces = NO_MARKETPLACE;
   private connection: Connection | undefined;
@@ -35,8 +34,6 @@ export class Controller implements vscode.Disposable {
 
   /** Fires with every new state, of the server or of the marketplaces. */
   readonly onDidChangeState = this.stateChanged.event;
-  /** Fires whenever a server has begun to answer. */
-  readonly onDidBegin = this.serverBegan.event;
 
   constructor(
     private readonly context: vscode.ExtensionContext,
@@ -134,7 +131,6 @@ export class Controller implements vscode.Disposable {
         origin: server.launch.origin,
         isRestricted: !vscode.workspace.isTrusted,
       });
-      this.serverBegan.fire(connection.client);
     } catch (error) {
       this.refused(error);
     }

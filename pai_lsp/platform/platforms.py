@@ -1,0 +1,153 @@
+"""What differs between the platforms that read the job protocol: OpenPAI, and those that descend from it.
+
+`Platform` is a list of questions; the defaults are OpenPAI's answers, so that a job for OpenPAI reads no table. The
+file of another platform in `schemas/platforms/` has one row for each difference, with its source; docs/platforms.md is
+made of the rows. A row's
+
+- `answers` are values for the fields of `Platform`
+- `schema` and `plugins` are JSON Merge Patches (RFC 7396) of schemas/job.schema.json and schemas/plugins.json
+- `environment` are more entries of schemas/environment.json
+
+A new platform is a new file, and its name in the key `platform` of schemas/configuration.schema.json.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.platform.tables import EnvironmentVariable, Plugin, environment_variables, plugins, plugins_in, table
+from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.scalar import Reader
+
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Mapping
+
+NAMES = ("openpai", "ltp")
+# A job without any of these words has no mark of another platform, so no table is read for it.
+MARK_WORDS = lazy_pattern(r"jobType|enableLocalStorage|forceNodes|allowAzCopy|\bdind\b|luciatrainingplatform")
+_COMMENT = lazy_pattern(r"#[ \t]*pai-lsp:[ \t]*platform[ \t]*=[ \t]*(?P<name>[^\s#]+)")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Platform:
+    """A platform as answers to what the rules ask.
+
+    reader: the library that the rest-server reads YAML with.
+    takes_infinite_integers: whether `.inf` is accepted where an integer is needed.
+    fails_on_prototype_names: whether a template text that is only `toString` and the like is refused.
+    required_parameters: by the value of `jobType`, the parameters that the job must have.
+    job_type_reads_strings: the values of `jobType` for which a parameter that is no string hides the job.
+    ssh_without_gang: whether `jobssh: true` with `sshbarrier: false` works without gang allocation.
+    privileged_plugins: plugins that work only in a privileged container, so only in `extras`.
+    git_refused_options, git_refused_addresses: what the git client refuses as unsafe; the latter a regular expression.
+    storage_names_are_strings: whether the init container fails for `storageConfigNames` that is no list of strings.
+    mounts_local_storage, forces_nodes: whether `extras.enableLocalStorage` and `extras.forceNodes` are read.
+    apt_prefix: what precedes `apt-get install` in the script of the plugin ssh.
+    shared_memory: of a container that asks for none, in MiB.
+    marked_keys, marked_extras: keys of the job and of `extras` that only this platform reads.
+    own_registries: the beginnings of images that are for this platform.
+    changes: the rows of the platform's table.
+    """
+
+    name: str = "openpai"
+    title: str = "OpenPAI"
+    reader: Reader = Reader.JS_YAML_3
+    takes_infinite_integers: bool = True
+    fails_on_prototype_names: bool = True
+    required_parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    job_type_reads_strings: tuple[str, ...] = ()
+    ssh_without_gang: bool = False
+    privileged_plugins: tuple[str, ...] = ()
+    git_refused_options: tuple[str, ...] = ()
+    git_refused_addresses: str = ""
+    storage_names_are_strings: bool = False
+    mounts_local_storage: bool = False
+    forces_nodes: bool = False
+    apt_prefix: str = ""
+    shared_memory: int = 512
+    marked_keys: tuple[str, ...] = ()
+    marked_extras: tuple[str, ...] = ()
+    own_registries: tuple[str, ...] = ()
+    changes: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def changes_schema(self) -> bool:
+        """Whether its schema is not the one of OpenPAI."""
+        return bool(self.changes)
+
+    def schema_of_job(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """OpenPAI's schema of a job with the changes of this platform."""
+        return _patched(schema, self._all("schema"))
+
+    @property
+    def plugins(self) -> Mapping[str, Plugin]:
+        """The runtime's plugins by short name."""
+        return _plugins(self) if self.changes else plugins()
+
+    @property
+    def environment_variables(self) -> tuple[EnvironmentVariable, ...]:
+        """The environment variables of the containers."""
+        more = (EnvironmentVariable(**entry) for row in self._all("environment") for entry in row)
+        return (*environment_variables(), *more)
+
+    def _all(self, key: str) -> list[Any]:
+        return [row[key] for row in self.changes if key in row]
+
+
+OPENPAI = Platform()
+
+
+@cache
+def platform_named(name: str) -> Platform:
+    """The platform of that name.
+
+    Raises:
+        KeyError: if there is none.
+    """
+    if name == OPENPAI.name:
+        return OPENPAI
+    if name not in NAMES:
+        raise KeyError(name)
+    document = table(f"platforms/{name}.json")
+    answers = {key: value for row in document["rows"] for key, value in row.get("answers", {}).items()}
+    answers = {key: tuple(value) if isinstance(value, list) else value for key, value in answers.items()}
+    if "reader" in answers:
+        answers["reader"] = Reader(answers["reader"])
+    return replace(OPENPAI, name=name, title=document["title"], changes=tuple(document["rows"]), **answers)
+
+
+def platform_comment(text: str) -> re.Match[str] | None:
+    """The comment `# pai-lsp: platform=NAME` of a file, with the group `name`; None without one."""
+    return _COMMENT.search(text) if "pai-lsp:" in text else None
+
+
+def plugin_table(platform: Platform) -> dict[str, Any]:
+    """The table of plugins as it is in schemas/plugins.json, with the changes of the platform."""
+    return _patched(table("plugins.json"), platform._all("plugins"))  # noqa: SLF001 - the class is in this module
+
+
+@cache
+def _plugins(platform: Platform) -> Mapping[str, Plugin]:
+    return plugins_in(plugin_table(platform))
+
+
+def _patched(target: dict[str, Any], patches: list[Any]) -> dict[str, Any]:
+    for patch in patches:
+        target = _merged(target, patch)
+    return target
+
+
+def _merged(target: Any, patch: Any) -> Any:
+    """The target with a JSON Merge Patch applied (RFC 7396, section 2)."""
+    if not isinstance(patch, dict):
+        return patch
+    result = dict(target) if isinstance(target, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            result.pop(key, None)
+        else:
+            result[key] = _merged(result.get(key), value)
+    return result
