@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -272,3 +273,8 @@ def test_a_written_manifest_is_read_back() -> None:
     value = {"kind": "MPIJob", "apiVersion": "a/b", "spec": {"a": ["y", "08", "1e3", "no", "a\nb", 2, True], "on": {}}}
     value["apiVersion"] = "kubeflow.org/v1"
     assert plain(manifest_text(value)) == value
+
+
+def test_the_example_is_good() -> None:
+    path = Path(__file__).parent.parent / "examples" / "mpijob" / "train.yaml"
+    assert Document(path.read_text(encoding="utf-8")).diagnostics == ()
