@@ -66,7 +66,7 @@ def test_every_mark_is_a_word_that_makes_the_table_read() -> None:
 
 
 def test_the_page_is_up_to_date() -> None:
-    command = [sys.executable, ROOT / "scripts" / "platform_page.py", "--check"]
+    command = [sys.executable, str(ROOT / "scripts" / "platform_page.py"), "--check"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (run.returncode, run.stderr) == (0, "")
 
