@@ -101,7 +101,7 @@ def refresh_server(
     stored = store.load(key)
     try:
         if (server.token_env or server.token_command) and not keeps_secrets(server.url):
-            raise NoTokenError(f"a token is sent only over https; '{server.url}' begins with 'http://'")
+            raise NoTokenError(f"a token is sent only over https; '{server.url}' begins with 'http://'")  # noqa: TRY301 - one place handles the failures
         token = access_token(server, environment, folder)
         answer = fetch(
             f"{base}/items",
