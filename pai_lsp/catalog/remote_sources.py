@@ -94,11 +94,14 @@ def refresh_server(
         NoTokenError,
         access_token,
         fetch,
+        keeps_secrets,
     )
 
     key, base = server_key(server), server.url.rstrip("/")
     stored = store.load(key)
     try:
+        if (server.token_env or server.token_command) and not keeps_secrets(server.url):
+            raise NoTokenError(f"a token is sent only over https; '{server.url}' begins with 'http://'")
         token = access_token(server, environment, folder)
         answer = fetch(
             f"{base}/items",

@@ -281,14 +281,14 @@ def _environment(job: Job, role: TaskRole, index: int, user: str) -> tuple[dict[
     later = dict.fromkeys(_CONTROLLER, "controller") | {"PAI_WORK_DIR": "working-directory-of-image"}
     is_gang = has_barrier(job.plain)
     instances: list[str] = []
+    ports: dict[str, int] = {}
     for other in job.task_roles:
         name = converted_role_name(other.name)
         for number in range(other.instances):
             instances.append(f"{name}:{number}")
             for label, count in port_counts(other).items():
-                later[f"PAI_PORT_LIST_{name}_{number}_{label}"] = later[f"PAI_{name}_{number}_{label}_PORT"] = _kind(
-                    count
-                )
+                ports[f"PAI_PORT_LIST_{name}_{number}_{label}"] = count
+                ports[f"PAI_{name}_{number}_{label}_PORT"] = count
             if is_gang:
                 later[f"PAI_HOST_IP_{name}_{number}"] = "host-address"
         if is_gang:
@@ -297,7 +297,9 @@ def _environment(job: Job, role: TaskRole, index: int, user: str) -> tuple[dict[
             known[f"PAI_TASK_ROLE_{name}_HOST_LIST"] = ""
     known["PAI_TASK_ROLE_INSTANCES"] = ",".join(instances)
     for label, count in port_counts(role).items():
-        later[f"PAI_CONTAINER_HOST_{label}_PORT_LIST"] = _kind(count)
+        ports[f"PAI_CONTAINER_HOST_{label}_PORT_LIST"] = count
+    later |= {variable: _kind(count) for variable, count in ports.items() if count > 0}
+    known |= {variable: "" for variable, count in ports.items() if count <= 0}
     for variable in ("PAI_CURRENT_CONTAINER_PORT", "PAI_CONTAINER_HOST_PORT", "PAI_CONTAINER_SSH_PORT"):
         later[variable] = "port"
     later["PAI_CONTAINER_HOST_PORT_LIST"] = "labels-and-ports"

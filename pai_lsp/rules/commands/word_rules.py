@@ -804,6 +804,8 @@ def yaml_mark_in_command(job: Job) -> Iterator[Finding]:
             commands:
               - "! grep -q error train.log"
     """
+    if not re.search(r"- +[!&]", job.text):
+        return
     for place in scripts(job):
         for scalar in place.parts:
             line = max(job.text.rfind("\n", 0, scalar.span.start), 0)
