@@ -99,9 +99,9 @@ def refresh_server(
 
     key, base = server_key(server), server.url.rstrip("/")
     stored = store.load(key)
+    if (server.token_env or server.token_command) and not keeps_secrets(server.url):
+        return _failed_server(server, stored, f"a token is sent only over https; '{server.url}' begins with 'http://'")
     try:
-        if (server.token_env or server.token_command) and not keeps_secrets(server.url):
-            raise NoTokenError(f"a token is sent only over https; '{server.url}' begins with 'http://'")
         token = access_token(server, environment, folder)
         answer = fetch(
             f"{base}/items",
