@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pai_lsp.cluster.hived_stage import hived_section
 from pai_lsp.cluster.refusal import Refusal, Stage
 from pai_lsp.embedded.server_rendering import trim
+from pai_lsp.platform.local_storage import local_storage_faults
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.scalar import server_text
 from pai_lsp.source.spelling import did_you_mean
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from pai_lsp.cluster.profile import Profile
     from pai_lsp.job.job import Job
 
-_LOCAL_PATH = re.compile(r"(/[a-zA-Z0-9._-]+)+/?")
 _PRIORITY = ("extras", "hivedScheduler", "jobPriorityClass")
 _STORAGES = ("extras", "storages")
 
@@ -235,27 +235,10 @@ def _folder(repository: str) -> str:
 def _local_storage_refusals(values: Any) -> Iterator[Refusal]:
     extras = values.get("extras")
     local = extras.get("enableLocalStorage") if isinstance(extras, dict) else None
-    if not isinstance(local, dict) or local.get("enabled") is not True:
-        return
     place = ("extras", "enableLocalStorage")
-    host, mount = local.get("hostpath"), local.get("mntpath")
-    if not host or not mount:
-        message = "Either hostpath or mntpath array is empty."
-        yield _job("MissingMountPathError", message, "'enableLocalStorage' needs 'hostpath' and 'mntpath'", place)
-        return
-    if not isinstance(host, str) or not isinstance(mount, str):
-        yield Refusal(Stage.JOB, 500, None, "split is not a function", "paths must be strings", place, None)
-        return
-    hosts, mounts = host.split(":"), mount.split(":")
-    if len(hosts) != len(mounts):
-        message = "The lengths of hostpath and mntpath arrays must be equal."
-        text = f"'hostpath' has {len(hosts)} paths and 'mntpath' has {len(mounts)}; the numbers must be equal"
-        yield _job("MountPathMismatchError", message, text, place)
-        return
-    for one, other in zip(hosts, mounts, strict=True):
-        if not _LOCAL_PATH.fullmatch(one) or not _LOCAL_PATH.fullmatch(other):
-            message = f"Invalid Linux path provided for hostpath ({one}) or mntpath ({other})."
-            yield _job("InvalidPathError", message, f"'{one}' or '{other}' is not a valid absolute path", place)
+    for fault in local_storage_faults(local):
+        status = 500 if fault.code is None else 400
+        yield Refusal(Stage.JOB, status, fault.code, fault.response, fault.message, place, None)
 
 
 def _forced_node_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:

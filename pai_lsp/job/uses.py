@@ -128,10 +128,17 @@ class PluginUse:
 
         Source: openpai-runtime, src/plugins/ssh/init.py.
         """
+        return self._switch(name) == "true"
+
+    def is_off(self, name: str) -> bool:
+        """Whether a parameter that is a switch is written, and off: `str(value).lower() == "false"`."""
+        return self._switch(name) == "false"
+
+    def _switch(self, name: str) -> str:
         entry = self.entry(name)
         if entry is None or not isinstance(entry.value, Scalar):
-            return False
-        return str(entry.value.runtime_value).lower() == "true"
+            return ""
+        return str(entry.value.runtime_value).lower()
 
 
 def roles_acted_for(job: JobTree, use: PluginUse, uses: PrerequisiteUses) -> tuple[TaskRole, ...]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pygls.uris import from_fs_path
 
-from pai_lsp.findings.diagnostic import Settings
+from pai_lsp.findings.diagnostic import Settings, limited
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.lsp.convert import Places, changed_text
 from pai_lsp.project.configuration import FILE_NAME
@@ -149,7 +149,7 @@ class OpenDocument:
 
 
 def _without_secrets(document: Document) -> tuple[Diagnostic, ...]:
-    return tuple(one.without_secrets(document.job.hidden) for one in document.diagnostics)
+    return tuple(one.without_secrets(document.job.hidden) for one in limited(document.diagnostics))
 
 
 class FilePlaces(NamedTuple):

@@ -12,6 +12,7 @@ from pai_lsp.findings import suppression
 from pai_lsp.findings.diagnostic import SHELLCHECK_CODE
 from pai_lsp.rules import (
     commands,
+    platforms,
     plugins,
     prerequisites,
     resources,
@@ -35,6 +36,7 @@ RULES: tuple[Rule, ...] = (
     *structure.RULES,
     *prerequisites.RULES,
     *plugins.RULES,
+    *platforms.RULES,
     *templates.RULES,
     *secrets.RULES,
     *resources.RULES,

@@ -23,7 +23,7 @@ from pai_lsp.expand.as_is.runtime_reading import (
     runtime_role,
 )
 from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, runtime_round_trip
-from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, plugins
+from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.text import Span
@@ -119,7 +119,9 @@ def _role_run(job: Job, role: TaskRole, known: RuntimeJob, *, shows_secrets: boo
     try:
         runtime = runtime_role(known, role.name)
         for plugin in plugin_runs(runtime):
-            scripts = _plugin_scripts(plugin, runtime, job.site_plugins, shows_secrets=shows_secrets)
+            scripts = _plugin_scripts(
+                plugin, runtime, job.site_plugins.union(job.platform.plugins), shows_secrets=shows_secrets
+            )
             if scripts is None:
                 platform.append(str(plugin.name))
                 continue
@@ -189,7 +191,7 @@ def _extras(role: RuntimeRole) -> Iterator[PluginRun]:
 
 
 def _plugin_scripts(
-    plugin: PluginRun, role: RuntimeRole, site_plugins: frozenset[str], *, shows_secrets: bool
+    plugin: PluginRun, role: RuntimeRole, known: frozenset[str], *, shows_secrets: bool
 ) -> tuple[str, str] | None:
     """The script before and the one after that the plugin writes; None for plugins other than `cmd`.
 
@@ -197,7 +199,7 @@ def _plugin_scripts(
         RuntimeStopError: if the task ends here.
     """
     parameters = passed_parameters(plugin.parameters, role, shows_secrets=shows_secrets)
-    name = plugin_folder(str(plugin.name), site_plugins.union(plugins()))
+    name = plugin_folder(str(plugin.name), known)
     if name is None:
         raise RuntimeStopError(f"the runtime has no plugin '{plugin.name}'")
     if name != "cmd":

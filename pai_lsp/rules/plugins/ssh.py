@@ -205,7 +205,7 @@ def ssh_needs_gang(job: Job) -> Iterator[Finding]:
         return
     for use in job.uses_of_plugin("ssh"):
         entry = use.entry("jobssh")
-        if entry and use.is_on("jobssh"):
+        if entry and use.is_on("jobssh") and not (job.platform.ssh_without_gang and use.is_off("sshbarrier")):
             yield Finding(entry.key.span, "'jobssh' is disabled by 'gangAllocation: false'")
 
 
