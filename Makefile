@@ -40,6 +40,9 @@ dist: .venvs/dist/.ready
 man: $(VENV)/.ready
 	$(BIN)/python scripts/man_page.py
 
+platforms: $(VENV)/.ready
+	$(BIN)/python scripts/platform_page.py
+
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from marks import as_marks, read_marks
@@ -10,8 +11,14 @@ from test_rules import examples
 
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.lsp.client import Client
+from pai_lsp.lsp.documents import OpenDocument
 from pai_lsp.mpijob.kubernetes_values import is_quantity, plain_value
+from pai_lsp.mpijob.manifest import manifests
 from pai_lsp.mpijob.manifest_rules import MANIFEST_RULES
+from pai_lsp.mpijob.upgrade import ConversionError, upgraded
+from pai_lsp.mpijob.writing_manifest import manifest_text
+from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
     from pai_lsp.findings.diagnostic import Rule
@@ -236,3 +243,46 @@ def test_semantic_mistakes(old: str, new: str, code: str, field: str) -> None:
 )
 def test_what_runs_is_silent(old: str, new: str) -> None:
     assert fields(GOOD.replace(old, new, 1)) == []
+
+
+OLD = GOOD.replace("kubeflow.org/v2beta1", "kubeflow.org/v1").replace(
+    "  runPolicy: {cleanPodPolicy: Running}\n", "  cleanPodPolicy: Running\n  backoffLimit: 3\n"
+)
+
+
+def plain(text: str) -> Any:
+    return next(manifests(parse(text))).root.plain
+
+
+def test_an_upgrade() -> None:
+    old = OLD.replace("      replicas: 2\n", "      replicas: 2\n      restartPolicy: Always\n")
+    found = upgraded(plain(old))
+    assert found.result["spec"]["runPolicy"] == {"cleanPodPolicy": "Running", "backoffLimit": 3}
+    assert found.result["spec"]["mpiReplicaSpecs"]["Worker"]["restartPolicy"] == "OnFailure"
+    assert [one.field for one in found.lost] == ["spec.mpiReplicaSpecs.Worker.restartPolicy"]
+    text = manifest_text(found.result)
+    assert plain(text) == found.result
+    assert fields(text) == []
+
+
+def test_an_upgrade_without_workers() -> None:
+    with pytest.raises(ConversionError) as error:
+        upgraded(plain(OLD.replace("      replicas: 2\n", "")))
+    assert error.value.code == "worker-replicas-missing"
+
+
+def test_a_written_manifest_is_read_back() -> None:
+    value = {"kind": "MPIJob", "apiVersion": "a/b", "spec": {"a": ["y", "08", "1e3", "no", "a\nb", 2, True], "on": {}}}
+    value["apiVersion"] = "kubeflow.org/v1"
+    assert plain(manifest_text(value)) == value
+
+
+def test_the_example_is_good() -> None:
+    path = Path(__file__).parent.parent / "examples" / "mpijob" / "train.yaml"
+    assert Document(path.read_text(encoding="utf-8")).diagnostics == ()
+
+
+def test_an_editor_shows_the_findings() -> None:
+    text = GOOD.replace("slotsPerWorker: 2", "slotsPerWorker: x")
+    document = OpenDocument("file:///a/job.yaml", 1, "yaml", text, "/a/job.yaml", Client())
+    assert [one.code for one in document.diagnostics] == ["mpijob-refused"]

@@ -31,6 +31,7 @@ from pai_lsp.expand.as_is.runtime_reading import (
     runtime_job,
     runtime_role,
 )
+from pai_lsp.platform.platforms import OPENPAI
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.scalar import server_text
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
 HOME = "/usr/local/pai"
 SCRIPTS = "runtime.d"
-DEFAULT_SHARED_MEMORY = 512
 _ALWAYS_OPEN = ("ssh", "http")
 _KEY_PAIR = "ssh-secret/"
 # Variables that the controller sets, besides those whose values are known (frameworkcontroller, constants.go).
@@ -79,7 +79,7 @@ class TaskPlan:
     files: dict[str, str] = field(default_factory=dict)
     order: tuple[str, ...] = ()
     mounts: tuple[tuple[str, str], ...] = ()
-    shared_memory: int = DEFAULT_SHARED_MEMORY
+    shared_memory: int = OPENPAI.shared_memory
 
 
 def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets: bool = False) -> TaskPlan:
@@ -117,7 +117,7 @@ def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets:
     environment, later = _environment(job, role, index, user)
     options = role.get("extraContainerOptions")
     written = job.plain["taskRoles"][role.name].get("extraContainerOptions") if options is not None else None
-    memory = (written.get("shmMB") if isinstance(written, dict) else None) or DEFAULT_SHARED_MEMORY
+    memory = (written.get("shmMB") if isinstance(written, dict) else None) or job.platform.shared_memory
     return TaskPlan(
         role, index, image, None, "", environment, later, files, order, tuple(_mounts(job)), memory,
     )  # fmt: skip

@@ -30,17 +30,18 @@ _Answer = TypeVar("_Answer")
 class Job(JobTree):
     """A job file with its require graph, the uses of its prerequisites and plugins, its templates and its secrets."""
 
-    @cached_property
+    @property
     def as_meant(self) -> Job:
-        """The job with misspelled keys read as the keys that they stand for; itself without any."""
-        if self.is_catalog or not self.structure_errors:
-            return self
-        root = root_as_meant(self)
-        return (
-            self
-            if root is None
-            else Job(self.syntax, self.site_plugins, self.lookup, meant_root=root, platform=self.platform)
-        )
+        """The job with misspelled and misplaced keys read as they are meant; itself without any."""
+        return self._meant or self
+
+    @cached_property
+    def _meant(self) -> Job | None:
+        """Another job, or None: a job that held itself would be garbage for the collector."""
+        root = root_as_meant(self) if self.structure_errors and not self.is_catalog else None
+        if root is None:
+            return None
+        return Job(self.syntax, self.site_plugins, self.lookup, meant_root=root, platform=self.platform)
 
     @cached_property
     def misplaced_role_keys(self) -> tuple[Entry, ...]:
