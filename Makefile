@@ -1,5 +1,5 @@
 # One word each, the same here and in CI. Each target sets up what it needs.
-.PHONY: demo unit test lint docs bench fuzz lock clean python-tests e2e vsix dist man
+.PHONY: demo unit test lint docs bench bench-hostile fuzz lock clean python-tests e2e vsix dist man
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -40,8 +40,15 @@ dist: .venvs/dist/.ready
 man: $(VENV)/.ready
 	$(BIN)/python scripts/man_page.py
 
+platforms: $(VENV)/.ready
+	$(BIN)/python scripts/platform_page.py
+
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+
+# CPU time and memory for texts made to be slow; fails above the limits of docs/reliability.md.
+bench-hostile: $(VENV)/.ready
+	$(BIN)/python -m benchmarks.hostile
 
 # The site, in site/; a broken link fails it.
 docs: $(VENV)/.docs

@@ -7,9 +7,10 @@ the author's `# pai-lsp: ignore[code]` comments; one broken rule never silences 
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from pai_lsp.findings.diagnostic import Diagnostic, Settings, Severity
+from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Settings, Severity
 from pai_lsp.findings.fixes import takes_what_is_repeated
 from pai_lsp.findings.suppression import ignores, unused_ignore, unused_ignores
 from pai_lsp.job.job import Job
@@ -232,7 +233,7 @@ def _run(rule: Rule, document: Document, on_fault: OnFault) -> Iterable[Diagnost
     if severity is None:
         return ()
     try:
-        findings = tuple(rule.check(document.job.as_meant))
+        findings = tuple(islice(rule.check(document.job.as_meant), MOST_FOUND))
         return _diagnostics(rule, severity, findings, document) if findings else ()
     except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
         on_fault(rule, error)
@@ -276,7 +277,7 @@ def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[
     """The diagnostics without those that only follow from a syntax problem, or from another error, at their place."""
     if any(one.code == _CONSEQUENCE for one in found):
         errors = [one for one in found if one.severity is Severity.ERROR and one.code not in _ANSWERED_BY_EXPANSION]
-        causes = [one.span for one in errors if one.code != _CONSEQUENCE]
+        causes = tuple(dict.fromkeys(one.span for one in errors if one.code != _CONSEQUENCE))
         found = tuple(one for one in found if one.code != _CONSEQUENCE or not any(map(one.span.overlaps, causes)))
     if not document.syntax.problems:
         return found

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # A fix may uncover another finding, but not this often: then fixes undo each other.
 MOST_ROUNDS = 10
+# So many fixes are tried on their own where together they make a text worse.
+_MOST_ALONE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,11 @@ def with_safe_fixes(
             break
         tried = _better(document, diagnostics, batch, check, seen)
         if tried is None:
-            alone = [item for item in batch if _better(document, diagnostics, [item], check, seen) is None]
+            by_name = {_name(*item): item for item in reversed(batch)}
+            tried_alone = list(by_name.items())[-_MOST_ALONE:]
+            bad = {name for name, item in tried_alone if _better(document, diagnostics, [item], check, seen) is None}
             # If each is good alone, they conflict; apply the first one.
-            dropped.update(_name(*item) for item in alone or batch[1:])
+            dropped.update(bad or (_name(*item) for item in batch[1:]))
             continue
         document, diagnostics = tried
         fixed += len(batch)

@@ -12,7 +12,7 @@ from mkdocs.structure.files import File, Files
 
 from pai_lsp.platform.job_schema import published_schema
 from pai_lsp.platform.tables import table
-from pai_lsp.rules import KNOWN_RULES
+from pai_lsp.rules import all_rules
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
     """Add the generated pages to those in docs/."""
-    for rule in KNOWN_RULES:
+    for rule in all_rules():
         files.append(File.generated(config, f"rules/{rule.code}.md", content=_page(rule)))
     files.append(File.generated(config, "rules/index.md", content=_index()))
     schemas = {
@@ -66,5 +66,5 @@ runs, but not as intended. *information*: useful to know. *hint*: unused or outd
 
 
 def _index() -> str:
-    rows = [f"| [{rule.code}]({rule.code}.md) | {rule.severity.label} | {rule.summary} |" for rule in KNOWN_RULES]
+    rows = [f"| [{rule.code}]({rule.code}.md) | {rule.severity.label} | {rule.summary} |" for rule in all_rules()]
     return _INDEX.format(count=len(rows), rows="\n".join(rows))

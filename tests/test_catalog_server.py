@@ -434,3 +434,13 @@ def test_without_a_place_to_keep_it(server: Marketplace, tmp_path: Path) -> None
     catalog = refreshed(setup(server))
     assert catalog.find(MNIST).state is LookupState.FOUND
     assert "the answer cannot be saved in the cache: " in catalog.sources[0].note
+
+
+@pytest.mark.parametrize("host", ["a.example", "127.0.0.1.example", "localhost.example"])
+def test_a_token_is_sent_only_over_https_or_to_this_machine(host: str, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    command = (sys.executable, "-c", f"open({str(trace)!r}, 'w')")
+    url = f"http://{host}/api"
+    for source in (setup(url, token_env="PAI_TOKEN"), setup(url, token_command=command)):  # noqa: S106 - a variable
+        assert refreshed(source).doubts == (f"{url}: a token is sent only over https; '{url}' begins with 'http://'",)
+    assert not trace.exists()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from marks import as_marks, read_marks
@@ -10,8 +11,14 @@ from test_rules import examples
 
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.lsp.client import Client
+from pai_lsp.lsp.documents import OpenDocument
 from pai_lsp.mpijob.kubernetes_values import is_quantity, plain_value
+from pai_lsp.mpijob.manifest import manifests
 from pai_lsp.mpijob.manifest_rules import MANIFEST_RULES
+from pai_lsp.mpijob.upgrade import ConversionError, upgraded
+from pai_lsp.mpijob.writing_manifest import manifest_text
+from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
     from pai_lsp.findings.diagnostic import Rule
@@ -152,3 +159,130 @@ def test_plain_scalars(text: str, kind: str, content: object) -> None:
 def test_quantities() -> None:
     assert all(map(is_quantity, ("0.5", "500m", "1G", "16Gi", "1e3")))
     assert not any(map(is_quantity, ("16GB", "1Gi ", "two", "")))
+
+
+LAUNCHER = "spec.mpiReplicaSpecs.Launcher.template.spec.containers[0]"
+WORKER = "spec.mpiReplicaSpecs.Worker.template.spec.containers[0]"
+WORKER_IMAGE = "worker\n              image: example/mpi:1\n"
+LAUNCHER_IMAGE = "launcher\n              image: example/mpi:1\n"
+PAD = "              "
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "field"),
+    [
+        ('"4"', '"5"', "mpijob-np-over-slots", f"{LAUNCHER}.command[3]"),
+        ("slotsPerWorker: 2", "slotsPerWorker: 0", "mpijob-slots-zero", "spec.slotsPerWorker"),
+        ("mpirun, --allow-run-as-root", "mpirun", "mpijob-run-as-root", f"{LAUNCHER}.command[0]"),
+        ("-np", "--hosts, a, -np", "mpijob-option-unknown", f"{LAUNCHER}.command[2]"),
+        ("-np", "-H, train-worker-9, -np", "mpijob-unknown-host", f"{LAUNCHER}.command[3]"),
+        ("python, train.py", "python, $FILE", "mpijob-no-shell", f"{LAUNCHER}.command[7]"),
+        ("[mpirun, --allow-run-as-root", "[python", "mpijob-launcher-without-mpi", f"{LAUNCHER}.command"),
+        (
+            "mpirun, --allow-run-as-root",
+            "mpirun --allow-run-as-root",
+            "mpijob-command-one-word",
+            f"{LAUNCHER}.command[0]",
+        ),
+        (
+            'mpirun, --allow-run-as-root, -np, "4", --hostfile, /etc/mpi/hostfile',
+            'horovodrun, -np, "4"',
+            "mpijob-horovodrun-no-hosts",
+            f"{LAUNCHER}.command",
+        ),
+        (
+            WORKER_IMAGE,
+            WORKER_IMAGE + PAD + "args: [sleep, 1d]\n",
+            "mpijob-worker-without-sshd",
+            f"{WORKER}.args",
+        ),
+        (
+            WORKER_IMAGE,
+            WORKER_IMAGE + PAD + "command: [sshd]\n",
+            "mpijob-sshd-background",
+            f"{WORKER}.command",
+        ),
+        (WORKER_IMAGE, "worker\n", "mpijob-image-missing", WORKER),
+        ("name: worker", "name: my.worker", "mpijob-container-name", f"{WORKER}.name"),
+        (
+            LAUNCHER_IMAGE,
+            LAUNCHER_IMAGE + PAD + "resources: {limits: {nvidia.com/gpu: 1}}\n",
+            "mpijob-launcher-gpu",
+            f"{LAUNCHER}.resources.limits.nvidia.com/gpu",
+        ),
+        (
+            LAUNCHER_IMAGE,
+            LAUNCHER_IMAGE + PAD + "env: [{name: K_MPI_JOB_ROLE, value: a}]\n",
+            "mpijob-env-overridden",
+            f"{LAUNCHER}.env[0]",
+        ),
+        ("    Worker:", "    Workers:", "mpijob-unknown-replica", "spec.mpiReplicaSpecs.Workers"),
+        ("    Worker:", "    Workers:", "mpijob-no-worker", "spec.mpiReplicaSpecs"),
+        (
+            "spec:\n  slots",
+            "spec:\n  launcherCreationPolicy: AtStartUp\n  slots",
+            "mpijob-unknown-policy",
+            "spec.launcherCreationPolicy",
+        ),
+        ("spec:\n  slots", "spec:\n  sshAuthMountPath: ~/.ssh\n  slots", "mpijob-ssh-path", "spec.sshAuthMountPath"),
+    ],
+)
+def test_semantic_mistakes(old: str, new: str, code: str, field: str) -> None:
+    assert (code, field) in fields(GOOD.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (WORKER_IMAGE, WORKER_IMAGE + PAD + "command: [/usr/sbin/sshd, -De]\n"),
+        (WORKER_IMAGE, WORKER_IMAGE + PAD + "command: [bash, -c, '/usr/sbin/sshd; sleep infinity']\n"),
+        ("python, train.py", "python, $(FILE)"),
+        ("python, train.py", "./solver, -np, '64'"),
+        ("    Worker:\n      replicas: 2\n", "    Worker:\n      replicas: 0b10\n"),
+    ],
+)
+def test_what_runs_is_silent(old: str, new: str) -> None:
+    assert fields(GOOD.replace(old, new, 1)) == []
+
+
+OLD = GOOD.replace("kubeflow.org/v2beta1", "kubeflow.org/v1").replace(
+    "  runPolicy: {cleanPodPolicy: Running}\n", "  cleanPodPolicy: Running\n  backoffLimit: 3\n"
+)
+
+
+def plain(text: str) -> Any:
+    return next(manifests(parse(text))).root.plain
+
+
+def test_an_upgrade() -> None:
+    old = OLD.replace("      replicas: 2\n", "      replicas: 2\n      restartPolicy: Always\n")
+    found = upgraded(plain(old))
+    assert found.result["spec"]["runPolicy"] == {"cleanPodPolicy": "Running", "backoffLimit": 3}
+    assert found.result["spec"]["mpiReplicaSpecs"]["Worker"]["restartPolicy"] == "OnFailure"
+    assert [one.field for one in found.lost] == ["spec.mpiReplicaSpecs.Worker.restartPolicy"]
+    text = manifest_text(found.result)
+    assert plain(text) == found.result
+    assert fields(text) == []
+
+
+def test_an_upgrade_without_workers() -> None:
+    with pytest.raises(ConversionError) as error:
+        upgraded(plain(OLD.replace("      replicas: 2\n", "")))
+    assert error.value.code == "worker-replicas-missing"
+
+
+def test_a_written_manifest_is_read_back() -> None:
+    value = {"kind": "MPIJob", "apiVersion": "a/b", "spec": {"a": ["y", "08", "1e3", "no", "a\nb", 2, True], "on": {}}}
+    value["apiVersion"] = "kubeflow.org/v1"
+    assert plain(manifest_text(value)) == value
+
+
+def test_the_example_is_good() -> None:
+    path = Path(__file__).parent.parent / "examples" / "mpijob" / "train.yaml"
+    assert Document(path.read_text(encoding="utf-8")).diagnostics == ()
+
+
+def test_an_editor_shows_the_findings() -> None:
+    text = GOOD.replace("slotsPerWorker: 2", "slotsPerWorker: x")
+    document = OpenDocument("file:///a/job.yaml", 1, "yaml", text, "/a/job.yaml", Client())
+    assert [one.code for one in document.diagnostics] == ["mpijob-refused"]

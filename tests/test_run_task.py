@@ -78,6 +78,11 @@ def test_environment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert plan(tmp_path, capsys)["env"]["NVIDIA_VISIBLE_DEVICES"] == "none"
 
 
+def test_a_label_without_ports_is_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = plan(tmp_path, capsys, text=JOB.replace("grpc: 2", "grpc: 0"))
+    assert found["env"]["PAI_PORT_LIST_ps_0_grpc"] == found["env"]["PAI_CONTAINER_HOST_grpc_PORT_LIST"] == ""
+
+
 def test_without_gang_no_address_is_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = plan(tmp_path, capsys, extras="extras: {gangAllocation: false}")
     assert found["env"]["PAI_CURRENT_CONTAINER_IP"] == "None"

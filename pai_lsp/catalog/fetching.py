@@ -199,6 +199,8 @@ def _host(url: str) -> str:
 
 # How long a token command may take, in seconds: long enough for a password store, not for a dialog.
 PATIENCE = 15.0
+# IPv4 addresses of this machine. RFC 1122, section 3.2.1.3.
+_LOOPBACK = lazy_pattern(r"127(?:\.[0-9]{1,3}){3}")
 # The characters that a header can hold. RFC 6750, section 2.1, allows fewer, but servers may issue others.
 _TOKEN = lazy_pattern(r"[\x21-\x7e]{1,8192}")
 
@@ -240,6 +242,13 @@ def access_token(source: ServerSource, environment: Mapping[str, str], folder: s
     if not _TOKEN.fullmatch(text):
         raise NoTokenError(f"{origin} is not a valid token")
     return AccessToken(text)
+
+
+def keeps_secrets(url: str) -> bool:
+    """Whether others on the network cannot read a request: over https, or to this machine."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    return parts.scheme == "https" or host in {"localhost", "::1"} or _LOOPBACK.fullmatch(host) is not None
 
 
 def _printed(command: tuple[str, ...], folder: str) -> str:

@@ -94,10 +94,13 @@ def refresh_server(
         NoTokenError,
         access_token,
         fetch,
+        keeps_secrets,
     )
 
     key, base = server_key(server), server.url.rstrip("/")
     stored = store.load(key)
+    if (server.token_env or server.token_command) and not keeps_secrets(server.url):
+        return _failed_server(server, stored, f"a token is sent only over https; '{server.url}' begins with 'http://'")
     try:
         token = access_token(server, environment, folder)
         answer = fetch(

@@ -184,6 +184,10 @@ Comments are kept. Task roles are renamed where the runtime cannot handle their
 names, also in environment variables in commands. Defaults of version 1 are
 written out where version 2 has a different default. Comments at the top list
 what clusters no longer support.
+
+With --to v2beta1, upgrade an MPIJob manifest of an older version
+(kubeflow.org/v1, v1alpha2, v1alpha1, or batch.test.bdap.com/v1) to
+kubeflow.org/v2beta1. What the result does not have is listed on standard error.
 """
 
 _CONVERT_EPILOG = """\
@@ -191,13 +195,14 @@ Findings in the new job are printed to standard error.
 
 exit status:
   0  success
-  1  the file is not a protocol v1 job, or cannot be read
+  1  the file cannot be read or converted
   2  wrong usage
   3  pai-lsp failed, or the output could not be written
 
 examples:
   pai-lsp convert train.json > train.pai.yaml
   pai-lsp convert train.json --output train.pai.yaml
+  pai-lsp convert --to v2beta1 mpijob.yaml > new-mpijob.yaml
 """
 
 
@@ -206,6 +211,10 @@ def convert(parser: argparse.ArgumentParser) -> None:
     parser.description = _CONVERT_DESCRIPTION
     parser.epilog = _CONVERT_EPILOG
     parser.add_argument("job", type=path, metavar="JOB", help="a job file, or - for standard input")
+    parser.add_argument(
+        "--to", choices=("v2", "v2beta1"), default="v2", help="v2 (default): OpenPAI job; v2beta1: MPIJob"
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format of --to v2beta1")
     parser.add_argument("--output", type=path, metavar="FILE", help="write to this file, which must not exist")
 
 

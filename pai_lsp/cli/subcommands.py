@@ -63,6 +63,10 @@ def _expand(found: argparse.Namespace) -> int:
 
 
 def _convert(found: argparse.Namespace) -> int:
+    if found.to == "v2beta1":
+        from pai_lsp.cli.commands import convert_mpijob
+
+        return convert_mpijob.run(found)
     from pai_lsp.cli.commands import convert_v1
 
     return convert_v1.run(found)

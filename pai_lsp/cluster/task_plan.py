@@ -31,6 +31,7 @@ from pai_lsp.expand.as_is.runtime_reading import (
     runtime_job,
     runtime_role,
 )
+from pai_lsp.platform.platforms import OPENPAI
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.scalar import server_text
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
 
 HOME = "/usr/local/pai"
 SCRIPTS = "runtime.d"
-DEFAULT_SHARED_MEMORY = 512
 _ALWAYS_OPEN = ("ssh", "http")
 _KEY_PAIR = "ssh-secret/"
 # Variables that the controller sets, besides those whose values are known (frameworkcontroller, constants.go).
@@ -79,7 +79,7 @@ class TaskPlan:
     files: dict[str, str] = field(default_factory=dict)
     order: tuple[str, ...] = ()
     mounts: tuple[tuple[str, str], ...] = ()
-    shared_memory: int = DEFAULT_SHARED_MEMORY
+    shared_memory: int = OPENPAI.shared_memory
 
 
 def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets: bool = False) -> TaskPlan:
@@ -117,7 +117,7 @@ def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets:
     environment, later = _environment(job, role, index, user)
     options = role.get("extraContainerOptions")
     written = job.plain["taskRoles"][role.name].get("extraContainerOptions") if options is not None else None
-    memory = (written.get("shmMB") if isinstance(written, dict) else None) or DEFAULT_SHARED_MEMORY
+    memory = (written.get("shmMB") if isinstance(written, dict) else None) or job.platform.shared_memory
     return TaskPlan(
         role, index, image, None, "", environment, later, files, order, tuple(_mounts(job)), memory,
     )  # fmt: skip
@@ -281,14 +281,14 @@ def _environment(job: Job, role: TaskRole, index: int, user: str) -> tuple[dict[
     later = dict.fromkeys(_CONTROLLER, "controller") | {"PAI_WORK_DIR": "working-directory-of-image"}
     is_gang = has_barrier(job.plain)
     instances: list[str] = []
+    ports: dict[str, int] = {}
     for other in job.task_roles:
         name = converted_role_name(other.name)
         for number in range(other.instances):
             instances.append(f"{name}:{number}")
             for label, count in port_counts(other).items():
-                later[f"PAI_PORT_LIST_{name}_{number}_{label}"] = later[f"PAI_{name}_{number}_{label}_PORT"] = _kind(
-                    count
-                )
+                ports[f"PAI_PORT_LIST_{name}_{number}_{label}"] = count
+                ports[f"PAI_{name}_{number}_{label}_PORT"] = count
             if is_gang:
                 later[f"PAI_HOST_IP_{name}_{number}"] = "host-address"
         if is_gang:
@@ -297,7 +297,9 @@ def _environment(job: Job, role: TaskRole, index: int, user: str) -> tuple[dict[
             known[f"PAI_TASK_ROLE_{name}_HOST_LIST"] = ""
     known["PAI_TASK_ROLE_INSTANCES"] = ",".join(instances)
     for label, count in port_counts(role).items():
-        later[f"PAI_CONTAINER_HOST_{label}_PORT_LIST"] = _kind(count)
+        ports[f"PAI_CONTAINER_HOST_{label}_PORT_LIST"] = count
+    later |= {variable: _kind(count) for variable, count in ports.items() if count > 0}
+    known |= {variable: "" for variable, count in ports.items() if count <= 0}
     for variable in ("PAI_CURRENT_CONTAINER_PORT", "PAI_CONTAINER_HOST_PORT", "PAI_CONTAINER_SSH_PORT"):
         later[variable] = "port"
     later["PAI_CONTAINER_HOST_PORT_LIST"] = "labels-and-ports"

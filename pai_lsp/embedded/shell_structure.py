@@ -6,6 +6,7 @@ Set Builtin" (`-e`, `pipefail`), "Lists of Commands" and "Pipelines".
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -263,16 +264,16 @@ class Structure:
 
     def is_off(self, step: Step, letter: str, name: str) -> bool:
         """Whether `set` has switched an option off before a step, in the same shell."""
-        off = False
         around = [one for one in step.ancestors if one.kind == "(" or one.is_substitution]
-        for call in self.calls.get("set", ()):
-            if call.span.start >= step.span.start and step.kind != "{":
-                break
+        calls = self.calls.get("set", [])
+        for call in reversed(calls[: bisect_left(calls, step.span.start, key=lambda one: one.span.start)]):
             shells = [one for one in call.ancestors if one.kind == "(" or one.is_substitution]
             if shells and shells[0] not in around:
                 continue
-            off = _switched(call.command, letter, name, off=off)
-        return off
+            off = _switched(call.command, letter, name, off=False)
+            if off is _switched(call.command, letter, name, off=True):
+                return off
+        return False
 
 
 def _switched(command: SimpleCommand | None, letter: str, name: str, *, off: bool) -> bool:

@@ -5,6 +5,7 @@ Also the settings that a user can choose, as values, whether from a file or from
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from pai_lsp.job.hidden import Hidden
     from pai_lsp.job.job import Job
@@ -125,6 +126,30 @@ class Diagnostic:
             fixes=tuple(replace(fix, title=cleaned(fix.title)) for fix in self.fixes),
             related=tuple(replace(related, message=cleaned(related.message)) for related in self.related),
         )
+
+
+# Of one rule, so many findings are made for one file, and so many of them are shown.
+MOST_FOUND = 1000
+MOST_SHOWN = 100
+
+
+def limited(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """The findings to show: of each rule the first `MOST_SHOWN`; the last of them says how many are not shown."""
+    if len(diagnostics) <= MOST_SHOWN:
+        return tuple(diagnostics)
+    counts = Counter(one.code for one in diagnostics)
+    numbers: Counter[str] = Counter()
+    shown: list[Diagnostic] = []
+    for one in diagnostics:
+        numbers[one.code] += 1
+        count, number = counts[one.code], numbers[one.code]
+        if number < MOST_SHOWN or count == MOST_SHOWN:
+            shown.append(one)
+        elif number == MOST_SHOWN:
+            least = "at least " if count >= MOST_FOUND else ""
+            more = f"{one.message} (and {least}{count - MOST_SHOWN} more '{one.code}' in this file)"
+            shown.append(replace(one, message=more))
+    return tuple(shown)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from pai_lsp.ide.names import places_of
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.symbols import Occurrence, SymbolKind, meant_prerequisite
 from pai_lsp.platform.job_schema import field
-from pai_lsp.platform.tables import PLUGIN_PREFIX, environment_variable, events, exit_codes, plugins
+from pai_lsp.platform.tables import PLUGIN_PREFIX, environment_variable, events, exit_codes
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
@@ -139,6 +139,7 @@ def _described(document: Document, location: Location) -> str:
         prerequisite_type=kind,
         plugin=plugin,
         kind="definition" if document.is_catalog else "job",
+        platform=document.platform,
     )
     return field_documentation(found) if found is not None and isinstance(found.key, str) else ""
 
@@ -147,7 +148,7 @@ def _value(document: Document, location: Location, node: Scalar) -> str:
     key = location.path[-1] if location.path else ""
     if key == "event" and node.text in events():
         return event_documentation(events()[node.text])
-    if key == "plugin" and (plugin := plugins().get(node.text.removeprefix(PLUGIN_PREFIX))):
+    if key == "plugin" and (plugin := document.platform.plugins.get(node.text.removeprefix(PLUGIN_PREFIX))):
         return plugin_documentation(plugin)
     if "://" in node.text and ("require" in location.path or "prerequisites" in location.path):
         return _address(document, node.text)

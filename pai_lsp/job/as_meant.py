@@ -1,13 +1,16 @@
 """The job that its author meant: misspelled keys count as the keys that they surely stand for.
 
 A misspelled section is one mistake. The rules report it once, and judge the rest of the job by what the section holds.
+The same holds for the keys of a task role that are written directly under `taskRoles`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.source.nodes import Entry, Mapping, Node, Sequence, mapping_of
+from pai_lsp.platform.job_schema import fields
+from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, mapping_of
+from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from pai_lsp.job.tree import JobTree
@@ -16,9 +19,9 @@ _MISSPELT = frozenset({"unknown-key", "dockerimage-extra-key"})
 
 
 def root_as_meant(job: JobTree) -> Mapping | None:
-    """The root with the misspelled keys named as they are meant; None if there are none.
+    """The root with misspelled keys named, and keys of task roles placed, as they are meant; None if there are none.
 
-    Nodes that hold no misspelled key are those of the tree, and all places stay the same.
+    Nodes that hold no such key are those of the tree, and all places stay the same.
     """
     names: dict[Entry, str] = {}
     for error in job.structure_errors:
@@ -30,10 +33,51 @@ def root_as_meant(job: JobTree) -> Mapping | None:
         entry = mapping.entry(error.key) if isinstance(mapping, Mapping) else None
         if isinstance(mapping, Mapping) and entry is not None and mapping.entry(error.expected[0]) is None:
             names[entry] = error.expected[0]
-    if not names or job.root is None:
+    root = _renamed(job.root, names, {}) if job.root and names else job.root
+    if not isinstance(root, Mapping):
         return None
-    root = _renamed(job.root, names, {})
-    return root if isinstance(root, Mapping) else None
+    root = _with_roles_filled(root)
+    return root if root is not job.root else None
+
+
+def misplaced_role_keys(roles: Node | None) -> tuple[Entry, ...]:
+    """The entries of `taskRoles` that are keys of a task role; empty if there is only one, which may be a bad name."""
+    if not isinstance(roles, Mapping):
+        return ()
+    known = {field.key: field.required for field in fields(("taskRoles", "*"))}
+    required = [key for key, is_required in known.items() if is_required]
+    found = tuple(
+        entry
+        for entry in roles.entries
+        if entry.name in known
+        and not (isinstance(entry.value, Mapping) and any(entry.value.own(str(key)) for key in required))
+    )
+    return found if len(found) > 1 else ()
+
+
+def emptied_role(roles: Node | None) -> Entry | None:
+    """The task role without a value that the misplaced keys follow, if there is one."""
+    misplaced = misplaced_role_keys(roles)
+    if not misplaced or not isinstance(roles, Mapping):
+        return None
+    number = roles.entries.index(misplaced[0])
+    before = roles.entries[number - 1] if number else None
+    return before if before and isinstance(before.value, Scalar) and before.value.value is None else None
+
+
+def _with_roles_filled(root: Mapping) -> Mapping:
+    """The misplaced keys belong to the empty task role above them, or to one whose name is missing."""
+    section = root.own("taskRoles")
+    misplaced = misplaced_role_keys(section.value) if section else ()
+    if section is None or not misplaced or not isinstance(section.value, Mapping):
+        return root
+    empty = emptied_role(section.value)
+    span = Span(misplaced[0].span.start, misplaced[-1].span.end)
+    filled = Entry(empty.key, mapping_of(span, misplaced), empty.name) if empty else None
+    entries = (filled if entry is empty else entry for entry in section.value.entries if entry not in misplaced)
+    roles = mapping_of(section.value.span, tuple(entry for entry in entries if entry is not None))
+    new = Entry(section.key, roles, section.name)
+    return mapping_of(root.span, tuple(new if entry is section else entry for entry in root.entries))
 
 
 def _at(node: Node | None, path: tuple[str | int, ...]) -> Node | None:

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from pai_lsp.job.tree import JobTree
     from pai_lsp.source.nodes import Entry, Node
 
+# A word of a command that is not a variable or a template, and what may stand before it in the same command.
+_WORD = r"['\"]?([^\s'\"`<>${}|;&()-][^\s'\"`<>${}|;&()]*)(?=['\"\s]|\Z)"
+_SAME_COMMAND = r"[^\n|;&#]{0,200}?"
 # Forms of tokens: a substring of every such token, its pattern, and its name in messages.
+# Sources of the longer ones: AWS, IAM User Guide, "Manage access keys"; wandb, cli "login"; RFC 7519 and RFC 6750;
+# Azure CLI, "az storage"; the manual pages of mysql, sshpass and curl.
 _FORMS = (
     ("gh", lazy_pattern(r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,})"), "a GitHub token"),
     ("glpat-", lazy_pattern(r"\bglpat-[\w-]{20,}"), "a GitLab token"),
@@ -31,6 +36,22 @@ _FORMS = (
         "-----BEGIN ",
         lazy_pattern(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----(?:(?:(?!-----)[\s\S])*-----END [A-Z ]*-----)?"),
         "a private key",
+    ),
+    (
+        "AWS_SECRET_ACCESS_KEY",
+        lazy_pattern(r"\bAWS_SECRET_ACCESS_KEY[=:]\s*['\"]?([A-Za-z0-9+/]{40})(?![\w+/=])"),
+        "an AWS key",
+    ),
+    ("WANDB_API_KEY", lazy_pattern(r"\bWANDB_API_KEY[=:]\s*['\"]?([0-9a-f]{40})\b"), "a Weights & Biases key"),
+    ("wandb", lazy_pattern(r"\bwandb\s+login\s+(?:-\S+\s+){0,4}([0-9a-f]{40})\b"), "a Weights & Biases key"),
+    ("Bearer", lazy_pattern(r"\bBearer\s+(eyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?)"), "a bearer token"),
+    ("--account-key", lazy_pattern(r"--account-key[ =]+['\"]?([A-Za-z0-9+/]{40,}=*)"), "an Azure storage key"),
+    ("mysql", lazy_pattern(rf"(?<![\w-])mysql(?:dump|admin)?\s{_SAME_COMMAND}(?<=\s)-p{_WORD}"), "a password"),
+    ("sshpass", lazy_pattern(rf"\bsshpass\s+-p\s*{_WORD}"), "a password"),
+    (
+        "curl",
+        lazy_pattern(rf"\bcurl\s{_SAME_COMMAND}(?<=\s)(?:-[A-Za-z]*u|--user[ =])\s*['\"]?[^\s:'\"<${{}}]+:{_WORD}"),
+        "a password",
     ),
     ("://", re.compile(r"://(?:<%[^%]*%>|[^\s/:@'\"<>])*:([^\s/@'\"<>${}]+)@"), "a password in an address"),
 )

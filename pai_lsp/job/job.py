@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pai_lsp.job.as_meant import root_as_meant
+from pai_lsp.job.as_meant import emptied_role, misplaced_role_keys, root_as_meant
 from pai_lsp.job.clear_secrets import ClearSecret, clear_secrets
 from pai_lsp.job.require_graph import RequireGraph, require_graph
 from pai_lsp.job.template_answers import PathOutcome, TemplateAnswer, template_answers
@@ -13,6 +13,7 @@ from pai_lsp.job.template_uses import TemplateUse, template_uses
 from pai_lsp.job.tree import JobTree
 from pai_lsp.job.uses import PluginUse, PrerequisiteUses, plugin_uses, prerequisite_uses, roles_acted_for, roles_running
 from pai_lsp.job.variable_places import Mention, ScriptPlace, mentions, role_scripts
+from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.hidden import Hidden
     from pai_lsp.job.parts import TaskRole
-    from pai_lsp.source.nodes import Mapping
+    from pai_lsp.source.nodes import Entry, Node
 
 _Answer = TypeVar("_Answer")
 
@@ -29,17 +30,33 @@ _Answer = TypeVar("_Answer")
 class Job(JobTree):
     """A job file with its require graph, the uses of its prerequisites and plugins, its templates and its secrets."""
 
-    @cached_property
+    @property
     def as_meant(self) -> Job:
-        """The job with misspelled keys read as the keys that they stand for; itself without any."""
-        if self.is_catalog or not any(error.expected for error in self.structure_errors):
-            return self
-        root = root_as_meant(self)
-        return (
-            self
-            if root is None
-            else Job(self.syntax, self.site_plugins, self.lookup, meant_root=root, platform=self.platform)
-        )
+        """The job with misspelled and misplaced keys read as they are meant; itself without any."""
+        return self._meant or self
+
+    @cached_property
+    def _meant(self) -> Job | None:
+        """Another job, or None: a job that held itself would be garbage for the collector."""
+        root = root_as_meant(self) if self.structure_errors and not self.is_catalog else None
+        if root is None:
+            return None
+        return Job(self.syntax, self.site_plugins, self.lookup, meant_root=root, platform=self.platform)
+
+    @cached_property
+    def misplaced_role_keys(self) -> tuple[Entry, ...]:
+        """The keys of a task role that are written directly under `taskRoles`; see as_meant.py."""
+        return misplaced_role_keys(self._written_roles)
+
+    @cached_property
+    def misread_roles(self) -> frozenset[str]:
+        """The names under `taskRoles` that are not those of task roles as they are meant."""
+        empty = emptied_role(self._written_roles)
+        return frozenset(entry.name for entry in (*self.misplaced_role_keys, *([empty] if empty else [])))
+
+    @property
+    def _written_roles(self) -> Node | None:
+        return self.content.get("taskRoles") if isinstance(self.content, Mapping) else None
 
     @cached_property
     def require_graph(self) -> RequireGraph:

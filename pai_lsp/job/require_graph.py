@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 # Different values make different steps, so a short file can require an unlimited number of them.
 MAX_STEPS = 20_000
+# A short file can also have thousands of long cycles.
+MAX_CYCLES = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -225,7 +227,7 @@ def _resolve(job: JobTree, reference: Reference, home: LookupAnswer | None) -> L
 
 
 def cycles(graph: RequireGraph) -> tuple[Cycle, ...]:
-    """The cycles of a graph: one for every reference that leads back, depth first in written order."""
+    """The first `MAX_CYCLES` cycles: one for every reference that leads back, depth first in written order."""
     found: list[Cycle] = []
     done: set[Mapping] = set()
     for root in graph.definitions:
@@ -247,6 +249,8 @@ def cycles(graph: RequireGraph) -> tuple[Cycle, ...]:
             elif target.node in open_at:
                 first = open_at[target.node]
                 found.append(Cycle(tuple(path[first:]), (*through[first:], link)))
+                if len(found) == MAX_CYCLES:
+                    return tuple(found)
             elif target.node not in done:
                 open_at[target.node] = len(path)
                 path.append(target)
@@ -317,6 +321,8 @@ def expansion(graph: RequireGraph, references: Iterable[Reference]) -> Expansion
                 if stack:
                     stack[-1].required.append(step)
             elif (first := open_at.get(target.node)) is not None:
+                if len(found) == MAX_CYCLES:
+                    continue
                 path = stack[first:]
                 links = (*(one.link for one in path[1:]), link)
                 found.setdefault(link, Cycle(tuple(one.definition for one in path), links))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pygls.uris import from_fs_path
 
-from pai_lsp.findings.diagnostic import Settings
+from pai_lsp.findings.diagnostic import Settings, limited
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.lsp.convert import Places, changed_text
 from pai_lsp.project.configuration import FILE_NAME
@@ -138,7 +138,7 @@ class OpenDocument:
         """The diagnostics by place, none while the file is empty; no message contains the value of a secret."""
         if not self.text.strip():
             return ()
-        if self.kind is FileKind.JOB and not self.is_excluded:
+        if (self.kind is FileKind.JOB or self.document.is_mpijob) and not self.is_excluded:
             return _without_secrets(self.document)
         if self.kind is FileKind.CONFIGURATION:
             from pai_lsp.project.config_reader import parse_configuration  # noqa: PLC0415 - rarely open
@@ -149,7 +149,7 @@ class OpenDocument:
 
 
 def _without_secrets(document: Document) -> tuple[Diagnostic, ...]:
-    return tuple(one.without_secrets(document.job.hidden) for one in document.diagnostics)
+    return tuple(one.without_secrets(document.job.hidden) for one in limited(document.diagnostics))
 
 
 class FilePlaces(NamedTuple):

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.findings.diagnostic import Finding, Fix, Rule, Severity
+from pai_lsp.findings.diagnostic import Finding, Fix, Severity
 from pai_lsp.mpijob.admission import admission_faults
-from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED, TRAINING_OPERATOR, Manifest
+from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED, TRAINING_OPERATOR
+from pai_lsp.mpijob.manifest_rule import manifest_rule
+from pai_lsp.mpijob.manifest_semantics import SEMANTIC_RULES
 from pai_lsp.mpijob.structure import structure_faults
 from pai_lsp.source.text import TextEdit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterator
 
-
-def manifest_rule(severity: Severity) -> Callable[[Callable[[Manifest], Iterable[Finding]]], Rule]:
-    """Make a rule about a manifest of a function: its name is the code, its docstring the documentation."""
-
-    def make(check: Callable[[Manifest], Iterable[Finding]]) -> Rule:
-        return Rule(check.__name__.replace("_", "-"), severity, check, check.__doc__ or "")
-
-    return make
+    from pai_lsp.findings.diagnostic import Rule
+    from pai_lsp.mpijob.manifest import Manifest
 
 
 @manifest_rule(Severity.ERROR)
@@ -152,4 +148,5 @@ MANIFEST_RULES: tuple[Rule, ...] = (
     mpijob_refused,
     mpijob_dropped_key,
     mpijob_duplicate_key,
+    *SEMANTIC_RULES,
 )

@@ -35,6 +35,7 @@ _COMMENT = lazy_pattern(r"#[ \t]*pai-lsp:[ \t]*platform[ \t]*=[ \t]*(?P<name>[^\
 class Platform:
     """A platform as answers to what the rules ask.
 
+    name: as users write it. title: its own name. description: two sentences about it.
     reader: the library that the rest-server reads YAML with.
     takes_infinite_integers: whether `.inf` is accepted where an integer is needed.
     fails_on_prototype_names: whether a template text that is only `toString` and the like is refused.
@@ -45,7 +46,6 @@ class Platform:
     git_refused_options, git_refused_addresses: what the git client refuses as unsafe; the latter a regular expression.
     storage_names_are_strings: whether the init container fails for `storageConfigNames` that is no list of strings.
     mounts_local_storage, forces_nodes: whether `extras.enableLocalStorage` and `extras.forceNodes` are read.
-    apt_prefix: what precedes `apt-get install` in the script of the plugin ssh.
     shared_memory: of a container that asks for none, in MiB.
     marked_keys, marked_extras: keys of the job and of `extras` that only this platform reads.
     own_registries: the beginnings of images that are for this platform.
@@ -54,6 +54,7 @@ class Platform:
 
     name: str = "openpai"
     title: str = "OpenPAI"
+    description: str = ""
     reader: Reader = Reader.JS_YAML_3
     takes_infinite_integers: bool = True
     fails_on_prototype_names: bool = True
@@ -66,7 +67,6 @@ class Platform:
     storage_names_are_strings: bool = False
     mounts_local_storage: bool = False
     forces_nodes: bool = False
-    apt_prefix: str = ""
     shared_memory: int = 512
     marked_keys: tuple[str, ...] = ()
     marked_extras: tuple[str, ...] = ()
@@ -116,7 +116,14 @@ def platform_named(name: str) -> Platform:
     answers = {key: tuple(value) if isinstance(value, list) else value for key, value in answers.items()}
     if "reader" in answers:
         answers["reader"] = Reader(answers["reader"])
-    return replace(OPENPAI, name=name, title=document["title"], changes=tuple(document["rows"]), **answers)
+    return replace(
+        OPENPAI,
+        name=name,
+        title=document["title"],
+        description=document["description"],
+        changes=tuple(document["rows"]),
+        **answers,
+    )
 
 
 def platform_comment(text: str) -> re.Match[str] | None:

@@ -74,8 +74,10 @@ def explained(
             # A value of a wrong type fails its other keywords as well, in any order.
             if one.types and not earlier.types:
                 found[one.path, one.key] = one
-    misspelt = {(one.path, one.expected[0]) for one in found.values() if one.key is not None and one.expected}
-    return tuple(one for one in found.values() if one.kind != "missing-key" or (one.path, one.key) not in misspelt)
+    # The key that is missing, misspelled in its own mapping, or one level too deep.
+    elsewhere = {(one.path, one.expected[0]) for one in found.values() if one.key is not None and one.expected}
+    elsewhere |= {(one.path[:-1], one.key) for one in found.values() if one.kind == "unknown-key" and one.key}
+    return tuple(one for one in found.values() if one.kind != "missing-key" or (one.path, one.key) not in elsewhere)
 
 
 def _explained(error: ValidationError | FailedKeyword, homes: Mapping[str, str]) -> Iterator[StructureError]:

@@ -15,7 +15,7 @@ from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, problem
 from pai_lsp.expand.script import released_script, scripts, together
 from pai_lsp.expand.write.released_job import expanded
-from pai_lsp.findings.diagnostic import Diagnostic, Severity
+from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Severity, limited
 from pai_lsp.project.targets import missing
 from pai_lsp.source.failures import why
 from pai_lsp.source.frozen import dataclass, replace
@@ -184,9 +184,10 @@ def _compared(path: str, output: str) -> int:
 def _reported(document: Document, result: _Result, *, ignored: frozenset[str]) -> CheckedFile:
     """The findings that matter with what the expansion itself found, the values of secrets hidden."""
     found = check(document) if result.findings is None else result.findings
-    findings = [one for one in found if one.severity <= Severity.WARNING and one.code not in ignored]
+    findings = limited([one for one in found if one.severity <= Severity.WARNING and one.code not in ignored])
     errors = [one for one in findings if one.severity is Severity.ERROR]
-    new = [one for one in result.problems if not any(one.span.overlaps(error.span) for error in errors)]
+    problems = result.problems[:MOST_FOUND]
+    new = [one for one in problems if not any(one.span.overlaps(error.span) for error in errors)]
     return checked_file(document, sorted([*findings, *new], key=_place))
 
 

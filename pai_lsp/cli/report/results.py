@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.findings.diagnostic import limited
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.text import LineIndex, Span, any_overlaps
 
@@ -131,8 +132,8 @@ def place(lines: LineIndex, offset: int) -> Place:
 
 
 def checked_file(document: Document, diagnostics: Iterable[Diagnostic], *, not_shown: int = 0) -> CheckedFile:
-    """A document with the findings to report, and nothing hidden in its text, its messages and its fixes."""
-    path, found = document.path or "", tuple(diagnostics)
+    """A document with the findings to report, `limited`, and nothing hidden in its text, its messages and its fixes."""
+    path, found = document.path or "", limited(tuple(diagnostics))
     if not found:
         return CheckedFile(path, "", not_shown=not_shown)
     hidden = document.job.hidden

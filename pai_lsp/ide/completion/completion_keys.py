@@ -52,7 +52,7 @@ def _written_names(point: InsertionPoint) -> set[str]:
 def _fields(point: InsertionPoint) -> list[Field]:
     kind_of, plugin = _context(point)
     kind: SchemaKind = "definition" if point.document.is_catalog else "job"
-    found = fields(point.path, prerequisite_type=kind_of, plugin=plugin, kind=kind)
+    found = fields(point.path, prerequisite_type=kind_of, plugin=plugin, kind=kind, platform=point.document.platform)
     if kind_of == "dockerimage":
         found = [field for field in found if not field.is_extension]
     return found

@@ -18,7 +18,7 @@ from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.job.lookup import MARKETPLACE
 from pai_lsp.platform.job_schema import Kind as SchemaKind
 from pai_lsp.platform.job_schema import field
-from pai_lsp.platform.tables import RUNTIME_PLUGIN, converted_role_name, events, plugins
+from pai_lsp.platform.tables import RUNTIME_PLUGIN, converted_role_name, events
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.writing import flow_scalar, scalar_line
@@ -47,7 +47,7 @@ def complete_collections(point: InsertionPoint) -> list[Suggestion]:
     items = list(_item_names(point, ()))
     if items:
         return [_as_list(point, item) for item in items]
-    described = field(point.path, kind=_schema_kind(point))
+    described = field(point.path, kind=_schema_kind(point), platform=point.document.platform)
     if described is not None and described.type.startswith("list"):
         return snippets.for_list(point)
     return complete_keys(point) if point.path else []
@@ -104,7 +104,7 @@ def _plugins(point: InsertionPoint) -> Iterator[Suggestion]:
     in_extras = point.path[:2] == _EXTRAS_PLUGINS
     if point.path[:1] not in {("prerequisites",), ("extras",)} and not point.document.is_catalog:
         return
-    for number, plugin in enumerate(plugins().values()):
+    for number, plugin in enumerate(point.document.platform.plugins.values()):
         if plugin.deprecated:
             continue
         name = plugin.name if in_extras else plugin.full_name
@@ -124,7 +124,7 @@ def _choices(point: InsertionPoint) -> Iterator[Suggestion]:
     """The values of an enumeration, or true and false."""
     if point.path[-1:] in {("event",), ("plugin",)}:
         return
-    described = field(point.path, kind=_schema_kind(point))
+    described = field(point.path, kind=_schema_kind(point), platform=point.document.platform)
     for number, value in enumerate(described.values if described else ()):
         detail = "default" if described and described.default in {value, f'"{value}"'} else ""
         edit = TextEdit(point.replace, point.missing + value)

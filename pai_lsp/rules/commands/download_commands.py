@@ -91,6 +91,8 @@ def download_option(job: Job) -> Iterator[Finding]:
               - wget -O train.py https://example.com/train.py
     """
     for use in uses(job, "wget", "curl"):
+        if use.line.program == "wget" and not any(text.startswith("-") and "o" in text[:4] for text in use.line.texts):
+            continue
         arguments = use.arguments(use.line.program)
         if arguments is None:
             continue

@@ -57,7 +57,7 @@ def unknown_pai_variable(job: Job) -> Iterator[Finding]:
                 message = f"bash reads only '{mention.name}' as the name; assign the whole name to X and read ${{!X}}"
                 yield Finding(mention.span, message)
             continue
-        names = platform_names(job)
+        names = job.once(platform_names)
         message = f"OpenPAI does not set '{mention.name}'{did_you_mean(mention.name, names)}"
         yield Finding(mention.span, message, near_name_fixes(mention.span, mention.name, names, safe=False))
 

@@ -120,8 +120,11 @@ def arithmetic_is_zero(job: Job) -> Iterator[Finding]:
         if "((" not in text and "let " not in text and "expr " not in text:
             continue
         tree = structure(place.script)
+        known: dict[str, int] = {}
         for step in tree.all:
             words = step.command.words if step.command else ()
+            before = dict(known) if step.kind == "arithmetic" or step.command else known
+            _learn(tree, step, known)
             expression = ""
             if step.kind == "arithmetic":
                 expression = text[step.span.start + 2 : step.span.end - 2].strip()
@@ -131,7 +134,7 @@ def arithmetic_is_zero(job: Job) -> Iterator[Finding]:
                 expression = " ".join(word.text for word in words[1:])
             if not expression or not tree.ends_script(step):
                 continue
-            if _value(expression, _literals(tree, step)) == 0:
+            if _value(expression, before) == 0:
                 new = _better(expression) if step.kind == "arithmetic" or words[0].text == "let" else ""
                 if words and words[0].text == "expr":
                     new = f"echo $(({expression}))"
@@ -578,23 +581,18 @@ def _stops(name: str, arguments: tuple[str, ...]) -> bool:
     return name == "head" and not any(one.startswith(("-n -", "-n-", "-c-")) for one in arguments)
 
 
-def _literals(tree: Structure, step: Step) -> dict[str, int]:
-    """The values of variables that are surely known before a step."""
-    found: dict[str, int] = {}
-    for one in tree.all:
-        if one.span.start >= step.span.start:
-            break
-        for name, span in one.assigned:
-            value = tree.script.text[span.start : span.end].partition("=")[2]
-            if re.fullmatch(r"-?[0-9]{1,9}", value) and one.kind == "assignment":
-                found[name] = int(value)
-            else:
-                found.pop(name, None)
-        if one.kind == "arithmetic" or (one.command is not None and one.command.name in {"let", "read"}):
-            changed = tree.script.text[one.span.start : one.span.end]
-            for name in [name for name in found if name in changed]:
-                del found[name]
-    return found
+def _learn(tree: Structure, step: Step, known: dict[str, int]) -> None:
+    """Keep the values of variables that are surely known after a step."""
+    for name, span in step.assigned:
+        value = tree.script.text[span.start : span.end].partition("=")[2]
+        if re.fullmatch(r"-?[0-9]{1,9}", value) and step.kind == "assignment":
+            known[name] = int(value)
+        else:
+            known.pop(name, None)
+    if step.kind == "arithmetic" or (step.command is not None and step.command.name in {"let", "read"}):
+        changed = tree.script.text[step.span.start : step.span.end]
+        for name in [name for name in known if name in changed]:
+            del known[name]
 
 
 _CHANGE = lazy_pattern(r"([A-Za-z_]\w*)[ ]*(\+\+|--)")

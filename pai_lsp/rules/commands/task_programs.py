@@ -16,7 +16,7 @@ from pai_lsp.job.uses import command_entries
 from pai_lsp.job.variable_places import known_variable
 from pai_lsp.platform.programs import nccl_variables
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, scripts, uses
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, programs_of, scripts, uses
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
@@ -47,6 +47,7 @@ _SERVERS = (
     "flask",
     "streamlit",
 )
+_LISTENING = frozenset({*_SERVERS, "uvicorn"})
 _JUPYTER = frozenset({"notebook", "lab", "server"})
 _PORT = lazy_pattern(r"[1-9][0-9]{1,4}")
 _LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -219,6 +220,8 @@ def server_on_localhost(job: Job) -> Iterator[Finding]:
             commands:
               - tensorboard --bind_all --logdir /tmp/log --port $PAI_PORT_LIST_worker_0_http
     """
+    if programs_of(job).isdisjoint(_LISTENING):
+        return
     jupyters = [use for use, _ in _jupyters(job)]
     others = uses(job, "tensorboard", "http.server", "flask", "gunicorn", "uvicorn", "streamlit", with_callbacks=False)
     for use in (*jupyters, *others):
@@ -422,15 +425,15 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
     """
     programs = ("ssh", "scp", "sftp", "rsync", "ping", "nc", "curl", "wget", "telnet")
     connecting = list(uses(job, *programs, with_callbacks=False))
-    if not connecting and not re.search(r"-[0-9]", job.text):
-        return
     roles = {converted_role_name(role.name): role for role in job.task_roles}
+    if not any(f"{name}-" in job.text for name in roles):
+        return
     has_ssh = any(use.is_on("jobssh") for use in job.uses_of_plugin("ssh"))
     for use in uses(job, "python", with_callbacks=False):
         for before, word in pairwise(use.line.arguments):
             match = _HOST.fullmatch(word.text)
             is_address = re.fullmatch(r"--(?:master|main|server|head)[\w-]*", before.text)
-            if match and is_address and match[1] in {converted_role_name(role.name) for role in job.task_roles}:
+            if match and is_address and match[1] in roles:
                 new = f"$PAI_HOST_IP_{match[1]}_{match[2]}"
                 span = Span(word.span.start, word.span.start + len(f"{match[1]}-{match[2]}"))
                 fixes = edit_fix(use.place, f"Change to '{new}'", span, new)

@@ -6,6 +6,7 @@ Source of the facts: the bash reference manual; every example was run with bash 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import command_lines
@@ -62,6 +63,7 @@ _PASTED = {
 _DASHES = {"\u2013": "-", "\u2014": "--", "\u2212": "-", "\u2012": "-", "\u2010": "-", "\u2011": "-", "\u2015": "--"}
 _QUOTES = {"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'", "\u00ab": '"', "\u00bb": '"'}
 _INVISIBLE = lazy_pattern("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\u00ad\u180e]|(?<!^)\ufeff")
+_LONGEST_WORD = 200
 _SMART = lazy_pattern("[" + "".join((*_PASTED, *_DASHES, *_QUOTES)) + "]")
 # Programs with which a line begins, if it is a command of its own.
 _BEGINNING = frozenset(
@@ -302,7 +304,8 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
             written = line.written(word)
             if match := re.fullmatch(r'"\$\{?([A-Za-z_]\w*)\}?"', written):
                 assigned = rf"(?:^|[\s;]){match[1]}=([\"'])(-[^\"']* [^\"']*)\1"
-                value = None if _is_value(line, number) else re.search(assigned, use.place.script.text)
+                is_set = f"{match[1]}=" in use.place.script.text and not _is_value(line, number)
+                value = re.search(assigned, use.place.script.text) if is_set else None
                 if value is not None:
                     fixes = edit_fix(use.place, "Remove the quotes", word.span, written[1:-1])
                     message = f"'{value[2]}' is one word for the program; remove the quotes"
@@ -577,8 +580,10 @@ def pasted_character(job: Job) -> Iterator[Finding]:
             at, character = match.start(), match[0]
             if at < done or (place.role is None and character.isspace()) or _is_quoted(place.script, at):
                 continue
-            start = max(text.rfind(mark, 0, at) for mark in " \t\n=") + 1
-            end = min((p for p in (text.find(mark, at) for mark in " \t\n;|&") if p >= 0), default=len(text))
+            start = max(text.rfind(mark, max(at - _LONGEST_WORD, 0), at) for mark in " \t\n=") + 1
+            start = start or max(at - _LONGEST_WORD, 0)
+            ended = re.compile(r"[ \t\n;|&]").search(text, at)
+            end = ended.start() if ended else len(text)
             if character in _QUOTES:
                 closing = next((m.end() for m in re.compile(f"[{''.join(_QUOTES)}]").finditer(text, at + 1)), 0)
                 if not closing or "\n" in text[at:closing] or (start != at and text[start:at].isalnum()):
@@ -804,6 +809,8 @@ def yaml_mark_in_command(job: Job) -> Iterator[Finding]:
             commands:
               - "! grep -q error train.log"
     """
+    if not re.search(r"- +[!&]", job.text):
+        return
     for place in scripts(job):
         for scalar in place.parts:
             line = max(job.text.rfind("\n", 0, scalar.span.start), 0)
@@ -852,7 +859,8 @@ def _is_quoted(script: Script, at: int) -> bool:
         PartKind.SINGLE_QUOTED, PartKind.DOUBLE_QUOTED, PartKind.ANSI_QUOTED, PartKind.COMMENT,
         PartKind.HERE_DOCUMENT, PartKind.TEMPLATE,
     }  # fmt: skip
-    return any(part.kind in kinds and part.span.start <= at < part.span.end for part in script.parts)
+    number = bisect_right(script.parts, at, key=lambda part: part.span.start) - 1
+    return number >= 0 and script.parts[number].kind in kinds and at < script.parts[number].span.end
 
 
 RULES = (

@@ -6,6 +6,7 @@ that file.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.require_graph import Cycle, RequireLink
+
+# So many references of a cycle are shown with it.
+_MOST_RELATED = 20
 
 
 @rule(Severity.ERROR)
@@ -192,7 +196,7 @@ def prerequisite_cycle(job: Job) -> Iterator[Finding]:
             continue
         related = tuple(
             Related(link.reference.span, f"'{definition.name}' requires '{link.reference.name}' here", link.path)
-            for definition, link in zip(cycle.definitions, cycle.links, strict=True)
+            for definition, link in islice(zip(cycle.definitions, cycle.links, strict=True), _MOST_RELATED)
         )
         yield Finding(place.reference.span, cycle_found(cycle), related=related)
 

@@ -99,6 +99,38 @@ def _removal(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
 
 
 @rule(Severity.ERROR)
+def task_role_name_missing(job: Job) -> Iterator[Finding]:
+    """Keys of a task role directly under `taskRoles`.
+
+    The name of the task role is missing above them, or they are not indented deeper than the name. The rest-server
+    reads each of the keys as a task role, and refuses the job.
+    Source: rest-server, config/v2/protocol.js.
+
+        taskRoles:
+          instances: 1
+          #^^^^^^^^ error
+          commands: [sleep 1]
+
+    Good:
+
+        taskRoles:
+          worker:
+            instances: 1
+            commands: [sleep 1]
+    """
+    misplaced = job.misplaced_role_keys
+    if not misplaced:
+        return
+    first = misplaced[0]
+    names = job.misread_roles - {entry.name for entry in misplaced}
+    if names:
+        message = f"indent '{first.name}' and the keys after it deeper than the task role '{min(names)}'"
+    else:
+        message = f"'{first.name}' is a key of a task role; the name of the task role is missing above it"
+    yield Finding(first.key.span, message)
+
+
+@rule(Severity.ERROR)
 def dockerimage_extra_key(job: Job) -> Iterator[Finding]:
     """Key that is not allowed in a `dockerimage` prerequisite.
 
@@ -245,4 +277,13 @@ def empty_section(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, empty_fixes(job, place))
 
 
-RULES = (not_a_job, job_too_large, unknown_key, dockerimage_extra_key, v1_job_key, missing_key, empty_section)
+RULES = (
+    not_a_job,
+    job_too_large,
+    unknown_key,
+    task_role_name_missing,
+    dockerimage_extra_key,
+    v1_job_key,
+    missing_key,
+    empty_section,
+)

@@ -51,13 +51,19 @@ def places(job: Job, kind: str) -> Iterator[ErrorPlace]:
     known: _Entries = {}
     for error in job.structure_errors:
         place = _place(job, error, known) if error.kind == kind else None
-        if place is None:
+        if place is None or _is_in_misread_role(job, error):
             continue
         what = (place.node if kind == "missing-key" else place.span, error.key)
         if what not in seen:
             seen.add(what)
             if not _is_near_unread_text(job, place):
                 yield place
+
+
+def _is_in_misread_role(job: Job, error: StructureError) -> bool:
+    """Whether an error only follows from keys of a task role that are not below its name."""
+    path = (*error.path, error.key)
+    return path[0] == "taskRoles" and len(path) > 1 and path[1] in job.misread_roles
 
 
 def _place(job: Job, error: StructureError, known: _Entries) -> ErrorPlace | None:

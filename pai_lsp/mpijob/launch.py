@@ -1,0 +1,206 @@
+"""What the containers of an MPIJob run: the words of `command` and `args`, scripts inside them, and MPI launchers.
+
+Sources: Open MPI 4.1, mpirun(1); MPICH 4.0, mpiexec -help; Horovod 0.28.1, horovod/runner/launch.py.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pai_lsp.embedded.command_lines import command_lines
+from pai_lsp.embedded.shell import read_script
+from pai_lsp.source.frozen import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pai_lsp.mpijob.kubernetes_values import Value
+    from pai_lsp.mpijob.manifest import Manifest
+    from pai_lsp.source.text import Span
+
+LAUNCHERS = frozenset({"mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "horovodrun"})
+SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh"})
+COUNTS = frozenset({"-np", "--np", "-n", "--n", "-c", "--num-proc"})
+HOSTS = frozenset({"-H", "-host", "--host", "-hosts", "--hosts"})
+HOST_FILES = frozenset({"--hostfile", "-hostfile", "--machinefile", "-machinefile", "--default-hostfile", "-f"})
+DISCOVERY = "--host-discovery-script"
+# Options with values; all others have none.
+_VALUES: dict[str, int] = {
+    **dict.fromkeys((*COUNTS, *HOSTS, *HOST_FILES, DISCOVERY), 1),
+    **dict.fromkeys(("-mca", "--mca", "-gmca", "--gmca", "--prtemca", "--omca", "-genv", "-env"), 2),
+    **dict.fromkeys(("-x", "-bind-to", "--bind-to", "-map-by", "--map-by", "-rank-by", "--rank-by", "-N"), 1),
+    **dict.fromkeys(("-npernode", "--npernode", "-npersocket", "--npersocket", "-wdir", "--wdir", "-wd"), 1),
+    **dict.fromkeys(
+        ("--prefix", "-prefix", "-path", "--path", "--output-filename", "--timeout", "-rf", "--rankfile"), 1
+    ),
+    **dict.fromkeys(("-ppn", "-perhost", "-launcher", "-iface", "-genvlist", "-envlist", "-rmk", "-bootstrap"), 1),
+    **dict.fromkeys(("-p", "--ssh-port", "-i", "--ssh-identity-file", "--network-interfaces", "--start-timeout"), 1),
+    **dict.fromkeys(("--min-np", "--max-np", "--slots-per-host", "--slots", "--log-level", "--output-filename"), 1),
+    **dict.fromkeys(("--fusion-threshold-mb", "--cycle-time-ms", "--cache-capacity", "--timeline-filename"), 1),
+    **dict.fromkeys(("--mpi-args", "--config-file", "--gloo-timeout-seconds", "--elastic-timeout"), 1),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a command: `text` is None where a shell or Kubernetes makes it; `field` is its path."""
+
+    text: str | None
+    span: Span
+    field: str
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a launcher with its value, if it takes one."""
+
+    name: Word
+    value: Word | None
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command of a container: `name` without folder; `is_script` if a shell runs it."""
+
+    program: str
+    name: Word
+    arguments: tuple[Word, ...]
+    is_script: bool = False
+
+    @property
+    def launcher_options(self) -> list[Option]:
+        """The options before the program, those after `:` included."""
+        found: list[Option] = []
+        at = 0
+        while at < len(self.arguments):
+            word = self.arguments[at]
+            at += 1
+            if word.text is None or not word.text.startswith("-") or word.text == "-":
+                # After `:` the options of the next program begin.
+                rest = [number for number, other in enumerate(self.arguments[at:], at) if other.text == ":"]
+                if not rest:
+                    break
+                at = rest[0] + 1
+                continue
+            name, equals, value = word.text.partition("=")
+            if equals and word.text.startswith("--"):
+                found.append(Option(Word(name, word.span, word.field), Word(value, word.span, word.field)))
+                continue
+            takes = 0 if equals else _VALUES.get(name, 0)
+            found.append(Option(word, self.arguments[at] if takes and at < len(self.arguments) else None))
+            at += takes
+        return found
+
+    def option(self, names: frozenset[str]) -> Option | None:
+        """The last option of these names with a value."""
+        return next((one for one in reversed(self.launcher_options) if one.name.text in names and one.value), None)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Container:
+    """A container with its path, `spec…containers[0]`, and what it runs.
+
+    words: `command` and `args`; None if neither is written. script: the word that holds a shell script.
+    """
+
+    value: Value
+    path: str
+    words: tuple[Word, ...]
+    has_command: bool
+    script: Word | None
+    commands: tuple[Command, ...]
+
+    @property
+    def launchers(self) -> list[Command]:
+        """The MPI launchers."""
+        return [command for command in self.commands if command.program in LAUNCHERS]
+
+    @property
+    def place(self) -> Word | None:
+        """Where to point for the whole: the script, else `command`, else `args`."""
+        if self.script is not None:
+            return self.script
+        key = "command" if self.has_command else "args"
+        value = self.value.get(key)
+        return Word(None, value.span, f"{self.path}.{key}") if value is not None else None
+
+    def environment(self) -> Iterator[tuple[int, str, Value]]:
+        """The variables: index, name and entry."""
+        env = self.value.get("env")
+        for number, entry in enumerate(env.content if env and env.kind == "array" else ()):
+            name = entry.get("name")
+            if name is not None and name.kind == "string":
+                yield number, name.content, entry
+
+    def gpus(self, name: str = "nvidia.com/gpu") -> tuple[int, Span] | None:
+        """The GPUs that it asks for, and where."""
+        for group in ("limits", "requests"):
+            value = self.value.get("resources", group, name)
+            if value is not None and str(value.content).isdecimal():
+                return int(value.content), value.span
+        return None
+
+
+def containers(manifest: Manifest, pod: str) -> tuple[Container, ...]:
+    """The containers of the pod specification at a path."""
+    return _containers(manifest, pod)
+
+
+@lru_cache(maxsize=8)
+def _containers(manifest: Manifest, pod: str) -> tuple[Container, ...]:
+    value = manifest.get(f"{pod}.containers")
+    items: Sequence[Value] = value.content if value is not None and value.kind == "array" else ()
+    found = (_container(item, f"{pod}.containers[{number}]") for number, item in enumerate(items))
+    return tuple(one for one in found if one is not None)
+
+
+def _container(value: Value, path: str) -> Container | None:
+    if value.kind != "object":
+        return None
+    words = (*_words(value, path, "command"), *_words(value, path, "args"))
+    has_command = bool(_words(value, path, "command"))
+    script: Word | None = None
+    commands: tuple[Command, ...] = ()
+    if words and words[0].text is not None:
+        program = words[0].text.rpartition("/")[2]
+        at = next((n for n, word in enumerate(words[1:], 1) if _is_script_option(word)), None)
+        if program in SHELLS and at is not None and at + 1 < len(words):
+            script = words[at + 1]
+            commands = tuple(_script_commands(script))
+        else:
+            commands = (_unwrapped(words),)
+    return Container(value, path, words, has_command, script, commands)
+
+
+def _is_script_option(word: Word) -> bool:
+    text = word.text or ""
+    return text.startswith("-") and not text.startswith("--") and text.endswith("c")
+
+
+_WRAPPERS = frozenset({"exec", "time", "nohup", "sudo", "env"})
+
+
+def _unwrapped(words: tuple[Word, ...]) -> Command:
+    at = 0
+    while at + 1 < len(words) and (words[at].text in _WRAPPERS or "=" in (words[at].text or "").lstrip("-")[:40]):
+        at += 1
+    return Command((words[at].text or "").rpartition("/")[2], words[at], words[at + 1 :])
+
+
+def _script_commands(script: Word) -> Iterator[Command]:
+    for line in command_lines(read_script(script.text or "")).all:
+        words = tuple(
+            Word(word.text if word.is_literal else None, script.span, script.field) for word in line.arguments
+        )
+        yield Command(line.program, Word(line.name.text, script.span, script.field), words, is_script=True)
+
+
+def _words(value: Value, path: str, key: str) -> tuple[Word, ...]:
+    items = value.get(key)
+    if items is None or items.kind != "array":
+        return ()
+    return tuple(
+        Word(item.content if item.kind == "string" else None, item.span, f"{path}.{key}[{number}]")
+        for number, item in enumerate(items.content)
+    )

@@ -1,0 +1,59 @@
+"""Writes docs/platforms.md from the tables in schemas/platforms/; with `--check`, only compares."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pai_lsp.platform.platforms import NAMES, OPENPAI, platform_named
+
+PAGE = Path(__file__).parent.parent / "docs" / "platforms.md"
+
+_HEAD = """\
+# Platforms
+
+<!-- Made by scripts/platform_page.py from schemas/platforms/; do not edit. -->
+
+pai-lsp checks a job for OpenPAI unless you name another platform. From the strongest to the weakest:
+
+1. `--platform NAME` of `pai-lsp check` and `pai-lsp expand`
+2. a comment in the job: `# pai-lsp: platform=NAME`
+3. `platform: NAME` in `.pai-lsp.yaml`
+4. the setting `openpai.platform` of your editor
+5. the platform of the [cluster](cluster.md) of `pai-lsp check --cluster`
+
+The names are {names}. The platform is never guessed: if a job has a part that only another platform reads,
+[job-for-other-platform](rules/job-for-other-platform.md) says so and offers to add the comment.
+"""
+
+
+def page() -> str:
+    """The text of the page."""
+    parts = [_HEAD.format(names=" and ".join(f"`{name}`" for name in NAMES))]
+    for platform in map(platform_named, NAMES):
+        if platform is OPENPAI:
+            continue
+        parts.append(f"\n## {platform.title}\n\n{platform.description}\n")
+        for subject in dict.fromkeys(row["subject"] for row in platform.changes):
+            parts.append(f"\n### {subject}\n\n| | {OPENPAI.title} | {platform.title} |\n|---|---|---|\n")
+            rows = [row for row in platform.changes if row["subject"] == subject]
+            parts += [f"| {row['point']} | {row['openpai']} | {row['here']} |\n" for row in rows]
+            sources = dict.fromkeys(source for row in rows for source in row["source"].split("; "))
+            parts.append(f"\nSources: {'; '.join(sources)}.\n")
+    return "".join(parts)
+
+
+def main() -> int:
+    """Write the page, or compare it."""
+    text = page()
+    if "--check" in sys.argv[1:]:
+        if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
+            return 0
+        sys.stderr.write(f"{PAGE} is not up to date; run 'make platforms'\n")
+        return 1
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

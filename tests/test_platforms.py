@@ -1,0 +1,178 @@
+"""Platforms: the tables, what chooses one, and what holds for the one at hand."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pai_lsp.cli.main import main
+from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import Settings
+from pai_lsp.ide.completion.complete import complete
+from pai_lsp.ide.hover import hover
+from pai_lsp.platform.job_schema import field
+from pai_lsp.platform.platforms import MARK_WORDS, NAMES, OPENPAI, platform_named
+from pai_lsp.platform.tables import table
+from pai_lsp.project.config_reader import parse_configuration
+from pai_lsp.rules import BY_CODE
+from pai_lsp.source.scalar import Reader, server_value, tagged_server_value
+from pai_lsp.source.text import apply_edits
+
+ROOT = Path(__file__).parent.parent
+LTP = platform_named("ltp")
+JOB = """\
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - {type: dockerimage, name: image, uri: 'ubuntu:22.04'}
+taskRoles:
+  worker:
+    instances: %s
+    dockerImage: image
+    commands: [sleep 1]
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+"""
+
+
+def wrong(text: str, settings: Settings | None = None) -> set[str]:
+    return {one.code for one in Document(text, settings or Settings()).diagnostics if one.severity == 1}
+
+
+def test_every_row_has_a_source() -> None:
+    for name in NAMES[1:]:
+        for row in table(f"platforms/{name}.json")["rows"]:
+            assert {"subject", "point", "openpai", "here", "source"} <= row.keys(), row
+            assert row.keys() <= {
+                "subject", "point", "openpai", "here", "source", "answers", "schema", "plugins", "environment",
+            }  # fmt: skip
+
+
+def test_the_configuration_knows_every_platform() -> None:
+    assert tuple(table("configuration.schema.json")["properties"]["platform"]["enum"]) == NAMES
+
+
+def test_every_mark_is_a_word_that_makes_the_table_read() -> None:
+    for platform in map(platform_named, NAMES):
+        plugins = platform.plugins.keys() - OPENPAI.plugins.keys()
+        for mark in (*platform.marked_keys, *platform.marked_extras, *platform.own_registries, *plugins):
+            assert MARK_WORDS.search(mark), mark
+
+
+def test_the_page_is_up_to_date() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "platform_page.py"), "--check"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_a_job_for_openpai_reads_no_table_of_another_platform() -> None:
+    code = (
+        "import sys, pai_lsp.document as d, pai_lsp.platform.platforms as p\n"
+        f"found = d.check(d.Document({JOB % 1!r}))\n"
+        "print(p.platform_named.cache_info().currsize)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert run.stdout == "0\n"
+
+
+# js-yaml 4.1.1, lib/type/int.js and float.js, and js-yaml 3.13.1.
+@pytest.mark.parametrize(
+    ("text", "openpai", "ltp"),
+    [
+        ("0123", 83, 123), ("-010", -8, -10), ("+010", 8, 10), ("08", "08", 8), ("089", "089", 89),
+        ("0o17", "0o17", 15), ("+0o17", "+0o17", 15), ("0O17", "0O17", "0O17"), ("0o8", "0o8", "0o8"),
+        ("0b11", 3, 3), ("0x1F", 31, 31), ("0x", "0x", "0x"), ("0b2", "0b2", "0b2"),
+        ("1_000", 1000, 1000), ("1__0", 10, 10), ("0_1", 1, 1), ("0x_1", 1, 1), ("0b1_1", 3, 3),
+        ("0o1_7", "0o1_7", 15), ("1_", "1_", "1_"), ("_1", "_1", "_1"), ("1:30", 90, "1:30"),
+        ("190:20:30", 685230, "190:20:30"), ("190:20:30.15", 685230.15, "190:20:30.15"), ("1:60", "1:60", "1:60"),
+        ("01.5", "01.5", 1.5), ("01e3", "01e3", 1000), ("089e1", "089e1", 890), ("1e3", 1000, 1000),
+        ("1.e3", 1000, 1000), (".5", 0.5, 0.5), ("1.", 1, 1), ("1_0.5", 10.5, 10.5), ("0._5", 0.5, 0.5),
+        ("+.5", "+.5", "+.5"), ("1e1_0", "1e1_0", "1e1_0"), (".inf", float("inf"), float("inf")), ("-", "-", "-"),
+        ("0", 0, 0), ("-0", 0, 0), ("00", 0, 0), ("." , ".", "."),
+    ],
+)  # fmt: skip
+def test_numbers(text: str, openpai: Any, ltp: Any) -> None:
+    assert server_value(text) == openpai
+    assert server_value(text, Reader.JS_YAML_4) == ltp
+
+
+def test_tagged_numbers() -> None:
+    assert [tagged_server_value("int", text, Reader.JS_YAML_4) for text in ("010", "0o10", "1_0")] == [10, 8, 10]
+    assert wrong("# pai-lsp: platform=ltp\n" + JOB % '!!int "1:30"')
+
+
+def test_keys_are_read_as_values_are() -> None:
+    text = JOB % 1 + "parameters:\n  8: a\n  010: b\n"
+    assert "duplicate-key" in wrong(text)
+    assert "duplicate-key" not in wrong("# pai-lsp: platform=ltp\n" + text)
+
+
+def test_a_text_with_a_fault_is_read_for_its_platform() -> None:
+    text = "# pai-lsp: platform=ltp\n" + JOB % "0o2" + "extras: [\n"
+    assert "type-mismatch" not in wrong(text)
+
+
+def test_what_chooses_the_platform(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def errors(*options: str, configuration: str = "", comment: str = "") -> bool:
+        (tmp_path / ".pai-lsp.yaml").write_text(configuration)
+        (tmp_path / "a.pai.yaml").write_text(comment + JOB % "0o2")
+        status = main(["check", *options, "--format", "json", str(tmp_path / "a.pai.yaml")])
+        found = json.loads(capsys.readouterr().out)["diagnostics"]
+        assert bool([one for one in found if one["severity"] == "error"]) == (status == 1)
+        return status == 1
+
+    for_ltp, for_openpai = "# pai-lsp: platform=ltp\n", "# pai-lsp: platform=openpai\n"
+    assert errors()
+    assert not errors(configuration="platform: ltp\n")
+    assert not errors(comment=for_ltp)
+    assert errors(configuration="platform: ltp\n", comment=for_openpai)
+    assert not errors("--platform", "ltp", comment=for_openpai)
+    assert errors("--platform", "openpai", configuration="platform: ltp\n", comment=for_ltp)
+
+
+def test_a_wrong_platform_in_the_configuration() -> None:
+    found = parse_configuration("platform: lpt\n", BY_CODE)
+    assert found.settings.platform is None
+    assert [one.message for one in found.diagnostics] == [
+        "'platform' must be 'openpai' or 'ltp', not the string 'lpt'; did you mean 'ltp'?"
+    ]
+
+
+def test_the_fix_of_the_hint_sets_the_platform() -> None:
+    document = Document(JOB % 1 + "jobType: training\n")
+    assert {"unknown-key", "job-for-other-platform"} <= {one.code for one in document.diagnostics}
+    (hint,) = (one for one in document.diagnostics if one.code == "job-for-other-platform")
+    after = Document(apply_edits(document.text, hint.fixes[0].edits))
+    assert after.platform is LTP
+    assert not {"unknown-key", "job-for-other-platform"} & {one.code for one in after.diagnostics}
+
+
+def test_hover_and_completion_know_the_platform() -> None:
+    path = ("taskRoles", "worker", "extraContainerOptions", "shmMB")
+    found = [field(path, platform=platform) for platform in (OPENPAI, LTP)]
+    assert [one.default for one in found if one] == ["512", "16384"]
+    text = JOB % 1 + "jobType: training\nextras:\n  com.microsoft.pai.runtimeplugin:\n    - plugin: \n"
+    for settings, is_known in ((Settings(), False), (Settings(platform=LTP), True)):
+        document = Document(text, settings)
+        shown = hover(document, text.index("jobType"))
+        assert ("model proxy" in repr(shown)) == is_known
+        labels = [one.label for one in complete(document, len(text) - 1)]
+        assert ("dind" in labels, "ssh" in labels) == (is_known, True)
+
+
+def test_expand_as_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (JOB % 1).replace("sleep 1", "echo <% $parameters.p %>") + "parameters: {p: 0123}\n"
+    text += "extras:\n  com.microsoft.pai.runtimeplugin:\n    - plugin: dind\n"
+    path = tmp_path / "a.pai.yaml"
+    path.write_text(text)
+    main(["expand", "--as-is", "--platform", "ltp", str(path)])
+    assert re.search('"command": "echo 123"', capsys.readouterr().out)
+    path.write_text(text.replace("dind", "ssh\n      parameters: {jobssh: true}"))
+    main(["expand", "--as-is", str(path)])
+    assert re.search('"command": "echo 83"', capsys.readouterr().out)
