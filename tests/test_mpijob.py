@@ -11,6 +11,8 @@ from test_rules import examples
 
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.lsp.client import Client
+from pai_lsp.lsp.documents import OpenDocument
 from pai_lsp.mpijob.kubernetes_values import is_quantity, plain_value
 from pai_lsp.mpijob.manifest import manifests
 from pai_lsp.mpijob.manifest_rules import MANIFEST_RULES
@@ -278,3 +280,9 @@ def test_a_written_manifest_is_read_back() -> None:
 def test_the_example_is_good() -> None:
     path = Path(__file__).parent.parent / "examples" / "mpijob" / "train.yaml"
     assert Document(path.read_text(encoding="utf-8")).diagnostics == ()
+
+
+def test_an_editor_shows_the_findings() -> None:
+    text = GOOD.replace("slotsPerWorker: 2", "slotsPerWorker: x")
+    document = OpenDocument("file:///a/job.yaml", 1, "yaml", text, "/a/job.yaml", Client())
+    assert [one.code for one in document.diagnostics] == ["mpijob-refused"]

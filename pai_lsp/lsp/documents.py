@@ -138,7 +138,7 @@ class OpenDocument:
         """The diagnostics by place, none while the file is empty; no message contains the value of a secret."""
         if not self.text.strip():
             return ()
-        if self.kind is FileKind.JOB and not self.is_excluded:
+        if (self.kind is FileKind.JOB or self.document.is_mpijob) and not self.is_excluded:
             return _without_secrets(self.document)
         if self.kind is FileKind.CONFIGURATION:
             from pai_lsp.project.config_reader import parse_configuration  # noqa: PLC0415 - rarely open

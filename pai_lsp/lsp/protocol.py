@@ -138,7 +138,7 @@ class Protocol(LanguageServerProtocol):
     async def lsp_initialized(self, *arguments: Any) -> None:
         """Ask the client for its settings, and to report when they change."""
         del arguments
-        self.session.in_background(self.session.lane.run(load_answers, is_request=False))
+        self.session.in_background(self.session.lane.run(load_answers, is_request=True, is_alone=True))
         await self.session.start()
 
     @lsp_method(lsp.SHUTDOWN)

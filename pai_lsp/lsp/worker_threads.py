@@ -31,6 +31,7 @@ class _Work:
 
     function: Callable[[], Any]
     future: asyncio.Future[Any]
+    is_alone: bool
 
 
 class Lane:
@@ -43,14 +44,17 @@ class Lane:
         self._idle: list[SimpleQueue[_Work]] = []
         self._busy = 0
 
-    async def run(self, function: Callable[[], Result], *, is_request: bool) -> Result:
+    async def run(self, function: Callable[[], Result], *, is_request: bool, is_alone: bool = False) -> Result:
         """Call a function in a worker thread and return its result; a caller cancelled early enough prevents the call.
+
+        `is_alone`: nothing else starts before it has ended, however long it takes. Modules are loaded like that: two
+        threads that import the same packages in different orders get them half-loaded.
 
         Raises:
             Exception: what the function raises.
         """
         loop = asyncio.get_running_loop()
-        work = _Work(function, loop.create_future())
+        work = _Work(function, loop.create_future(), is_alone)
         (self._requests if is_request else self._checks).append(work)
         # Not at once: of the messages that arrived together, requests go before checks.
         loop.call_soon(self._start_next)
@@ -66,7 +70,8 @@ class Lane:
         self._current = work
         self._busy += 1
         (self._idle.pop() if self._idle else self._new_thread()).put(work)
-        asyncio.get_running_loop().call_later(PATIENCE, self._unblock, work)
+        if not work.is_alone:
+            asyncio.get_running_loop().call_later(PATIENCE, self._unblock, work)
 
     def _next_work(self) -> _Work | None:
         for queue in (self._requests, self._checks):

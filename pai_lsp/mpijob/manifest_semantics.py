@@ -92,13 +92,16 @@ def layout(manifest: Manifest) -> Layout | None:
         return Layout(manifest, *paths, workers, 1, "OpenMPI", works=False, is_other=True)
     if not manifest.is_served:
         return None
-    slots = manifest.number("spec.slotsPerWorker")
+    written = manifest.get("spec.slotsPerWorker")
+    # Of a wrong value nothing follows; -1 is less than any number of slots.
+    slots = 1 if written is None else manifest.number("spec.slotsPerWorker")
+    slots = -1 if slots is None else slots
     return Layout(
         manifest,
         f"{_REPLICAS}.Launcher.template.spec",
         f"{_REPLICAS}.Worker.template.spec",
         max(manifest.number(f"{_REPLICAS}.Worker.replicas") or 0, 0),
-        1 if slots is None else slots,
+        slots,
         manifest.text("spec.mpiImplementation") or "OpenMPI",
         works=manifest.flag("spec.runLauncherAsWorker"),
         is_other=False,
