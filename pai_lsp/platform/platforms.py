@@ -8,7 +8,7 @@ made of the rows. A row's
 - `schema` and `plugins` are JSON Merge Patches (RFC 7396) of schemas/job.schema.json and schemas/plugins.json
 - `environment` are more entries of schemas/environment.json
 
-A new platform is a new file, and its name in the key `platform` of schemas/configuration.schema.json.
+A new platform is a new file, and its name in `NAMES` and in schemas/configuration.schema.json.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ the programs' own manuals.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -571,6 +572,7 @@ def _named(job: Job, *names: str) -> Iterator[CommandUse]:
         yield from (use for use in all_uses(job, with_callbacks=False) if use.line.starters[:1] == ("sudo",))
 
 
+@lru_cache(maxsize=64)
 def _may_be_there(text: str, name: str) -> bool:
     """Whether a script installs a program, defines it or asks for it."""
     asks = rf"(?:\b(?:install|add|which|type|hash|alias|function)|-v)\b[^\n]*\b{name}\b|\b{name}\s*\(\)"
