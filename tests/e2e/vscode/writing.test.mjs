@@ -180,7 +180,7 @@ scene("a server that crashes again and again is left alone until it is restarted
     await workbench.statusShows(page, "OpenPAI: ready");
     assert.equal(server.started().length, starts);
     process.kill(server.started().at(-1), "SIGKILL");
-    await page.locator(".statusbar-item", { hasText: "OpenPAI: ready" }).waitFor({ state: "detached" });
+    await workbench.status(page, "OpenPAI: ready").waitFor({ state: "detached" });
   }
   await workbench.statusShows(page, "OpenPAI: failed");
   await page
@@ -195,8 +195,10 @@ scene("a server that crashes again and again is left alone until it is restarted
   assert.equal(server.started().length, 7);
 });
 
-scene("the status bar offers the log and a restart", async () => {
-  await page.locator(".statusbar-item", { hasText: "OpenPAI: ready" }).click();
+scene("the language status offers the log and a restart", async () => {
+  const options = page.locator(".hover-language-status a", { hasText: "Options..." });
+  await workbench.clickWhenStill(page, workbench.status(page, "OpenPAI: ready").first(), options);
+  await options.click();
   const offers = page.locator(".quick-input-list .monaco-list-row");
   await offers.filter({ hasText: "Show Output" }).waitFor();
   await workbench.picture(page, "status");
