@@ -72,7 +72,9 @@ def test_several_processes_say_the_same_as_one(tmp_path: Path) -> None:
 
 
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
-    (tmp_path / "a.pai.yaml").write_text(BAD.replace("nothing", ", ".join(f"nothing{number}" for number in range(999))))
+    (tmp_path / "a.pai.yaml").write_text(
+        BAD.replace("nothing", ", ".join(f"{number}{'x' * 1000}" for number in range(99)))
+    )
     # Without a buffer, Python takes a write of which a part arrived for a whole one.
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent), "PYTHONUNBUFFERED": ""}
     command = [sys.executable, "-m", "pai_lsp", "check", *RULE]

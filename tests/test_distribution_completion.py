@@ -96,5 +96,5 @@ def values(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def test_it_is_known_what_every_value_is() -> None:
-    files = {"PATH", "JOB", "FILE", "NAME", "FOLDER", "CLUSTER", "TEXT"}
+    files = {"PATH", "JOB", "FILE", "NAME", "FOLDER", "CLUSTER", "TEXT", "PROGRAM"}
     assert set(values(whole_parser(NAMES))) == {*files, "CODE", "CODES", *FREE_VALUES}

@@ -105,23 +105,8 @@ scene("a node of the graph leads to its definition", async () => {
   await drawnGraph().locator("a", { hasText: "worker" }).first().click();
   await page.locator(".tab.active", { hasText: JOB }).first().waitFor();
   await page.locator(".statusbar-item", { hasText: "(6 selected)" }).waitFor();
+  await workbench.close(page, "Prerequisites");
 });
-
-scene(
-  "the graph is drawn again after a reload",
-  async () => {
-    await workbench.kept(page, `Prerequisites (${JOB})`);
-    // A window that opens a file by its address does not restore the other editors.
-    const address = new URL(page.url());
-    address.searchParams.delete("payload");
-    await page.goto(address.href);
-    await page.locator(".tab", { hasText: `Prerequisites (${JOB})` }).click();
-    await drawnGraph().locator("svg text", { hasText: "install_wget" }).first().waitFor();
-    await workbench.picture(page, "graph-after-reload");
-    await workbench.close(page, "Prerequisites");
-  },
-  180_000,
-);
 
 scene("the expanded job is a new file that has nothing left to expand", async () => {
   await workbench.run(page, "OpenPAI: Expand for Submission");

@@ -25,33 +25,6 @@ export async function statusShows(page, text, timeout = 60_000) {
   await status(page, text).first().waitFor({ timeout });
 }
 
-/** Wait until VS Code has kept the open editors for the next window, one with this title among them; it does so once a minute. */
-export async function kept(page, title) {
-  const isKept = async (wanted) => {
-    const answer = (request) =>
-      new Promise((resolve, reject) => {
-        request.onsuccess = () => resolve(request.result);
-        request.onerror = () => reject(request.error);
-      });
-    for (const { name } of await indexedDB.databases()) {
-      const database = await answer(indexedDB.open(name));
-      try {
-        if (database.objectStoreNames.contains("ItemTable")) {
-          const items = database.transaction("ItemTable").objectStore("ItemTable");
-          const editors = await answer(items.get("memento/workbench.parts.editor"));
-          if (String(editors).includes(wanted)) {
-            return true;
-          }
-        }
-      } finally {
-        database.close();
-      }
-    }
-    return false;
-  };
-  await page.waitForFunction(isKept, title, { timeout: 120_000, polling: 1000 });
-}
-
 /** Run a command by its title, as a person finds it. */
 export async function run(page, title) {
   const box = page.locator(".quick-input-widget input");

@@ -180,7 +180,7 @@ scene("a server that crashes again and again is left alone until it is restarted
     await workbench.statusShows(page, "OpenPAI: ready");
     assert.equal(server.started().length, starts);
     process.kill(server.started().at(-1), "SIGKILL");
-    await workbench.status(page, "OpenPAI: ready").waitFor({ state: "detached" });
+    await workbench.status(page, "OpenPAI: ready").first().waitFor({ state: "detached" });
   }
   await workbench.statusShows(page, "OpenPAI: failed");
   await page

@@ -18,12 +18,9 @@ const OPTIONS: vscode.WebviewOptions = {
   enableCommandUris: [SHOW_PLACE],
   localResourceRoots: [],
 };
-/** Where the jobs of panels are kept for the next window, by the titles of the panels; and how many. */
-const JOBS = "openpai.graphs";
-const MOST_JOBS = 50;
 
 /** The panels with graphs, one for each job. */
-export class Graphs implements vscode.Disposable, vscode.WebviewPanelSerializer {
+export class Graphs implements vscode.Disposable {
   private readonly panels = new Map<string, vscode.WebviewPanel>();
   /** What stops the latest drawing of each job. */
   private readonly drawings = new Map<string, AbortController>();
@@ -34,7 +31,6 @@ export class Graphs implements vscode.Disposable, vscode.WebviewPanelSerializer 
     private readonly context: vscode.ExtensionContext,
   ) {
     this.subscriptions = vscode.Disposable.from(
-      vscode.window.registerWebviewPanelSerializer(VIEW, this),
       followEdits((uri) => void this.draw(uri.toString())),
       controller.onDidChangeState(({ kind }) => kind === "ready" && this.drawAll()),
     );
@@ -53,30 +49,14 @@ export class Graphs implements vscode.Disposable, vscode.WebviewPanelSerializer 
     panel.reveal(undefined, true);
   }
 
-  /** The panels stay: the next start of the extension draws them again. */
   dispose(): void {
     this.subscriptions.dispose();
     for (const drawing of this.drawings.values()) {
       drawing.abort();
     }
-  }
-
-  /** Draw a panel of the last window again. Without scripts a panel keeps no state: its title leads to its job. */
-  async deserializeWebviewPanel(panel: vscode.WebviewPanel): Promise<void> {
-    const kept = this.jobs()[panel.title];
-    if (kept === undefined || this.panels.has(kept)) {
+    for (const panel of this.panels.values()) {
       panel.dispose();
-      return;
     }
-    panel.webview.options = OPTIONS;
-    this.adopt(kept, panel);
-    try {
-      await vscode.workspace.openTextDocument(vscode.Uri.parse(kept, true));
-    } catch {
-      panel.dispose();
-      return;
-    }
-    await this.draw(kept);
   }
 
   private opened(job: vscode.Uri): vscode.WebviewPanel {
@@ -87,26 +67,16 @@ export class Graphs implements vscode.Disposable, vscode.WebviewPanelSerializer 
       { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
       OPTIONS,
     );
-    this.adopt(job.toString(), panel);
-    return panel;
-  }
-
-  private adopt(key: string, panel: vscode.WebviewPanel): void {
+    const key = job.toString();
     const icon = (theme: string) => vscode.Uri.joinPath(this.context.extensionUri, `media/graph-${theme}.svg`);
     panel.iconPath = { light: icon("light"), dark: icon("dark") };
     this.panels.set(key, panel);
-    // They are never removed: a window that is closed disposes its panels, too.
-    const kept = Object.entries({ ...this.jobs(), [panel.title]: key }).slice(-MOST_JOBS);
-    void this.context.workspaceState.update(JOBS, Object.fromEntries(kept));
     panel.onDidDispose(() => {
       this.panels.delete(key);
       this.drawings.get(key)?.abort();
       this.drawings.delete(key);
     });
-  }
-
-  private jobs(): Readonly<Record<string, string>> {
-    return this.context.workspaceState.get(JOBS, {});
+    return panel;
   }
 
   private drawAll(): void {
