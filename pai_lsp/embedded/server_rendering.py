@@ -112,7 +112,7 @@ def _end_line(tokens: list[str | TemplateTag | None], line: _Line) -> None:
     line.has_tag = line.has_text = False
 
 
-# From this version on, the last name of a path finds what a string, a number or a function has itself, nothing inherited.
+# From this version on, the last name of a path finds what a string or a number has itself, nothing inherited.
 # Source: mustache.js 4.2.0, Context.prototype.lookup, primitiveHasOwnProperty.
 _OWN_OF_PRIMITIVES_SINCE = 4
 _OBJECT_TEXT = "[object Object]"
