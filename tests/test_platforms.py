@@ -13,11 +13,12 @@ import pytest
 
 from pai_lsp.cli.main import main
 from pai_lsp.document import Document
+from pai_lsp.expand.as_is.released_run import released_run
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.ide.completion.complete import complete
 from pai_lsp.ide.hover import hover
 from pai_lsp.platform.job_schema import field
-from pai_lsp.platform.platforms import MARK_WORDS, NAMES, OPENPAI, platform_named
+from pai_lsp.platform.platforms import MARK_WORDS, NAMES, OPENPAI, Platform, platform_named
 from pai_lsp.platform.tables import table
 from pai_lsp.project.config_reader import parse_configuration
 from pai_lsp.rules import BY_CODE
@@ -43,6 +44,13 @@ taskRoles:
 
 def wrong(text: str, settings: Settings | None = None) -> set[str]:
     return {one.code for one in Document(text, settings or Settings()).diagnostics if one.severity == 1}
+
+
+@pytest.mark.parametrize(("platform", "text"), [(OPENPAI, "echo 8 hi"), (LTP, "echo 10 104,105")])
+def test_commands_are_filled_with_what_the_server_of_the_platform_reads(platform: Platform, text: str) -> None:
+    job = (JOB % 1).replace("sleep 1", "echo <% $parameters.n %> <% $parameters.b %>")
+    document = Document(f"parameters: {{n: 010, b: !!binary aGk=}}\n{job}", Settings(platform=platform))
+    assert released_run(document.job).roles["worker"].command == text
 
 
 def test_every_row_has_a_source() -> None:

@@ -13,7 +13,7 @@ from pai_lsp.cluster.profile import Profile
 from pai_lsp.cluster.refusal import Refusal, Stage
 from pai_lsp.embedded.server_rendering import rendered
 from pai_lsp.embedded.template import TemplateFault
-from pai_lsp.expand.as_is.released_run import command_source, server_values
+from pai_lsp.expand.as_is.released_run import server_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,12 +78,16 @@ def render_refusals(job: Job) -> Iterator[Refusal]:
     for number, one in enumerate(job.plain.get("prerequisites") or ()):
         auth = one.get("auth") if isinstance(one, dict) and one.get("type") == "dockerimage" else None
         for key, value in auth.items() if isinstance(auth, dict) else ():
-            fault = rendered(value, {"$secrets": job.plain.get("secrets")}) if isinstance(value, str) else None
+            fault = (
+                rendered(value, {"$secrets": job.plain.get("secrets")}, job.platform.mustache)
+                if isinstance(value, str)
+                else None
+            )
             if isinstance(fault, TemplateFault):
                 path = ("prerequisites", number, "auth", key)
                 yield Refusal(Stage.RENDER, 500, None, fault.message, fault.message, path)
     for role in job.task_roles:
-        if isinstance(fault := rendered(command_source(job, role), server_values(job, role)), TemplateFault):
+        if isinstance(fault := server_command(job, role), TemplateFault):
             yield Refusal(
                 Stage.RENDER, 500, None, fault.message, fault.message, ("taskRoles", role.name, "commands"), None
             )

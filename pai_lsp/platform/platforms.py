@@ -38,7 +38,7 @@ class Platform:
     name: as users write it. title: its own name. description: two sentences about it.
     reader: the library that the rest-server reads YAML with.
     takes_infinite_integers: whether `.inf` is accepted where an integer is needed.
-    fails_on_prototype_names: whether a template text that is only `toString` and the like is refused.
+    mustache: the major version of the library with which the rest-server fills templates.
     required_parameters: by the value of `jobType`, the parameters that the job must have.
     job_type_reads_strings: the values of `jobType` for which a parameter that is no string hides the job.
     ssh_without_gang: whether `jobssh: true` with `sshbarrier: false` works without gang allocation.
@@ -57,7 +57,7 @@ class Platform:
     description: str = ""
     reader: Reader = Reader.JS_YAML_3
     takes_infinite_integers: bool = True
-    fails_on_prototype_names: bool = True
+    mustache: int = 2
     required_parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     job_type_reads_strings: tuple[str, ...] = ()
     ssh_without_gang: bool = False
