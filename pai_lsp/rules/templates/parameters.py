@@ -213,10 +213,9 @@ def unused_parameter(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py --epochs <% $parameters.epochs %>
     """
-    kind = job.section("jobType")
-    needed = (
-        job.platform.required_parameters.get(kind.value.text, ()) if kind and isinstance(kind.value, Scalar) else ()
-    )
+    entry = job.section("jobType")
+    kind = entry.value.text if entry and isinstance(entry.value, Scalar) else ""
+    needed = job.platform.required_parameters.get(kind, ())
     yield from unused_entries(job, "parameters", frozenset(needed))
 
 
