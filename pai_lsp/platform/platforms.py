@@ -38,7 +38,10 @@ class Platform:
     name: as users write it. title: its own name. description: two sentences about it.
     reader: the library that the rest-server reads YAML with.
     takes_infinite_integers: whether `.inf` is accepted where an integer is needed.
+    node: the major version of Node.js that the rest-server runs on.
     mustache: the major version of the library with which the rest-server fills templates.
+    has_user_limits: whether the administrator can set a pattern for images, and limits for users and virtual clusters.
+    unasked_registries: the ends of registries that are not asked for an image before the task starts.
     required_parameters: by the value of `jobType`, the parameters that the job must have.
     job_type_reads_strings: the values of `jobType` for which a parameter that is no string hides the job.
     ssh_without_gang: whether `jobssh: true` with `sshbarrier: false` works without gang allocation.
@@ -57,7 +60,10 @@ class Platform:
     description: str = ""
     reader: Reader = Reader.JS_YAML_3
     takes_infinite_integers: bool = True
+    node: int = 10
     mustache: int = 2
+    has_user_limits: bool = False
+    unasked_registries: tuple[str, ...] = ()
     required_parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     job_type_reads_strings: tuple[str, ...] = ()
     ssh_without_gang: bool = False
