@@ -139,10 +139,22 @@ def test_a_script_stays_a_script() -> None:
     ]
 
 
-def test_a_worker_prepares_and_starts_ssh() -> None:
-    command = 'command: [sh, -c, "pip install a && exec /usr/sbin/sshd -De"]\n              resources'
+@pytest.mark.parametrize(
+    ("script", "commands"),
+    [
+        ("pip install a && exec /usr/sbin/sshd -De", ["pip install a", "sleep infinity"]),
+        (
+            "if [ -x a ]; then ./a && ./b; fi && /usr/sbin/sshd -De",
+            ["if [ -x a ]; then ./a && ./b; fi && sleep infinity"],
+        ),
+        ("service ssh start\\nsleep infinity", ["sleep infinity"]),
+        ("/usr/sbin/sshd -De &\\nwait", ["sleep infinity &", "wait"]),
+    ],
+)
+def test_a_worker_prepares_and_starts_ssh(script: str, commands: list[str]) -> None:
+    command = f'command: [sh, -c, "{script}"]\n              resources'
     found = to_job(MANIFEST.replace("resources", command))
-    assert found.result["taskRoles"]["worker"]["commands"] == ["pip install a", "sleep infinity"]
+    assert found.result["taskRoles"]["worker"]["commands"] == commands
 
 
 def test_what_a_job_cannot_have_is_listed() -> None:

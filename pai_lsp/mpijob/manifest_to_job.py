@@ -301,21 +301,32 @@ def _worker_commands(pod: _Pod) -> list[str]:
     text = _script(pod)
     if text is None:
         return [_LASTS]
-    tree = command_lines(read_script(text)).all
-    servers = [line for line in tree if line.program == "sshd"]
-    if not servers:
+    lines = command_lines(read_script(text)).all
+    server = next((line for line in lines if _starts_ssh(line)), None)
+    if server is None:
         raise ConversionError("worker-without-sshd", "the worker runs no ssh server, so that it can run no ranks")
+    steps = [line.step.command for line in lines if line.step.command is not None]
+    # Each line of a task role must succeed, as each part of `a && b` must; in other scripts `&&` means more.
+    is_plain = not any(
+        one.keyword or one.is_subshell or one.is_nested or one.operator in {"||", "|", "&"} for one in steps
+    )
     edits = []
-    for line in tree:
+    for line in lines:
         words = line.step.command.words if line.step.command else ()
         start = words[0].span.start if words else line.span.start
-        if line is servers[0]:
-            edits.append((start, line.span.end, _LASTS if line is tree[-1] else "true"))
-        if line.step.command and line.step.command.operator == "&&" and not line.step.command.is_nested:
+        if line is server:
+            stays = line is lines[-1] or any(text.startswith("-D") for text in line.texts)
+            edits.append((start, line.span.end, _LASTS if stays else "true"))
+        if is_plain and line.step.command and line.step.command.operator == "&&":
             edits.append((text.rindex("&&", 0, start), start, "\n"))
     for first, last, new in sorted(edits, reverse=True):
         text = text[:first] + new + text[last:]
     return [line for line in _lines(text) if line.strip() != "true"]
+
+
+def _starts_ssh(line: CommandLine) -> bool:
+    is_service = line.program == "service" and line.texts[:2] in {("ssh", "start"), ("sshd", "start")}
+    return line.program == "sshd" or is_service
 
 
 def _lines(text: str) -> list[str]:

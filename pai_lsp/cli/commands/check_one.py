@@ -8,7 +8,7 @@ from pai_lsp.cli.report.results import CheckedFile, CheckFailure, checked_file, 
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
 from pai_lsp.platform.platforms import platform_named
-from pai_lsp.rules import BY_CODE
+from pai_lsp.rules import CODES
 from pai_lsp.rules.command_rules import unreadable_file
 from pai_lsp.source.failures import kind_and_place, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes, write_text
@@ -114,7 +114,7 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
     if target.is_configuration:
         from pai_lsp.project.config_reader import load_configuration  # noqa: PLC0415 - rarely named
 
-        return Outcome(check_configuration(load_configuration(target.path, BY_CODE), options))
+        return Outcome(check_configuration(load_configuration(target.path, CODES), options))
     data = target.given if target.given is not None else read_bytes(target.path)
     if isinstance(data, UnreadableFile):
         return _unreadable(data, target, options)
