@@ -82,8 +82,6 @@ def _options(arguments: argparse.Namespace) -> Options:
         UnknownClusterError: if they name an unknown cluster.
     """
     threshold = _SEVERITIES[arguments.severity or "warning"]
-    cluster = None if arguments.cluster is None else _cluster(arguments.cluster)
-    platform = platform_named(arguments.platform) if arguments.platform else None
     is_complete = arguments.severity is None and arguments.format in _COMPLETE_FORMATS
     return Options(
         codes_in(arguments.select),
@@ -93,8 +91,8 @@ def _options(arguments: argparse.Namespace) -> Options:
         writes=arguments.fix,
         compares=arguments.diff,
         shellcheck=_program(arguments.shellcheck),
-        cluster=cluster,
-        platform=cluster.platform if cluster is not None and platform is None else platform,
+        cluster=None if arguments.cluster is None else _cluster(arguments.cluster),
+        platform=platform_named(arguments.platform) if arguments.platform else None,
     )
 
 
