@@ -53,6 +53,21 @@ def test_commands_are_filled_with_what_the_server_of_the_platform_reads(platform
     assert released_run(document.job).roles["worker"].command == text
 
 
+def test_lists_of_rules_say_what_holds_on_one_platform_only(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules"]) == 0
+    lines = {line.split(maxsplit=1)[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert lines["force-nodes-not-string"].endswith("(only on LTP)")
+    assert not lines["unknown-platform"].endswith(")")
+    assert not lines["missing-key"].endswith(")")
+
+
+def test_parameters_that_an_inference_job_must_have_are_used() -> None:
+    written = "jobType: inference\nparameters: {API_KEY: a, INTERNAL_SERVER_IP: b, INTERNAL_SERVER_PORT: c, lr: d}\n"
+    document = Document(written + JOB % 1, Settings(platform=LTP))
+    unused = [one.message for one in document.diagnostics if one.code == "unused-parameter"]
+    assert unused == ["no template uses the parameter 'lr'"]
+
+
 def test_every_row_has_a_source() -> None:
     for name in NAMES[1:]:
         for row in table(f"platforms/{name}.json")["rows"]:
@@ -69,7 +84,8 @@ def test_the_configuration_knows_every_platform() -> None:
 def test_every_mark_is_a_word_that_makes_the_table_read() -> None:
     for platform in map(platform_named, NAMES):
         plugins = platform.plugins.keys() - OPENPAI.plugins.keys()
-        for mark in (*platform.marked_keys, *platform.marked_extras, *platform.own_registries, *plugins):
+        words = (*platform.programs, *platform.marked_keys, *platform.marked_extras, *platform.own_registries, *plugins)
+        for mark in words:
             assert MARK_WORDS.search(mark), mark
 
 

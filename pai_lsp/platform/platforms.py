@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 NAMES = ("openpai", "ltp")
 # A job without any of these words has no mark of another platform, so no table is read for it.
-MARK_WORDS = lazy_pattern(r"jobType|enableLocalStorage|forceNodes|allowAzCopy|\bdind\b|luciatrainingplatform")
+MARK_WORDS = lazy_pattern(
+    r"jobType|enableLocalStorage|forceNodes|allowAzCopy|\bdind\b|luciatrainingplatform|runtime\.d/barrier"
+)
 _COMMENT = lazy_pattern(r"#[ \t]*pai-lsp:[ \t]*platform[ \t]*=[ \t]*(?P<name>[^\s#]+)")
 
 
@@ -51,6 +53,7 @@ class Platform:
     mounts_local_storage, forces_nodes: whether `extras.enableLocalStorage` and `extras.forceNodes` are read.
     shared_memory: of a container that asks for none, in MiB.
     marked_keys, marked_extras: keys of the job and of `extras` that only this platform reads.
+    programs: the paths of programs that each container has, for commands to call.
     own_registries: the beginnings of images that are for this platform.
     changes: the rows of the platform's table.
     """
@@ -76,6 +79,7 @@ class Platform:
     shared_memory: int = 512
     marked_keys: tuple[str, ...] = ()
     marked_extras: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
     own_registries: tuple[str, ...] = ()
     changes: tuple[Mapping[str, Any], ...] = ()
 
