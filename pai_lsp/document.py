@@ -26,7 +26,7 @@ from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import LineIndex, Span, overlapping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import TypeAlias
 
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
@@ -165,8 +165,18 @@ def check(
     if not _explains_stops(found, document):
         found |= dict.fromkeys(_run(task_never_starts, document, on_fault))
     if document.settings.cluster is not None and not document.is_catalog:
-        found |= dict.fromkeys(_on_cluster(document, on_fault))
+        found = dict.fromkeys((*_relevant(found, document), *_on_cluster(document, on_fault)))
     return _finished((*found, *others), document)
+
+
+def _relevant(found: Iterable[Diagnostic], document: Document) -> Iterator[Diagnostic]:
+    """The findings without those that do no harm on the cluster."""
+    from pai_lsp.cluster.profile import Profile  # noqa: PLC0415 - most checks know no cluster
+    from pai_lsp.rules.on_cluster import irrelevant_rules  # noqa: PLC0415 - as above
+
+    cluster = document.settings.cluster
+    irrelevant = irrelevant_rules(cluster) if isinstance(cluster, Profile) else frozenset()
+    return (one for one in found if one.code not in irrelevant)
 
 
 def _on_cluster(document: Document, on_fault: OnFault) -> list[Diagnostic]:

@@ -50,7 +50,8 @@ def _page(rule: Rule) -> str:
     body = "\n".join(lines).replace("\n\n```\n", "\n```\n\n")
     silence = f"To ignore one finding, put `# pai-lsp: ignore[{rule.code}] reason` on its line or the line above."
     severity = rule.severity.label
-    return f"# {rule.code}\n\nDefault severity: **{severity}**. {silence}\n\n{body}\n\n[All rules](index.md)\n"
+    only = f" Only on {rule.platform.title}." if rule.platform else ""
+    return f"# {rule.code}\n\nDefault severity: **{severity}**.{only} {silence}\n\n{body}\n\n[All rules](index.md)\n"
 
 
 _INDEX = """\

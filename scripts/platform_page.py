@@ -22,6 +22,8 @@ pai-lsp checks a job for OpenPAI unless you name another platform. From the stro
 4. the setting `openpai.platform` of your editor
 5. the platform of the [cluster](cluster.md) of `pai-lsp check --cluster`
 
+`pai-lsp fit` checks for the platform of its cluster.
+
 The names are {names}. The platform is never guessed: if a job has a part that only another platform reads,
 [job-for-other-platform](rules/job-for-other-platform.md) says so and offers to add the comment.
 """

@@ -74,6 +74,7 @@ def test_rules_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "code": "unreadable-file",
         "severity": "error",
         "summary": "The file or folder cannot be read, or is not UTF-8.",
+        "platform": None,
         "url": "https://pai-lsp.readthedocs.io/rules/unreadable-file/",
     }
 
@@ -82,7 +83,8 @@ def test_rules_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_rule_can_be_explained(capsys: pytest.CaptureFixture[str], rule: types.SimpleNamespace) -> None:
     status, output, _ = run(capsys, "explain", rule.code)
     assert status == 0
-    assert output.startswith(f"{rule.code} ({rule.severity.label})\n\n{rule.summary}")
+    only = f" (only on {rule.platform.title})" if rule.platform else ""
+    assert output.startswith(f"{rule.code} ({rule.severity.label}){only}\n\n{rule.summary}")
     assert output.endswith(f"\nhttps://pai-lsp.readthedocs.io/rules/{rule.code}/\n")
 
 

@@ -11,6 +11,8 @@ from marks import as_marks, read_marks
 from test_cluster_fit import USER, cluster
 
 from pai_lsp.cli.main import main
+from pai_lsp.cluster.fit import fit
+from pai_lsp.cluster.profile import read_profile
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.rules.cluster_rules import CLUSTER_RULES
@@ -42,6 +44,10 @@ LTP = cluster(
     rules={"imageRegex": "^debian"},
     user=USER | {"quota": {"maxGpusPerJob": 0, "expiration": "2999-01-01"}},
 )
+
+NO_INSTANCES = ROLE.replace("    instances: 1\n", "")
+HIVED = "extras:\n  hivedScheduler: {taskRoles: {}}\n"
+BARE = '{"profileVersion": 1, "name": "k", "platform": "openpai", "scheduler": "%s"}'
 
 CASES: list[tuple[Profile, str]] = [
     (cluster(), f"{HEAD}{ROLE}"),
@@ -166,3 +172,33 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "job-does-not-fit" in capsys.readouterr().out
     assert main(["check", "--cluster", str(profile), "--ignore", "job-does-not-fit", str(job)]) == 0
     assert main(["check", "--cluster", "no-such-cluster", str(job)]) == 2
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "codes"),
+    [("default", set()), ("hived", {"hived-wrong-type", "hived-needs-instances"})],
+)
+def test_without_hived_its_refusals_do_not_matter(scheduler: str, codes: set[str]) -> None:
+    document = Document(f"{HEAD}{NO_INSTANCES}{HIVED}", Settings(cluster=read_profile(BARE % scheduler)))
+    assert {one.code for one in document.diagnostics if one.severity == 1} == codes
+
+
+@pytest.mark.parametrize("roles", ["{worker: {skuType: V100}}", "[{}]"])
+def test_a_profile_without_skus_refuses_none(roles: str) -> None:
+    text = f"{HEAD}{ROLE}extras:\n  hivedScheduler: {{taskRoles: {roles}}}\n"
+    assert not list(cluster_findings(Document(text).job, read_profile(BARE % "hived")))
+
+
+def test_task_roles_of_hived_in_a_list_are_task_roles_with_numbers() -> None:
+    found = fit(Document(f"{HEAD}{ROLE}extras:\n  hivedScheduler: {{taskRoles: [{{}}]}}\n").job, cluster())
+    assert [one.message for one in found.refusals] == ["Taskrole 0 does not exist."]
+
+
+def test_jobs_for_a_cluster_are_for_its_platform(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    profile, job = tmp_path / "lab.json", tmp_path / "train.pai.yaml"
+    profile.write_text((BARE % "unknown").replace("openpai", "ltp"), encoding="utf-8")
+    job.write_text(f"jobType: training\n{HEAD}{ROLE}", encoding="utf-8")
+    assert main(["check", "--cluster", str(profile), str(job)]) == 0
+    assert main(["fit", "--cluster", str(profile), str(job)]) == 0
+    assert main(["check", str(job)]) == 1
+    capsys.readouterr()

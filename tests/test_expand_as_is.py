@@ -61,6 +61,20 @@ def test_the_rest_server_renders_as_mustache_does(template: str, command: str) -
 
 
 @pytest.mark.parametrize(
+    ("template", "command"),
+    [
+        ("toString", "toString"),
+        ("<% $parameters.epochs.toFixed %>", "<% $parameters.epochs.toFixed %>"),
+        ("<% $parameters.rate.__proto__ %>", "<% $parameters.rate.__proto__ %>"),
+        ("<% $parameters.rate.length %> <% $parameters.constructor.name %>", "3 Object"),
+        ("<% $parameters.none.a %> <% toString %>", "<% $parameters.none.a %> [object Object]"),
+    ],
+)
+def test_mustache_4_finds_nothing_that_a_string_or_a_number_inherits(template: str, command: str) -> None:
+    assert rendered(template, VALUES, 4) == command
+
+
+@pytest.mark.parametrize(
     ("template", "place"),
     [
         ('echo a; printf "<%s>"', "<%"),

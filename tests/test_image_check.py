@@ -11,6 +11,8 @@ from pai_lsp.cli.main import main
 from pai_lsp.cluster.image_check import image_verdict
 from pai_lsp.cluster.registry_access import NetworkRegistry, RecordedRegistry, is_safe
 from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import Settings
+from pai_lsp.platform.platforms import platform_named
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -123,10 +125,11 @@ def test_an_account_without_a_registry_ends_the_check() -> None:
 
 
 def test_ltp_does_not_ask_its_own_registries() -> None:
-    read = Document(job("x.azurecr.io/team/image:v1")).job
-    assert image_verdict(read, "worker", RecordedRegistry([]), is_ltp=True).explanation.startswith("LTP does not ask")
-    upper = Document(job("x.azurecr.io/Team/image:v1")).job
-    assert image_verdict(upper, "worker", RecordedRegistry([]), is_ltp=True).is_refused
+    settings = Settings(platform=platform_named("ltp"))
+    read = Document(job("x.azurecr.io/team/image:v1"), settings).job
+    assert image_verdict(read, "worker", RecordedRegistry([])).explanation.startswith("LTP does not ask")
+    upper = Document(job("x.azurecr.io/Team/image:v1"), settings).job
+    assert image_verdict(upper, "worker", RecordedRegistry([])).is_refused
 
 
 def test_only_safe_addresses_are_asked() -> None:

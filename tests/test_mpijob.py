@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,14 +10,16 @@ import pytest
 from marks import as_marks, read_marks
 from test_rules import examples
 
+from pai_lsp.cli.main import main
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.lsp.client import Client
 from pai_lsp.lsp.documents import OpenDocument
+from pai_lsp.mpijob.conversion import ConversionError
 from pai_lsp.mpijob.kubernetes_values import is_quantity, plain_value
 from pai_lsp.mpijob.manifest import manifests
 from pai_lsp.mpijob.manifest_rules import MANIFEST_RULES
-from pai_lsp.mpijob.upgrade import ConversionError, upgraded
+from pai_lsp.mpijob.upgrade import upgraded
 from pai_lsp.mpijob.writing_manifest import manifest_text
 from pai_lsp.source.syntax import parse
 
@@ -286,3 +289,20 @@ def test_an_editor_shows_the_findings() -> None:
     text = GOOD.replace("slotsPerWorker: 2", "slotsPerWorker: x")
     document = OpenDocument("file:///a/job.yaml", 1, "yaml", text, "/a/job.yaml", Client())
     assert [one.code for one in document.diagnostics] == ["mpijob-refused"]
+
+
+def test_settings_and_sarif_know_the_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = tmp_path / "mpijob.yaml"
+    job.write_text(GOOD.replace("slotsPerWorker: 2", "slotsPerWorker: 0"), encoding="utf-8")
+    settings = tmp_path / ".pai-lsp.yaml"
+    settings.write_text("rules: {mpijob-slots-zero: warning}\n", encoding="utf-8")
+    assert main(["check", "--format", "sarif", str(job), str(settings)]) == 1
+    run = json.loads(capsys.readouterr().out)["runs"][0]
+    levels = {one["ruleId"]: one["level"] for one in run["results"]}
+    assert "invalid-configuration" not in levels
+    assert levels["mpijob-slots-zero"] == "warning"
+    described = {one["id"]: "help" in one for one in run["tool"]["driver"]["rules"]}
+    assert described["mpijob-slots-zero"]
+    settings.write_text("rules: {mpijob-slot-zero: off}\n", encoding="utf-8")
+    main(["check", "--format", "concise", str(settings)])
+    assert "did you mean 'mpijob-slots-zero'?" in capsys.readouterr().out

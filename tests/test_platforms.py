@@ -13,11 +13,12 @@ import pytest
 
 from pai_lsp.cli.main import main
 from pai_lsp.document import Document
+from pai_lsp.expand.as_is.released_run import released_run
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.ide.completion.complete import complete
 from pai_lsp.ide.hover import hover
 from pai_lsp.platform.job_schema import field
-from pai_lsp.platform.platforms import MARK_WORDS, NAMES, OPENPAI, platform_named
+from pai_lsp.platform.platforms import MARK_WORDS, NAMES, OPENPAI, Platform, platform_named
 from pai_lsp.platform.tables import table
 from pai_lsp.project.config_reader import parse_configuration
 from pai_lsp.rules import BY_CODE
@@ -45,6 +46,28 @@ def wrong(text: str, settings: Settings | None = None) -> set[str]:
     return {one.code for one in Document(text, settings or Settings()).diagnostics if one.severity == 1}
 
 
+@pytest.mark.parametrize(("platform", "text"), [(OPENPAI, "echo 8 hi"), (LTP, "echo 10 104,105")])
+def test_commands_are_filled_with_what_the_server_of_the_platform_reads(platform: Platform, text: str) -> None:
+    job = (JOB % 1).replace("sleep 1", "echo <% $parameters.n %> <% $parameters.b %>")
+    document = Document(f"parameters: {{n: 010, b: !!binary aGk=}}\n{job}", Settings(platform=platform))
+    assert released_run(document.job).roles["worker"].command == text
+
+
+def test_lists_of_rules_say_what_holds_on_one_platform_only(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules"]) == 0
+    lines = {line.split(maxsplit=1)[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert lines["force-nodes-not-string"].endswith("(only on LTP)")
+    assert not lines["unknown-platform"].endswith(")")
+    assert not lines["missing-key"].endswith(")")
+
+
+def test_parameters_that_an_inference_job_must_have_are_used() -> None:
+    written = "jobType: inference\nparameters: {API_KEY: a, INTERNAL_SERVER_IP: b, INTERNAL_SERVER_PORT: c, lr: d}\n"
+    document = Document(written + JOB % 1, Settings(platform=LTP))
+    unused = [one.message for one in document.diagnostics if one.code == "unused-parameter"]
+    assert unused == ["no template uses the parameter 'lr'"]
+
+
 def test_every_row_has_a_source() -> None:
     for name in NAMES[1:]:
         for row in table(f"platforms/{name}.json")["rows"]:
@@ -61,7 +84,8 @@ def test_the_configuration_knows_every_platform() -> None:
 def test_every_mark_is_a_word_that_makes_the_table_read() -> None:
     for platform in map(platform_named, NAMES):
         plugins = platform.plugins.keys() - OPENPAI.plugins.keys()
-        for mark in (*platform.marked_keys, *platform.marked_extras, *platform.own_registries, *plugins):
+        words = (*platform.programs, *platform.marked_keys, *platform.marked_extras, *platform.own_registries, *plugins)
+        for mark in words:
             assert MARK_WORDS.search(mark), mark
 
 

@@ -187,7 +187,9 @@ what clusters no longer support.
 
 With --to v2beta1, upgrade an MPIJob manifest of an older version
 (kubeflow.org/v1, v1alpha2, v1alpha1, or batch.test.bdap.com/v1) to
-kubeflow.org/v2beta1. What the result does not have is listed on standard error.
+kubeflow.org/v2beta1. With --to pai, convert an MPIJob manifest to an OpenPAI
+job; with --to mpijob, a job with mpirun or horovodrun to an MPIJob manifest.
+What the result does not have is listed on standard error.
 """
 
 _CONVERT_EPILOG = """\
@@ -203,6 +205,8 @@ examples:
   pai-lsp convert train.json > train.pai.yaml
   pai-lsp convert train.json --output train.pai.yaml
   pai-lsp convert --to v2beta1 mpijob.yaml > new-mpijob.yaml
+  pai-lsp convert --to pai mpijob.yaml > train.pai.yaml
+  pai-lsp convert --to mpijob train.pai.yaml > mpijob.yaml
 """
 
 
@@ -212,9 +216,14 @@ def convert(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _CONVERT_EPILOG
     parser.add_argument("job", type=path, metavar="JOB", help="a job file, or - for standard input")
     parser.add_argument(
-        "--to", choices=("v2", "v2beta1"), default="v2", help="v2 (default): OpenPAI job; v2beta1: MPIJob"
+        "--to",
+        choices=("v2", "v2beta1", "pai", "mpijob"),
+        default="v2",
+        help="v2 (default): job of version 2; v2beta1: newer MPIJob; pai: MPIJob to job; mpijob: job to MPIJob",
     )
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="output format of --to v2beta1")
+    parser.add_argument(
+        "--format", choices=("text", "json"), default="text", help="output format of --to v2beta1, pai and mpijob"
+    )
     parser.add_argument("--output", type=path, metavar="FILE", help="write to this file, which must not exist")
 
 

@@ -182,6 +182,6 @@ def image_check(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("job", type=path, metavar="JOB", help="a job file, or - for standard input")
     add("--role", metavar="ROLE", help="only the image of this task role")
-    add("--platform", choices=("openpai", "ltp"), default="openpai", help="the platform (default: openpai)")
+    add("--platform", choices=("openpai", "ltp"), help="the platform (default: as the file or its configuration says)")
     add("--answers", type=path, metavar="FILE", help="recorded answers to use instead of the network")
     add("--format", choices=("text", "json"), default="text", help="output format (default: text)")

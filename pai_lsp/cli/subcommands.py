@@ -63,7 +63,7 @@ def _expand(found: argparse.Namespace) -> int:
 
 
 def _convert(found: argparse.Namespace) -> int:
-    if found.to == "v2beta1":
+    if found.to != "v2":
         from pai_lsp.cli.commands import convert_mpijob
 
         return convert_mpijob.run(found)

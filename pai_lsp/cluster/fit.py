@@ -16,7 +16,7 @@ from pai_lsp.cluster.placement import FreePieces, Need, fit_together, free, room
 from pai_lsp.cluster.protocol_stage import protocol_refusals, render_refusals
 from pai_lsp.cluster.refusal import Refusal, Stage, Wait
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.scalar import server_text
+from pai_lsp.source.scalar import Reader, server_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -65,7 +65,7 @@ def fit(job: Job, profile: Profile, now: datetime | None = None) -> Fit:
     rights = list(job_refusals(values, profile))
     named = {one.path for one in refusals}
     refusals += [one for one in rights if one.rule != "virtual-cluster-not-allowed" or one.path not in named]
-    if request and not profile.is_ltp and (crash := _missing_instances(request)):
+    if request and profile.platform.reader is Reader.JS_YAML_3 and (crash := _missing_instances(request)):
         refusals.append(crash)
     mounted = mounted_storages(values, profile)
     storages = mounted if isinstance(mounted, tuple) else ()

@@ -94,6 +94,8 @@ def hived_request(values: Any, profile: Profile) -> HivedRequest:
     schema = tuple(_schema_refusals(values))
     if schema:
         return HivedRequest(virtual_cluster, None, schema)
+    if profile.hived is None and "skuTypes" not in profile.document:
+        return HivedRequest(virtual_cluster, None, ())
     return _Validation(values, profile, virtual_cluster).request()
 
 
@@ -134,7 +136,7 @@ class _Validation:
 
     def __init__(self, values: Any, profile: Profile, virtual_cluster: Any) -> None:
         self._values = values
-        self._is_ltp = profile.is_ltp
+        self._node = profile.platform.node
         self._virtual_cluster = virtual_cluster
         self._name = server_text(virtual_cluster)
         self._known = profile.virtual_clusters
@@ -196,8 +198,9 @@ class _Validation:
         return self._sku_types if self._is_opportunistic else self._units
 
     def _unknown_sku(self, role: str, sku_type: str) -> Refusal:
-        engine = "Cannot read properties of undefined (reading 'gpu')"
-        message = engine if self._is_ltp else "Cannot read property 'gpu' of undefined"
+        # Node.js words this anew since version 16.
+        what = "properties of undefined (reading 'gpu')" if self._node >= 16 else "property 'gpu' of undefined"
+        message = f"Cannot read {what}"
         known = ", ".join(self._sku_types) or "none"
         near = did_you_mean(sku_type, self._sku_types)
         text = f"the cluster has no SKU type '{sku_type}'{near or f'; it has {known}'}"
@@ -231,6 +234,8 @@ class _Validation:
 
     def _entry_refusals(self) -> Iterator[Refusal]:
         entries = self._section.get("taskRoles") or {}
+        if isinstance(entries, list):
+            entries = {str(number): entry for number, entry in enumerate(entries)}
         groups: dict[str, tuple[Any, Any]] = {}
         for name, entry in entries.items():
             place = (*_SECTION, "taskRoles", name)

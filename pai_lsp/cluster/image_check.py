@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 _DOCKER_HUB = "https://index.docker.io/v2/"
 _REPOSITORY = re.compile(r"[a-z_.0-9-]+[/a-z_.0-9-]*")
 _TAG = re.compile(r"[a-z_.0-9-]+")
-_NOT_ASKED_ON_LTP = ".azurecr.io"
 
 
 class Presence(Enum):
@@ -85,7 +84,7 @@ class _PassedOverError(Exception):
         self.presence = presence
 
 
-def image_verdict(job: Job, role: str, registry: Registry, *, is_ltp: bool = False) -> ImageVerdict:
+def image_verdict(job: Job, role: str, registry: Registry) -> ImageVerdict:
     """The check of the image of a task role."""
     try:
         question = _question(job, role)
@@ -94,8 +93,8 @@ def image_verdict(job: Job, role: str, registry: Registry, *, is_ltp: bool = Fal
     image = question.image
     try:
         repository, tag = question.name()
-        if is_ltp and question.host.endswith(_NOT_ASKED_ON_LTP):
-            text = "LTP does not ask this registry; if the image is missing, the job waits"
+        if question.host.endswith(job.platform.unasked_registries):
+            text = f"{job.platform.title} does not ask this registry; if the image is missing, the job waits"
             return ImageVerdict(image, is_refused=False, presence=Presence.UNKNOWN, explanation=text)
         _ask(question, f"{question.registry}{repository}/manifests/{tag}", registry)
     except _RefusedError as error:

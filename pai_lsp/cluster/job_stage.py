@@ -31,7 +31,7 @@ _STORAGES = ("extras", "storages")
 
 def quota_refusals(values: Any, job: Job, profile: Profile, now: datetime) -> Iterator[Refusal]:
     """The limits of LTP: the right to the priority `prod`, virtual clusters with fixed commands, GPUs of a job."""
-    if not profile.is_ltp or profile.user is None:
+    if not profile.platform.has_user_limits or profile.user is None:
         return
     section = hived_section(values)
     priority = section.get("jobPriorityClass") if isinstance(section, dict) else None
@@ -58,8 +58,9 @@ def job_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
     yield from _right_refusals(values, profile)
     storages = mounted_storages(values, profile)
     yield from storages if isinstance(storages, list) else ()
-    if profile.is_ltp:
+    if profile.platform.mounts_local_storage:
         yield from _local_storage_refusals(values)
+    if profile.platform.forces_nodes:
         yield from _forced_node_refusals(values, profile)
 
 
@@ -266,7 +267,7 @@ def _forced_node_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
 def forced_nodes(values: Any, profile: Profile) -> bool:
     """Whether the job names the nodes it runs on, so that no scheduler places it."""
     extras = values.get("extras")
-    return profile.is_ltp and isinstance(extras, dict) and bool(extras.get("forceNodes"))
+    return profile.platform.forces_nodes and isinstance(extras, dict) and bool(extras.get("forceNodes"))
 
 
 def _requested_gpus(values: Any) -> float:

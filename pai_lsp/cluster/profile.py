@@ -9,11 +9,14 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.platform.platforms import platform_named
 from pai_lsp.platform.tables import table
 from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from pai_lsp.platform.platforms import Platform
 
 PROFILE_VERSION = 1
 # Leading whole number and the unit; the rest-server knows no other unit (rest-server, utils/k8sUtils.js).
@@ -50,9 +53,9 @@ class Profile:
         return str(self.document["name"])
 
     @property
-    def is_ltp(self) -> bool:
-        """Whether the cluster runs LTP."""
-        return bool(self.document["platform"] == "ltp")
+    def platform(self) -> Platform:
+        """The platform that the cluster runs."""
+        return platform_named(self.document["platform"])
 
     @property
     def has_hived(self) -> bool:

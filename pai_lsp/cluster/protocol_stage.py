@@ -13,7 +13,7 @@ from pai_lsp.cluster.profile import Profile
 from pai_lsp.cluster.refusal import Refusal, Stage
 from pai_lsp.embedded.server_rendering import rendered
 from pai_lsp.embedded.template import TemplateFault
-from pai_lsp.expand.as_is.released_run import command_source, server_values
+from pai_lsp.expand.as_is.released_run import server_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,6 @@ _PREREQUISITE_KEYS = frozenset(
 )
 _ROLE_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _TYPED = {"script": "script", "output": "output", "data": "data", "dockerImage": "dockerimage"}
-_INFERENCE_PARAMETERS = ("INTERNAL_SERVER_IP", "INTERNAL_SERVER_PORT", "API_KEY")
 _INFERENCE_MESSAGE = """\
 The following parameters must be specified for inference job:
 INTERNAL_SERVER_IP=$PAI_HOST_IP_taskrole_0
@@ -46,7 +45,7 @@ def is_accepted(job: Job) -> bool:
 
 
 def protocol_refusals(job: Job, profile: Profile) -> Iterator[Refusal]:
-    """The refusals that follow from the file, and on LTP from the administrator's rule for images."""
+    """The refusals that follow from the file, and from the administrator's rule for images."""
     if job.syntax.problems:
         yield _refusal(job.syntax.problems[0].message, (), status=500, code=None)
         return
@@ -68,7 +67,7 @@ def protocol_refusals(job: Job, profile: Profile) -> Iterator[Refusal]:
         yield _refusal("should be equal to one of the allowed values", ("prerequisites", foreign[0], "type"))
         return
     yield from _duplicates(values)
-    if profile.is_ltp:
+    if profile.platform.has_user_limits:
         yield from _image_refusals(values, profile)
     yield from _reference_refusals(values, profile)
 
@@ -78,12 +77,16 @@ def render_refusals(job: Job) -> Iterator[Refusal]:
     for number, one in enumerate(job.plain.get("prerequisites") or ()):
         auth = one.get("auth") if isinstance(one, dict) and one.get("type") == "dockerimage" else None
         for key, value in auth.items() if isinstance(auth, dict) else ():
-            fault = rendered(value, {"$secrets": job.plain.get("secrets")}) if isinstance(value, str) else None
+            fault = (
+                rendered(value, {"$secrets": job.plain.get("secrets")}, job.platform.mustache)
+                if isinstance(value, str)
+                else None
+            )
             if isinstance(fault, TemplateFault):
                 path = ("prerequisites", number, "auth", key)
                 yield Refusal(Stage.RENDER, 500, None, fault.message, fault.message, path)
     for role in job.task_roles:
-        if isinstance(fault := rendered(command_source(job, role), server_values(job, role)), TemplateFault):
+        if isinstance(fault := server_command(job, role), TemplateFault):
             yield Refusal(
                 Stage.RENDER, 500, None, fault.message, fault.message, ("taskRoles", role.name, "commands"), None
             )
@@ -97,7 +100,8 @@ def _is_enforced(error: StructureError, profile: Profile) -> bool:
         return path[2] in _PREREQUISITE_KEYS or error.kind == "dockerimage-extra-key"
     if "extraContainerOptions" in path[2:3] and error.kind == "unknown-key":
         return False
-    return not (profile.is_ltp and path == ("jobType",))
+    # A job that is checked for another platform has errors at the keys that only this one reads.
+    return path[:1] not in {(key,) for key in profile.platform.marked_keys} or error.kind != "unknown-key"
 
 
 def _duplicates(values: Any) -> Iterator[Refusal]:
@@ -152,8 +156,7 @@ def _reference_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
             if reference not in every:
                 text = f"Prerequisite {reference} does not exist."
                 yield _refusal(text, ("taskRoles", name, "prerequisites", number))
-    if profile.is_ltp and values.get("jobType") == "inference":
-        yield from _inference_refusals(values)
+    yield from _parameter_refusals(values, profile.platform.required_parameters.get(values.get("jobType"), ()))
     for name, role in values["taskRoles"].items():
         for key, kind in _TYPED.items():
             if key in role and role[key] not in known[kind]:
@@ -165,11 +168,11 @@ def _reference_refusals(values: Any, profile: Profile) -> Iterator[Refusal]:
         yield _refusal(text, ("defaults", "deployment"))
 
 
-def _inference_refusals(values: Any) -> Iterator[Refusal]:
-    if "parameters" not in values:
+def _parameter_refusals(values: Any, required: tuple[str, ...]) -> Iterator[Refusal]:
+    if required and "parameters" not in values:
         yield _refusal(_INFERENCE_MESSAGE, ("jobType",))
         return
-    for name in _INFERENCE_PARAMETERS:
+    for name in required:
         if name not in values["parameters"]:
             yield _refusal(f"Parameter {name} must be specified for inference job.", ("parameters",))
             return

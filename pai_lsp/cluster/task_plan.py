@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cluster.hived_stage import has_barrier
 from pai_lsp.cluster.job_stage import storage_entries, virtual_cluster_for_rights
-from pai_lsp.embedded.server_rendering import rendered
 from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expand.as_is.released_run import (
     PluginRun,
-    command_source,
     passed_parameters,
     plugin_folder,
     plugin_runs,
-    server_values,
+    server_command,
 )
 from pai_lsp.expand.as_is.runtime_plugins import cmd_scripts
 from pai_lsp.expand.as_is.runtime_reading import (
@@ -98,7 +96,7 @@ def task_plan(job: Job, role_name: str, index: int, user: str, *, shows_secrets:
     reference = role.typed_references.get("dockerImage")
     definition = job.find_typed("dockerimage", reference.name) if reference else None
     image = server_text(job.plain["prerequisites"][job.prerequisites.index(definition)]["uri"]) if definition else ""
-    command = rendered(command_source(job, role), server_values(job, role))
+    command = server_command(job, role)
     if isinstance(command, TemplateFault):
         raise NoTaskError(command.message)
     if ports_stop(job, role):

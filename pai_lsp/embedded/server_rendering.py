@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pai_lsp.embedded.template import MISSING, OPENING, SPACES, TagKind, TemplateFault, TemplateTag, server_path, tags
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.scalar import Date, server_text
+from pai_lsp.source.scalar import Binary, Date, server_text
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ _RUN = lazy_pattern(rf"\n|(?:(?!\n)[{SPACES}])+|[^{SPACES}]+")
 _COUNTS_AS_TEXT = frozenset({TagKind.NAME, TagKind.UNESCAPED, TagKind.UNESCAPED_BRACES})
 
 
-def rendered(template: str, values: dict[str, Any]) -> str | TemplateFault:
+def rendered(template: str, values: dict[str, Any], mustache: int = 2) -> str | TemplateFault:
     """The text with its tags filled from `values`, JavaScript values by root; or where the rest-server answers 500.
 
     `values` holds `$parameters`, `$data` … as `pai_lsp.source.nodes.plain_value` gives them. Names that find nothing
-    are put back as `<% name %>`, with `[0]` written `.0`.
+    are put back as `<% name %>`, with `[0]` written `.0`. mustache: the major version of the library.
     """
-    if template in OBJECT_PROTOTYPE_NAMES:
+    if template in failing_names(mustache):
         message = f"a script that is nothing but '{template}' is taken for a template read before"
         return TemplateFault(message, Span(0, len(template)))
     if OPENING not in template:
@@ -51,7 +51,7 @@ def rendered(template: str, values: dict[str, Any]) -> str | TemplateFault:
             continue
         path = server_path(token.content)
         try:
-            text = written(looked_up(path, values))
+            text = written(looked_up(path, values, mustache))
         except CallFailedError as error:
             message = f"'{token.content}' reaches a function of JavaScript that fails, '{error}'"
             return TemplateFault(message, token.span)
@@ -112,6 +112,9 @@ def _end_line(tokens: list[str | TemplateTag | None], line: _Line) -> None:
     line.has_tag = line.has_text = False
 
 
+# From this version on, the last name of a path finds what a string or a number has itself, nothing inherited.
+# Source: mustache.js 4.2.0, Context.prototype.lookup, primitiveHasOwnProperty.
+_OWN_OF_PRIMITIVES_SINCE = 4
 _OBJECT_TEXT = "[object Object]"
 _INDEX = lazy_pattern(r"0|[1-9][0-9]*")
 
@@ -217,6 +220,11 @@ OBJECT_PROTOTYPE_NAMES = frozenset({*_OBJECT_MEMBERS, "constructor", "__proto__"
 
 def member(value: Any, name: str) -> Any:
     """The property of a value that is not null: its own, else its prototype's; `MISSING` for undefined."""
+    own = _own(value, name)
+    return _inherited(type(value), name) if own is MISSING else own
+
+
+def _own(value: Any, name: str) -> Any:
     kind = type(value)
     if kind is dict and name in value:
         return value[name]
@@ -233,7 +241,7 @@ def member(value: Any, name: str) -> Any:
             return units[2 * int(name) : 2 * int(name) + 2].decode("utf-16-le", "surrogatepass")
     if kind is Function and name in {"name", "length"}:
         return value.name if name == "name" else MISSING if value.length is None else value.length
-    return _inherited(kind, name)
+    return MISSING
 
 
 def _inherited(kind: type, name: str) -> Any:
@@ -246,7 +254,12 @@ def _inherited(kind: type, name: str) -> Any:
     return _MEMBERS.get(kind, {}).get(name) or _OBJECT_MEMBERS.get(name, MISSING)
 
 
-def looked_up(path: str, values: dict[str, Any]) -> Any:
+def failing_names(mustache: int) -> frozenset[str]:
+    """The texts that are refused as a whole template. Source: mustache.js 4.2.0, Writer.parse."""
+    return OBJECT_PROTOTYPE_NAMES if mustache < _OWN_OF_PRIMITIVES_SINCE else frozenset()
+
+
+def looked_up(path: str, values: dict[str, Any], mustache: int = 2) -> Any:
     """What mustache finds under a tag's path, called if it is a function; `MISSING` for undefined.
 
     Raises:
@@ -255,10 +268,14 @@ def looked_up(path: str, values: dict[str, Any]) -> Any:
     if path == ".":
         return values
     value: Any = values
-    for name in path.split(".") if path.find(".") > 0 else (path,):
+    *parents, last = path.split(".") if path.find(".") > 0 else (path,)
+    for name in parents:
         if value is None or value is MISSING:
             break
         value = member(value, name)
+    if value is not None and value is not MISSING:
+        is_object = isinstance(value, (dict, list, Date, Binary))
+        value = member(value, last) if is_object or mustache < _OWN_OF_PRIMITIVES_SINCE else _own(value, last)
     if isinstance(value, Function):
         if value.fails:
             raise CallFailedError(value.name)

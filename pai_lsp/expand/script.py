@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.embedded.server_rendering import rendered, trim
+from pai_lsp.embedded.server_rendering import trim
 from pai_lsp.embedded.template import TemplateFault
-from pai_lsp.expand.as_is.released_run import command_source, server_values
+from pai_lsp.expand.as_is.released_run import command_source, server_command
 from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
 from pai_lsp.expand.write.released_commands import role_values, shown_text
 from pai_lsp.expand.write.role_commands import owner
@@ -163,7 +163,7 @@ def _callbacks(source: Source, moment: Moment, values: RoleValues, origins: Orig
 
 def _command(job: Job, role: EffectiveRole, origins: Origins) -> ScriptPart:
     source = command_source(job, role.role)
-    text = rendered(source, server_values(job, role.role))
+    text = server_command(job, role.role)
     parts = job.command_parts(role.role)
     span = Span(parts[0].span.start, parts[-1].span.end) if parts else role.role.name_span
     shown = source if isinstance(text, TemplateFault) else text

@@ -174,6 +174,12 @@ class Rule:
         return self.documentation.split("\n", 1)[0]
 
     @property
+    def platform(self) -> Platform | None:
+        """The only platform that the rule is about, which its first example names; None for all of them."""
+        comment = platform_comment(self.documentation.partition("Good:")[0])
+        return platform_named(comment["name"]) if comment is not None and comment["name"] in NAMES else None
+
+    @property
     def url(self) -> str:
         """The page that explains the rule."""
         return f"{DOCUMENTATION}{self.code}/"

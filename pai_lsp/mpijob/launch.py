@@ -15,6 +15,7 @@ from pai_lsp.source.frozen import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pai_lsp.embedded.command_lines import CommandLine
     from pai_lsp.mpijob.kubernetes_values import Value
     from pai_lsp.mpijob.manifest import Manifest
     from pai_lsp.source.text import Span
@@ -95,6 +96,12 @@ class Command:
     def option(self, names: frozenset[str]) -> Option | None:
         """The last option of these names with a value."""
         return next((one for one in reversed(self.launcher_options) if one.name.text in names and one.value), None)
+
+
+def launch_of(line: CommandLine) -> Command:
+    """A command of a script; the spans are those in the script."""
+    words = tuple(Word(word.text if word.is_literal else None, word.span, "") for word in line.arguments)
+    return Command(line.program, Word(line.name.text, line.name.span, ""), words, is_script=True)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
+from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost
 from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED
-from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
 
 _POLICY = ("cleanPodPolicy", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
@@ -19,30 +19,6 @@ _GPU = "nvidia.com/gpu"
 _MANAGER = "kubeflow.org/training-operator"
 _SLEEP = lazy_pattern(r"sleep\s+(?:infinity|inf|[0-9]+[smhd]?)\s*;?\s*\Z")
 _SSHD = "/usr/sbin/sshd -De"
-
-
-class ConversionError(Exception):
-    """The file cannot be converted: `code` for programs, the message for people."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """What the result does not have: a path of the input, and why."""
-
-    field: str
-    reason: str
-
-
-@dataclass(slots=True)
-class Converted:
-    """The new object, and what it does not have."""
-
-    result: dict[str, Any]
-    lost: list[Lost] = field(default_factory=list)
 
 
 def upgraded(manifest: dict[str, Any]) -> Converted:

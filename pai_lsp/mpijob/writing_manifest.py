@@ -1,16 +1,21 @@
-"""Writes a manifest as YAML that Kubernetes reads back as the same values."""
+"""Writes a manifest as YAML that Kubernetes reads back as the same values, and a job for the readers of OpenPAI."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from pai_lsp.mpijob.kubernetes_values import plain_value
-from pai_lsp.source.writing import quoted, scalar_line
+from pai_lsp.source.writing import entry_lines, quoted, scalar_line
 
 
 def manifest_text(manifest: dict[str, Any]) -> str:
     """The manifest in block style."""
     return "".join(f"{line}\n" for line in _lines(manifest))
+
+
+def job_text(job: dict[str, Any]) -> str:
+    """An OpenPAI job in block style."""
+    return "".join(f"{line}\n" for name, value in job.items() for line in entry_lines(name, value))
 
 
 def _lines(value: Any) -> list[str]:

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 NAMES = ("openpai", "ltp")
 # A job without any of these words has no mark of another platform, so no table is read for it.
-MARK_WORDS = lazy_pattern(r"jobType|enableLocalStorage|forceNodes|allowAzCopy|\bdind\b|luciatrainingplatform")
+MARK_WORDS = lazy_pattern(
+    r"jobType|enableLocalStorage|forceNodes|allowAzCopy|\bdind\b|luciatrainingplatform|runtime\.d/barrier"
+)
 _COMMENT = lazy_pattern(r"#[ \t]*pai-lsp:[ \t]*platform[ \t]*=[ \t]*(?P<name>[^\s#]+)")
 
 
@@ -38,7 +40,10 @@ class Platform:
     name: as users write it. title: its own name. description: two sentences about it.
     reader: the library that the rest-server reads YAML with.
     takes_infinite_integers: whether `.inf` is accepted where an integer is needed.
-    fails_on_prototype_names: whether a template text that is only `toString` and the like is refused.
+    node: the major version of Node.js that the rest-server runs on.
+    mustache: the major version of the library with which the rest-server fills templates.
+    has_user_limits: whether the administrator can set a pattern for images, and limits for users and virtual clusters.
+    unasked_registries: the ends of registries that are not asked for an image before the task starts.
     required_parameters: by the value of `jobType`, the parameters that the job must have.
     job_type_reads_strings: the values of `jobType` for which a parameter that is no string hides the job.
     ssh_without_gang: whether `jobssh: true` with `sshbarrier: false` works without gang allocation.
@@ -48,6 +53,7 @@ class Platform:
     mounts_local_storage, forces_nodes: whether `extras.enableLocalStorage` and `extras.forceNodes` are read.
     shared_memory: of a container that asks for none, in MiB.
     marked_keys, marked_extras: keys of the job and of `extras` that only this platform reads.
+    programs: the paths of programs that each container has, for commands to call.
     own_registries: the beginnings of images that are for this platform.
     changes: the rows of the platform's table.
     """
@@ -57,7 +63,10 @@ class Platform:
     description: str = ""
     reader: Reader = Reader.JS_YAML_3
     takes_infinite_integers: bool = True
-    fails_on_prototype_names: bool = True
+    node: int = 10
+    mustache: int = 2
+    has_user_limits: bool = False
+    unasked_registries: tuple[str, ...] = ()
     required_parameters: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     job_type_reads_strings: tuple[str, ...] = ()
     ssh_without_gang: bool = False
@@ -70,6 +79,7 @@ class Platform:
     shared_memory: int = 512
     marked_keys: tuple[str, ...] = ()
     marked_extras: tuple[str, ...] = ()
+    programs: tuple[str, ...] = ()
     own_registries: tuple[str, ...] = ()
     changes: tuple[Mapping[str, Any], ...] = ()
 

@@ -1,11 +1,12 @@
 """The rules: one folder is a subject, one module a family, one function a rule.
 
 `RULES` lists the rules that check a job, in the order in which findings at one place are shown. `KNOWN_RULES` lists all
-rules about jobs that a user can name; `all_rules` adds those about MPIJobs.
+rules about jobs that a user can name; `all_rules` adds those about MPIJobs. Settings may name the rules of `CODES`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings import suppression
@@ -27,7 +28,7 @@ from pai_lsp.rules.command_rules import COMMAND_RULES
 from pai_lsp.source.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from pai_lsp.findings.diagnostic import Rule
 
@@ -47,6 +48,22 @@ RULES: tuple[Rule, ...] = (
 
 KNOWN_RULES: tuple[Rule, ...] = (*RULES, *CLUSTER_RULES, *COMMAND_RULES)
 BY_CODE: dict[str, Rule] = {rule.code: rule for rule in KNOWN_RULES}
+
+
+class _Codes(Collection[str]):
+    """The codes of all rules; those about MPIJobs are loaded when a code is none of the others."""
+
+    def __contains__(self, code: object) -> bool:
+        return code in BY_CODE or any(rule.code == code for rule in all_rules())
+
+    def __iter__(self) -> Iterator[str]:
+        return (rule.code for rule in all_rules())
+
+    def __len__(self) -> int:
+        return len(all_rules())
+
+
+CODES = _Codes()
 
 
 def all_rules() -> tuple[Rule, ...]:

@@ -26,6 +26,24 @@ _DAYS_UNTIL_OLD = 30
 _BY_CODE = {rule.code: rule for rule in CLUSTER_RULES}
 
 
+# Rules about what only a cluster with HiveD refuses.
+_OF_HIVED = frozenset(
+    {
+        "hived-priority-invalid",
+        "hived-wrong-type",
+        "hived-sku-and-pinned",
+        "hived-affinity-inconsistent",
+        "hived-unknown-role",
+        "hived-needs-instances",
+    }
+)
+
+
+def irrelevant_rules(profile: Profile) -> frozenset[str]:
+    """The codes of rules whose mistakes do no harm on this cluster."""
+    return _OF_HIVED if profile.document["scheduler"] == "default" else frozenset()
+
+
 def cluster_findings(job: Job, profile: Profile, now: datetime | None = None) -> Iterator[tuple[Rule, Finding]]:
     """What the cluster would refuse or never start, with its rule; nothing that a rule without a cluster finds."""
     moment = now or datetime.now(timezone.utc)

@@ -76,11 +76,17 @@ class Date:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """A Node.js Buffer: what js-yaml makes of `!!binary aGk=`; it is not a string either."""
+    """What js-yaml makes of `!!binary aGk=`; it is not a string either.
+
+    is_array: js-yaml 4 makes a Uint8Array of it; version 3 made a Buffer, which is a text.
+    """
 
     content: bytes
+    is_array: bool = False
 
     def __str__(self) -> str:
+        if self.is_array:
+            return ",".join(map(str, self.content))
         return self.content.decode("utf-8", "replace")
 
 
@@ -105,7 +111,7 @@ def tagged_server_value(kind: str, text: str, reader: Reader = Reader.JS_YAML_3)
 
     An empty plain scalar is not a string; see pai_lsp/source/tags.py.
     """
-    reading = (_NUMBERS_4 if reader is Reader.JS_YAML_4 else _READINGS).get(kind) or _READINGS.get(kind)
+    reading = (_READINGS_4 if reader is Reader.JS_YAML_4 else _READINGS).get(kind)
     return REFUSED if reading is None else reading(text)
 
 
@@ -152,7 +158,7 @@ def _as_timestamp(text: str) -> Any:
     return _date(match) if match else REFUSED
 
 
-def _as_binary(text: str) -> Any:
+def _as_binary(text: str, *, is_array: bool = False) -> Any:
     """Four characters of base 64 are three bytes; js-yaml ignores the places of `=`.
 
     Source: js-yaml 3.13.1, lib/js-yaml/type/binary.js.
@@ -161,7 +167,7 @@ def _as_binary(text: str) -> Any:
         return REFUSED
     coded = _NOT_CODED.sub("", text)
     coded = coded[: len(coded) - (len(coded) % 4 == 1)]
-    return Binary(binascii.a2b_base64(coded + "=" * (-len(coded) % 4)))
+    return Binary(binascii.a2b_base64(coded + "=" * (-len(coded) % 4)), is_array)
 
 
 _READINGS: dict[str, Callable[[str], Any]] = {
@@ -174,7 +180,12 @@ _READINGS: dict[str, Callable[[str], Any]] = {
     "str": str,
     "merge": lambda text: text if text == "<<" else REFUSED,
 }
-_NUMBERS_4: dict[str, Callable[[str], Any]] = {"int": _as_integer_4, "float": _as_float_4}
+_READINGS_4: dict[str, Callable[[str], Any]] = {
+    **_READINGS,
+    "int": _as_integer_4,
+    "float": _as_float_4,
+    "binary": lambda text: _as_binary(text, is_array=True),
+}
 
 
 def _number(value: float) -> int | float:

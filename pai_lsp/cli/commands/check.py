@@ -15,7 +15,7 @@ from pai_lsp.cli.report.terminal import terminal_for, with_progress
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.platform.platforms import platform_named
 from pai_lsp.project.targets import STANDARD_INPUT, faulty, missing, run_projects, targets
-from pai_lsp.rules import KNOWN_RULES, UnknownCodeError, codes_in
+from pai_lsp.rules import UnknownCodeError, all_rules, codes_in
 from pai_lsp.source.failures import OWN_FAILURE, PLEASE_REPORT
 from pai_lsp.source.text import visible
 
@@ -172,7 +172,8 @@ def _print(
         terminal = _terminal(sys.stdout, arguments.color)
         sys.stdout.write("".join(styled_difference(outcome.difference, terminal) for outcome in outcomes))
     output = sys.stderr if is_filter or arguments.diff else sys.stdout
-    output.write(render(arguments.format, results, _terminal(output, arguments.color), KNOWN_RULES))
+    rules = all_rules() if arguments.format == "sarif" else ()
+    output.write(render(arguments.format, results, _terminal(output, arguments.color), rules))
     for failure in results.failures:
         sys.stderr.write(f"pai-lsp: {visible(failure.path)}: {failure.reason}\n")
     if any(failure.is_fault for failure in results.failures):

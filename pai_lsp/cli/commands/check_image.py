@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Check the image of one task role, or of all."""
     if message := missing([arguments.job]):
         return failed("image-check", message, WRONG_USAGE)
-    document = job_file(arguments.job)
+    document = job_file(arguments.job, arguments.platform)
     if isinstance(document, CheckedFile):
         show_findings(document)
         return FINDINGS
@@ -42,8 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         return failed("image-check", f"{visible(arguments.answers)}: {reason}", WRONG_USAGE)
     wanted = roles if arguments.role is None else [arguments.role]
     clean = document.job.hidden.without
-    is_ltp = arguments.platform == "ltp"
-    verdicts = {role: image_verdict(document.job, role, registry, is_ltp=is_ltp) for role in wanted}
+    verdicts = {role: image_verdict(document.job, role, registry) for role in wanted}
     if arguments.format == "json":
         answers = [{"role": role, **_as_json(verdict, clean)} for role, verdict in verdicts.items()]
         answer = answers[0] if arguments.role is not None else answers

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.cli.report.results import CheckedFile, CheckFailure, checked_file, with_hidden
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
-from pai_lsp.platform.platforms import platform_named
-from pai_lsp.rules import BY_CODE
+from pai_lsp.rules import CODES
 from pai_lsp.rules.command_rules import unreadable_file
 from pai_lsp.source.failures import kind_and_place, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes, write_text
@@ -114,7 +113,7 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
     if target.is_configuration:
         from pai_lsp.project.config_reader import load_configuration  # noqa: PLC0415 - rarely named
 
-        return Outcome(check_configuration(load_configuration(target.path, BY_CODE), options))
+        return Outcome(check_configuration(load_configuration(target.path, CODES), options))
     data = target.given if target.given is not None else read_bytes(target.path)
     if isinstance(data, UnreadableFile):
         return _unreadable(data, target, options)
@@ -161,7 +160,7 @@ def _settings(settings: Settings, options: Options) -> Settings:
     if options.cluster is not None:
         settings = replace(settings, cluster=options.cluster)
     if options.cluster is not None and settings.platform is None:
-        settings = replace(settings, platform=platform_named(options.cluster.document["platform"]))
+        settings = replace(settings, platform=options.cluster.platform)
     if options.platform is not None:
         settings = replace(settings, platform=options.platform, is_platform_fixed=True)
     turned_off = [code for code, severity in settings.severities.items() if severity is None]

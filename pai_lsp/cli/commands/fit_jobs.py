@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     answers: list[Any] = []
     is_good = True
     for path in arguments.jobs:
-        document = job_file(path)
+        document = job_file(path, profile.platform.name)
         if isinstance(document, CheckedFile):
             message = document.diagnostics[0].message
             answers.append({"job": path, "outcome": "refused", "stage": "protocol", "code": None, "message": message})

@@ -16,7 +16,6 @@ from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
 from pai_lsp.platform.platforms import platform_named
 from pai_lsp.project.targets import STANDARD_INPUT, run_projects
-from pai_lsp.rules import KNOWN_RULES
 from pai_lsp.rules.command_rules import unreadable_file
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
@@ -83,4 +82,4 @@ def show_findings(file: CheckedFile) -> None:
     """Print the findings of a file, if any, as text on standard error."""
     if file.diagnostics:
         terminal = terminal_for("auto", os.environ, is_terminal=sys.stderr.isatty(), width=0)
-        sys.stderr.write(render("text", Results((file,)), terminal, KNOWN_RULES))
+        sys.stderr.write(render("text", Results((file,)), terminal, ()))

@@ -26,7 +26,13 @@ def list_rules(arguments: argparse.Namespace) -> int:
     """Print the list of rules."""
     if arguments.format == "json":
         rows = [
-            {"code": rule.code, "severity": rule.severity.label, "summary": rule.summary, "url": rule.url}
+            {
+                "code": rule.code,
+                "severity": rule.severity.label,
+                "summary": rule.summary,
+                "platform": rule.platform.name if rule.platform else None,
+                "url": rule.url,
+            }
             for rule in all_rules()
         ]
         sys.stdout.write(json.dumps(rows, indent=1) + "\n")
@@ -34,8 +40,13 @@ def list_rules(arguments: argparse.Namespace) -> int:
     codes = max(len(rule.code) for rule in all_rules())
     severities = max(len(rule.severity.label) for rule in all_rules())
     for rule in all_rules():
-        sys.stdout.write(f"{rule.code:<{codes}}  {rule.severity.label:<{severities}}  {rule.summary}\n")
+        sys.stdout.write(f"{rule.code:<{codes}}  {rule.severity.label:<{severities}}  {rule.summary}{_only(rule)}\n")
     return 0
+
+
+def _only(rule: Rule) -> str:
+    """For which platform the rule is, where it is not for all."""
+    return f" (only on {rule.platform.title})" if rule.platform else ""
 
 
 def print_schema(arguments: argparse.Namespace) -> int:
@@ -66,7 +77,7 @@ def explanation(rule: Rule, terminal: Terminal) -> str:
     title = terminal.styled(rule.code, Style.STRONG)
     severity = terminal.styled(rule.severity.label, severity_style(rule.severity))
     lines = [_line(line, terminal) for line in rule.documentation.splitlines()]
-    return "\n".join([f"{title} ({severity})", "", *lines, "", terminal.linked(rule.url, rule.url), ""])
+    return "\n".join([f"{title} ({severity}){_only(rule)}", "", *lines, "", terminal.linked(rule.url, rule.url), ""])
 
 
 def _line(line: str, terminal: Terminal) -> str:

@@ -22,7 +22,7 @@ FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab")
 
 
 def render(name: str, results: Results, terminal: Terminal, rules: tuple[Rule, ...]) -> str:
-    """The report in the format called `name`, one of FORMATS; `rules` are those to describe in it."""
+    """The report in the format called `name`, one of FORMATS; `rules` are those that SARIF describes."""
     if name in {"json", "gitlab"}:
         from pai_lsp.cli.report import json_formats
 

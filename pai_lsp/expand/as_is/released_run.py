@@ -90,6 +90,11 @@ def command_source(job: Job, role: TaskRole) -> str:
     return "\n".join(trim(scalar.text) for scalar in job.command_parts(role))
 
 
+def server_command(job: Job, role: TaskRole) -> str | TemplateFault:
+    """The command of a role as the rest-server passes it on, or where it answers 500."""
+    return rendered(command_source(job, role), server_values(job, role), job.platform.mustache)
+
+
 def server_values(job: Job, role: TaskRole) -> dict[str, Any]:
     """What the tags of a role's commands may name, by root. A role without `data` looks for one named 'undefined'."""
     values: dict[str, Any] = {}
@@ -107,7 +112,7 @@ def server_values(job: Job, role: TaskRole) -> dict[str, Any]:
 
 def _role_run(job: Job, role: TaskRole, known: RuntimeJob, *, shows_secrets: bool) -> RoleRun | Stop:
     source = command_source(job, role)
-    command = rendered(source, server_values(job, role))
+    command = server_command(job, role)
     if isinstance(command, TemplateFault):
         text = job.command_text(role)
         is_same = text.text == source

@@ -191,7 +191,7 @@ def _value(reference: RuntimeReference, values: RoleValues) -> str:
         FindsNothingError: if it finds nothing, or a list or mapping.
     """
     try:
-        value = looked_up(reference.server_path, values.server)
+        value = looked_up(reference.server_path, values.server, values.job.platform.mustache)
     except CallFailedError:
         value = MISSING
     if value is MISSING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import DiagnosticTag, Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
-from pai_lsp.job.definition import name_span
+from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.job.require_graph import mounted_already
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.edits import remove_entry, remove_item
@@ -108,6 +108,28 @@ def storage_invalid(job: Job) -> Iterator[Finding]:
             yield Finding(name_place, message)
         elif ":" in path:
             yield Finding(path_place, "a mount path cannot contain ':'; Kubernetes refuses the task")
+
+
+@rule(Severity.WARNING)
+def storage_names_in_extras(job: Job) -> Iterator[Finding]:
+    """`storageConfigNames` directly under `extras`.
+
+    Nothing reads it there, so no storage is mounted. The storages of a job are listed in `extras.storages`.
+    Source: rest-server, src/models/v2/job/k8s.js, put.
+
+        extras:
+          storageConfigNames: [confignfs]
+          #^^^^^^^^^^^^^^^^^ warning
+
+    Good:
+
+        extras:
+          storages:
+            - name: confignfs
+    """
+    entry = job.extras_entry("storageConfigNames")
+    if entry is not None:
+        yield Finding(key_name_span(entry), "nothing reads 'storageConfigNames' here; list the storages in 'storages'")
 
 
 # With `-volume` at its end, at most 63 characters.
@@ -343,4 +365,5 @@ RULES = (
     storage_conflict,
     teamwise_storage_deprecated,
     storages_and_teamwise,
+    storage_names_in_extras,
 )

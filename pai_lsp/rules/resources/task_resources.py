@@ -81,6 +81,9 @@ def hived_needs_instances(job: Job) -> Iterator[Finding]:
           hivedScheduler:
             jobPriorityClass: prod
     """
+    forced = job.extras_entry("forceNodes") if job.platform.forces_nodes else None
+    if forced is not None and isinstance(forced.value, Scalar) and forced.value.text:
+        return  # HiveD does not place the job
     if job.hived is not None and job.has_gang_allocation:
         for role in _roles_without_instances(job):
             message = f"'{role.name}' needs 'instances' for HiveD; the default is not applied"

@@ -206,7 +206,7 @@ def invalid_name(job: Job) -> Iterator[Finding]:
     """Invalid name of a deployment, of a task role in it, or of a port.
 
     A deployment name consists of letters, digits, `_` and `-`; a port label and a task role name of letters, digits and
-    `_`, without a digit first. The rest-server refuses anything else, and loses the label `__proto__`, which JavaScript
+    `_`, without a digit first. The rest-server refuses anything else, and loses the name `__proto__`, which JavaScript
     reserves.
     Source: rest-server, config/v2/protocol.js.
 

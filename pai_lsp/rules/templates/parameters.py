@@ -213,7 +213,10 @@ def unused_parameter(job: Job) -> Iterator[Finding]:
             commands:
               - python train.py --epochs <% $parameters.epochs %>
     """
-    yield from unused_entries(job, "parameters")
+    entry = job.section("jobType")
+    kind = entry.value.text if entry and isinstance(entry.value, Scalar) else ""
+    needed = job.platform.required_parameters.get(kind, ())
+    yield from unused_entries(job, "parameters", frozenset(needed))
 
 
 def kind_of_value(value: object) -> str:
@@ -239,8 +242,11 @@ def first_item_fix(job: Job, answer: TemplateAnswer) -> tuple[Fix, ...]:
     return (Fix("Use the first item", (TextEdit(Span(end, end), "[0]"),)),)
 
 
-def unused_entries(job: Job, section: str) -> Iterator[Finding]:
-    """The parameters or secrets that no template in the file refers to, not even one in a comment."""
+def unused_entries(job: Job, section: str, needed: frozenset[str] = frozenset()) -> Iterator[Finding]:
+    """The parameters or secrets that no template in the file refers to, not even one in a comment.
+
+    needed: names that the job must have whether it refers to them or not.
+    """
     mapping = job.mapping(section)
     if mapping is None or not mapping.entries or (used := used_names(job, f"${section}")) is None:
         return
@@ -248,7 +254,7 @@ def unused_entries(job: Job, section: str) -> Iterator[Finding]:
         name = entry.name
         if not isinstance(entry.key, Scalar) or entry.is_merge or "." in name:
             continue
-        if name in used or _is_written(job.text, f"{section}.{name}"):
+        if name in used or name in needed or _is_written(job.text, f"{section}.{name}"):
             continue
         gone = removable(job, mapping, entry, section)
         fixes = fix_of(f"Remove '{name}'", remove_entry(job.text, *gone)) if gone else ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.embedded.server_rendering import OBJECT_PROTOTYPE_NAMES
+from pai_lsp.embedded.server_rendering import failing_names
 from pai_lsp.embedded.template import CLOSING, OPENING, ROOTS, TagKind, TemplateFault, tags
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import change_fix
@@ -195,7 +195,7 @@ class SyntaxFault:
 
 def faults(job: Job) -> Iterator[SyntaxFault]:
     """Every fault in the text that the rest-server fills: each role's commands, and the images' `auth`."""
-    failing = OBJECT_PROTOTYPE_NAMES if job.platform.fails_on_prototype_names else ()
+    failing = failing_names(job.platform.mustache)
     for role in job.task_roles:
         parts = job.command_parts(role)
         if len(parts) == 1 and (name := parts[0].text.strip()) in failing:

@@ -1,0 +1,342 @@
+"""Converts an OpenPAI job with mpirun, mpiexec or horovodrun to an MPIJob of kubeflow.org/v2beta1.
+
+Sources: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go and pkg/apis/kubeflow/validation;
+rest-server, src/models/v2/job/k8s.js; openpai-runtime, src/plugins/ssh.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.embedded.command_lines import command_lines
+from pai_lsp.embedded.server_rendering import rendered, trim
+from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.template import TemplateFault
+from pai_lsp.expand.as_is.released_run import server_values
+from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, others_lost
+from pai_lsp.mpijob.launch import COUNTS, HOST_FILES, HOSTS, LAUNCHERS, launch_of
+from pai_lsp.mpijob.manifest import SERVED
+from pai_lsp.platform.tables import RUNTIME_PLUGIN
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.patterns import lazy_pattern
+
+if TYPE_CHECKING:
+    from pai_lsp.embedded.command_lines import CommandLine
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.mpijob.launch import Command
+
+_UNKNOWN = "an MPIJob has no such key"
+_HOST_FILE = "/etc/mpi/hostfile"
+_LOCAL = frozenset({"localhost", "127.0.0.1"})
+_BASH = ["/bin/bash", "-euo", "pipefail", "-c"]
+_LASTS = lazy_pattern(r"(?:exec[ \t]+)?sleep[ \t]+(?:infinity|inf|[0-9]+[smhd]?)[ \t]*;?")
+_PAI = lazy_pattern(r"\bPAI_[A-Z]")
+_INTEL = lazy_pattern(r"\bI_MPI_|intel|impi|oneapi", 2)  # re.IGNORECASE
+_NOT_IN_NAMES = lazy_pattern(r"[^a-z0-9]")
+_LONGEST_NAME = 50
+_TOP = ("protocolVersion", "name", "type", "jobRetryCount", "prerequisites", "taskRoles", "parameters", "defaults")
+_ROLE = ("instances", "completion", "taskRetryCount", "dockerImage", "resourcePerInstance", "extraContainerOptions")
+_STORAGE = "teamwise_storage"
+
+
+def job_to_manifest(job: Job) -> Converted:
+    """The job as an MPIJob, with its parameters filled in.
+
+    Raises:
+        ConversionError: if it is not a job, or an MPIJob cannot do the same.
+    """
+    if job.syntax.problems or not isinstance(job.plain, dict) or not job.task_roles or job.plain.get("jobName"):
+        raise ConversionError("not-a-job", "this is not a job of protocol version 2 with task roles")
+    return _Reader(job).converted()
+
+
+@dataclass(frozen=True, slots=True)
+class _Hosts:
+    """The tasks that a launcher starts ranks on: (role, index), and the slots of each; no tasks if it names none."""
+
+    tasks: frozenset[tuple[str, int]]
+    slots: int
+
+
+class _Reader:
+    """Reads one job."""
+
+    __slots__ = ("_job", "_lost", "_scripts", "_values")
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._values: dict[str, Any] = job.plain
+        self._lost: list[Lost] = []
+        self._scripts = {role.name: _script(job, role) for role in job.task_roles}
+
+    def converted(self) -> Converted:
+        launcher, lines = self._launcher()
+        launches = [launch_of(line) for line in lines]
+        hosts = self._hosts(launcher, launches)
+        names = sorted({role for role, _ in hosts.tasks} - {launcher.name})
+        if len(names) > 1:
+            raise ConversionError("several-worker-roles", f"the launcher uses several roles: {', '.join(names)}")
+        worker = next((role for role in self._job.task_roles if role.name in names), None)
+        if worker is not None and len([1 for role, _ in hosts.tasks if role == worker.name]) < worker.instances:
+            message = f"the launcher does not use all instances of '{worker.name}'"
+            raise ConversionError("not-all-workers-listed", message)
+        is_hydra = any(map(_is_hydra, launches))
+        command = self._launcher_command(self._scripts[launcher.name], lines, worker, is_hydra=is_hydra)
+        storages, plugins = self._plugins()
+        replicas = {"Launcher": {"replicas": 1, "template": self._template(launcher, "launcher", command, storages)}}
+        uses_retries = False
+        if worker is not None:
+            command = _worker_command(worker.name, self._scripts[worker.name])
+            template = self._template(worker, "worker", command, storages)
+            replicas["Worker"] = {"replicas": worker.instances, "template": template}
+            gang = _mapping(self._values.get("extras")).get("gangAllocation")
+            uses_retries = gang in {False, "false"} and bool(self._role(worker).get("taskRetryCount"))
+            if uses_retries:
+                replicas["Worker"]["restartPolicy"] = "OnFailure"
+        retries = self._values.get("jobRetryCount")
+        spec: dict[str, Any] = {
+            "slotsPerWorker": hosts.slots or self._gpus(launcher) or 1,
+            "runPolicy": {"cleanPodPolicy": "Running", "backoffLimit": retries if isinstance(retries, int) else 0},
+        }
+        if not hosts.tasks or any(role == launcher.name for role, _ in hosts.tasks):
+            spec["runLauncherAsWorker"] = True
+        if plugins.get("sshbarrier") in {True, "true"}:
+            spec["launcherCreationPolicy"] = "WaitForWorkersReady"
+        if is_hydra:
+            text = self._scripts[launcher.name] + str(self._image(launcher)[1])
+            spec["mpiImplementation"] = "Intel" if _INTEL.search(text) else "MPICH"
+        spec["mpiReplicaSpecs"] = replicas
+        self._others(launcher, worker, uses_retries=uses_retries)
+        metadata = {"name": _name(str(self._values.get("name") or "job"))}
+        return Converted({"apiVersion": SERVED, "kind": "MPIJob", "metadata": metadata, "spec": spec}, self._lost)
+
+    def _launcher(self) -> tuple[TaskRole, list[CommandLine]]:
+        found = {}
+        for role in self._job.task_roles:
+            lines = command_lines(read_script(self._scripts[role.name])).all
+            if launches := [line for line in lines if line.program in LAUNCHERS]:
+                found[role.name] = (role, launches)
+        if not found:
+            raise ConversionError("no-launcher", "no task role runs mpirun, mpiexec or horovodrun")
+        if len(found) > 1:
+            raise ConversionError("several-launchers", f"several task roles start MPI programs: {', '.join(found)}")
+        role, launches = next(iter(found.values()))
+        if role.instances != 1:
+            message = f"'{role.name}' starts the MPI program in each of its {role.instances} instances"
+            raise ConversionError("launcher-instances", message)
+        return role, launches
+
+    def _hosts(self, launcher: TaskRole, launches: list[Command]) -> _Hosts:
+        tasks: set[tuple[str, int]] = set()
+        slots: set[str] = set()
+        counts: set[int] = set()
+        for launch in launches:
+            for option in launch.launcher_options:
+                name, value = option.name.text, option.value
+                if name in HOST_FILES:
+                    raise ConversionError("unknown-host", "the hosts are in a file; write them with -H")
+                if name in COUNTS and value is not None and (value.text or "").isdecimal():
+                    counts.add(int(value.text or ""))
+                if name not in HOSTS or value is None:
+                    continue
+                for item in filter(None, (value.text or "$").split(",")):
+                    host, _, number = item.partition(":")
+                    slots.add(number or "1")
+                    if host not in _LOCAL:
+                        tasks.add(self._task(host))
+        if len(slots) > 1:
+            raise ConversionError("unequal-slots", "the hosts have different numbers of slots")
+        written = next(iter(slots), "")
+        if tasks and not written.isdecimal():
+            raise ConversionError("unequal-slots", f"the number of slots '{written}' is not a number")
+        alone = max(counts, default=0) or self._gpus(launcher)
+        return _Hosts(frozenset(tasks), int(written) if tasks else alone)
+
+    def _task(self, host: str) -> tuple[str, int]:
+        name, _, index = host.rpartition("-")
+        for role in self._job.task_roles:
+            if role.name == name and index.isdecimal() and int(index) < role.instances:
+                return name, int(index)
+        raise ConversionError("unknown-host", f"'{host}' is not a task of this job")
+
+    def _launcher_command(
+        self, text: str, lines: list[CommandLine], worker: TaskRole | None, *, is_hydra: bool
+    ) -> dict[str, Any]:
+        option = f"-f {_HOST_FILE}" if is_hydra else f"--hostfile {_HOST_FILE}"
+        for line in reversed(lines):
+            for one in reversed(launch_of(line).launcher_options):
+                if one.name.text in HOSTS and one.value is not None:
+                    first, last = one.name.span.start, one.value.span.end
+                    if worker is None:
+                        while text[first - 1 : first] in {" ", "\t"}:
+                            first -= 1
+                    text = text[:first] + (option if worker is not None else "") + text[last:]
+        words = _plain_words(text)
+        return {"command": words} if words else {"command": list(_BASH), "args": [text]}
+
+    def _template(
+        self, role: TaskRole, name: str, command: dict[str, Any], storages: list[tuple[str, str]]
+    ) -> dict[str, Any]:
+        path, values = f"taskRoles.{role.name}", self._role(role)
+        number, image = self._image(role)
+        if not isinstance(image, str) or not image:
+            raise ConversionError("image-missing", f"'{role.name}' has no Docker image")
+        if self._values["prerequisites"][number].get("auth"):
+            reason = "write it as an imagePullSecret of the namespace"
+            self._lost.append(Lost(f"prerequisites[{number}].auth", reason))
+        resources, options = _mapping(values.get("resourcePerInstance")), _mapping(values.get("extraContainerOptions"))
+        limits: dict[str, Any] = {}
+        if resources.get("cpu"):
+            limits["cpu"] = resources["cpu"]
+        if resources.get("memoryMB"):
+            limits["memory"] = f"{resources['memoryMB']}Mi"
+        if resources.get("gpu"):
+            limits["nvidia.com/gpu"] = resources["gpu"]
+        container: dict[str, Any] = {"name": name, "image": image}
+        if options.get("infiniband") is True:
+            container["securityContext"] = {"capabilities": {"add": ["IPC_LOCK"]}}
+            limits["rdma/hca"] = 1
+        if limits:
+            container["resources"] = {"limits": limits}
+        size = f"{options.get('shmMB') or self._job.platform.shared_memory}Mi"
+        volumes: list[dict[str, Any]] = [{"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": size}}]
+        mounts = [{"name": "shm", "mountPath": "/dev/shm"}]  # noqa: S108 - where containers have their shared memory
+        for at, (claim, place) in enumerate(storages):
+            volumes.append({"name": f"storage-{at}", "persistentVolumeClaim": {"claimName": claim}})
+            mounts.append({"name": f"storage-{at}", "mountPath": place})
+        container |= {"volumeMounts": mounts, **command}
+        if resources.get("ports"):
+            self._lost.append(Lost(f"{path}.resourcePerInstance.ports", "an MPIJob gives no ports to tasks"))
+        known = ("cpu", "memoryMB", "gpu", "ports")
+        self._lost += others_lost(resources, known, f"{path}.resourcePerInstance.", _UNKNOWN)
+        self._lost += others_lost(options, ("infiniband", "shmMB"), f"{path}.extraContainerOptions.", _UNKNOWN)
+        if _PAI.search(self._scripts[role.name]):
+            self._lost.append(Lost(f"{path}.commands", "variables PAI_… are not set in an MPIJob"))
+        self._lost += others_lost(values, (*_ROLE, "commands"), f"{path}.", _UNKNOWN)
+        return {"spec": {"containers": [container], "volumes": volumes}}
+
+    def _plugins(self) -> tuple[list[tuple[str, str]], dict[str, Any]]:
+        """The storages as claim and place, and the parameters of the ssh plugin."""
+        extras = _mapping(self._values.get("extras"))
+        written = extras.get("storages")
+        storages: list[tuple[str, str]] = []
+        ssh: dict[str, Any] = {}
+        for number, entry in enumerate(map(_mapping, _items(written))):
+            claim = entry.get("name")
+            path = f"extras.storages[{number}]"
+            if isinstance(claim, str) and claim:
+                storages.append((claim, str(entry.get("mountPath") or f"/mnt/{claim}")))
+                self._lost += others_lost(entry, ("name", "mountPath"), f"{path}.", _UNKNOWN)
+            else:
+                self._lost.append(Lost(path, "it names no storage"))
+        for number, entry in enumerate(map(_mapping, _items(extras.get(RUNTIME_PLUGIN)))):
+            path, parameters = f"extras.{RUNTIME_PLUGIN}[{number}]", _mapping(entry.get("parameters"))
+            if entry.get("plugin") == "ssh":
+                ssh |= parameters
+                reason = "the operator sets up ssh itself"
+                self._lost += others_lost(parameters, ("jobssh", "sshbarrier"), f"{path}.parameters.", reason)
+            elif entry.get("plugin") == _STORAGE and written is None:
+                claims = [one for one in _items(parameters.get("storageConfigNames")) if isinstance(one, str)]
+                storages += [(one, f"/mnt/{one}") for one in claims]
+            else:
+                self._lost.append(Lost(path, "the operator has no such plugin"))
+        known = (RUNTIME_PLUGIN, "storages", "gangAllocation")
+        self._lost += others_lost(extras, known, "extras.", _UNKNOWN)
+        return storages, ssh
+
+    def _others(self, launcher: TaskRole, worker: TaskRole | None, *, uses_retries: bool) -> None:
+        self._lost += others_lost(self._values, (*_TOP, "extras"), "", _UNKNOWN)
+        defaults = _mapping(self._values.get("defaults"))
+        self._lost += others_lost(defaults, ("deployment",), "defaults.", _UNKNOWN)
+        roles = [launcher] if worker is None else [launcher, worker]
+        for role in self._job.task_roles:
+            if role.name not in {one.name for one in roles}:
+                self._lost.append(Lost(f"taskRoles.{role.name}", "the launcher does not use this role"))
+        used = {self._image(role)[0] for role in roles}
+        for number, _ in enumerate(_items(self._values.get("prerequisites"))):
+            if number not in used:
+                self._lost.append(Lost(f"prerequisites[{number}]", "only images of the two roles can be kept"))
+        for role in roles:
+            path = f"taskRoles.{role.name}"
+            if self._role(role).get("taskRetryCount") and not (uses_retries and role is worker):
+                reason = "the operator restarts a launcher by spec.runPolicy.backoffLimit alone"
+                self._lost.append(Lost(f"{path}.taskRetryCount", reason))
+        completion = _mapping(self._role(worker).get("completion")) if worker is not None else {}
+        for name in ("minFailedInstances", "minSucceededInstances"):
+            value = completion.get(name)
+            if isinstance(value, int) and (value >= 1 if name == "minFailedInstances" else value != -1):
+                path = f"taskRoles.{worker.name if worker else ''}.completion.{name}"
+                self._lost.append(Lost(path, "the launcher alone decides about an MPIJob"))
+
+    def _role(self, role: TaskRole) -> dict[str, Any]:
+        return _mapping(_mapping(self._values.get("taskRoles")).get(role.name))
+
+    def _gpus(self, role: TaskRole) -> int:
+        number = _mapping(self._role(role).get("resourcePerInstance")).get("gpu")
+        return number if isinstance(number, int) else 0
+
+    def _image(self, role: TaskRole) -> tuple[int, Any]:
+        """The index of a role's image among the prerequisites, and its address; -1 and None without one."""
+        name = self._role(role).get("dockerImage")
+        for number, entry in enumerate(map(_mapping, _items(self._values.get("prerequisites")))):
+            if entry.get("type") == "dockerimage" and entry.get("name") == name:
+                return number, entry.get("uri")
+        return -1, None
+
+
+def _script(job: Job, role: TaskRole) -> str:
+    """The commands of a role with the parameters filled in, without those of deployments."""
+    source = "\n".join(trim(scalar.text) for scalar in role.commands)
+    text = rendered(source, server_values(job, role))
+    if isinstance(text, TemplateFault):
+        raise ConversionError("not-a-job", f"the commands of '{role.name}' cannot be filled in: {text.message}")
+    return text
+
+
+def _is_hydra(launch: Command) -> bool:
+    """Whether a launch line is for MPICH or Intel MPI; Open MPI knows none of these."""
+    if launch.program == "horovodrun":
+        return False
+    names = {option.name.text for option in launch.launcher_options}
+    return launch.program == "mpiexec.hydra" or bool(names & {"-hosts", "-genv", "-ppn", "-perhost"})
+
+
+def _worker_command(name: str, text: str) -> dict[str, Any]:
+    before, _, last = text.rpartition("\n")
+    if not _LASTS.fullmatch(last.strip()):
+        message = f"'{name}' does not end with 'sleep infinity', so that its tasks end before the launcher does"
+        raise ConversionError("worker-ends", message)
+    if not before.strip():
+        return {}
+    return {"command": list(_BASH), "args": [f"{before}\nexec /usr/sbin/sshd -De"]}
+
+
+def _plain_words(text: str) -> list[str]:
+    """The words of a script that is one launch line without anything that needs a shell; else none."""
+    script = read_script(text)
+    lines = command_lines(script).all
+    if "\n" in text or len(lines) != 1 or lines[0].program not in LAUNCHERS or lines[0].starters:
+        return []
+    line = lines[0]
+    words = (line.name, *line.arguments)
+    if line.span.start != 0 or line.span.end != len(text) or not all(word.is_literal for word in words):
+        return []
+    # Kubernetes fills `$(NAME)` in words; `$$` is its escape.
+    return [word.text.replace("$(", "$$(") for word in words]
+
+
+def _name(name: str) -> str:
+    """A name that Kubernetes takes and that leaves room for the names of the pods."""
+    text = _NOT_IN_NAMES.sub("-", name.lower())
+    if not text[:1].isalpha():
+        text = f"job-{text}"
+    return text[:_LONGEST_NAME].rstrip("-")
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _items(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
