@@ -15,6 +15,7 @@ const SENT: readonly (readonly [setting: string, ...path: string[]])[] = [
   ["rules", "rules"],
   ["exclude", "exclude"],
   ["plugins", "plugins"],
+  ["platform", "platform"],
   ["marketplace.sources", "marketplace", "sources"],
   ["marketplace.allowedHosts", "marketplace", "allowed_hosts"],
   ["inlayHints.templateValues", "inlayHints", "templateValues"],
