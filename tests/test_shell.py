@@ -280,6 +280,7 @@ def steps(text: str) -> int:
 )  # fmt: skip
 def test_hostile_text_costs_no_more_a_character_the_longer_it_is(fragment: str) -> None:
     count = budget(1000)
+    steps(fragment)  # the first use of a pattern compiles it
     assert steps(fragment * 2 * count) < 2.2 * steps(fragment * count) + 100
 
 
