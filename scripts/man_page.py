@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from made_page import write_or_compare
+
 from pai_lsp import __version__
 from pai_lsp.cli.subcommands import SUBCOMMANDS, parser_of
 
@@ -157,17 +159,5 @@ def _escaped(text: str) -> str:
     return text.replace("\\", r"\e").replace("-", r"\-").replace("'", r"\(aq")
 
 
-def main() -> int:
-    """Write the page, or compare it."""
-    text = man_page()
-    if "--check" in sys.argv[1:]:
-        if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
-            return 0
-        sys.stderr.write(f"{PAGE} is not up to date; run 'make man'\n")
-        return 1
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_compare(PAGE, man_page(), "man"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from made_page import write_or_compare
+
 from pai_lsp.platform.platforms import NAMES, OPENPAI, platform_named
 
 PAGE = Path(__file__).parent.parent / "docs" / "platforms.md"
@@ -45,17 +47,5 @@ def page() -> str:
     return "".join(parts)
 
 
-def main() -> int:
-    """Write the page, or compare it."""
-    text = page()
-    if "--check" in sys.argv[1:]:
-        if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
-            return 0
-        sys.stderr.write(f"{PAGE} is not up to date; run 'make platforms'\n")
-        return 1
-    PAGE.write_text(text, encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_compare(PAGE, page(), "platforms"))

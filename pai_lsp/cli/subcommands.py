@@ -63,13 +63,9 @@ def _expand(found: argparse.Namespace) -> int:
 
 
 def _convert(found: argparse.Namespace) -> int:
-    if found.to != "v2":
-        from pai_lsp.cli.commands import convert_mpijob
+    from pai_lsp.cli.commands import convert_file
 
-        return convert_mpijob.run(found)
-    from pai_lsp.cli.commands import convert_v1
-
-    return convert_v1.run(found)
+    return convert_file.run(found)
 
 
 def _graph(found: argparse.Namespace) -> int:

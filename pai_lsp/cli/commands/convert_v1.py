@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import failed, job_file, put, show_findings
+from pai_lsp.cli import FINDINGS
+from pai_lsp.cli.commands.job_file import failed, put, show_findings
 from pai_lsp.cli.report.results import CheckedFile, checked_file
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.ide.refactorings.protocol_v1 import converted
-from pai_lsp.project.targets import missing
 from pai_lsp.source.text import visible
 
-if TYPE_CHECKING:
-    import argparse
 
-
-def run(arguments: argparse.Namespace) -> int:
-    """Convert the job and print it."""
-    if arguments.output is not None and Path(arguments.output).exists():
-        return failed("convert", f"{visible(arguments.output)} already exists", WRONG_USAGE)
-    if message := missing([arguments.job]):
-        return failed("convert", message, WRONG_USAGE)
-    old = job_file(arguments.job)
-    if isinstance(old, CheckedFile):
-        show_findings(old)
-        return FINDINGS
+def convert_job(old: Document, output: str | None) -> int:
+    """Convert the job and print it, or write it to the file `output`; returns the exit status."""
     found = converted(old.syntax)
     if found.text is None:
         return failed("convert", f"{visible(old.path or '')}: {found.problem}", FINDINGS)
-    show_findings(_checked(arguments.output or "<converted>", found.text))
-    return put("convert", found.text, arguments.output)
+    show_findings(_checked(output or "<converted>", found.text))
+    return put("convert", found.text, output)
 
 
 def _checked(name: str, text: str) -> CheckedFile:
