@@ -235,7 +235,7 @@ def test_select_and_ignore(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_rule_that_there_is_not(capsys: pytest.CaptureFixture[str], option: str) -> None:
     status, output, errors = run(capsys, option, "unknown-prerequisit")
     assert (status, output) == (2, "")
-    assert "no rule has the code 'unknown-prerequisit'; did you mean 'unknown-prerequisite'?" in errors
+    assert "no rule or family is named 'unknown-prerequisit'; did you mean 'unknown-prerequisite'?" in errors
 
 
 def test_findings_below_the_threshold(capsys: pytest.CaptureFixture[str]) -> None:
