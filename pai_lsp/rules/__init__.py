@@ -93,6 +93,11 @@ def families() -> dict[str, tuple[Rule, ...]]:
     }
 
 
+def family_of(code: str) -> str:
+    """The name of the family of a rule; `commands` for what ShellCheck finds."""
+    return next((name for name, rules in families().items() if any(rule.code == code for rule in rules)), "commands")
+
+
 class UnknownCodeError(ValueError):
     """A name is neither the code of a rule nor a family; the message has the name and a suggestion."""
 
@@ -104,12 +109,17 @@ def codes_in(lists: Iterable[str]) -> frozenset[str]:
         UnknownCodeError: for a name that is neither.
     """
     found: set[str] = set()
-    for name in (name.strip() for one in lists for name in one.split(",")):
+    for name in names_in(lists):
         if name in BY_CODE or SHELLCHECK_CODE.fullmatch(name):
             found.add(name)
-        elif name:
+        else:
             found.update(_codes_of(name))
     return frozenset(found)
+
+
+def names_in(lists: Iterable[str]) -> frozenset[str]:
+    """The names in lists such as `a,b`."""
+    return frozenset(name.strip() for one in lists for name in one.split(",") if name.strip())
 
 
 def _codes_of(name: str) -> Iterator[str]:
