@@ -10,7 +10,7 @@ import os
 
 from pai_lsp.cli.report import FORMATS
 from pai_lsp.findings.diagnostic import Severity
-from pai_lsp.platform.platforms import NAMES
+from pai_lsp.platform.platforms import ALL_NAMES
 
 _CHECK_DESCRIPTION = """\
 Check OpenPAI job files and report what the cluster would reject or not run as
@@ -103,7 +103,7 @@ def check(parser: argparse.ArgumentParser) -> None:
 
 def _platform(parser: argparse.ArgumentParser) -> None:
     help_text = "the platform of the jobs (default: as their comment or .pai-lsp.yaml says, else openpai)"
-    parser.add_argument("--platform", choices=NAMES, help=help_text)
+    parser.add_argument("--platform", choices=ALL_NAMES, metavar="NAME", help=help_text)
 
 
 _EXPAND_DESCRIPTION = """\

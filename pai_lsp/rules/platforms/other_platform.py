@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import near_name_fixes
-from pai_lsp.platform.platforms import MARK_WORDS, NAMES, Platform, platform_comment, platform_named
+from pai_lsp.platform.platforms import ALL_NAMES, MARK_WORDS, NAMES, Platform, platform_comment, platform_named
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import Span, TextEdit
@@ -56,7 +56,7 @@ def job_for_other_platform(job: Job) -> Iterator[Finding]:
 
 def _is_set(text: str) -> bool:
     comment = platform_comment(text)
-    return comment is not None and comment["name"] in NAMES
+    return comment is not None and comment["name"] in ALL_NAMES
 
 
 def _marked(job: Job, other: Platform) -> tuple[Span, str] | None:
@@ -95,10 +95,10 @@ def unknown_platform(job: Job) -> Iterator[Finding]:
         protocolVersion: 2
     """
     comment = platform_comment(job.text)
-    if comment is not None and comment["name"] not in NAMES:
+    if comment is not None and comment["name"] not in ALL_NAMES:
         name, span = comment["name"], Span(*comment.span("name"))
-        message = f"no platform is named '{name}'{did_you_mean(name, NAMES) or '; expected ' + ' or '.join(NAMES)}"
-        yield Finding(span, message, near_name_fixes(span, name, NAMES))
+        message = f"no platform is named '{name}'{did_you_mean(name, ALL_NAMES) or '; expected ' + ' or '.join(NAMES)}"
+        yield Finding(span, message, near_name_fixes(span, name, ALL_NAMES))
 
 
 RULES = (job_for_other_platform, unknown_platform)

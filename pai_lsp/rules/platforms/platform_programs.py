@@ -1,4 +1,4 @@
-"""The rule about programs that a platform puts into each container."""
+"""Rules about programs and environment variables that only some platforms have in their containers."""
 
 from __future__ import annotations
 
@@ -25,12 +25,11 @@ def platform_program(job: Job) -> Iterator[Finding]:
     with exit code 126 and `sh` with 2. On OpenPAI the program does not exist (127).
     Source: ltp-platform, src/openpai-runtime/src/go/cmd/barrier.
 
-        # pai-lsp: platform=ltp
         taskRoles:
           worker:
             commands:
               - bash /usr/local/pai/runtime.d/barrier --timeout=500
-              # ^^^^ error
+              #      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error
 
     Good:
 
@@ -58,4 +57,43 @@ def platform_program(job: Job) -> Iterator[Finding]:
                 yield Finding(use.word(name), message, fixes)
 
 
-RULES = (platform_program,)
+@rule(Severity.ERROR)
+def platform_variable_not_set(job: Job) -> Iterator[Finding]:
+    """A variable of the platform that is only set with a key of `extras`.
+
+    LTP sets AZCOPY_AUTO_LOGIN_TYPE and AZCOPY_MSI_CLIENT_ID only if `extras.allowAzCopy` is the boolean `true`.
+    Otherwise the task ends with "unbound variable" where commands read one of them.
+    Source: ltp-platform, src/rest-server/src/models/v2/job/k8s.js.
+
+        # pai-lsp: platform=ltp
+        taskRoles:
+          worker:
+            commands:
+              - azcopy login --identity --identity-client-id $AZCOPY_MSI_CLIENT_ID
+              #                                              ^^^^^^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        # pai-lsp: platform=ltp
+        extras:
+          allowAzCopy: true
+        taskRoles:
+          worker:
+            commands:
+              - azcopy login --identity --identity-client-id $AZCOPY_MSI_CLIENT_ID
+    """
+    if not job.platform.changes:
+        return
+    missing = {
+        variable.name: variable.extra
+        for variable in job.platform.environment_variables
+        if variable.extra and not job.has_extra(variable.extra)
+    }
+    for place in job.role_scripts if missing else ():
+        for use in place.script.uses:
+            if use.name in missing and not place.script.allows_unset and not place.script.provides_for(use.name):
+                message = f"'{use.name}' is only set with 'extras.{missing[use.name]}: true'; the task ends here"
+                yield Finding(place.span(use.span), message)
+
+
+RULES = (platform_program, platform_variable_not_set)
