@@ -156,6 +156,8 @@ def limited(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
 class Rule:
     """One rule: its code, its usual severity, its check, and the docstring that documents it.
 
+    explains_stop: a job with such a finding does not run as it is written on a released cluster.
+    is_last: it is asked after all others, and only if none of them explains why the job does not run.
     only_on: the platform that a rule without examples is about; empty for all.
     """
 
@@ -163,6 +165,8 @@ class Rule:
     severity: Severity
     check: Callable[[Any], Iterable[Finding]]
     docstring: str
+    explains_stop: bool = False
+    is_last: bool = False
     only_on: str = ""
 
     @property
@@ -191,11 +195,15 @@ class Rule:
         return f"{DOCUMENTATION}{self.code}/"
 
 
-def rule(severity: Severity, *, only_on: str = "") -> Callable[[Callable[[Job], Iterable[Finding]]], Rule]:
-    """Make a rule of a function: its name is the code, its docstring the documentation."""
+def rule(
+    severity: Severity, *, explains_stop: bool = False, is_last: bool = False, only_on: str = ""
+) -> Callable[[Callable[[Job], Iterable[Finding]]], Rule]:
+    """Make a rule of a function: its name is the code, its docstring the documentation; errors explain a stop."""
+    explains_stop = explains_stop or (severity is Severity.ERROR and not is_last)
 
     def make(check: Callable[[Job], Iterable[Finding]]) -> Rule:
-        return Rule(check.__name__.replace("_", "-"), severity, check, check.__doc__ or "", only_on)
+        name, documentation = check.__name__.replace("_", "-"), check.__doc__ or ""
+        return Rule(name, severity, check, documentation, explains_stop, is_last, only_on)
 
     return make
 

@@ -79,10 +79,10 @@ def parse_configuration(
             fault = StructureError(kind, ("cluster",), None, str(error))
             found += [_finding(fault, syntax.root)] if syntax.root is not None else []
     platform = platform_named(value["platform"]) if value.get("platform") else None
-    if cluster is not None and platform is None:
-        platform = cluster.platform
-    elif cluster is not None and platform.family != cluster.platform.family and syntax.root is not None:
-        found.append(_finding(_contradiction(value["platform"], cluster), syntax.root))
+    if cluster is not None:
+        platform = platform or cluster.platform
+        if platform.family != cluster.platform.family and syntax.root is not None:
+            found.append(_finding(_contradiction(platform.name, cluster), syntax.root))
     sources = tuple(source for one in _items(marketplace, "sources") for source in _sources(one))
     return Configuration(
         path,

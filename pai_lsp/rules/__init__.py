@@ -47,6 +47,8 @@ RULES: tuple[Rule, ...] = (
 )
 
 KNOWN_RULES: tuple[Rule, ...] = (*RULES, *CLUSTER_RULES, *COMMAND_RULES)
+# With such a finding, a released cluster does not run the job as it is written, or not at all.
+EXPLAINING: dict[str, Rule] = {rule.code: rule for rule in RULES if rule.explains_stop}
 BY_CODE: dict[str, Rule] = {rule.code: rule for rule in KNOWN_RULES}
 
 

@@ -110,13 +110,13 @@ def _missing_image(before: Document, after: Document) -> list[TextEdit]:
 
 def _additions(job: Job, path: Path) -> list[TextEdit]:
     """An edit for each missing key at a path or below, those of one mapping in the schema's order."""
-    by_mapping: dict[int, list[ErrorPlace]] = {}
+    by_mapping: dict[Mapping, list[ErrorPlace]] = {}
     wanted = [place for place in places(job, "missing-key") if place.error.path[: len(path)] == path]
     # What a task role may name must be known first.
     first = [place for place in wanted if place.error.path[:1] == ("prerequisites",)]
     for place in first or wanted:
         if isinstance(place.node, Mapping):
-            by_mapping.setdefault(id(place.node), []).append(place)
+            by_mapping.setdefault(place.node, []).append(place)
     edits: list[TextEdit] = []
     for wanting in by_mapping.values():
         # Into an empty mapping one key goes at a time: where the next one goes depends on it.
