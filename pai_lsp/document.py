@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Settings, Severity
 from pai_lsp.findings.fixes import takes_what_is_repeated
-from pai_lsp.findings.suppression import ignores, unused_ignore, unused_ignores
+from pai_lsp.findings.suppression import ignores, ineffective_comments, unused_ignore, unused_ignores
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.rules import BY_CODE, EXPLAINING, RULES
@@ -208,12 +208,15 @@ def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagno
 
 
 def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: Iterable[str]) -> tuple[Diagnostic, ...]:
-    comments = ignores(document.text, document.lines)
-    if comments:
+    if "pai-lsp" in document.text.lower():
+        comments = ignores(document.text, document.lines)
         severity = document.settings.severity_of(unused_ignore)
         unused: list[Diagnostic] = []
         if severity is not None:
-            findings = unused_ignores(comments, kept, document.lines, codes)
+            findings = [
+                *unused_ignores(comments, kept, document.lines, codes),
+                *ineffective_comments(document.text, kept, document.lines),
+            ]
             unused = _diagnostics(unused_ignore, severity, findings, document)
         silenced = {d for d in kept for comment in comments if comment.silences(d, document.lines)}
         kept = (*(diagnostic for diagnostic in kept if diagnostic not in silenced), *unused)
