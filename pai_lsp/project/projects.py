@@ -1,6 +1,6 @@
 """Which configuration and which sources of definitions a file has, on the command line and in an editor alike."""
 
-# ruff: noqa: PTH109, PTH113, PTH117, PTH118, PTH119, PTH120, PTH206 - importing pathlib takes a twentieth of the time of a check
+# ruff: noqa: PTH109, PTH113, PTH117, PTH118, PTH120, PTH206 - importing pathlib takes a twentieth of the time of a check
 from __future__ import annotations
 
 import os
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.job.lookup import LazyLookup, Lookup, NoLookup
 from pai_lsp.project.configuration import (
-    FILE_NAME,
     Configuration,
     find_configuration,
     is_of_another_user,
@@ -60,29 +59,34 @@ class Projects:
     it is found. Files are read once, until `forget_files`.
 
     report: is called with a message about a configuration file that is not read.
+    given: the configuration of all files, in place of those that are found.
     on_fault: is called with an exception of ours while the sources are looked for; returns a sentence about it.
     sections: the settings in an editor, by the absolute path of the workspace folder that they are for; empty for all
         other files. Where an editor and a configuration file set the same rule or a marketplace, the file wins: the
         command line and the other people in the project use it. Plugins and excluded files of both add up.
     """
 
-    def __init__(self, report: Callable[[str], object], on_fault: Callable[[Exception], str]) -> None:
+    def __init__(
+        self, report: Callable[[str], object], on_fault: Callable[[Exception], str], given: Configuration | None = None
+    ) -> None:
         self.sections: Mapping[str, Configuration] = {}
-        self._report, self._on_fault = report, on_fault
+        self._report, self._on_fault, self._given = report, on_fault, given
         self._of_folder: dict[str, Configuration] = {}
         self._of_file: dict[str | None, Configuration] = {None: Configuration()}
         self._setups: dict[tuple[str, str], CatalogSetup] = {}
         self._lookups: dict[CatalogSetup, Lookup] = {}
+        self._own: Configuration | None = None
 
     def settings_of(self, path: str) -> FileSettings:
         """What applies to a file."""
         file, section = self.configuration_of(path), self.sections.get(self.section_folder_of(path))
-        is_excluded = file.excludes(path)
+        is_excluded, settings = file.excludes(path), file.settings_of(path)
         if section is None:
-            return FileSettings(file.settings, is_excluded, file.marketplace, file.folder)
+            return FileSettings(settings, is_excluded, file.marketplace, file.folder)
+        in_editor = section.settings_of(path)
         settings = replace(
-            file.settings,
-            severities={**section.settings.severities, **file.settings.severities},
+            settings,
+            severities={**in_editor.severities, **settings.severities},
             plugins=section.settings.plugins | file.settings.plugins,
             platform=file.settings.platform or section.settings.platform,
         )
@@ -94,6 +98,8 @@ class Projects:
 
         The search ends at the root of the repository or at the user's home, outside of both at the root of the disk.
         """
+        if self._given is not None:
+            return self._given
         if not os.path.isabs(path):
             return self._of_file[None]
         folder = os.path.dirname(path)
@@ -106,15 +112,17 @@ class Projects:
         return found
 
     def configurations(self) -> Iterator[Configuration]:
-        """The configuration files of projects that have been read."""
-        files = (file for file in self._of_file if file is not None and os.path.basename(file) == FILE_NAME)
-        return (self._of_file[file] for file in files)
+        """The configuration files that have been read."""
+        if self._given is not None and self._given.path is not None:
+            return iter((self._given,))
+        return (found for file, found in self._of_file.items() if file is not None)
 
     def forget_files(self) -> None:
         """Read files and look for folders again when they are needed next."""
         self._of_folder.clear()
         self._of_file = {None: Configuration()}
         self._setups.clear()
+        self._own = None
 
     def setup_of(self, path: str, base: str) -> CatalogSetup:
         """Where the definitions come from that a file names; for a text that is not a file, as for one in `base`."""
@@ -176,12 +184,13 @@ class Projects:
         """The sources in the user's own configuration, and its folder; None without that file."""
         from pai_lsp.source.user_folders import user_config_folder  # noqa: PLC0415 - as above
 
-        path = str(user_config_folder(os.environ) / _OWN_FILE)
-        if path not in self._of_file:
-            self._of_file[path] = self._loaded(path) if os.path.isfile(path) else Configuration()
-            if faults := self._of_file[path].diagnostics:
+        if self._own is None:
+            path = str(user_config_folder(os.environ) / _OWN_FILE)
+            is_used = self._given is None and os.path.isfile(path)
+            self._own = self._loaded(path) if is_used else Configuration()
+            if faults := self._own.diagnostics:
                 self._report(f"'{visible(path)}': {visible(faults[0].message)}")
-        own = self._of_file[path]
+        own = self._own
         return (own.marketplace, own.folder) if own.marketplace is not None and own.marketplace.is_named else None
 
     def section_folder_of(self, path: str) -> str:
