@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.store import Store
 
 
-UNTRUSTED_NOTE = "not requested, because the folder is not trusted"
+UNTRUSTED_NOTE = "not requested, because the folder is not trusted; see 'pai-lsp trust --help'"
 # A gateway without a valid session answers every address with its login page, and with status 200.
 _WEB_PAGE_NOTE = "the answer is a web page, perhaps a login page,"
 NOT_LOADED_NOTE = "not loaded yet; run 'pai-lsp marketplace refresh'"

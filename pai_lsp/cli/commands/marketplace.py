@@ -16,11 +16,11 @@ from pai_lsp.catalog.store import SourceState
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.document import Document
-from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.job.lookup import LookupState, looks_like_address
 from pai_lsp.job.require_graph import not_looked_up, nothing_at
 from pai_lsp.project.configuration import FILE_NAME
-from pai_lsp.project.targets import missing, run_projects, targets
+from pai_lsp.project.targets import missing, report_faults, run_projects, targets
+from pai_lsp.project.trust import wanted
 from pai_lsp.source.edits import column
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes
@@ -49,7 +49,11 @@ def run(arguments: argparse.Namespace) -> int:
         return failed("marketplace", f"no such folder: {visible(arguments.folder)}", WRONG_USAGE)
     projects = run_projects()
     setup = projects.setup_of(str(Path(arguments.folder, FILE_NAME).absolute()), str(Path.cwd()))
+    has_faults = report_faults(projects)
     surroundings = Surroundings(base=str(Path.cwd()))
+    if setup.network_directories or arguments.action == "refresh":
+        is_trusted = getattr(arguments, "trust", False) or projects.is_trusted(setup)
+        surroundings = replace(surroundings, is_trusted=is_trusted)
     catalog = load_catalog(setup, surroundings)
     if arguments.action != "lock" or arguments.check:
         _report_lock_fault(catalog)
@@ -58,7 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "show":
         return _show(catalog, arguments)
     if arguments.action == "refresh":
-        return _refresh(catalog, surroundings, projects, arguments.folder)
+        status = _refresh(catalog, surroundings, projects, arguments.folder)
+        return FINDINGS if has_faults else status
     if message := missing(arguments.paths):
         return failed("marketplace lock", message, WRONG_USAGE)
     paths = arguments.paths or [os.path.relpath(setup.folder) if setup.folder else arguments.folder]
@@ -116,17 +121,14 @@ def _show(catalog: Catalog, arguments: argparse.Namespace) -> int:
 
 
 def _refresh(catalog: Catalog, surroundings: Surroundings, projects: Projects, folder: str) -> int:
-    configuration = projects.configuration_of(str(Path(folder, FILE_NAME).absolute()))
-    mistakes = [one for one in configuration.diagnostics if one.severity is Severity.ERROR]
-    for one in mistakes:
-        line = configuration.text.count("\n", 0, one.span.start) + 1
-        failed("marketplace refresh", visible(f"{configuration.path}:{line}: {one.message}"), FINDINGS)
-    if mistakes:
-        return FINDINGS
     if not catalog.setup.servers and not catalog.setup.allowed_hosts:
         sys.stdout.write("no server is configured; folders need no refresh\n")
         return 0
-    jobs = list(_jobs(projects, catalog, [folder])) if catalog.setup.allowed_hosts else []
+    if not surroundings.is_trusted and (lines := wanted(catalog.setup, None)):
+        message = f"the configuration of '{visible(catalog.setup.folder)}' is not trusted; it would"
+        failed("marketplace refresh", "\n  ".join([message, *lines]), FINDINGS)
+        sys.stderr.write("run 'pai-lsp trust' to trust it, or repeat the command with --trust\n")
+    jobs = list(_jobs(projects, catalog, [folder])) if surroundings.hosts_of(catalog.setup) else []
 
     def addresses(known: Catalog) -> list[str]:
         uses = uses_of(jobs, known)
