@@ -42,6 +42,16 @@ class Converted:
     lost: list[Lost] = field(default_factory=list)
 
 
+def as_mapping(value: Any) -> dict[str, Any]:
+    """The value if it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
 def others_lost(values: MappingOf[str, Any], known: Collection[str], path: str, reason: str) -> list[Lost]:
     """The keys of a mapping that a conversion does not know."""
     return [Lost(f"{path}{name}", reason) for name, value in values.items() if name not in known and value is not None]
