@@ -198,7 +198,7 @@ SUBCOMMANDS = (
 
 def parser_of(subcommand: Subcommand) -> argparse.ArgumentParser:
     """The argument parser of a subcommand."""
-    parser = _Parser(
+    parser = _CommandParser(
         prog=f"pai-lsp {subcommand.name}",
         formatter_class=_Help,
         allow_abbrev=False,
@@ -209,7 +209,7 @@ def parser_of(subcommand: Subcommand) -> argparse.ArgumentParser:
 
 def whole_parser(words: Collection[str] = ()) -> argparse.ArgumentParser:
     """The parser of the whole command line; only the subcommands among `words` have arguments."""
-    parser = _Parser(
+    parser = _CommandParser(
         prog="pai-lsp",
         description="Check OpenPAI job files before you submit them.",
         epilog=_EXAMPLES,
@@ -225,7 +225,7 @@ def whole_parser(words: Collection[str] = ()) -> argparse.ArgumentParser:
     return parser
 
 
-class _Parser(argparse.ArgumentParser):
+class _CommandParser(argparse.ArgumentParser):
     """A parser whose help fails where it cannot be written; argparse ignores that and ends with success."""
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:

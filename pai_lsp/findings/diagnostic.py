@@ -154,12 +154,18 @@ def limited(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule: its code, its usual severity, its check, and the docstring that documents it."""
+    """One rule: its code, its usual severity, its check, and the docstring that documents it.
+
+    explains_stop: a job with such a finding does not run as it is written on a released cluster.
+    is_last: it is asked after all others, and only if none of them explains why the job does not run.
+    """
 
     code: str
     severity: Severity
     check: Callable[[Any], Iterable[Finding]]
     docstring: str
+    explains_stop: bool = False
+    is_last: bool = False
 
     @property
     def documentation(self) -> str:
@@ -185,11 +191,14 @@ class Rule:
         return f"{DOCUMENTATION}{self.code}/"
 
 
-def rule(severity: Severity) -> Callable[[Callable[[Job], Iterable[Finding]]], Rule]:
-    """Make a rule of a function: its name is the code, its docstring the documentation."""
+def rule(
+    severity: Severity, *, explains_stop: bool = False, is_last: bool = False
+) -> Callable[[Callable[[Job], Iterable[Finding]]], Rule]:
+    """Make a rule of a function: its name is the code, its docstring the documentation; errors explain a stop."""
+    explains_stop = explains_stop or (severity is Severity.ERROR and not is_last)
 
     def make(check: Callable[[Job], Iterable[Finding]]) -> Rule:
-        return Rule(check.__name__.replace("_", "-"), severity, check, check.__doc__ or "")
+        return Rule(check.__name__.replace("_", "-"), severity, check, check.__doc__ or "", explains_stop, is_last)
 
     return make
 

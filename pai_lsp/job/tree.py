@@ -40,6 +40,7 @@ class JobTree:
     site_plugins: names of runtime plugins that the site has added, without the prefix.
     meant_root: the root to read in place of the tree's, see as_meant.py; structure errors are still those of the tree.
     platform: the platform that the job is for.
+    cluster: the facts of the cluster that the job is for, as in `Settings`; only rules about that cluster read them.
     """
 
     syntax: Syntax
@@ -48,6 +49,7 @@ class JobTree:
     is_catalog: bool = False
     meant_root: Mapping | None = None
     platform: Platform = OPENPAI
+    cluster: object | None = None
 
     @property
     def text(self) -> str:

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, kept_comments
 from pai_lsp.mpijob.job_to_manifest import job_to_manifest
-from pai_lsp.mpijob.manifest import Manifest, manifests
+from pai_lsp.mpijob.manifest import SERVED, Manifest, manifests
 from pai_lsp.mpijob.manifest_edits import edits_towards
 from pai_lsp.mpijob.manifest_to_job import manifest_to_job
+from pai_lsp.mpijob.structure import structure_faults
 from pai_lsp.mpijob.upgrade import upgraded
 from pai_lsp.mpijob.writing_manifest import job_text, manifest_text
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import apply_edits
 
 if TYPE_CHECKING:
@@ -51,9 +53,20 @@ def converted_text(job: Job, to: str) -> ConvertedText:
     others = [number for number, one in enumerate(job.syntax.documents) if one and one is not manifest.root.node]
     if to == V2BETA1:
         return _upgraded(job, manifest, comments)
+    _refuse_wrong_types(manifest)
     converted = manifest_to_job(manifest.root.plain)
     converted.lost += [Lost(f"documents[{number}]", "only the first MPIJob is converted") for number in others]
     return _with(converted, comments + job_text(converted.result))
+
+
+def _refuse_wrong_types(manifest: Manifest) -> None:
+    """Raise if the manifest, as today's version, has values of wrong types: nothing is known of what they mean."""
+    if manifest.version != SERVED:
+        text = manifest_text(upgraded(manifest.root.plain).result)
+        manifest = next(manifests(parse(text)))
+    wrong = next((fault for fault in structure_faults(manifest) if fault.kind == "mistyped"), None)
+    if wrong is not None:
+        raise ConversionError("wrong-type", wrong.message)
 
 
 def _upgraded(job: Job, manifest: Manifest, comments: str) -> ConvertedText:

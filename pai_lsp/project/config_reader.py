@@ -83,6 +83,10 @@ def parse_configuration(
             platform=platform_named(value["platform"]) if value.get("platform") else None,
         ),
         exclusion_of(_items(value, "exclude")),
+        tuple(
+            (exclusion_of([pattern]), frozenset(_items(value["per_file_ignores"], pattern)))
+            for pattern in value.get("per_file_ignores") or ()
+        ),
         Marketplace(sources, frozenset(_items(marketplace, "allowed_hosts"))),
         text,
         tuple(sorted(found, key=lambda diagnostic: (diagnostic.span, diagnostic.message))),
@@ -112,10 +116,20 @@ def _sources(source: dict[str, Any]) -> Iterator[DirectorySource | ServerSource]
 
 
 def _unknown_rules(value: Any, codes: Collection[str]) -> Iterator[StructureError]:
-    for code in (value or {}).get("rules") or {}:
+    value = value or {}
+    for code in value.get("rules") or {}:
         if code not in codes:
-            message = f"no rule has the code '{code}'{did_you_mean(code, codes)}"
-            yield StructureError(_UNKNOWN_RULE, ("rules",), code, message, nearest(code, codes)[:1])
+            yield StructureError(_UNKNOWN_RULE, ("rules",), code, *_no_rule(code, codes))
+    for pattern, ignored in (value.get("per_file_ignores") or {}).items():
+        for number, code in enumerate(ignored or ()):
+            if isinstance(code, str) and code not in codes:
+                path = ("per_file_ignores", pattern, number)
+                yield StructureError(_UNKNOWN_RULE, path, None, *_no_rule(code, codes))
+
+
+def _no_rule(code: str, codes: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """The message about a code that no rule has, and the code that may be meant."""
+    return f"no rule has the code '{code}'{did_you_mean(code, codes)}", tuple(nearest(code, codes)[:1])
 
 
 def _source_errors(value: Any) -> Iterator[StructureError]:

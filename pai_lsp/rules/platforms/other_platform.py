@@ -1,4 +1,4 @@
-"""The rule about jobs that look as if they were for another platform, and the one about comments that name none."""
+"""Rules about jobs for another platform: its keys, its programs, and comments that name no platform."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import near_name_fixes
 from pai_lsp.platform.platforms import MARK_WORDS, NAMES, Platform, platform_comment, platform_named
+from pai_lsp.rules.commands.command_uses import edit_fix, uses
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import Span, TextEdit
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
+
+_SHELLS = ("bash", "sh")
 
 
 @rule(Severity.INFORMATION)
@@ -101,4 +104,45 @@ def unknown_platform(job: Job) -> Iterator[Finding]:
         yield Finding(span, message, near_name_fixes(span, name, NAMES))
 
 
-RULES = (job_for_other_platform, unknown_platform)
+@rule(Severity.ERROR)
+def platform_program(job: Job) -> Iterator[Finding]:
+    """A program of the platform that is run through a shell, or that only another platform has.
+
+    LTP has the program `/usr/local/pai/runtime.d/barrier`, which waits for all tasks. It is compiled, so `bash` ends
+    with exit code 126 and `sh` with 2. On OpenPAI the program does not exist (127).
+    Source: ltp-platform, src/openpai-runtime/src/go/cmd/barrier.
+
+        # pai-lsp: platform=ltp
+        taskRoles:
+          worker:
+            commands:
+              - bash /usr/local/pai/runtime.d/barrier --timeout=500
+              # ^^^^ error
+
+    Good:
+
+        # pai-lsp: platform=ltp
+        taskRoles:
+          worker:
+            commands:
+              - /usr/local/pai/runtime.d/barrier --timeout=500
+    """
+    if MARK_WORDS.search(job.text) is None:
+        return
+    owners = {path: platform_named(name) for name in NAMES for path in platform_named(name).programs}
+    for path, owner in owners.items():
+        is_there = path in job.platform.programs
+        for use in uses(job, *_SHELLS, path.rpartition("/")[2]):
+            name, words = use.line.name, use.line.arguments
+            is_in_shell = use.line.program in _SHELLS and bool(words) and words[0].text == path
+            if not is_there and (is_in_shell or name.text == path):
+                word = words[0] if is_in_shell else name
+                message = f"only {owner.title} has '{path}'; {job.platform.title} does not"
+                yield Finding(use.word(word), message)
+            elif is_there and is_in_shell:
+                fixes = edit_fix(use.place, f"Remove '{name.text}'", Span(name.span.start, words[0].span.start), "")
+                message = f"'{path}' is no script, so '{name.text}' fails on it; call it directly"
+                yield Finding(use.word(name), message, fixes)
+
+
+RULES = (job_for_other_platform, unknown_platform, platform_program)

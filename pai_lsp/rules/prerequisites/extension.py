@@ -41,7 +41,7 @@ class _Feature:
     tags: tuple[DiagnosticTag, ...] = ()
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, explains_stop=True)
 def needs_expansion(job: Job) -> Iterator[Finding]:
     """Extended protocol that a released cluster ignores.
 
