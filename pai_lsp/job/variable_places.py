@@ -13,7 +13,6 @@ from pai_lsp.platform.tables import (
     EnvironmentVariable,
     converted_role_name,
     environment_variable,
-    environment_variables,
 )
 from pai_lsp.source.content import MappedText, joined, mapped, trimmed
 from pai_lsp.source.frozen import dataclass
@@ -169,7 +168,9 @@ def task_variables(
     most_tasks: of how many tasks of a role at most.
     """
     spellings = RoleSpellings(job.task_roles)
-    for variable in environment_variables():
+    for variable in job.platform.environment_variables:
+        if variable.extra and not job.has_extra(variable.extra):
+            continue
         if variable.status in {"removed", "internal"} or variable.available in {"init", "nowhere"}:
             continue
         if "{" not in variable.name:

@@ -19,7 +19,7 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 # The key of `extras` that holds plugins; a prerequisite names one by this, a dot and the plugin's own name
 # (openpai-runtime, src/init.d/initializer.py).
@@ -119,6 +119,7 @@ class EnvironmentVariable:
     replacement: what to use instead, in the same form, or None.
     role_spelling: how `{role}` is spelt: `raw` (as in the job), `converted` (see `converted_role_name`), or None.
     available: `everywhere`, `task` (only in the commands' container), `init` (only in the platform's) or `nowhere`.
+    extra: the key of `extras` that must be `true`, or the variable is not set; empty for none.
     """
 
     name: str
@@ -128,6 +129,7 @@ class EnvironmentVariable:
     role_spelling: str | None
     available: str
     source: str
+    extra: str = ""
 
     def match(self, name: str) -> Mapping[str, str] | None:
         """The `role`, `index` and `label` in `name` if it is of this family, in any spelling of the role; else None."""
@@ -237,7 +239,12 @@ def environment_variables() -> tuple[EnvironmentVariable, ...]:
 
 def environment_variable(name: str) -> EnvironmentVariable | None:
     """The variable, or family, that `name` belongs to; None when the platform sets no such variable."""
-    return next((variable for variable in environment_variables() if variable.match(name) is not None), None)
+    return variable_in(environment_variables(), name)
+
+
+def variable_in(variables: Iterable[EnvironmentVariable], name: str) -> EnvironmentVariable | None:
+    """The first variable, or family, that `name` belongs to; None without one."""
+    return next((variable for variable in variables if variable.match(name) is not None), None)
 
 
 @cache
