@@ -235,11 +235,6 @@ def environment_variables() -> tuple[EnvironmentVariable, ...]:
     return tuple(EnvironmentVariable(**entry) for entry in table("environment.json"))
 
 
-def environment_variable(name: str) -> EnvironmentVariable | None:
-    """The variable, or family, that `name` belongs to; None when the platform sets no such variable."""
-    return next((variable for variable in environment_variables() if variable.match(name) is not None), None)
-
-
 @cache
 def exit_codes() -> Mapping[int, ExitCode]:
     """The exit codes of tasks, in ascending order."""
