@@ -269,7 +269,7 @@ def test_every_text_is_a_sentence() -> None:
 
 
 def test_a_platform_has_environment_variables_of_its_own() -> None:
-    job = Document("# pai-lsp: platform=ltp\ntaskRoles: {a: {}}\n").job
+    job = Document("# pai-lsp: platform=ltp\ntaskRoles: {a: {}}\nextras: {allowAzCopy: true}\n").job
     assert "AZCOPY_AUTO_LOGIN_TYPE" in platform_names(job)
     assert job.platform.environment_variable("AZCOPY_AUTO_LOGIN_TYPE") is not None
     assert OPENPAI.environment_variable("AZCOPY_AUTO_LOGIN_TYPE") is None

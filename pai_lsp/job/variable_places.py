@@ -160,6 +160,8 @@ def task_variables(
     """
     spellings = RoleSpellings(job.task_roles)
     for variable in job.platform.environment_variables:
+        if variable.extra and not job.has_extra(variable.extra):
+            continue
         if variable.status in {"removed", "internal"} or variable.available in {"init", "nowhere"}:
             continue
         if "{" not in variable.name:

@@ -56,15 +56,18 @@ class Projects:
     it is found. Files are read once, until `forget_files`.
 
     report: is called with a message about a configuration file that is not read.
+    given: the configuration of all files, in place of those that are found.
     on_fault: is called with an exception of ours while the sources are looked for; returns a sentence about it.
     sections: the settings in an editor, by the absolute path of the workspace folder that they are for; empty for all
         other files. Where an editor and a configuration file set the same rule or a marketplace, the file wins: the
         command line and the other people in the project use it. Plugins and excluded files of both add up.
     """
 
-    def __init__(self, report: Callable[[str], object], on_fault: Callable[[Exception], str]) -> None:
+    def __init__(
+        self, report: Callable[[str], object], on_fault: Callable[[Exception], str], given: Configuration | None = None
+    ) -> None:
         self.sections: Mapping[str, Configuration] = {}
-        self._report, self._on_fault = report, on_fault
+        self._report, self._on_fault, self._given = report, on_fault, given
         self._of_folder: dict[str, Configuration] = {}
         self._of_file: dict[str | None, Configuration] = {None: Configuration()}
         self._setups: dict[tuple[str, str], CatalogSetup] = {}
@@ -73,12 +76,13 @@ class Projects:
     def settings_of(self, path: str) -> FileSettings:
         """What applies to a file."""
         file, section = self.configuration_of(path), self.sections.get(self.section_folder_of(path))
-        is_excluded = file.excludes(path)
+        is_excluded, settings = file.excludes(path), file.settings_of(path)
         if section is None:
-            return FileSettings(file.settings, is_excluded, file.marketplace, file.folder)
+            return FileSettings(settings, is_excluded, file.marketplace, file.folder)
+        in_editor = section.settings_of(path)
         settings = replace(
-            file.settings,
-            severities={**section.settings.severities, **file.settings.severities},
+            settings,
+            severities={**in_editor.severities, **settings.severities},
             plugins=section.settings.plugins | file.settings.plugins,
             platform=file.settings.platform or section.settings.platform,
         )
@@ -90,6 +94,8 @@ class Projects:
 
         The search ends at the root of the repository or at the user's home, outside of both at the root of the disk.
         """
+        if self._given is not None:
+            return self._given
         if not os.path.isabs(path):
             return self._of_file[None]
         folder = os.path.dirname(path)
@@ -103,6 +109,8 @@ class Projects:
 
     def configurations(self) -> Iterator[Configuration]:
         """The configuration files that have been read."""
+        if self._given is not None and self._given.path is not None:
+            return iter((self._given,))
         return (found for file, found in self._of_file.items() if file is not None)
 
     def forget_files(self) -> None:

@@ -50,8 +50,8 @@ class Target:
         return os.path.basename(self.path) == FILE_NAME
 
 
-def run_projects() -> Projects:
-    """The projects of one run, with messages on standard error."""
+def run_projects(configuration: Configuration | None = None) -> Projects:
+    """The projects of one run, with messages on standard error; `configuration` replaces those that are found."""
     seen: set[str] = set()
 
     def report(message: str) -> None:
@@ -64,7 +64,7 @@ def run_projects() -> Projects:
         report(f"{message}; jobs are checked without it. This is a bug in pai-lsp")
         return message
 
-    return Projects(report, report_fault)
+    return Projects(report, report_fault, configuration)
 
 
 def faulty(projects: Projects, *, besides: Sequence[Target]) -> Iterator[Configuration]:
