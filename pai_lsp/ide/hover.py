@@ -18,7 +18,7 @@ from pai_lsp.ide.names import places_of
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.symbols import Occurrence, SymbolKind, meant_prerequisite
 from pai_lsp.platform.job_schema import field
-from pai_lsp.platform.tables import PLUGIN_PREFIX, events, exit_codes, variable_in
+from pai_lsp.platform.tables import PLUGIN_PREFIX, events, exit_codes
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
@@ -102,8 +102,7 @@ def _in_text(document: Document, location: Location, offset: int) -> Hover | Non
     text = mapped(document.text, node)
     for match in _VARIABLE.finditer(node.text):
         span = text.span(*match.span())
-        known = document.platform.environment_variables if span.touches(offset) else ()
-        variable = variable_in(known, match[0])
+        variable = document.job.platform.environment_variable(match[0]) if span.touches(offset) else None
         if variable is not None:
             value = variable_value(document.job, location.task_role, variable, match[0])
             return Hover(variable_documentation(variable, match[0], value), span)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.mpijob.kubernetes_values import KubernetesReader
+from pai_lsp.mpijob.kubernetes_values import KubernetesReader, is_text
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import keeping_comments, line_end
 from pai_lsp.source.frozen import replace
@@ -74,7 +74,7 @@ def _mapping(text: str, value: Value, wanted: dict[str, Any]) -> Iterator[TextEd
         yield from _changed(text, value.content[name], wanted[name], is_flow=node.is_flow)
     added = {name: one for name, one in wanted.items() if name not in kept}
     if added:
-        yield insert_values(text, node, added, next(old[name] for name in reversed(old) if name in kept))
+        yield insert_values(text, node, added, next(old[name] for name in reversed(old) if name in kept), is_text)
 
 
 def _changed(text: str, value: Value, wanted: Any, *, is_flow: bool) -> Iterator[TextEdit]:
@@ -86,7 +86,7 @@ def _changed(text: str, value: Value, wanted: Any, *, is_flow: bool) -> Iterator
         for item, one in zip(value.content, wanted, strict=True):
             yield from _changed(text, item, one, is_flow=is_flow)
     else:
-        yield TextEdit(value.node.span, (flow_scalar if is_flow else scalar_line)(wanted))
+        yield TextEdit(value.node.span, (flow_scalar if is_flow else scalar_line)(wanted, is_text))
 
 
 def _fits(value: Value, wanted: Any) -> bool:
