@@ -62,6 +62,7 @@ def errors(document: Document) -> list[str]:
     return [one.code for one in found if one.code not in ANSWERED]
 
 
+@pytest.mark.slow
 def test_there_are_jobs_to_try() -> None:
     documents = [document_of(path) for path in jobs()]
     sound = [one for one in documents if not errors(one)]
