@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Settings, Severity
 from pai_lsp.findings.fixes import takes_what_is_repeated
-from pai_lsp.findings.suppression import ignores, unused_ignore, unused_ignores
+from pai_lsp.findings.suppression import ignores, ineffective_comments, unused_ignore, unused_ignores
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.rules import BY_CODE, EXPLAINING, RULES
 from pai_lsp.rules.cluster_rules import rules_on
+from pai_lsp.rules.structure.job_shape import job_template, placeholders, touched
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
@@ -25,7 +26,7 @@ from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import LineIndex, Span, overlapping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
@@ -43,7 +44,7 @@ _LONGEST_MESSAGE = 500
 # A mistake that keeps a job from being expanded usually has a rule of its own; that a job is not expanded yet is none.
 _CONSEQUENCE = "cannot-be-expanded"
 _ANSWERED_BY_EXPANSION = frozenset({"needs-expansion", "refused-until-expanded"})
-_SYNTAX_CODES = frozenset({"alias-refused", *(kind.value for kind in ProblemKind)})
+_SYNTAX_CODES = frozenset({"alias-refused", job_template.code, *(kind.value for kind in ProblemKind)})
 # How the text was read decides about these; after a syntax problem, a line may be read into the wrong mapping.
 _READING_CODES = frozenset(
     {
@@ -164,16 +165,24 @@ def check(
     if document.is_mpijob:
         return _check_mpijob(document)
     found: dict[Diagnostic, None] = {}
-    rules = rules_on(document.settings.cluster, RULES)
+    template = document.job.once(placeholders)
+    rules = rules_on(None if template else document.settings.cluster, RULES)
     for rule in rules:
         if not rule.is_last:
             for diagnostic in _run(rule, document, on_fault):
                 found[diagnostic] = None
-    if not _explains_stop(found, document):
+    if template:
+        found = dict.fromkeys(_without_placeholders(found, template))
+    elif not _explains_stop(found, document):
         for rule in rules:
             if rule.is_last:
                 found |= dict.fromkeys(_run(rule, document, on_fault))
     return _finished((*found, *others), document)
+
+
+def _without_placeholders(found: Iterable[Diagnostic], template: Sequence[Span]) -> Iterator[Diagnostic]:
+    """The findings of a template of jobs without those about what a program fills in."""
+    return (one for one in found if one.code == job_template.code or not touched(template, one.span))
 
 
 def _check_mpijob(document: Document) -> tuple[Diagnostic, ...]:
@@ -199,12 +208,15 @@ def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagno
 
 
 def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: Iterable[str]) -> tuple[Diagnostic, ...]:
-    comments = ignores(document.text, document.lines)
-    if comments:
+    if "pai-lsp" in document.text.lower():
+        comments = ignores(document.text, document.lines)
         severity = document.settings.severity_of(unused_ignore)
         unused: list[Diagnostic] = []
         if severity is not None:
-            findings = unused_ignores(comments, kept, document.lines, codes)
+            findings = [
+                *unused_ignores(comments, kept, document.lines, codes),
+                *ineffective_comments(document.text, kept, document.lines),
+            ]
             unused = _diagnostics(unused_ignore, severity, findings, document)
         silenced = {d for d in kept for comment in comments if comment.silences(d, document.lines)}
         kept = (*(diagnostic for diagnostic in kept if diagnostic not in silenced), *unused)

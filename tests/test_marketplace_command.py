@@ -48,6 +48,7 @@ def project(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     for name in ("NO_COLOR", "FORCE_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PAI_TOKEN", TOKEN)
+    monkeypatch.setenv("PAI_LSP_TRUST", "1")  # see test_trust.py
     folder = tmp_path / "project"
     folder.mkdir()
     monkeypatch.chdir(folder)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.store import Store
 
 
-UNTRUSTED_NOTE = "not requested, because the folder is not trusted"
+UNTRUSTED_NOTE = "not requested, because the folder is not trusted; see 'pai-lsp trust --help'"
 NOT_LOADED_NOTE = "not loaded yet; run 'pai-lsp marketplace refresh'"
 
 # The largest number of web addresses of a project, and the largest size of the file at one, in bytes.

@@ -11,11 +11,9 @@ import hashlib
 import json
 import os
 import re
-import sys
 import time
 from enum import Enum
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.catalog.definition_text import Content, DefinitionHeader, DefinitionText
@@ -25,6 +23,7 @@ from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 
 # After this time, in seconds, an answer is stale: a definition that it lacks may exist by now.
@@ -167,21 +166,6 @@ class Store:
 
     def _file(self, key: str) -> Path:
         return self.folder / (hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:40] + ".jsonl")
-
-
-def user_cache_folder(environment: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """The user's cache folder for this program.
-
-    Sources: XDG Base Directory Specification, "XDG_CACHE_HOME"; Apple, File System Programming Guide, "Library/Caches".
-    """
-    home = Path(environment.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises without one
-    if platform == "win32":
-        return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "pai-lsp" / "Cache"
-    if platform == "darwin":
-        return home / "Library" / "Caches" / "pai-lsp"
-    given = environment.get("XDG_CACHE_HOME", "")
-    # By the specification, a relative path is ignored.
-    return (Path(given) if given.startswith("/") else home / ".cache") / "pai-lsp"
 
 
 def _record(text: DefinitionText, stamp: str) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from pai_lsp.ide.names import places_of
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.symbols import Occurrence, SymbolKind, meant_prerequisite
 from pai_lsp.platform.job_schema import field
-from pai_lsp.platform.tables import PLUGIN_PREFIX, environment_variable, events, exit_codes
+from pai_lsp.platform.tables import PLUGIN_PREFIX, events, exit_codes
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.template_uses import TemplateUse
     from pai_lsp.source.text import Span
 
-_VARIABLE = lazy_pattern(r"(?<!\w)(?:PAI|FC)_\w+|NVIDIA_VISIBLE_DEVICES")
+_VARIABLE = lazy_pattern(r"(?<!\w)(?:PAI|FC|AZCOPY)_\w+|NVIDIA_VISIBLE_DEVICES")
 _EXIT = lazy_pattern(r"(?<!\w)exit[ \t]+(\d+)")
 
 
@@ -85,7 +85,7 @@ def _in_text(document: Document, location: Location, offset: int) -> Hover | Non
     text = mapped(document.text, node)
     for match in _VARIABLE.finditer(node.text):
         span = text.span(*match.span())
-        variable = environment_variable(match[0]) if span.touches(offset) else None
+        variable = document.job.platform.environment_variable(match[0]) if span.touches(offset) else None
         if variable is not None:
             value = variable_value(document.job, location.task_role, variable, match[0])
             return Hover(variable_documentation(variable, match[0], value), span)

@@ -34,7 +34,7 @@ GRAPH = "pai-lsp.graph"
 EXPAND = "pai-lsp.expand"
 TEMPLATES = "pai-lsp.templates"
 
-# Our own notification, `{"trusted": true, false or a list of folders}`: the user has decided what is trusted.
+# Our own notification, `{"trusted": false}` while the client trusts nothing, and any other value afterwards.
 WORKSPACE_TRUST = "pai-lsp/workspaceTrust"
 
 MARKETPLACE_LIST = "pai-lsp.marketplace.list"

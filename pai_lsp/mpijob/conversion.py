@@ -1,12 +1,14 @@
-"""What every conversion of an MPIJob answers: the new object and what it does not have, or why there is none."""
+"""What every conversion of an MPIJob answers: the new object as YAML and what it lacks, or why there is none."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.mpijob.kubernetes_values import plain_value
 from pai_lsp.source.comments import comments
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.writing import value_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -45,6 +47,16 @@ class Converted:
 def others_lost(values: MappingOf[str, Any], known: Collection[str], path: str, reason: str) -> list[Lost]:
     """The keys of a mapping that a conversion does not know."""
     return [Lost(f"{path}{name}", reason) for name, value in values.items() if name not in known and value is not None]
+
+
+def manifest_text(manifest: dict[str, Any]) -> str:
+    """A manifest as YAML that Kubernetes, too, reads back as the same values."""
+    return "".join(f"{line}\n" for line in value_lines(manifest, lambda text: plain_value(text)[0] == "string"))
+
+
+def job_text(job: dict[str, Any]) -> str:
+    """An OpenPAI job as YAML."""
+    return "".join(f"{line}\n" for line in value_lines(job))
 
 
 def kept_comments(syntax: Syntax) -> list[str]:

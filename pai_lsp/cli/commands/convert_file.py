@@ -59,8 +59,7 @@ def _checked(name: str, text: str) -> CheckedFile:
 
 def _convert_manifest(old: Document, to: str, output: str | None, *, is_json: bool) -> int:
     """Convert the file and print it, and what the result does not have; returns the exit status."""
-    from pai_lsp.mpijob.conversion import ConversionError, kept_comments
-    from pai_lsp.mpijob.writing_manifest import job_text, manifest_text
+    from pai_lsp.mpijob.conversion import ConversionError, job_text, kept_comments, manifest_text
 
     try:
         converted = _converted(old, to)

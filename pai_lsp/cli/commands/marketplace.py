@@ -18,7 +18,8 @@ from pai_lsp.document import Document
 from pai_lsp.job.lookup import LookupState, looks_like_address
 from pai_lsp.job.require_graph import not_looked_up, nothing_at
 from pai_lsp.project.configuration import FILE_NAME
-from pai_lsp.project.targets import missing, run_projects, targets
+from pai_lsp.project.targets import missing, report_faults, run_projects, targets
+from pai_lsp.project.trust import wanted
 from pai_lsp.source.edits import column
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes
@@ -47,7 +48,11 @@ def run(arguments: argparse.Namespace) -> int:
         return failed("marketplace", f"no such folder: {visible(arguments.folder)}", WRONG_USAGE)
     projects = run_projects()
     setup = projects.setup_of(str(Path(arguments.folder, FILE_NAME).absolute()), str(Path.cwd()))
+    has_faults = report_faults(projects)
     surroundings = Surroundings(base=str(Path.cwd()))
+    if setup.network_directories or arguments.action == "refresh":
+        is_trusted = getattr(arguments, "trust", False) or projects.is_trusted(setup)
+        surroundings = replace(surroundings, is_trusted=is_trusted)
     catalog = load_catalog(setup, surroundings)
     if arguments.action != "lock" or arguments.check:
         _report_lock_fault(catalog)
@@ -56,7 +61,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "show":
         return _show(catalog, arguments)
     if arguments.action == "refresh":
-        return _refresh(catalog, surroundings, projects, arguments.folder)
+        status = _refresh(catalog, surroundings, projects, arguments.folder)
+        return FINDINGS if has_faults else status
     if message := missing(arguments.paths):
         return failed("marketplace lock", message, WRONG_USAGE)
     paths = arguments.paths or [os.path.relpath(setup.folder) if setup.folder else arguments.folder]
@@ -115,7 +121,11 @@ def _refresh(catalog: Catalog, surroundings: Surroundings, projects: Projects, f
     if not catalog.setup.servers and not catalog.setup.allowed_hosts:
         sys.stdout.write("no server is configured; folders need no refresh\n")
         return 0
-    jobs = list(_jobs(projects, catalog, [folder])) if catalog.setup.allowed_hosts else []
+    if not surroundings.is_trusted and (lines := wanted(catalog.setup, None)):
+        message = f"the configuration of '{visible(catalog.setup.folder)}' is not trusted; it would"
+        failed("marketplace refresh", "\n  ".join([message, *lines]), FINDINGS)
+        sys.stderr.write("run 'pai-lsp trust' to trust it, or repeat the command with --trust\n")
+    jobs = list(_jobs(projects, catalog, [folder])) if surroundings.hosts_of(catalog.setup) else []
 
     def addresses(known: Catalog) -> list[str]:
         uses = uses_of(jobs, known)

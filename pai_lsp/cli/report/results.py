@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import limited
@@ -52,14 +53,15 @@ class CheckFailure:
 class Results:
     """All files of a run, sorted by path.
 
-    fixed: how many findings were fixed in them before this check. is_trial: the fixed texts were not written.
+    changed: how many findings were fixed or ignored in them before this check.
+    verb: what was done with these, such as `fixed`; empty if it was only tried.
     folder: the absolute path of the working directory, from which relative paths count.
     """
 
     files: tuple[CheckedFile, ...] = ()
     failures: tuple[CheckFailure, ...] = ()
-    fixed: int = 0
-    is_trial: bool = False
+    changed: int = 0
+    verb: str = ""
     folder: str = ""
 
 
@@ -122,6 +124,22 @@ def placed(results: Results) -> Iterator[PlacedDiagnostic]:
                 tuple(_related(file.path, lines, others, related) for related in diagnostic.related),
                 tuple(fix for fix in diagnostic.fixes if not _shows_hidden(fix, file)),
             )
+
+
+def fingerprints(results: Results) -> Iterator[tuple[PlacedDiagnostic, str]]:
+    """Every diagnostic of the run with what identifies it in the next run, 64 hexadecimal digits.
+
+    The line is not part of it: an edit above a finding does not make it a new one. Findings of one file with the same
+    message are numbered.
+    """
+    import hashlib  # noqa: PLC0415 - most formats do not need it
+
+    seen: dict[tuple[str, str, str], int] = {}
+    for item in placed(results):
+        same = (os.path.normpath(item.path).replace(os.sep, "/"), item.diagnostic.code, item.diagnostic.message)
+        seen[same] = seen.get(same, 0) + 1
+        words = "\0".join((*same, str(seen[same])))
+        yield item, hashlib.sha256(words.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def place(lines: LineIndex, offset: int) -> Place:
