@@ -204,7 +204,6 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
               - ls $MODEL_DIR ${epoch:-1}
     """
     exported: set[str] | None = None
-    of_platform = {one.name for one in job.platform.environment_variables if one.extra} if job.platform.changes else ()
     for place in job.role_scripts:
         script = place.script
         if not script.uses or script.is_open_ended or script.allows_unset:
@@ -214,10 +213,12 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
                 continue
             if any(span.start <= use.span.start < span.end for span in script.bad_substitutions):
                 continue
-            if use.name in of_platform or use.name.rstrip("_") in {"taskRole", "taskIndex", "portType"}:
+            if use.name.rstrip("_") in {"taskRole", "taskIndex", "portType"}:
                 continue
             near = nearest(use.name, script.assigned_names, _NEAR)[:1]
             if not near and use.name.upper() == use.name and _SET_BY_IMAGES.match(use.name):
+                continue
+            if job.platform.environment_variable(use.name) is not None:
                 continue
             exported = _exported_names(job) if exported is None else exported
             if use.name in exported:
