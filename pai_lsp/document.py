@@ -17,6 +17,7 @@ from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.rules import BY_CODE, EXPLAINING, RULES
 from pai_lsp.rules.cluster_rules import rules_on
+from pai_lsp.rules.structure.job_shape import job_template, placeholders, touched
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
@@ -25,7 +26,7 @@ from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import LineIndex, Span, overlapping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
@@ -43,7 +44,7 @@ _LONGEST_MESSAGE = 500
 # A mistake that keeps a job from being expanded usually has a rule of its own; that a job is not expanded yet is none.
 _CONSEQUENCE = "cannot-be-expanded"
 _ANSWERED_BY_EXPANSION = frozenset({"needs-expansion", "refused-until-expanded"})
-_SYNTAX_CODES = frozenset({"alias-refused", *(kind.value for kind in ProblemKind)})
+_SYNTAX_CODES = frozenset({"alias-refused", job_template.code, *(kind.value for kind in ProblemKind)})
 # How the text was read decides about these; after a syntax problem, a line may be read into the wrong mapping.
 _READING_CODES = frozenset(
     {
@@ -162,25 +163,34 @@ def check(
 ) -> tuple[Diagnostic, ...]:
     """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once."""
     if document.is_mpijob:
-        return _check_mpijob(document)
+        return _check_mpijob(document, on_fault)
     found: dict[Diagnostic, None] = {}
-    rules = rules_on(document.settings.cluster, RULES)
+    template = document.job.once(placeholders)
+    rules = rules_on(None if template else document.settings.cluster, RULES)
     for rule in rules:
         if not rule.is_last:
             for diagnostic in _run(rule, document, on_fault):
                 found[diagnostic] = None
-    if not _explains_stop(found, document):
+    if template:
+        found = dict.fromkeys(_without_placeholders(found, template))
+    elif not _explains_stop(found, document):
         for rule in rules:
             if rule.is_last:
                 found |= dict.fromkeys(_run(rule, document, on_fault))
     return _finished((*found, *others), document)
 
 
-def _check_mpijob(document: Document) -> tuple[Diagnostic, ...]:
-    from pai_lsp.mpijob.manifest_check import checked_manifests, rules_by_code  # noqa: PLC0415 - as in is_mpijob
+def _without_placeholders(found: Iterable[Diagnostic], template: Sequence[Span]) -> Iterator[Diagnostic]:
+    """The findings of a template of jobs without those about what a program fills in."""
+    return (one for one in found if one.code == job_template.code or not touched(template, one.span))
 
-    found = checked_manifests(document.syntax, document.settings)
-    return _without_ignored(tuple(dict.fromkeys(found)), document, {**BY_CODE, **rules_by_code()})
+
+def _check_mpijob(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ...]:
+    from pai_lsp.mpijob.manifest_check import manifest_checks, rules_by_code  # noqa: PLC0415 - as in is_mpijob
+
+    checks = manifest_checks(document.syntax)
+    found = dict.fromkeys(one for rule, check in checks for one in _run(rule, document, on_fault, check))
+    return _without_ignored(tuple(found), document, {**BY_CODE, **rules_by_code()})
 
 
 def _explains_stop(found: Iterable[Diagnostic], document: Document) -> bool:
@@ -214,12 +224,16 @@ def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: It
     return tuple(sorted(kept, key=lambda diagnostic: (diagnostic.span, diagnostic.code, diagnostic.message)))
 
 
-def _run(rule: Rule, document: Document, on_fault: OnFault) -> Iterable[Diagnostic]:
+def _run(
+    rule: Rule, document: Document, on_fault: OnFault, check: Callable[[], Iterable[Finding]] | None = None
+) -> Iterable[Diagnostic]:
+    """The diagnostics of a rule: of its check of the job, unless another one is given."""
     severity = document.settings.severity_of(rule)
     if severity is None:
         return ()
     try:
-        findings = tuple(islice(rule.check(document.job.as_meant), MOST_FOUND))
+        found = rule.check(document.job.as_meant) if check is None else check()
+        findings = tuple(islice(found, MOST_FOUND))
         return _diagnostics(rule, severity, findings, document) if findings else ()
     except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
         on_fault(rule, error)
@@ -227,15 +241,17 @@ def _run(rule: Rule, document: Document, on_fault: OnFault) -> Iterable[Diagnost
 
 
 def _diagnostics(rule: Rule, severity: Severity, findings: Iterable[Finding], document: Document) -> list[Diagnostic]:
+    is_set = rule.code in document.settings.severities
     return [
         Diagnostic(
             rule.code,
-            severity,
+            severity if is_set else found.severity or severity,
             found.span,
             _sentence(found.message),
             _harmless(found.fixes, document),
             found.related,
             found.tags,
+            found.field,
         )
         for found in findings
     ]

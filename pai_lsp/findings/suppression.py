@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 _COMMENT = lazy_pattern(r"#[ \t]*pai-lsp:[ \t]*ignore(?P<file>-file)?\[(?P<codes>[^\]\r\n]*)\][^\r\n]*")
-# Any comment for pai-lsp, and those that have an effect; platforms.py reads the one about the platform.
+# Any comment for pai-lsp, and those that have an effect; platforms.py and job_shape.py read the last two.
 _ANY_COMMENT = lazy_pattern(r"#[ \t]*pai-lsp[ \t]*:[ \t]*(?P<word>[a-z-]*)[^\r\n]*", re.IGNORECASE)
-_EFFECTIVE = lazy_pattern(r"#[ \t]*pai-lsp:[ \t]*(?:ignore(?:-file)?\[[^\]\r\n]*\]|platform[ \t]*=)")
+_EFFECTIVE = lazy_pattern(r"#[ \t]*pai-lsp:[ \t]*(?:ignore(?:-file)?\[[^\]\r\n]*\]|platform[ \t]*=|template\b)")
 _ANY_COMMENT_START = lazy_pattern(r"[^\[=]*")
 _CODE = lazy_pattern(r"[^\s,]+")
 
@@ -112,7 +112,7 @@ def ineffective_comments(text: str, diagnostics: Collection[Diagnostic], lines: 
             message = "this comment has no effect, because it names no rule; write ignore[CODE]"
             yield Finding(Span(*match.span()), message, fixes)
         else:
-            message = "this comment has no effect; pai-lsp reads ignore[CODE], ignore-file[CODE] and platform=NAME"
+            message = "this comment has no effect; expected ignore[CODE], ignore-file[CODE], platform=NAME or template"
             yield Finding(Span(*match.span()), message)
 
 

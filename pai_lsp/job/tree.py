@@ -222,6 +222,11 @@ class JobTree:
         """A key of `extras` with its value."""
         return self.extras.entry(name) if self.extras else None
 
+    def has_extra(self, name: str) -> bool:
+        """Whether a key of `extras` is the boolean `true`."""
+        entry = self.extras_entry(name)
+        return entry is not None and isinstance(entry.value, Scalar) and entry.value.value is True
+
     @property
     def has_gang_allocation(self) -> bool:
         """Whether the tasks wait for one another. Source: rest-server, models/v2/job/k8s.js (`=== false`)."""

@@ -7,6 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.project.configuration import FILE_NAME, repository_of
 from pai_lsp.project.exclusion import IgnoredByGit
@@ -14,7 +15,7 @@ from pai_lsp.project.projects import Projects
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.files import Candidate, candidates
 from pai_lsp.source.frozen import dataclass, field, replace
-from pai_lsp.source.text import visible
+from pai_lsp.source.text import LineIndex, visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,6 +75,15 @@ def faulty(projects: Projects, *, besides: Sequence[Target]) -> Iterator[Configu
     for found in projects.configurations():
         if found.diagnostics and os.path.abspath(found.path or "") not in named:
             yield found
+
+
+def report_faults(projects: Projects) -> bool:
+    """Print the mistakes in the configuration files that were read; returns whether there are any errors."""
+    faults = [(found, fault) for found in projects.configurations() for fault in found.diagnostics]
+    for found, fault in faults:
+        line = LineIndex(found.text).line_of(fault.span.start) + 1
+        sys.stderr.write(f"pai-lsp: {visible(found.path or '')}:{line}: {visible(fault.message)}\n")
+    return any(fault.severity is Severity.ERROR for _, fault in faults)
 
 
 def missing(paths: Sequence[str]) -> str | None:

@@ -92,7 +92,7 @@ def storage_not_found(job: Job) -> Iterable[Finding]:
     return _found(job, "storage-not-found")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, only_on="ltp")
 def image_not_allowed(job: Job) -> Iterable[Finding]:
     """The administrator of the LTP cluster does not allow the image.
 
@@ -103,7 +103,7 @@ def image_not_allowed(job: Job) -> Iterable[Finding]:
     return _found(job, "image-not-allowed")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, only_on="ltp")
 def cluster_limit(job: Job) -> Iterable[Finding]:
     """A limit of the LTP cluster: GPUs of a job, the right to `prod`, restricted commands, local storage, nodes.
 

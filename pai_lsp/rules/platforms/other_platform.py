@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import near_name_fixes
-from pai_lsp.platform.platforms import MARK_WORDS, NAMES, Platform, platform_comment, platform_named
+from pai_lsp.platform.platforms import ALL_NAMES, MARK_WORDS, NAMES, Platform, platform_comment, platform_named
 from pai_lsp.rules.commands.command_uses import edit_fix, uses
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.spelling import did_you_mean
@@ -59,7 +59,7 @@ def job_for_other_platform(job: Job) -> Iterator[Finding]:
 
 def _is_set(text: str) -> bool:
     comment = platform_comment(text)
-    return comment is not None and comment["name"] in NAMES
+    return comment is not None and comment["name"] in ALL_NAMES
 
 
 def _marked(job: Job, other: Platform) -> tuple[Span, str] | None:
@@ -98,10 +98,10 @@ def unknown_platform(job: Job) -> Iterator[Finding]:
         protocolVersion: 2
     """
     comment = platform_comment(job.text)
-    if comment is not None and comment["name"] not in NAMES:
+    if comment is not None and comment["name"] not in ALL_NAMES:
         name, span = comment["name"], Span(*comment.span("name"))
-        message = f"no platform is named '{name}'{did_you_mean(name, NAMES) or '; expected ' + ' or '.join(NAMES)}"
-        yield Finding(span, message, near_name_fixes(span, name, NAMES))
+        message = f"no platform is named '{name}'{did_you_mean(name, ALL_NAMES) or '; expected ' + ' or '.join(NAMES)}"
+        yield Finding(span, message, near_name_fixes(span, name, ALL_NAMES))
 
 
 @rule(Severity.ERROR)
@@ -112,12 +112,11 @@ def platform_program(job: Job) -> Iterator[Finding]:
     with exit code 126 and `sh` with 2. On OpenPAI the program does not exist (127).
     Source: ltp-platform, src/openpai-runtime/src/go/cmd/barrier.
 
-        # pai-lsp: platform=ltp
         taskRoles:
           worker:
             commands:
               - bash /usr/local/pai/runtime.d/barrier --timeout=500
-              # ^^^^ error
+              #      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ error
 
     Good:
 
@@ -145,4 +144,43 @@ def platform_program(job: Job) -> Iterator[Finding]:
                 yield Finding(use.word(name), message, fixes)
 
 
-RULES = (job_for_other_platform, unknown_platform, platform_program)
+@rule(Severity.ERROR)
+def platform_variable_not_set(job: Job) -> Iterator[Finding]:
+    """A variable of the platform that is only set with a key of `extras`.
+
+    LTP sets AZCOPY_AUTO_LOGIN_TYPE and AZCOPY_MSI_CLIENT_ID only if `extras.allowAzCopy` is the boolean `true`.
+    Otherwise the task ends with "unbound variable" where commands read one of them.
+    Source: ltp-platform, src/rest-server/src/models/v2/job/k8s.js.
+
+        # pai-lsp: platform=ltp
+        taskRoles:
+          worker:
+            commands:
+              - azcopy login --identity --identity-client-id $AZCOPY_MSI_CLIENT_ID
+              #                                              ^^^^^^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        # pai-lsp: platform=ltp
+        extras:
+          allowAzCopy: true
+        taskRoles:
+          worker:
+            commands:
+              - azcopy login --identity --identity-client-id $AZCOPY_MSI_CLIENT_ID
+    """
+    if not job.platform.changes:
+        return
+    missing = {
+        variable.name: variable.extra
+        for variable in job.platform.environment_variables
+        if variable.extra and not job.has_extra(variable.extra)
+    }
+    for place in job.role_scripts if missing else ():
+        for use in place.script.uses:
+            if use.name in missing and not place.script.allows_unset and not place.script.provides_for(use.name):
+                message = f"'{use.name}' is only set with 'extras.{missing[use.name]}: true'; the task ends here"
+                yield Finding(place.span(use.span), message)
+
+
+RULES = (job_for_other_platform, unknown_platform, platform_program, platform_variable_not_set)
