@@ -84,6 +84,7 @@ class Projects:
             settings,
             severities={**in_editor.severities, **settings.severities},
             plugins=section.settings.plugins | file.settings.plugins,
+            cluster=file.settings.cluster or section.settings.cluster,
             platform=file.settings.platform or section.settings.platform,
         )
         named = next((one for one in (file, section) if one.marketplace is not None and one.marketplace.is_named), file)
