@@ -8,6 +8,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
+    from pai_lsp.expand.effective import Prerequisite
     from pai_lsp.source.text import TextEdit
 
 
@@ -16,17 +17,21 @@ class SourcePlaces:
     """The way from the expanded text to the source.
 
     edits: what was changed in the source, in order.
-    origins: parts of the expanded text, each with the place in the source that it comes from.
+    origins: the definitions that were added to the expanded text, each with the prerequisite that it comes from.
     """
 
     edits: tuple[TextEdit, ...] = ()
-    origins: tuple[tuple[Span, Span], ...] = ()
+    origins: tuple[tuple[Span, Prerequisite], ...] = ()
+
+    def origin(self, span: Span) -> Prerequisite | None:
+        """The prerequisite that a place in the expanded text comes from, if its definition was added there."""
+        return next((one for part, one in self.origins if part.start <= span.start < part.end), None)
 
     def span(self, span: Span) -> Span:
         """The place in the source; for text that expansion has written, what it has replaced, or where it was added."""
-        origin = next((source for part, source in self.origins if part.start <= span.start < part.end), None)
+        origin = self.origin(span)
         if origin is not None:
-            return origin
+            return origin.entry.reference.span
         start = self._offset(span.start, is_end=False)
         return Span(start, max(start, self._offset(span.end, is_end=True)))
 
