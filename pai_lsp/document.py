@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Settings, Severity
 from pai_lsp.findings.fixes import takes_what_is_repeated
-from pai_lsp.findings.suppression import ignores, unused_ignore, unused_ignores
+from pai_lsp.findings.suppression import ignores, ineffective_comments, unused_ignore, unused_ignores
 from pai_lsp.job.definition import unfilled_values
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
-from pai_lsp.rules import BY_CODE, RULES
-from pai_lsp.rules.prerequisites.extension import needs_expansion
-from pai_lsp.rules.unexplained_stops import task_never_starts
+from pai_lsp.rules import BY_CODE, EXPLAINING, RULES
+from pai_lsp.rules.cluster_rules import rules_on
+from pai_lsp.rules.structure.job_shape import job_template, placeholders, touched
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
@@ -27,7 +27,7 @@ from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import LineIndex, Span, overlapping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
     from pai_lsp.expand.effective import Prerequisite
@@ -47,7 +47,7 @@ _LONGEST_MESSAGE = 500
 # A mistake that keeps a job from being expanded usually has a rule of its own; that a job is not expanded yet is none.
 _CONSEQUENCE = "cannot-be-expanded"
 _ANSWERED_BY_EXPANSION = frozenset({"needs-expansion", "refused-until-expanded"})
-_SYNTAX_CODES = frozenset({"alias-refused", *(kind.value for kind in ProblemKind)})
+_SYNTAX_CODES = frozenset({"alias-refused", job_template.code, *(kind.value for kind in ProblemKind)})
 # How the text was read decides about these; after a syntax problem, a line may be read into the wrong mapping.
 _READING_CODES = frozenset(
     {
@@ -89,13 +89,20 @@ class Document:
     @property
     def _known(self) -> Job | None:
         job = self.known_job
-        return job if job is not None and job.text == self.text and job.platform is self.platform else None
+        if job is None or job.text != self.text:
+            return None
+        return job if job.platform is self.platform and job.cluster is self.settings.cluster else None
 
     @lazy
     def job(self) -> Job:
         """The job that the tree describes."""
         return self._known or Job(
-            self.syntax, self.settings.plugins, self.lookup, self.is_catalog, platform=self.platform
+            self.syntax,
+            self.settings.plugins,
+            self.lookup,
+            self.is_catalog,
+            platform=self.platform,
+            cluster=self.settings.cluster,
         )
 
     @lazy
@@ -159,19 +166,23 @@ def check(
 ) -> tuple[Diagnostic, ...]:
     """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once."""
     if document.is_mpijob:
-        return _check_mpijob(document)
+        return _check_mpijob(document, on_fault)
     found: dict[Diagnostic, None] = {}
-    for rule in RULES:
-        if rule is not task_never_starts:
+    template = document.job.once(placeholders)
+    rules = rules_on(None if template else document.settings.cluster, RULES)
+    for rule in rules:
+        if not rule.is_last:
             for diagnostic in _run(rule, document, on_fault):
                 found[diagnostic] = None
     known = {(one.code, one.span) for one in found}
     outside = _in_definitions_outside(document, on_fault)
     found |= dict.fromkeys(one for one in outside if (one.code, one.span) not in known)
-    if not _explains_stops(found, document):
-        found |= dict.fromkeys(_run(task_never_starts, document, on_fault))
-    if document.settings.cluster is not None and not document.is_catalog:
-        found = dict.fromkeys((*_relevant(found, document), *_on_cluster(document, on_fault)))
+    if template:
+        found = dict.fromkeys(_without_placeholders(found, template))
+    elif not _explains_stop(found, document):
+        for rule in rules:
+            if rule.is_last:
+                found |= dict.fromkeys(_run(rule, document, on_fault))
     return _finished((*found, *others), document)
 
 
@@ -211,56 +222,28 @@ def _carried_back(
         yield origin, replace(one, span=places.span(one.span), message=message, fixes=(), related=related)
 
 
-def _relevant(found: Iterable[Diagnostic], document: Document) -> Iterator[Diagnostic]:
-    """The findings without those that do no harm on the cluster."""
-    from pai_lsp.cluster.profile import Profile  # noqa: PLC0415 - most checks know no cluster
-    from pai_lsp.rules.on_cluster import irrelevant_rules  # noqa: PLC0415 - as above
-
-    cluster = document.settings.cluster
-    irrelevant = irrelevant_rules(cluster) if isinstance(cluster, Profile) else frozenset()
-    return (one for one in found if one.code not in irrelevant)
+def _without_placeholders(found: Iterable[Diagnostic], template: Sequence[Span]) -> Iterator[Diagnostic]:
+    """The findings of a template of jobs without those about what a program fills in."""
+    return (one for one in found if one.code == job_template.code or not touched(template, one.span))
 
 
-def _on_cluster(document: Document, on_fault: OnFault) -> list[Diagnostic]:
-    from pai_lsp.cluster.profile import Profile  # noqa: PLC0415 - most checks know no cluster
-    from pai_lsp.rules.cluster_rules import job_does_not_fit  # noqa: PLC0415 - as above
-    from pai_lsp.rules.on_cluster import cluster_findings  # noqa: PLC0415 - as above
+def _check_mpijob(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ...]:
+    from pai_lsp.mpijob.manifest_check import manifest_checks, rules_by_code  # noqa: PLC0415 - as in is_mpijob
 
-    cluster = document.settings.cluster
-    diagnostics: list[Diagnostic] = []
-    try:
-        for rule, finding in cluster_findings(document.job, cluster) if isinstance(cluster, Profile) else ():
-            severity = document.settings.severity_of(rule)
-            if severity is not None:
-                diagnostics += _diagnostics(rule, severity, (finding,), document)
-    except Exception as error:  # noqa: BLE001 - a fault here never silences the other rules
-        on_fault(job_does_not_fit, error)
-    return diagnostics
+    checks = manifest_checks(document.syntax)
+    found = dict.fromkeys(one for rule, check in checks for one in _run(rule, document, on_fault, check))
+    return _without_ignored(tuple(found), document, {**BY_CODE, **rules_by_code()})
 
 
-def _check_mpijob(document: Document) -> tuple[Diagnostic, ...]:
-    from pai_lsp.mpijob.manifest_check import checked_manifests, rules_by_code  # noqa: PLC0415 - as in is_mpijob
-
-    found = checked_manifests(document.syntax, document.settings)
-    return _without_ignored(tuple(dict.fromkeys(found)), document, {**BY_CODE, **rules_by_code()})
-
-
-def _explains_stops(found: Iterable[Diagnostic], document: Document) -> bool:
-    """Whether a finding may say why a task role does not start: any error, or a feature that needs expansion.
+def _explains_stop(found: Iterable[Diagnostic], document: Document) -> bool:
+    """Whether a finding may say why the job does not run.
 
     Rules that the settings switch off or report as something else explain it as well.
     """
-    if any(diagnostic.code in _EXPLAINING for diagnostic in found):
+    if any(diagnostic.code in EXPLAINING for diagnostic in found):
         return True
-    silent = [rule for rule in _EXPLAINING.values() if document.settings.severity_of(rule) is None]
+    silent = [rule for rule in EXPLAINING.values() if document.settings.severity_of(rule) is None]
     return any(True for rule in silent for _ in rule.check(document.job.as_meant))
-
-
-_EXPLAINING = {
-    rule.code: rule
-    for rule in RULES
-    if rule is needs_expansion or (rule.severity is Severity.ERROR and rule is not task_never_starts)
-}
 
 
 def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
@@ -276,24 +259,31 @@ def _without_unfilled(found: tuple[Diagnostic, ...], document: Document) -> tupl
 
 
 def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: Iterable[str]) -> tuple[Diagnostic, ...]:
-    comments = ignores(document.text, document.lines)
-    if comments:
+    if "pai-lsp" in document.text.lower():
+        comments = ignores(document.text, document.lines)
         severity = document.settings.severity_of(unused_ignore)
         unused: list[Diagnostic] = []
         if severity is not None:
-            findings = unused_ignores(comments, kept, document.lines, codes)
+            findings = [
+                *unused_ignores(comments, kept, document.lines, codes),
+                *ineffective_comments(document.text, kept, document.lines),
+            ]
             unused = _diagnostics(unused_ignore, severity, findings, document)
         silenced = {d for d in kept for comment in comments if comment.silences(d, document.lines)}
         kept = (*(diagnostic for diagnostic in kept if diagnostic not in silenced), *unused)
     return tuple(sorted(kept, key=lambda diagnostic: (diagnostic.span, diagnostic.code, diagnostic.message)))
 
 
-def _run(rule: Rule, document: Document, on_fault: OnFault) -> Iterable[Diagnostic]:
+def _run(
+    rule: Rule, document: Document, on_fault: OnFault, check: Callable[[], Iterable[Finding]] | None = None
+) -> Iterable[Diagnostic]:
+    """The diagnostics of a rule: of its check of the job, unless another one is given."""
     severity = document.settings.severity_of(rule)
     if severity is None:
         return ()
     try:
-        findings = tuple(islice(rule.check(document.job.as_meant), MOST_FOUND))
+        found = rule.check(document.job.as_meant) if check is None else check()
+        findings = tuple(islice(found, MOST_FOUND))
         return _diagnostics(rule, severity, findings, document) if findings else ()
     except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
         on_fault(rule, error)
@@ -301,15 +291,17 @@ def _run(rule: Rule, document: Document, on_fault: OnFault) -> Iterable[Diagnost
 
 
 def _diagnostics(rule: Rule, severity: Severity, findings: Iterable[Finding], document: Document) -> list[Diagnostic]:
+    is_set = rule.code in document.settings.severities
     return [
         Diagnostic(
             rule.code,
-            severity,
+            severity if is_set else found.severity or severity,
             found.span,
             _sentence(found.message),
             _harmless(found.fixes, document),
             found.related,
             found.tags,
+            found.field,
         )
         for found in findings
     ]

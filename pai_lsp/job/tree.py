@@ -40,6 +40,7 @@ class JobTree:
     site_plugins: names of runtime plugins that the site has added, without the prefix.
     meant_root: the root to read in place of the tree's, see as_meant.py; structure errors are still those of the tree.
     platform: the platform that the job is for.
+    cluster: the facts of the cluster that the job is for, as in `Settings`; only rules about that cluster read them.
     """
 
     syntax: Syntax
@@ -48,6 +49,7 @@ class JobTree:
     is_catalog: bool = False
     meant_root: Mapping | None = None
     platform: Platform = OPENPAI
+    cluster: object | None = None
 
     @property
     def text(self) -> str:
@@ -219,6 +221,11 @@ class JobTree:
     def extras_entry(self, name: str) -> Entry | None:
         """A key of `extras` with its value."""
         return self.extras.entry(name) if self.extras else None
+
+    def has_extra(self, name: str) -> bool:
+        """Whether a key of `extras` is the boolean `true`."""
+        entry = self.extras_entry(name)
+        return entry is not None and isinstance(entry.value, Scalar) and entry.value.value is True
 
     @property
     def has_gang_allocation(self) -> bool:

@@ -26,7 +26,6 @@ from pai_lsp.expand.write.released_edits import (
 )
 from pai_lsp.expand.write.released_form import is_extended, origin_comment, released_form
 from pai_lsp.expand.write.role_commands import AddedCommands, added_commands, place_of
-from pai_lsp.expand.write.source_places import SourcePlaces
 from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, EventForm, event_at, moments_with
 from pai_lsp.source.comments import comments
@@ -41,13 +40,48 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from pai_lsp.expand.as_is.released_run import ReleasedRun
-    from pai_lsp.expand.effective import EffectiveJob, EffectiveRole
+    from pai_lsp.expand.effective import EffectiveJob, EffectiveRole, Prerequisite
     from pai_lsp.expand.write.released_edits import Items
     from pai_lsp.expand.write.role_commands import Source
     from pai_lsp.findings.diagnostic import Diagnostic, Related
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.source.nodes import Entry, Node
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePlaces:
+    """Carries places in an expanded job back to the text that its author wrote.
+
+    edits: what was changed in the source, in order.
+    origins: the definitions that were added to the expanded text, each with the prerequisite that it comes from.
+    """
+
+    edits: tuple[TextEdit, ...] = ()
+    origins: tuple[tuple[Span, Prerequisite], ...] = ()
+
+    def origin(self, span: Span) -> Prerequisite | None:
+        """The prerequisite that a place in the expanded text comes from, if its definition was added there."""
+        return next((one for part, one in self.origins if part.start <= span.start < part.end), None)
+
+    def span(self, span: Span) -> Span:
+        """The place in the source; for text that expansion has written, what it has replaced, or where it was added."""
+        origin = self.origin(span)
+        if origin is not None:
+            return origin.entry.reference.span
+        start = self._offset(span.start, is_end=False)
+        return Span(start, max(start, self._offset(span.end, is_end=True)))
+
+    def _offset(self, offset: int, *, is_end: bool) -> int:
+        added = 0
+        for edit in self.edits:
+            start = edit.span.start + added
+            if offset < start or (is_end and offset == start):
+                break
+            if offset < start + len(edit.new_text):
+                return edit.span.end if is_end else edit.span.start
+            added += len(edit.new_text) - len(edit.span)
+        return offset - added
 
 
 @dataclass(frozen=True, slots=True)

@@ -282,6 +282,8 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
             near = nearest(use.name, script.assigned_names, _NEAR)[:1]
             if not near and use.name.upper() == use.name and _SET_BY_IMAGES.match(use.name):
                 continue
+            if job.platform.environment_variable(use.name) is not None:
+                continue
             exported = _exported_names(job) if exported is None else exported
             if use.name in exported:
                 continue

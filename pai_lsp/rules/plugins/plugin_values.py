@@ -13,7 +13,7 @@ from pai_lsp.findings.fixes import change_fix, fix_of, quote_fix, wrap_in_list_f
 from pai_lsp.job.definition import PROTOCOL_KEYS, Definition, key_name_span, name_span
 from pai_lsp.job.plugin_parameters import runtime_round_trip
 from pai_lsp.job.template_answers import PathOutcome
-from pai_lsp.job.written_secrets import runtime_secrets
+from pai_lsp.platform.secrets_section import runtime_secrets
 from pai_lsp.rules.plugins.plugin_entries import PLUGIN_KEYS, misspelt_key
 from pai_lsp.rules.templates.parameters import first_item_fix, kind_of_value
 from pai_lsp.rules.templates.template_fixes import quote_insertions

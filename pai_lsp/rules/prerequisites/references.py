@@ -196,7 +196,7 @@ _NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,255}")
 
 def prerequisite_stub(job: Job, kind: str, name: str) -> tuple[Fix, ...]:
     """Create a prerequisite for one of the fields `dockerImage`, `data`, `script` and `output`."""
-    documented = field(("prerequisites", 0, "uri"), prerequisite_type=kind)
+    documented = field(("prerequisites", 0, "uri"), prerequisite_type=kind, platform=job.platform)
     value: dict[str, Any] = {"type": kind, "name": name}
     if kind != "output" and documented and documented.examples:
         value["uri"] = documented.examples[0]
