@@ -18,8 +18,9 @@ intended.
 
 In a folder, job files are those named *.pai.yaml or *.pai.yml, and other .yaml
 and .yml files whose top level has protocolVersion 2 and either taskRoles or
-type: job. Hidden folders, node_modules and everything that 'exclude' in
-.pai-lsp.yaml matches are skipped. A file that is named here is always checked.
+type: job. Hidden folders, node_modules and everything that .gitignore or
+'exclude' in .pai-lsp.yaml matches are skipped. A file that is named here is
+always checked.
 """
 
 _CHECK_EPILOG = """\
@@ -99,6 +100,7 @@ def check(parser: argparse.ArgumentParser) -> None:
     )
     add("--cluster", metavar="CLUSTER", help="also check whether the jobs fit this cluster: its name, or a profile")
     add("--force-exclude", action="store_true", help="skip excluded files even if they are named here")
+    add("--no-gitignore", action="store_true", help="also check files in folders that .gitignore excludes")
     add("--only-jobs", action="store_true", help="skip files that are not jobs even if they are named here")
     add(
         "--jobs",
@@ -338,7 +340,10 @@ def marketplace(parser: argparse.ArgumentParser) -> None:
     showing.add_argument("reference", metavar="REF", help="an address or a name")
     for one in (listing, showing):
         one.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
-    part("refresh", "fetch definitions from the servers and from the web addresses that jobs use")
+    refreshing = part("refresh", "fetch definitions from the servers and from the web addresses that jobs use")
+    refreshing.add_argument(
+        "--trust", action="store_true", help="trust the configuration for this run, as PAI_LSP_TRUST=1 does"
+    )
     locking = part("lock", "pin the definitions that the jobs use in .pai-lsp.lock")
     locking.add_argument(
         "paths", nargs="*", type=path, metavar="PATH", help="job files or folders (default: the project)"
@@ -346,6 +351,61 @@ def marketplace(parser: argparse.ArgumentParser) -> None:
     locking.add_argument(
         "--check", action="store_true", help="write nothing; exit with 1 if the file is not up to date"
     )
+
+
+_TRUST_DESCRIPTION = """\
+Trust the 'marketplace' section of a folder's .pai-lsp.yaml. Only then does the
+language server run its token commands, send its tokens, ask its servers and
+hosts, and read its folders outside the workspace; 'pai-lsp marketplace refresh'
+likewise. Everything else works without trust.
+
+The answer is for this section only: when the section, or a script in the folder
+that it runs, changes, it is no longer trusted. Sources in your own
+configuration, ~/.config/pai-lsp/config.yaml, need no trust.
+"""
+
+_TRUST_EPILOG = """\
+exit status:
+  0  trusted, or there is nothing to trust
+  2  wrong usage
+  3  pai-lsp failed, or the answer could not be saved
+
+In CI, set PAI_LSP_TRUST=1 for the commands that may use the network.
+
+examples:
+  pai-lsp trust                show what may happen in this folder, and trust it
+  pai-lsp trust --list         list the answers
+  pai-lsp untrust ~/jobs
+"""
+
+
+def trust(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp trust`."""
+    parser.description = _TRUST_DESCRIPTION
+    parser.epilog = _TRUST_EPILOG
+    parser.add_argument(
+        "folder", nargs="?", type=path, default=os.curdir, metavar="FOLDER", help="the project (default: this folder)"
+    )
+    parser.add_argument("--list", action="store_true", help="list the folders with an answer, and what they want")
+
+
+_UNTRUST_EPILOG = """\
+exit status:
+  0  forgotten
+  1  there is no answer for this folder
+  2  wrong usage
+  3  pai-lsp failed
+"""
+
+
+def untrust(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp untrust`."""
+    parser.description = "Forget that the configuration of a folder is trusted, or that it is not."
+    parser.epilog = _UNTRUST_EPILOG
+    parser.add_argument(
+        "folder", nargs="?", type=path, default=os.curdir, metavar="FOLDER", help="the project (default: this folder)"
+    )
+    parser.add_argument("--all", action="store_true", help="forget all answers")
 
 
 _RULES_DESCRIPTION = """\

@@ -80,6 +80,18 @@ def _marketplace(found: argparse.Namespace) -> int:
     return marketplace.run(found)
 
 
+def _trust(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import trust_folders
+
+    return trust_folders.trust(found)
+
+
+def _untrust(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import trust_folders
+
+    return trust_folders.untrust(found)
+
+
 def _shell(found: argparse.Namespace) -> int:
     from pai_lsp.cli.commands import check_shell
 
@@ -187,6 +199,8 @@ SUBCOMMANDS = (
     Subcommand("convert", "convert a job from protocol version 1 to 2", arguments.convert, _convert),
     Subcommand("graph", "draw the prerequisite graph: mermaid, dot, svg, png or pdf", arguments.graph, _graph),
     Subcommand("marketplace", "list, show, refresh and lock shared definitions", arguments.marketplace, _marketplace),
+    Subcommand("trust", "trust the marketplace configuration of a folder", arguments.trust, _trust),
+    Subcommand("untrust", "stop trusting the configuration of a folder", arguments.untrust, _untrust),
     Subcommand("shell", "check the syntax of bash scripts as bash does", arguments.shell, _shell),
     Subcommand("rules", "list the rules", arguments.rules, _rules),
     Subcommand("explain", "explain a rule, with examples", arguments.explain, _explain),

@@ -1,6 +1,6 @@
 """Which configuration and which sources of definitions a file has, on the command line and in an editor alike."""
 
-# ruff: noqa: PTH109, PTH117, PTH118, PTH120, PTH206 - importing pathlib takes a twentieth of the time of a check
+# ruff: noqa: PTH109, PTH113, PTH117, PTH118, PTH120, PTH206 - importing pathlib takes a twentieth of the time of a check
 from __future__ import annotations
 
 import os
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 # The folder of definitions that needs no configuration; catalog/setup.py knows more, and most runs do not need it.
 _CATALOG_FOLDER = "marketplace"
+# The user's own configuration, in the folder of the user's settings. Only its `marketplace` is used: everything else is
+# to be the same for everyone who works on a project.
+_OWN_FILE = "config.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ class Projects:
         self._of_file: dict[str | None, Configuration] = {None: Configuration()}
         self._setups: dict[tuple[str, str], CatalogSetup] = {}
         self._lookups: dict[CatalogSetup, Lookup] = {}
+        self._own: Configuration | None = None
 
     def settings_of(self, path: str) -> FileSettings:
         """What applies to a file."""
@@ -119,10 +123,15 @@ class Projects:
         self._of_folder.clear()
         self._of_file = {None: Configuration()}
         self._setups.clear()
+        self._own = None
 
     def setup_of(self, path: str, base: str) -> CatalogSetup:
         """Where the definitions come from that a file names; for a text that is not a file, as for one in `base`."""
-        from pai_lsp.catalog.setup import CatalogSetup, catalog_setup  # noqa: PLC0415 - most runs do not need it
+        from pai_lsp.catalog.setup import (  # noqa: PLC0415 - most runs do not need it
+            CatalogSetup,
+            catalog_setup,
+            with_own_sources,
+        )
 
         folder = os.path.dirname(path) if os.path.isabs(path) else ""
         found = self._setups.get((folder, base))
@@ -132,6 +141,8 @@ class Projects:
             top = project if project is not None and os.path.lexists(os.path.join(project, ".git")) else base
             try:
                 found = catalog_setup(effective.marketplace, effective.base, here, top)
+                if (own := self._own_marketplace()) is not None:
+                    found = with_own_sources(found, *own)
             except Exception as error:  # noqa: BLE001 - the files are checked without a marketplace
                 self._on_fault(error)
                 found = CatalogSetup()
@@ -158,10 +169,30 @@ class Projects:
         setup = self.setup_of(path, base)
         if setup not in self._lookups:
             try:
-                self._lookups[setup] = load_catalog(setup, Surroundings(base=base))
+                is_trusted = not setup.network_directories or self.is_trusted(setup)
+                self._lookups[setup] = load_catalog(setup, Surroundings(is_trusted=is_trusted, base=base))
             except Exception as error:  # noqa: BLE001 - as above
                 self._lookups[setup] = NoLookup(self._on_fault(error))
         return self._lookups[setup]
+
+    def is_trusted(self, setup: CatalogSetup) -> bool:
+        """Whether the user trusts a setup, as far as the command line asks: by an answer or by the environment."""
+        from pai_lsp.project.trust import TrustAnswers, is_trusted_by_variable  # noqa: PLC0415 - as above
+
+        return is_trusted_by_variable(os.environ) or TrustAnswers(os.environ).about(setup, setup.folder) is True
+
+    def _own_marketplace(self) -> tuple[Marketplace, str] | None:
+        """The sources in the user's own configuration, and its folder; None without that file."""
+        from pai_lsp.source.user_folders import user_config_folder  # noqa: PLC0415 - as above
+
+        if self._own is None:
+            path = str(user_config_folder(os.environ) / _OWN_FILE)
+            is_used = self._given is None and os.path.isfile(path)
+            self._own = self._loaded(path) if is_used else Configuration()
+            if faults := self._own.diagnostics:
+                self._report(f"'{visible(path)}': {visible(faults[0].message)}")
+        own = self._own
+        return (own.marketplace, own.folder) if own.marketplace is not None and own.marketplace.is_named else None
 
     def section_folder_of(self, path: str) -> str:
         """The key of `sections` whose settings apply to a file."""
