@@ -68,11 +68,6 @@ RETRIES = {
     "limited": "RETRY_TO_MAX",
     "never": "NEVER_RETRY",
 }
-    "always": "ALWAYS_RETRY",
-    "backoff": "ALWAYS_BACKOFF_RETRY",
-    "limited": "RETRY_TO_MAX",
-    "never": "NEVER_RETRY",
-}
 
 
 def write(path: Path, text: str) -> None:
