@@ -163,7 +163,7 @@ def check(
 ) -> tuple[Diagnostic, ...]:
     """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once."""
     if document.is_mpijob:
-        return _check_mpijob(document)
+        return _check_mpijob(document, on_fault)
     found: dict[Diagnostic, None] = {}
     template = document.job.once(placeholders)
     rules = rules_on(None if template else document.settings.cluster, RULES)
@@ -185,11 +185,12 @@ def _without_placeholders(found: Iterable[Diagnostic], template: Sequence[Span])
     return (one for one in found if one.code == job_template.code or not touched(template, one.span))
 
 
-def _check_mpijob(document: Document) -> tuple[Diagnostic, ...]:
-    from pai_lsp.mpijob.manifest_check import checked_manifests, rules_by_code  # noqa: PLC0415 - as in is_mpijob
+def _check_mpijob(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ...]:
+    from pai_lsp.mpijob.manifest_check import manifest_checks, rules_by_code  # noqa: PLC0415 - as in is_mpijob
 
-    found = checked_manifests(document.syntax, document.settings)
-    return _without_ignored(tuple(dict.fromkeys(found)), document, {**BY_CODE, **rules_by_code()})
+    checks = manifest_checks(document.syntax)
+    found = dict.fromkeys(one for rule, check in checks for one in _run(rule, document, on_fault, check))
+    return _without_ignored(tuple(found), document, {**BY_CODE, **rules_by_code()})
 
 
 def _explains_stop(found: Iterable[Diagnostic], document: Document) -> bool:
@@ -223,12 +224,16 @@ def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: It
     return tuple(sorted(kept, key=lambda diagnostic: (diagnostic.span, diagnostic.code, diagnostic.message)))
 
 
-def _run(rule: Rule, document: Document, on_fault: OnFault) -> Iterable[Diagnostic]:
+def _run(
+    rule: Rule, document: Document, on_fault: OnFault, check: Callable[[], Iterable[Finding]] | None = None
+) -> Iterable[Diagnostic]:
+    """The diagnostics of a rule: of its check of the job, unless another one is given."""
     severity = document.settings.severity_of(rule)
     if severity is None:
         return ()
     try:
-        findings = tuple(islice(rule.check(document.job.as_meant), MOST_FOUND))
+        found = rule.check(document.job.as_meant) if check is None else check()
+        findings = tuple(islice(found, MOST_FOUND))
         return _diagnostics(rule, severity, findings, document) if findings else ()
     except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
         on_fault(rule, error)
@@ -236,15 +241,17 @@ def _run(rule: Rule, document: Document, on_fault: OnFault) -> Iterable[Diagnost
 
 
 def _diagnostics(rule: Rule, severity: Severity, findings: Iterable[Finding], document: Document) -> list[Diagnostic]:
+    is_set = rule.code in document.settings.severities
     return [
         Diagnostic(
             rule.code,
-            severity,
+            severity if is_set else found.severity or severity,
             found.span,
             _sentence(found.message),
             _harmless(found.fixes, document),
             found.related,
             found.tags,
+            found.field,
         )
         for found in findings
     ]

@@ -62,6 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
             given_name=arguments.stdin_filename or "<stdin>",
             force_exclude=arguments.force_exclude,
             only_jobs=arguments.only_jobs,
+            respects_git=not arguments.no_gitignore,
         )
     )
     if arguments.format == "ndjson" and not arguments.output:

@@ -336,7 +336,8 @@ def cannot_be_expanded(job: Job) -> Iterator[Finding]:
             prerequisites: [data]
     """
     for problem in _problems_of_expansion(job):
-        has_a_rule = problem.code == "shell-syntax" and not problem.related
+        # About what this file holds, the rule of that code decides: it may know that another finding is the cause.
+        has_a_rule = problem.code != "cannot-be-expanded" and not problem.related
         if problem.code not in {"cannot-be-expressed", "marketplace-not-asked"} and not has_a_rule:
             yield Finding(problem.span, problem.message, related=problem.related)
 
