@@ -17,6 +17,7 @@ const SENT: readonly (readonly [setting: string, ...path: string[]])[] = [
   ["plugins", "plugins"],
   ["platform", "platform"],
   ["cluster", "cluster"],
+  ["shellcheck", "shellcheck"],
   ["marketplace.sources", "marketplace", "sources"],
   ["marketplace.allowedHosts", "marketplace", "allowed_hosts"],
   ["inlayHints.templateValues", "inlayHints", "templateValues"],
