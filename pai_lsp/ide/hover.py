@@ -53,6 +53,8 @@ def _found(document: Document, offset: int) -> Hover | None:
     location = cursor.location
     if location is None:
         return None
+    if document.is_mpijob:
+        return _in_manifest(location)
     if cursor.template is not None:
         return Hover(_template(document, cursor.template), cursor.template.span)
     if isinstance(location.node, Scalar) and not location.is_key:
@@ -70,6 +72,21 @@ def _found(document: Document, offset: int) -> Hover | None:
         documentation = _value(document, location, location.node)
         return Hover(documentation, location.node.span) if documentation else None
     return None
+
+
+def _in_manifest(location: Location) -> Hover | None:
+    """A key of an MPIJob, or one of the only values of a key."""
+    from pai_lsp.mpijob.manifest import is_mpijob  # noqa: PLC0415 - most files are jobs of OpenPAI
+    from pai_lsp.mpijob.manifest_keys import manifest_field  # noqa: PLC0415 - as above
+
+    root = location.parents[0] if location.parents else None
+    if not isinstance(root, Mapping) or not is_mpijob(root):
+        return None
+    found = manifest_field(location.path)
+    is_choice = found is not None and isinstance(location.node, Scalar) and location.node.text in found.values
+    if found is None or not (location.is_key or is_choice) or not isinstance(location.path[-1], str):
+        return None
+    return Hover(field_documentation(found), location.node.span)
 
 
 def _template(document: Document, use: TemplateUse) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.mpijob.kubernetes_values import plain_value
+from pai_lsp.mpijob.kubernetes_values import is_text
 from pai_lsp.source.comments import comments
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
@@ -44,6 +44,16 @@ class Converted:
     lost: list[Lost] = field(default_factory=list)
 
 
+def as_mapping(value: Any) -> dict[str, Any]:
+    """The value if it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
 def others_lost(values: MappingOf[str, Any], known: Collection[str], path: str, reason: str) -> list[Lost]:
     """The keys of a mapping that a conversion does not know."""
     return [Lost(f"{path}{name}", reason) for name, value in values.items() if name not in known and value is not None]
@@ -51,7 +61,7 @@ def others_lost(values: MappingOf[str, Any], known: Collection[str], path: str, 
 
 def manifest_text(manifest: dict[str, Any]) -> str:
     """A manifest as YAML that Kubernetes, too, reads back as the same values."""
-    return "".join(f"{line}\n" for line in value_lines(manifest, lambda text: plain_value(text)[0] == "string"))
+    return "".join(f"{line}\n" for line in value_lines(manifest, is_text))
 
 
 def job_text(job: dict[str, Any]) -> str:

@@ -32,7 +32,8 @@ _BLOCK_LINE = lazy_pattern(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud8
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
 
 
-def _always(_: str) -> bool:
+def always(_: str) -> bool:
+    """Both readers of a job decide alone."""
     return True
 
 
@@ -63,7 +64,7 @@ def written_key(name: str) -> str:
     return flow_scalar(name)
 
 
-def scalar_line(value: Any, is_text: IsText = _always) -> str:
+def scalar_line(value: Any, is_text: IsText = always) -> str:
     """A scalar value on one line, after `key: ` or `- ` of a block, or as a key in a block."""
     if isinstance(value, (str, Binary)):
         text = str(value)
@@ -75,9 +76,9 @@ def scalar_line(value: Any, is_text: IsText = _always) -> str:
     return "null" if value is None else server_text(value)
 
 
-def flow_scalar(value: Any) -> str:
+def flow_scalar(value: Any, is_text: IsText = always) -> str:
     """A scalar value, or a key, in brackets or braces."""
-    written = scalar_line(value)
+    written = scalar_line(value, is_text)
     return quoted(value) if written == value and not is_plain_in_flow(written) else written
 
 
@@ -86,22 +87,23 @@ def is_plain_in_flow(written: str) -> bool:
     return not _NOT_PLAIN_IN_FLOW.search(written)
 
 
-def flow_value(value: Any) -> str:
+def flow_value(value: Any, is_text: IsText = always) -> str:
     """A value in flow style, on one line."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{flow_scalar(key)}: {flow_value(one)}" for key, one in value.items()) + "}"
+        entries = (f"{flow_scalar(key, is_text)}: {flow_value(one, is_text)}" for key, one in value.items())
+        return "{" + ", ".join(entries) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(flow_value, value)) + "]"
-    return flow_scalar(value)
+        return "[" + ", ".join(flow_value(one, is_text) for one in value) + "]"
+    return flow_scalar(value, is_text)
 
 
-def item_lines(value: Any, is_text: IsText = _always) -> list[str]:
+def item_lines(value: Any, is_text: IsText = always) -> list[str]:
     """A list item in block style, its first line with the dash, the lines not yet indented."""
     first, *rest = value_lines(value, is_text)
     return [f"- {first}", *(rest if isinstance(value, str) else indented(rest, "  "))]
 
 
-def value_lines(value: Any, is_text: IsText = _always) -> list[str]:
+def value_lines(value: Any, is_text: IsText = always) -> list[str]:
     """A value in block style, its first line without indentation, to follow a dash or a key."""
     if isinstance(value, dict) and value:
         return [line for key, one in value.items() for line in entry_lines(key, one, is_text)]
@@ -112,7 +114,7 @@ def value_lines(value: Any, is_text: IsText = _always) -> list[str]:
     return [_empty_or_scalar(value, is_text)]
 
 
-def entry_lines(key: str, value: Any, is_text: IsText = _always) -> list[str]:
+def entry_lines(key: str, value: Any, is_text: IsText = always) -> list[str]:
     """A key with its value in block style, the lines not yet indented."""
     name = scalar_line(key, is_text)
     if isinstance(value, (dict, list)) and value:
