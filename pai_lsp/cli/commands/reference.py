@@ -33,8 +33,7 @@ def list_rules(arguments: argparse.Namespace) -> int:
                 "severity": rule.severity.label,
                 "summary": rule.summary,
                 "family": family_of(rule.code),
-                "fix": facts[rule.code]["fix"],
-                "since": facts[rule.code]["since"],
+                **facts.get(rule.code, {}),
                 "platform": rule.platform.name if rule.platform else None,
                 "url": rule.url,
             }
