@@ -103,7 +103,7 @@ def test_expansion() -> None:
 
 
 def test_a_job_that_cannot_be_expanded() -> None:
-    with pytest.raises(api.ExpansionError, match=r"^line 14: ") as caught:
+    with pytest.raises(api.ExpansionError, match=r"^line 15: ") as caught:
         api.expand(EXTENDED.replace("require: [tools]", "require: [tool]"))
     assert [one.code for one in caught.value.diagnostics] == ["unknown-required-prerequisite"]
 
