@@ -36,11 +36,17 @@ if TYPE_CHECKING:
 
 
 UNTRUSTED_NOTE = "not requested, because the folder is not trusted; see 'pai-lsp trust --help'"
+_WEB_PAGE = "the answer is a web page, perhaps the login page of a gateway; check the address and the access token"
 NOT_LOADED_NOTE = "not loaded yet; run 'pai-lsp marketplace refresh'"
 
 # The largest number of web addresses of a project, and the largest size of the file at one, in bytes.
 MOST_PAGES = 200
 MOST_BYTES = 1_000_000
+# The largest number of items of a server, and of texts and marks in its answer: as Python's objects, an answer of a few
+# megabytes without any text would take gigabytes.
+MOST_ITEMS = 20_000
+MOST_TOKENS = 2_000_000
+_TOKENS = lazy_pattern(rb'[\[{,]|"[^"\\]*(?:\\[\x00-\xff][^"\\]*)*(?:"|\Z)')
 _LONGEST_ITEM_NAME = 80
 _BLANKS = lazy_pattern(r"[ \t\r\n]*")
 
@@ -117,6 +123,8 @@ def refresh_server(
             return LoadedSource(
                 server.url, stored.texts, note=_updated(0), skipped=stored.skipped, asked=store.asked(key)
             )
+        if answer.is_web_page:
+            return _failed_server(server, stored, _WEB_PAGE)
         known = {text.path: text for text in stored.texts} if stored else {}
         texts, skipped = read_items(answer.body, base, known, pause)
     except (NoTokenError, NoItemsError) as error:
@@ -169,12 +177,16 @@ def read_items(
     Raises:
         NoItemsError: if the answer is not a list of items.
     """
+    if any(number >= MOST_TOKENS for number, _ in enumerate(_TOKENS.finditer(body))):
+        raise NoItemsError(f"the answer has more than {MOST_TOKENS:,} values")
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
         raise NoItemsError("the answer is not JSON; check the server's address") from None
     if not isinstance(answer, list):
         raise NoItemsError("the answer is not a list of items; check the server's address")
+    if len(answer) > MOST_ITEMS:
+        raise NoItemsError(f"the answer has more than {MOST_ITEMS:,} items")
     known = known or {}
     texts: list[DefinitionText] = []
     skipped: list[str] = []
@@ -323,6 +335,8 @@ def _requested(
         return _failed_page(before, answer.note, last)
     if answer.is_unchanged and before is not None:
         return _page(before, SourceState.READY, _updated(0))
+    if answer.is_web_page:
+        return _failed_page(before, _WEB_PAGE, last)
     try:
         text = answer.body.decode("utf-8-sig")
     except UnicodeDecodeError:
