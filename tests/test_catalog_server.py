@@ -256,11 +256,11 @@ FAULTS: dict[str, tuple[Reaction, str]] = {
     ),
     "login page": (
         says(200, b"<p>Please log in", Content_Type="text/html; charset=utf-8"),
-        "the answer is a web page, perhaps the login page of a gateway; check the address and the access token",
+        "the answer is a web page, perhaps a login page, instead of JSON; check the address and the access token",
     ),
     "login page without a type": (
         says(200, b"\n<!DOCTYPE html><title>Log in</title>"),
-        "the answer is a web page, perhaps the login page of a gateway; check the address and the access token",
+        "the answer is a web page, perhaps a login page, instead of JSON; check the address and the access token",
     ),
     "407": (says(407), "the proxy requires a user name and a password (407); write them into HTTPS_PROXY"),
     "429": (says(429), "the server refuses further requests for now (429); try again later"),

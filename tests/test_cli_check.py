@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from budgets import some
 
 from pai_lsp import document
 from pai_lsp.cli.commands import check_one
@@ -325,7 +328,7 @@ taskRoles:
 """
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", some(FORMATS))
 @pytest.mark.parametrize(
     "text",
     [
@@ -558,3 +561,35 @@ def test_fixes_that_may_be_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--fix", "--unsafe-fixes", "--select", "unknown-prerequisite"]) == 0
     assert main(["check", "--unsafe-fixes"]) == 2
     assert "--unsafe-fixes is for --fix and --diff" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_files_that_git_ignores(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is found in folders is what git would not ignore; git itself is asked."""
+    git = shutil.which("git") or "git"
+    subprocess.run([git, "init", "-q"], check=True)
+    files = [
+        "a.yaml",
+        "venv/a.yaml",
+        "jobs/build/a.yaml",
+        "jobs/keep.yaml",
+        "jobs/b.tmp.yaml",
+        "out/a.yaml",
+        "# x.yaml",
+    ]
+    for path in (*files, "# x.yaml", "jobs/sub/keep.yaml", "private/a.yaml", "end .yaml"):
+        write(path, GOOD)
+    write(".gitignore", "# comment\n/venv\nbuild/\n*.tmp.yaml   \n\\# x.yaml\nend\\ .yaml\n")
+    write("jobs/.gitignore", "/keep.yaml\n!*.tmp.yaml\n")
+    write("out/.gitignore", "*\n")
+    write(".git/info/exclude", "private/\n")
+    assert main(["check", "--show-files"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    run = subprocess.run(
+        [git, "ls-files", "--others", "--exclude-standard", "*.yaml"], check=True, capture_output=True, text=True
+    )
+    assert shown == sorted(run.stdout.splitlines()) == ["a.yaml", "jobs/b.tmp.yaml", "jobs/sub/keep.yaml"]
+    assert main(["check", "--show-files", "out/a.yaml", "venv"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["out/a.yaml", "venv/a.yaml"]
+    assert main(["check", "--show-files", "--no-gitignore"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 10

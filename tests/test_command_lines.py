@@ -128,7 +128,7 @@ def test_letters_behind_one_dash() -> None:
 # A launch line, its implementation, whether that is certain, its processes and hosts, and an option of another MPI.
 LAUNCHES = [
     ("mpirun -np 4 python a.py -np 8", OPEN_MPI, False, 4, [], None),
-    ("mpirun --np=4 ./a", OPEN_MPI, True, 4, [], None),
+    ("mpirun --np=4 ./a", OPEN_MPI, False, 4, [], None),
     ("mpirun -x A=1 -c 2 ./a", OPEN_MPI, True, 2, [], None),
     ("mpiexec -mca btl tcp -host a:2,b -n 3 ./a", OPEN_MPI, True, 3, [("a", 2), ("b", None)], None),
     ("mpiexec -n 2 -hosts a,b ./a", HYDRA, True, 2, [("a", None), ("b", None)], None),

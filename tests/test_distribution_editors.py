@@ -56,6 +56,7 @@ def test_the_command_starts_the_server(editor: str) -> None:
     assert told_command(editor) == ["pai-lsp", "server"]
 
 
+@pytest.mark.slow
 def test_the_server_starts_by_that_command() -> None:
     body = json.dumps({"jsonrpc": "2.0", "method": "exit"}).encode()
     ended = subprocess.run(

@@ -463,4 +463,4 @@ def test_annotations_hold_no_control_characters() -> None:
     finding = Diagnostic("unknown-key", Severity.ERROR, Span(6, 9), f"unknown key '{name}'")
     for style in ("github", "azure"):
         lines = report(style, one_file(ODD_NAME, finding, path=f"{name}.yaml")).removesuffix("\n").split("\n")
-        assert all(line.isprintable() and line.startswith(("::error ", "##vso[task.")) for line in lines)
+        assert all(line.isprintable() and line.startswith(("::error ", "::notice ", "##vso[task.")) for line in lines)

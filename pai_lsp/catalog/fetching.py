@@ -51,14 +51,6 @@ class Answer:
     body: bytes = b""
     etag: str = ""
     is_unchanged: bool = False
-    content_type: str = ""
-
-    @property
-    def is_web_page(self) -> bool:
-        """Whether this is HTML, such as the login page of a gateway, which answers with the status of success."""
-        return "html" in self.content_type.lower() or self.body.lstrip()[:9].lower().startswith(
-            (b"<!doctype", b"<html")
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +141,7 @@ async def _answer(response: httpx.Response, limits: Limits) -> Answer | FetchFai
         return _refusal(response.status_code, bytes(body), response.headers.get("retry-after", ""))
     if len(body) > most:
         return FetchFailure(f"the answer is larger than {most:,} bytes")
-    return Answer(bytes(body), response.headers.get("etag", ""), content_type=response.headers.get("content-type", ""))
+    return Answer(bytes(body), response.headers.get("etag", ""))
 
 
 def _refusal(status: int, body: bytes, retry_after: str) -> FetchFailure:

@@ -10,7 +10,7 @@ from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.findings.suppression import ignores
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import replace
-from pai_lsp.source.nodes import ProblemKind, Scalar, ScalarStyle, walk
+from pai_lsp.source.nodes import ProblemKind, Scalar, ScalarStyle
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ def ignore_comment(document: Document, diagnostic: Diagnostic) -> Fix | str:
 
 def _scalar_over(document: Document, line_end: int) -> Scalar | None:
     """The scalar that continues after the end of the line."""
-    for node in walk(document.syntax.root):
-        if isinstance(node, Scalar) and node.span.start < line_end < node.span.end:
+    for node in document.syntax.scalars:
+        if node.span.start < line_end < node.span.end:
             return node
     return None
 

@@ -98,7 +98,7 @@ class Job(JobTree):
     @cached_property
     def role_mentions(self) -> tuple[Mention, ...]:
         """The uses of `PAI_...` variables in what the task roles run, in the order in which they are written."""
-        return tuple(mentions(self.role_scripts))
+        return tuple(mentions(self.role_scripts, self.platform))
 
     @cached_property
     def clear_secrets(self) -> tuple[ClearSecret, ...]:

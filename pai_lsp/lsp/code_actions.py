@@ -14,7 +14,7 @@ from pai_lsp.ide.ignoring import NOT_IGNORED, ignore_comment, ignore_in_file, ti
 from pai_lsp.ide.refactorings import RefactoringKind, conversion, made, refactorings
 from pai_lsp.ide.refactorings.refactoring import line_edits
 from pai_lsp.lsp.convert import lsp_diagnostic, workspace_edit
-from pai_lsp.lsp.documents import FileKind
+from pai_lsp.lsp.documents import CHECKED_BY_RULES, FileKind
 from pai_lsp.lsp.features import APPLY_EDIT, FIX_ALL, OPEN_RULE, QUICK_FIX
 from pai_lsp.safe_fixes import with_safe_fixes
 from pai_lsp.source.text import Span
@@ -76,7 +76,7 @@ def _fixes(document: OpenDocument, diagnostics: Iterable[Diagnostic]) -> Iterato
 
 def _beside_fixing(document: OpenDocument, diagnostics: Sequence[Diagnostic]) -> Iterator[lsp.CodeAction]:
     """The actions that ignore a finding and explain its rule."""
-    if document.kind is not FileKind.JOB:
+    if document.kind not in CHECKED_BY_RULES:
         return
     for diagnostic in {one.code: one for one in reversed(diagnostics) if one.code not in NOT_IGNORED}.values():
         ignoring = ignore_comment(document.document, diagnostic)
@@ -103,7 +103,8 @@ def _beside_fixing(document: OpenDocument, diagnostics: Sequence[Diagnostic]) ->
 
 
 def _fix_all(document: OpenDocument) -> Iterator[lsp.CodeAction]:
-    if document.kind is not FileKind.JOB or not any(fix.safe for one in document.diagnostics for fix in one.fixes):
+    has_safe = any(fix.safe for one in document.diagnostics for fix in one.fixes)
+    if document.kind not in CHECKED_BY_RULES or not has_safe:
         return
     fixed = with_safe_fixes(document.document, lambda tried: tried.diagnostics, lambda _: True)
     if fixed.fixed:

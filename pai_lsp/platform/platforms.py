@@ -15,7 +15,7 @@ name in `VERSIONS` and the schema, and rows.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.platform.tables import EnvironmentVariable, Plugin, environment_variables, plugins, plugins_in, table
@@ -105,10 +105,11 @@ class Platform:
     @property
     def environment_variables(self) -> tuple[EnvironmentVariable, ...]:
         """The environment variables of the containers."""
-        if not self.changes:
-            return environment_variables()
-        more = (EnvironmentVariable(**entry) for row in self._all("environment") for entry in row)
-        return (*environment_variables(), *more)
+        return _environment(self) if self.changes else environment_variables()
+
+    def environment_variable(self, name: str) -> EnvironmentVariable | None:
+        """The variable, or family, that `name` belongs to; None when the platform sets no such variable."""
+        return _variable(self, name)
 
     def _all(self, key: str) -> list[Any]:
         return [row[key] for row in self.changes if key in row]
@@ -159,6 +160,17 @@ def platform_comment(text: str) -> re.Match[str] | None:
 def plugin_table(platform: Platform) -> dict[str, Any]:
     """The table of plugins as it is in schemas/plugins.json, with the changes of the platform."""
     return _patched(table("plugins.json"), platform._all("plugins"))  # noqa: SLF001 - the class is in this module
+
+
+@cache
+def _environment(platform: Platform) -> tuple[EnvironmentVariable, ...]:
+    more = (EnvironmentVariable(**entry) for row in platform._all("environment") for entry in row)  # noqa: SLF001
+    return (*environment_variables(), *more)
+
+
+@lru_cache(maxsize=1024)
+def _variable(platform: Platform, name: str) -> EnvironmentVariable | None:
+    return next((one for one in platform.environment_variables if one.match(name) is not None), None)
 
 
 @cache

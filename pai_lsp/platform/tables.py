@@ -19,7 +19,7 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 # The key of `extras` that holds plugins; a prerequisite names one by this, a dot and the plugin's own name
 # (openpai-runtime, src/init.d/initializer.py).
@@ -235,16 +235,6 @@ def plugins_in(entries: Mapping[str, Any]) -> Mapping[str, Plugin]:
 def environment_variables() -> tuple[EnvironmentVariable, ...]:
     """All variables; single ones come before a family that their name would fit as well."""
     return tuple(EnvironmentVariable(**entry) for entry in table("environment.json"))
-
-
-def environment_variable(name: str) -> EnvironmentVariable | None:
-    """The variable, or family, that `name` belongs to; None when the platform sets no such variable."""
-    return variable_in(environment_variables(), name)
-
-
-def variable_in(variables: Iterable[EnvironmentVariable], name: str) -> EnvironmentVariable | None:
-    """The first variable, or family, that `name` belongs to; None without one."""
-    return next((variable for variable in variables if variable.match(name) is not None), None)
 
 
 @cache

@@ -22,8 +22,6 @@ from pai_lsp.source.text import visible
 if TYPE_CHECKING:
     import argparse
 
-    from pai_lsp.mpijob.conversion import Converted
-
 
 def run(arguments: argparse.Namespace) -> int:
     """Convert the file and print it; an existing file is never written over."""
@@ -59,40 +57,20 @@ def _checked(name: str, text: str) -> CheckedFile:
 
 def _convert_manifest(old: Document, to: str, output: str | None, *, is_json: bool) -> int:
     """Convert the file and print it, and what the result does not have; returns the exit status."""
-    from pai_lsp.mpijob.conversion import ConversionError, kept_comments
-    from pai_lsp.mpijob.writing_manifest import job_text, manifest_text
+    from pai_lsp.mpijob.conversion import ConversionError
+    from pai_lsp.mpijob.converted_text import converted_text
 
     try:
-        converted = _converted(old, to)
+        converted = converted_text(old.job, to)
     except ConversionError as error:
         if is_json:
             put("convert", json.dumps({"error": error.code, "message": str(error)}) + "\n", output)
             return FINDINGS
         return failed("convert", f"{visible(old.path or '')}: {error}", FINDINGS)
-    comments = "".join(f"{line}\n" for line in kept_comments(old.syntax))
-    text = comments + (job_text if to == "pai" else manifest_text)(converted.result)
     if is_json:
         lost = [{"field": one.field, "reason": one.reason} for one in converted.lost]
-        answer = {"result": converted.result, "text": text, "lost": lost}
+        answer = {"result": converted.result, "text": converted.text, "lost": lost}
         return put("convert", json.dumps(answer) + "\n", output)
     for one in converted.lost:
         sys.stderr.write(f"pai-lsp convert: lost: {one.field}: {one.reason}\n")
-    return put("convert", text, output)
-
-
-def _converted(document: Document, to: str) -> Converted:
-    if to == "mpijob":
-        from pai_lsp.mpijob.job_to_manifest import job_to_manifest
-
-        return job_to_manifest(document.job)
-    from pai_lsp.mpijob.manifest import manifests
-
-    found = next(manifests(document.syntax), None)
-    manifest = {} if found is None else found.root.plain
-    if to == "pai":
-        from pai_lsp.mpijob.manifest_to_job import manifest_to_job
-
-        return manifest_to_job(manifest)
-    from pai_lsp.mpijob.upgrade import upgraded
-
-    return upgraded(manifest)
+    return put("convert", converted.text, output)

@@ -58,7 +58,7 @@ def print_schema(arguments: argparse.Namespace) -> int:
 def explain(arguments: argparse.Namespace) -> int:
     """Print the documentation of one rule, or of an exit code."""
     if re.fullmatch(r"[+-]?[0-9]{1,6}", arguments.code):
-        from pai_lsp.cli.commands.why_failed import code_text  # noqa: PLC0415 - rules are asked for more often
+        from pai_lsp.cluster.why import code_text  # noqa: PLC0415 - rules are asked for more often
 
         sys.stdout.write(code_text(int(arguments.code)))
         return 0
