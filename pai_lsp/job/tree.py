@@ -22,7 +22,7 @@ from pai_lsp.job.parts import Deployment, PluginEntry, TaskRole
 from pai_lsp.platform.job_schema import StructureError, structure_errors
 from pai_lsp.platform.platforms import OPENPAI, Platform
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
-from pai_lsp.source.content import MappedText, joined, mapped, trimmed
+from pai_lsp.source.content import MappedText, joined_lines
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, Syntax, plain_value
 from pai_lsp.source.text import Span
@@ -267,7 +267,7 @@ class JobTree:
 
     def command_text(self, role: TaskRole) -> MappedText:
         """What a role runs, before templates are filled: each command trimmed, joined by line ends."""
-        return joined([trimmed(mapped(self.text, scalar)) for scalar in self.command_parts(role)], "\n")
+        return joined_lines(self.text, self.command_parts(role))
 
     @cached_property
     def scripts(self) -> dict[TaskRole, Script]:

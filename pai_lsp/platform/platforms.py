@@ -27,8 +27,14 @@ if TYPE_CHECKING:
 
 NAMES = ("openpai", "ltp")
 # A job without any of these words has no mark of another platform, so no table is read for it.
-MARK_WORDS = lazy_pattern(
-    r"jobType|enableLocalStorage|forceNodes|allowAzCopy|\bdind\b|luciatrainingplatform|runtime\.d/barrier"
+_MARK_WORDS = (
+    "jobType",
+    "enableLocalStorage",
+    "forceNodes",
+    "allowAzCopy",
+    "dind",
+    "luciatrainingplatform",
+    "runtime.d/barrier",
 )
 _COMMENT = lazy_pattern(r"#[ \t]*pai-lsp:[ \t]*platform[ \t]*=[ \t]*(?P<name>[^\s#]+)")
 
@@ -134,6 +140,11 @@ def platform_named(name: str) -> Platform:
         changes=tuple(document["rows"]),
         **answers,
     )
+
+
+def may_be_marked(text: str) -> bool:
+    """Whether a job may have a part that only some platforms read; sure if it is false."""
+    return any(word in text for word in _MARK_WORDS)
 
 
 def platform_comment(text: str) -> re.Match[str] | None:

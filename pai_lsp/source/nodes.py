@@ -31,6 +31,8 @@ NO_TYPE = "!"
 class ScalarStyle(Enum):
     """How a scalar is written; the values are YAML's indicators."""
 
+    __hash__ = object.__hash__  # the one of Enum is many times slower
+
     PLAIN = ""
     SINGLE = "'"
     DOUBLE = '"'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
-from pai_lsp.platform.platforms import MARK_WORDS, NAMES, platform_named
+from pai_lsp.platform.platforms import NAMES, may_be_marked, platform_named
 from pai_lsp.rules.commands.command_uses import edit_fix, uses
 from pai_lsp.source.text import Span
 
@@ -40,7 +40,7 @@ def platform_program(job: Job) -> Iterator[Finding]:
             commands:
               - /usr/local/pai/runtime.d/barrier --timeout=500
     """
-    if MARK_WORDS.search(job.text) is None:
+    if not may_be_marked(job.text):
         return
     owners = {path: platform_named(name) for name in NAMES for path in platform_named(name).programs}
     for path, owner in owners.items():
