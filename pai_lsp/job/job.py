@@ -41,7 +41,10 @@ class Job(JobTree):
         root = root_as_meant(self) if self.structure_errors and not self.is_catalog else None
         if root is None:
             return None
-        return Job(self.syntax, self.site_plugins, self.lookup, meant_root=root, platform=self.platform)
+        errors = self.structure_errors
+        return Job(
+            self.syntax, self.site_plugins, self.lookup, meant_root=root, known_errors=errors, platform=self.platform
+        )
 
     @cached_property
     def misplaced_role_keys(self) -> tuple[Entry, ...]:
@@ -142,8 +145,13 @@ class Job(JobTree):
 
     def roles_listing(self, definition: Definition) -> tuple[TaskRole, ...]:
         """The roles whose `prerequisites` name this definition itself."""
-        return tuple(
-            role
-            for role in self.task_roles
-            if any(self.definitions_by_name.get(reference.name) is definition for reference in role.prerequisites)
-        )
+        return tuple(self._roles_listing.get(definition, ()))
+
+    @cached_property
+    def _roles_listing(self) -> dict[Definition, dict[TaskRole, None]]:
+        found: dict[Definition, dict[TaskRole, None]] = {}
+        for role in self.task_roles:
+            for reference in role.prerequisites:
+                if (listed := self.definitions_by_name.get(reference.name)) is not None:
+                    found.setdefault(listed, {})[role] = None
+        return found

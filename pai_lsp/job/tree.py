@@ -39,6 +39,7 @@ class JobTree:
 
     site_plugins: names of runtime plugins that the site has added, without the prefix.
     meant_root: the root to read in place of the tree's, see as_meant.py; structure errors are still those of the tree.
+    known_errors: the structure errors of the tree, if they have been found.
     platform: the platform that the job is for.
     """
 
@@ -47,6 +48,7 @@ class JobTree:
     lookup: Lookup = NoLookup()
     is_catalog: bool = False
     meant_root: Mapping | None = None
+    known_errors: tuple[StructureError, ...] | None = None
     platform: Platform = OPENPAI
 
     @property
@@ -86,6 +88,8 @@ class JobTree:
     @cached_property
     def structure_errors(self) -> tuple[StructureError, ...]:
         """What is wrong with the shape of the file; paths lead through `content`."""
+        if self.known_errors is not None:
+            return self.known_errors
         return structure_errors(self.plain, self.schema_kind, self.platform)
 
     @cached_property

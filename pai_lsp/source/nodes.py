@@ -17,7 +17,7 @@ from yaml.resolver import Resolver
 
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.scalar import REFUSED, Reader, server_value, tagged_server_value
+from pai_lsp.source.scalar import BEGIN_OF_VALUES, REFUSED, Reader, server_value, tagged_server_value
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -57,7 +57,10 @@ class Scalar:
         Where it refuses the tag, the text as written.
         """
         if self.tag is None:
-            return server_value(self.text, self.reader) if self.style is ScalarStyle.PLAIN else self.text
+            text = self.text
+            if self.style is not ScalarStyle.PLAIN or (text and text[0] not in BEGIN_OF_VALUES):
+                return text
+            return server_value(text, self.reader)
         kind = self.tag.removeprefix(YAML_TAG)
         if self.is_empty:
             return "" if kind == "str" else None

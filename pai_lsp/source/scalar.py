@@ -49,6 +49,8 @@ _FLOAT_4 = lazy_pattern(
     r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)",
 )
 _BEGIN_OF_NUMBERS = "-+.0123456789"
+# How a plain scalar begins that may be something else than a text.
+BEGIN_OF_VALUES = frozenset(f"{_BEGIN_OF_NUMBERS}~nNtTfF")
 
 _SAFE_INTEGER = 2**53
 # The result of the readings below for a text that is not such a value.
