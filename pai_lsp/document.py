@@ -157,13 +157,9 @@ def check(
     """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once."""
     if document.is_mpijob:
         return _check_mpijob(document)
-    found: dict[Diagnostic, None] = {}
-    for rule in RULES:
-        if rule is not task_never_starts:
-            for diagnostic in _run(rule, document, on_fault):
-                found[diagnostic] = None
+    found = dict.fromkeys(_found(_RULES_BUT_LAST, document, on_fault))
     if not _explains_stops(found, document):
-        found |= dict.fromkeys(_run(task_never_starts, document, on_fault))
+        found |= dict.fromkeys(_found((task_never_starts,), document, on_fault))
     if document.settings.cluster is not None and not document.is_catalog:
         found = dict.fromkeys((*_relevant(found, document), *_on_cluster(document, on_fault)))
     return _finished((*found, *others), document)
@@ -210,10 +206,11 @@ def _explains_stops(found: Iterable[Diagnostic], document: Document) -> bool:
     """
     if any(diagnostic.code in _EXPLAINING for diagnostic in found):
         return True
-    silent = [rule for rule in _EXPLAINING.values() if document.settings.severity_of(rule) is None]
-    return any(True for rule in silent for _ in rule.check(document.job.as_meant))
+    silent = [_EXPLAINING.get(code) for code, severity in document.settings.severities.items() if severity is None]
+    return any(True for rule in silent if rule for _ in rule.check(document.job.as_meant))
 
 
+_RULES_BUT_LAST = tuple(rule for rule in RULES if rule is not task_never_starts)
 _EXPLAINING = {
     rule.code: rule
     for rule in RULES
@@ -238,16 +235,23 @@ def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: It
     return tuple(sorted(kept, key=lambda diagnostic: (diagnostic.span, diagnostic.code, diagnostic.message)))
 
 
-def _run(rule: Rule, document: Document, on_fault: OnFault) -> Iterable[Diagnostic]:
-    severity = document.settings.severity_of(rule)
-    if severity is None:
-        return ()
-    try:
-        findings = tuple(islice(rule.check(document.job.as_meant), MOST_FOUND))
-        return _diagnostics(rule, severity, findings, document) if findings else ()
-    except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
-        on_fault(rule, error)
-        return ()
+def _found(rules: Iterable[Rule], document: Document, on_fault: OnFault) -> Iterator[Diagnostic]:
+    """What rules find. Most of them find nothing, so this is the loop in which each step counts."""
+    settings, job = document.settings, document.job.as_meant
+    for rule in rules:
+        severity = settings.severity_of(rule) if settings.severities else rule.severity
+        if severity is None:
+            continue
+        try:
+            found = iter(rule.check(job))
+            first = next(found, None)
+            if first is None:
+                continue
+            diagnostics = _diagnostics(rule, severity, (first, *islice(found, MOST_FOUND - 1)), document)
+        except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
+            on_fault(rule, error)
+        else:
+            yield from diagnostics
 
 
 def _diagnostics(rule: Rule, severity: Severity, findings: Iterable[Finding], document: Document) -> list[Diagnostic]:
