@@ -211,9 +211,11 @@ Node = Union[Scalar, Mapping, Sequence]  # noqa: UP007 - the classes name it bef
 
 def mapping_of(span: Span, entries: tuple[Entry, ...], *, is_flow: bool = False, tag: str | None = None) -> Mapping:
     """A mapping with these entries."""
-    first_by_name: dict[str, Entry] = {}
-    for entry in entries:
-        first_by_name.setdefault(entry.name, entry)
+    first_by_name = {entry.name: entry for entry in entries}
+    if len(first_by_name) < len(entries):
+        first_by_name = {}
+        for entry in entries:
+            first_by_name.setdefault(entry.name, entry)
     return Mapping(span, entries, is_flow, tag, first_by_name)
 
 
