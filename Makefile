@@ -54,8 +54,12 @@ bench-hostile: $(VENV)/.ready
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
+# N odd jobs through check, fix, expand and graph, then MINUTES of random edits through the language server.
+N := 20000
+MINUTES := 5
 fuzz: $(VENV)/.ready
-	$(BIN)/python tests/fuzz/fuzz_server.py
+	$(BIN)/python tests/fuzz/fuzz_jobs.py --count $(N)
+	$(BIN)/python tests/fuzz/fuzz_server.py --minutes $(MINUTES)
 
 # Pins every dependency with its hash, for all supported Pythons at once.
 lock: $(VENV)/.ready
@@ -65,8 +69,8 @@ lock: $(VENV)/.ready
 	    --no-header --group $$group pyproject.toml --output-file requirements/$$group.txt || exit 1; \
 	done
 
-# An editable installation, too, makes pai_lsp/platform/_job_validator.py.
-$(VENV)/.ready: requirements/test.txt requirements/lint.txt pyproject.toml hatch_build.py schemas/job.schema.json
+# An editable installation, too, makes pai_lsp/platform/_job_validator*.py.
+$(VENV)/.ready: requirements/test.txt requirements/lint.txt pyproject.toml hatch_build.py schemas/job.schema.json $(wildcard schemas/platforms/*.json)
 	scripts/setup_venv.sh $(VENV) "$$(scripts/pythons.sh | tail -n 1)" test lint
 
 $(VENV)/.bench: $(VENV)/.ready requirements/bench.txt

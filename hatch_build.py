@@ -1,7 +1,8 @@
-"""Makes pai_lsp/platform/_job_validator.py while a wheel or an editable installation is built.
+"""Makes pai_lsp/platform/_job_validator*.py while a wheel or an editable installation is built.
 
-The module is a fast yes or no to the structure of a job, made from schemas/job.schema.json. It is not in the
-repository; without it, `pai_lsp.platform.job_schema` asks jsonschema alone, which is slower.
+Such a module is a fast yes or no to the structure of a job for one platform, made from schemas/job.schema.json and the
+platform's table. They are not in the repository; without them, `pai_lsp.platform.job_schema` asks jsonschema alone,
+which is slower.
 
 fastjsonschema writes plain Python that raises an exception with a message. Only whether it raises matters here, so the
 messages go, and with them every import but `re`.
@@ -12,17 +13,20 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import fastjsonschema
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+if TYPE_CHECKING:
+    from pai_lsp.platform.platforms import Platform
+
 ROOT = Path(__file__).resolve().parent
-TARGET = "pai_lsp/platform/_job_validator.py"
+TARGET = "pai_lsp/platform/{module}.py"
 
 HEAD = '''"""Whether the structure of a job is right: a fast yes or no.
 
-Made by hatch_build.py from schemas/job.schema.json; do not edit.
+Made by hatch_build.py from schemas/job.schema.json and schemas/platforms/; do not edit.
 """
 # mypy: ignore-errors
 
@@ -53,19 +57,23 @@ class BuildHook(BuildHookInterface):  # type: ignore[type-arg]  # what a builder
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Write the module into the sources, and have it packed although git ignores it."""
         del version
-        text = generated()
-        path = ROOT / TARGET
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
-            path.write_text(text, encoding="utf-8")
-        build_data["artifacts"].append(f"/{TARGET}")
+        sys.path.insert(0, str(ROOT))
+        from pai_lsp.platform.job_schema import validator_module  # noqa: PLC0415 - found only from here on
+        from pai_lsp.platform.platforms import NAMES, platform_named  # noqa: PLC0415 - as above
+
+        for platform in map(platform_named, NAMES):
+            text, target = generated(platform), TARGET.format(module=validator_module(platform))
+            path = ROOT / target
+            if not path.exists() or path.read_text(encoding="utf-8") != text:
+                path.write_text(text, encoding="utf-8")
+            build_data["artifacts"].append(f"/{target}")
 
 
-def generated() -> str:
-    """The text of the module."""
-    sys.path.insert(0, str(ROOT))
-    from pai_lsp.platform.job_schema import read_schema, structural  # noqa: PLC0415 - found only from here on
+def generated(platform: Platform) -> str:
+    """The text of the module for a platform."""
+    from pai_lsp.platform.job_schema import read_schema, structural  # noqa: PLC0415 - as above
 
-    schema = structural(read_schema("job"))
+    schema = structural(read_schema("job", platform))
     # The name would become part of every function's, and fastjsonschema knows no newer draft than the seventh;
     # the schema uses nothing that they read differently.
     del schema["$id"], schema["$schema"]
@@ -83,4 +91,6 @@ def generated() -> str:
     functions = {"#": "validate"}
     functions |= {f"#/$defs/{name}": f"validate____defs_{name.lower()}" for name in schema["$defs"]}
     parts = "".join(f'    "{part}": {name},\n' for part, name in functions.items() if f"def {name}(" in code)
-    return f"{HEAD}{code.rstrip()}\n\n\nPARTS = {{\n{parts}}}\n"
+    is_whole = "is_whole" if platform.takes_infinite_integers else "is_finite_whole as is_whole"
+    head = HEAD.replace("import is_whole", f"import {is_whole}")
+    return f"{head}{code.rstrip()}\n\n\nPARTS = {{\n{parts}}}\n"

@@ -7,17 +7,19 @@ the author's `# pai-lsp: ignore[code]` comments; one broken rule never silences 
 from __future__ import annotations
 
 import re
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Settings, Severity
 from pai_lsp.findings.fixes import takes_what_is_repeated
-from pai_lsp.findings.suppression import ignores, unused_ignore, unused_ignores
+from pai_lsp.findings.suppression import ignores, ineffective_comments, unused_ignore, unused_ignores
+from pai_lsp.job.definition import unfilled_values
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
-from pai_lsp.rules import BY_CODE, RULES
-from pai_lsp.rules.prerequisites.extension import needs_expansion
-from pai_lsp.rules.unexplained_stops import task_never_starts
+from pai_lsp.rules import BY_CODE, EXPLAINING, RULES
+from pai_lsp.rules.cluster_rules import rules_on
+from pai_lsp.rules.structure.job_shape import job_template, placeholders, touched
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
@@ -26,9 +28,11 @@ from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import LineIndex, Span, overlapping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
+    from pai_lsp.expand.effective import Prerequisite
+    from pai_lsp.expand.write.released_job import ExpandedJob
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
     from pai_lsp.job.symbols import Occurrence
     from pai_lsp.platform.platforms import Platform
@@ -44,7 +48,7 @@ _LONGEST_MESSAGE = 500
 # A mistake that keeps a job from being expanded usually has a rule of its own; that a job is not expanded yet is none.
 _CONSEQUENCE = "cannot-be-expanded"
 _ANSWERED_BY_EXPANSION = frozenset({"needs-expansion", "refused-until-expanded"})
-_SYNTAX_CODES = frozenset({"alias-refused", *(kind.value for kind in ProblemKind)})
+_SYNTAX_CODES = frozenset({"alias-refused", job_template.code, *(kind.value for kind in ProblemKind)})
 # How the text was read decides about these; after a syntax problem, a line may be read into the wrong mapping.
 _READING_CODES = frozenset(
     {
@@ -86,13 +90,20 @@ class Document:
     @property
     def _known(self) -> Job | None:
         job = self.known_job
-        return job if job is not None and job.text == self.text and job.platform is self.platform else None
+        if job is None or job.text != self.text:
+            return None
+        return job if job.platform is self.platform and job.cluster is self.settings.cluster else None
 
     @lazy
     def job(self) -> Job:
         """The job that the tree describes."""
         return self._known or Job(
-            self.syntax, self.settings.plugins, self.lookup, self.is_catalog, platform=self.platform
+            self.syntax,
+            self.settings.plugins,
+            self.lookup,
+            self.is_catalog,
+            platform=self.platform,
+            cluster=self.settings.cluster,
         )
 
     @lazy
@@ -156,98 +167,125 @@ def check(
 ) -> tuple[Diagnostic, ...]:
     """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once."""
     if document.is_mpijob:
-        return _check_mpijob(document)
-    found = dict.fromkeys(_found(_RULES_BUT_LAST, document, on_fault))
-    if not _explains_stops(found, document):
-        found |= dict.fromkeys(_found((task_never_starts,), document, on_fault))
-    if document.settings.cluster is not None and not document.is_catalog:
-        found = dict.fromkeys((*_relevant(found, document), *_on_cluster(document, on_fault)))
+        return _check_mpijob(document, on_fault)
+    template = document.job.once(placeholders)
+    rules = rules_on(None if template else document.settings.cluster, RULES)
+    job = document.job.as_meant
+    checks = ((rule, partial(rule.check, job)) for rule in rules if not rule.is_last)
+    found = dict.fromkeys(_found(checks, document, on_fault))
+    known = {(one.code, one.span) for one in found}
+    outside = _in_definitions_outside(document, on_fault)
+    found |= dict.fromkeys(one for one in outside if (one.code, one.span) not in known)
+    if template:
+        found = dict.fromkeys(_without_placeholders(found, template))
+    elif not _explains_stop(found, document):
+        checks = ((rule, partial(rule.check, job)) for rule in rules if rule.is_last)
+        found |= dict.fromkeys(_found(checks, document, on_fault))
     return _finished((*found, *others), document)
 
 
-def _relevant(found: Iterable[Diagnostic], document: Document) -> Iterator[Diagnostic]:
-    """The findings without those that do no harm on the cluster."""
-    from pai_lsp.cluster.profile import Profile  # noqa: PLC0415 - most checks know no cluster
-    from pai_lsp.rules.on_cluster import irrelevant_rules  # noqa: PLC0415 - as above
-
-    cluster = document.settings.cluster
-    irrelevant = irrelevant_rules(cluster) if isinstance(cluster, Profile) else frozenset()
-    return (one for one in found if one.code not in irrelevant)
+def check_expanded(document: Document, found: ExpandedJob) -> Iterator[Diagnostic]:
+    """What the checker finds in the expanded job, at the places in the source that it comes from."""
+    return (diagnostic for _, diagnostic in _carried_back(document, found, _log_fault))
 
 
-def _on_cluster(document: Document, on_fault: OnFault) -> list[Diagnostic]:
-    from pai_lsp.cluster.profile import Profile  # noqa: PLC0415 - most checks know no cluster
-    from pai_lsp.rules.cluster_rules import job_does_not_fit  # noqa: PLC0415 - as above
-    from pai_lsp.rules.on_cluster import cluster_findings  # noqa: PLC0415 - as above
+def _in_definitions_outside(document: Document, on_fault: OnFault) -> Iterator[Diagnostic]:
+    """What the checker finds in definitions outside the file once they are filled, at the references to them."""
+    job = document.job.as_meant
+    graph = job.require_graph
+    if document.is_catalog or not any(map(graph.is_outside, graph.definitions)):
+        return
+    from pai_lsp.expand.write.released_job import expanded  # noqa: PLC0415 - most jobs use no other file
 
-    cluster = document.settings.cluster
-    diagnostics: list[Diagnostic] = []
-    try:
-        for rule, finding in cluster_findings(document.job, cluster) if isinstance(cluster, Profile) else ():
-            severity = document.settings.severity_of(rule)
-            if severity is not None:
-                diagnostics += _diagnostics(rule, severity, (finding,), document)
-    except Exception as error:  # noqa: BLE001 - a fault here never silences the other rules
-        on_fault(job_does_not_fit, error)
-    return diagnostics
+    found = expanded(job)
+    if any(not prerequisite.is_own for _, prerequisite in found.places.origins):
+        for prerequisite, diagnostic in _carried_back(document, found, on_fault):
+            if prerequisite and not prerequisite.is_own and diagnostic.severity <= Severity.WARNING:
+                yield diagnostic
 
 
-def _check_mpijob(document: Document) -> tuple[Diagnostic, ...]:
-    from pai_lsp.mpijob.manifest_check import checked_manifests, rules_by_code  # noqa: PLC0415 - as in is_mpijob
+def _carried_back(
+    document: Document, found: ExpandedJob, on_fault: OnFault
+) -> Iterator[tuple[Prerequisite | None, Diagnostic]]:
+    """The findings in an expanded job, each with the prerequisite whose added definition has it."""
+    if found.job is None:
+        return
+    places = found.places
+    after = replace(document, text=found.job.text, known_job=found.job)
+    for one in check(after, on_fault):
+        origin = places.origin(one.span)
+        message = f"in '{origin.definition.name}': {one.message}" if origin else one.message
+        related = tuple(other if other.path else replace(other, span=places.span(other.span)) for other in one.related)
+        related = (*origin.related, *related) if origin else related
+        yield origin, replace(one, span=places.span(one.span), message=message, fixes=(), related=related)
 
-    found = checked_manifests(document.syntax, document.settings)
-    return _without_ignored(tuple(dict.fromkeys(found)), document, {**BY_CODE, **rules_by_code()})
+
+def _without_placeholders(found: Iterable[Diagnostic], template: Sequence[Span]) -> Iterator[Diagnostic]:
+    """The findings of a template of jobs without those about what a program fills in."""
+    return (one for one in found if one.code == job_template.code or not touched(template, one.span))
 
 
-def _explains_stops(found: Iterable[Diagnostic], document: Document) -> bool:
-    """Whether a finding may say why a task role does not start: any error, or a feature that needs expansion.
+def _check_mpijob(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ...]:
+    from pai_lsp.mpijob.manifest_check import manifest_checks, rules_by_code  # noqa: PLC0415 - as in is_mpijob
+
+    found = dict.fromkeys(_found(manifest_checks(document.syntax), document, on_fault))
+    return _without_ignored(tuple(found), document, {**BY_CODE, **rules_by_code()})
+
+
+def _explains_stop(found: Iterable[Diagnostic], document: Document) -> bool:
+    """Whether a finding may say why the job does not run.
 
     Rules that the settings switch off or report as something else explain it as well.
     """
-    if any(diagnostic.code in _EXPLAINING for diagnostic in found):
+    if any(diagnostic.code in EXPLAINING for diagnostic in found):
         return True
-    silent = [_EXPLAINING.get(code) for code, severity in document.settings.severities.items() if severity is None]
+    silent = [EXPLAINING.get(code) for code, severity in document.settings.severities.items() if severity is None]
     return any(True for rule in silent if rule for _ in rule.check(document.job.as_meant))
 
 
-_RULES_BUT_LAST = tuple(rule for rule in RULES if rule is not task_never_starts)
-_EXPLAINING = {
-    rule.code: rule
-    for rule in RULES
-    if rule is needs_expansion or (rule.severity is Severity.ERROR and rule is not task_never_starts)
-}
-
-
 def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
-    return _without_ignored(_without_echoes(found, document), document, BY_CODE)
+    return _without_ignored(_without_echoes(_without_unfilled(found, document), document), document, BY_CODE)
+
+
+def _without_unfilled(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
+    """The diagnostics without those about values that nobody knows yet, as they are variables of a definition."""
+    if "{{" not in document.text:
+        return found
+    values = {scalar.span for definition in document.job.as_meant.definitions for scalar in unfilled_values(definition)}
+    return tuple(one for one in found if not any(_holds(span, one.span) for span in values)) if values else found
 
 
 def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: Iterable[str]) -> tuple[Diagnostic, ...]:
-    comments = ignores(document.text, document.lines)
-    if comments:
+    if "pai-lsp" in document.text.lower():
+        comments = ignores(document.text, document.lines)
         severity = document.settings.severity_of(unused_ignore)
         unused: list[Diagnostic] = []
         if severity is not None:
-            findings = unused_ignores(comments, kept, document.lines, codes)
+            findings = [
+                *unused_ignores(comments, kept, document.lines, codes),
+                *ineffective_comments(document.text, kept, document.lines),
+            ]
             unused = _diagnostics(unused_ignore, severity, findings, document)
         silenced = {d for d in kept for comment in comments if comment.silences(d, document.lines)}
         kept = (*(diagnostic for diagnostic in kept if diagnostic not in silenced), *unused)
     return tuple(sorted(kept, key=lambda diagnostic: (diagnostic.span, diagnostic.code, diagnostic.message)))
 
 
-def _found(rules: Iterable[Rule], document: Document, on_fault: OnFault) -> Iterator[Diagnostic]:
-    """What rules find. Most of them find nothing, so this is the loop in which each step counts."""
-    settings, job = document.settings, document.job.as_meant
-    for rule in rules:
+def _found(
+    checks: Iterable[tuple[Rule, Callable[[], Iterable[Finding]]]], document: Document, on_fault: OnFault
+) -> Iterator[Diagnostic]:
+    """What rules find, each with its check. Most of them find nothing, so each step of this loop counts."""
+    settings = document.settings
+    for rule, check in checks:
         severity = settings.severity_of(rule) if settings.severities else rule.severity
         if severity is None:
             continue
         try:
-            found = iter(rule.check(job))
-            first = next(found, None)
+            findings = iter(check())
+            first = next(findings, None)
             if first is None:
                 continue
-            diagnostics = _diagnostics(rule, severity, (first, *islice(found, MOST_FOUND - 1)), document)
+            diagnostics = _diagnostics(rule, severity, (first, *islice(findings, MOST_FOUND - 1)), document)
         except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
             on_fault(rule, error)
         else:
@@ -255,15 +293,17 @@ def _found(rules: Iterable[Rule], document: Document, on_fault: OnFault) -> Iter
 
 
 def _diagnostics(rule: Rule, severity: Severity, findings: Iterable[Finding], document: Document) -> list[Diagnostic]:
+    is_set = rule.code in document.settings.severities
     return [
         Diagnostic(
             rule.code,
-            severity,
+            severity if is_set else found.severity or severity,
             found.span,
             _sentence(found.message),
             _harmless(found.fixes, document),
             found.related,
             found.tags,
+            found.field,
         )
         for found in findings
     ]

@@ -34,8 +34,12 @@ def with_safe_fixes(
     document: Document,
     check: Callable[[Document], tuple[Diagnostic, ...]],
     is_wanted: Callable[[Diagnostic], bool],
+    *,
+    unsafe_too: bool = False,
 ) -> FixedDocument:
     """Apply the safe fixes of all findings for which `is_wanted` is true; `check` returns a document's findings.
+
+    With `unsafe_too`, a finding's only fix is applied although it is not safe.
 
     Of two fixes that change the same place the first is applied, and the other one in the next round. A fix that
     causes an error of a new kind, or more errors of a kind, is dropped.
@@ -45,7 +49,9 @@ def with_safe_fixes(
     dropped: set[tuple[str, str, str]] = set()
     seen = {document.text}
     for _ in range(MOST_ROUNDS):
-        wanted = (item for item in _safe(diagnostics, is_wanted) if _name(*item) not in dropped)
+        wanted = (
+            item for item in _applicable(diagnostics, is_wanted, unsafe_too=unsafe_too) if _name(*item) not in dropped
+        )
         batch = list(_without_overlaps(wanted))
         if not batch:
             break
@@ -84,11 +90,13 @@ def _better(
     return tried, left
 
 
-def _safe(
-    diagnostics: Iterable[Diagnostic], is_wanted: Callable[[Diagnostic], bool]
+def _applicable(
+    diagnostics: Iterable[Diagnostic], is_wanted: Callable[[Diagnostic], bool], *, unsafe_too: bool
 ) -> Iterator[tuple[Diagnostic, Fix]]:
     for diagnostic in diagnostics:
         fix = next((fix for fix in diagnostic.fixes if fix.safe), None)
+        if fix is None and unsafe_too and len(diagnostic.fixes) == 1:
+            fix = diagnostic.fixes[0]
         if fix is not None and is_wanted(diagnostic):
             yield diagnostic, fix
 

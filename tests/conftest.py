@@ -6,7 +6,7 @@ import gc
 
 from hypothesis import settings
 
-settings.register_profile("fast")
+settings.register_profile("fast", max_examples=20)
 gc.set_threshold(200_000, 20, 50)  # as in the language server
 
 

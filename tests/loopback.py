@@ -183,12 +183,15 @@ def marketplace(reaction: Reaction, context: ssl.SSLContext | None = None) -> It
 
 
 def alone(monkeypatch: pytest.MonkeyPatch, cache: str) -> None:
-    """No proxy, no certificates, no cache but this one."""
+    """No proxy, no certificates, and nothing of the user's but in this folder."""
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
     for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", cache)
-    monkeypatch.setenv("LOCALAPPDATA", cache)
+    for name in ("LOCALAPPDATA", "APPDATA"):
+        monkeypatch.setenv(name, cache)
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "PAI_LSP_TRUST"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", cache)

@@ -26,6 +26,7 @@ LAYERS = (
     "document",
     "safe_fixes",
     "project",
+    "api",
     "ide",
     "lsp",
     "cli",
@@ -50,18 +51,28 @@ def name_of(path: Path) -> str:
 
 
 MODULES = {name_of(path): path for path in sorted(PACKAGE.rglob("*.py"))}
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in MODULES.items()}
+
+
+@cache
+def tree(name: str) -> ast.Module:
+    return ast.parse(MODULES[name].read_text(encoding="utf-8"))
+
+
+@cache
+def import_statements(name: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """All imports of a module, those only for types and inside functions included."""
+    return tuple(node for node in ast.walk(tree(name)) if isinstance(node, (ast.Import, ast.ImportFrom)))
 
 
 @cache
 def imports(name: str) -> set[str]:
-    """The modules of the package that a module imports, those only for types and inside functions included."""
+    """The modules of the package that a module imports."""
     found: set[str] = set()
-    for node in ast.walk(TREES[name]):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
-        elif isinstance(node, ast.Import):
+    for node in import_statements(name):
+        if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
+        elif node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names} | {node.module}
     return {one for one in (module.removeprefix("pai_lsp.") for module in found) if one in MODULES and one != name}
 
 
@@ -103,14 +114,14 @@ def test_a_file_name_occurs_once() -> None:
 
 
 def test_every_module_says_why_it_exists() -> None:
-    assert [name for name, tree in TREES.items() if not ast.get_docstring(tree)] == []
+    assert [name for name in MODULES if not ast.get_docstring(tree(name))] == []
 
 
 def test_only_the_reader_imports_yaml() -> None:
     found = {
         name
-        for name, tree in TREES.items()
-        for node in ast.walk(tree)
+        for name in MODULES
+        for node in import_statements(name)
         if isinstance(node, ast.Import) and any(alias.name == "yaml" for alias in node.names)
     }
     assert found <= YAML_READERS

@@ -17,10 +17,11 @@ from pai_lsp.catalog.directory_source import read_directory
 from pai_lsp.catalog.loading import Surroundings, load_catalog, overlaid_catalog
 from pai_lsp.catalog.lock import definition_hash
 from pai_lsp.catalog.setup import CatalogSetup, DirectorySource, Marketplace, ServerSource, catalog_setup
-from pai_lsp.catalog.store import SourceState, Store, user_cache_folder
+from pai_lsp.catalog.store import SourceState, Store
 from pai_lsp.document import Document
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.require_graph import expansion
+from pai_lsp.source.user_folders import user_cache_folder, user_config_folder, user_state_folder
 
 MNIST = "name: mnist\ntype: data\nsummary: Digits\ntemplate_variables: [{name: dataPath}]\nrequire: [tools]\n"
 STREAM = """\
@@ -373,6 +374,24 @@ def test_offers_of_many(folder: Path) -> None:
 )
 def test_where_things_are_kept(platform: str, environment: dict[str, str], expected: str) -> None:
     assert user_cache_folder(environment, platform).as_posix() == expected
+
+
+@pytest.mark.parametrize(
+    ("platform", "environment", "state", "config"),
+    [
+        ("linux", {"HOME": "/h"}, "/h/.local/state/pai-lsp", "/h/.config/pai-lsp"),
+        ("linux", {"HOME": "/h", "XDG_STATE_HOME": "/s", "XDG_CONFIG_HOME": "/c"}, "/s/pai-lsp", "/c/pai-lsp"),
+        ("linux", {"HOME": "/h", "XDG_STATE_HOME": "s"}, "/h/.local/state/pai-lsp", "/h/.config/pai-lsp"),
+        ("darwin", {"HOME": "/h"}, "/h/Library/Application Support/pai-lsp", "/h/.config/pai-lsp"),
+        ("win32", {"LOCALAPPDATA": "/l", "APPDATA": "/a"}, "/l/pai-lsp", "/a/pai-lsp"),
+        ("win32", {"HOME": "/h"}, "/h/AppData/Local/pai-lsp", "/h/AppData/Roaming/pai-lsp"),
+    ],
+)
+def test_where_answers_and_settings_are_kept(
+    platform: str, environment: dict[str, str], state: str, config: str
+) -> None:
+    assert user_state_folder(environment, platform).as_posix() == state
+    assert user_config_folder(environment, platform).as_posix() == config
 
 
 def test_a_thousand_finds_are_quick(folder: Path) -> None:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from budgets import some
 
 from pai_lsp import document
 from pai_lsp.cli.commands import check_one
 from pai_lsp.cli.main import main
 from pai_lsp.cli.report import FORMATS
+from pai_lsp.cli.subcommands import SUBCOMMANDS, parser_of
 from pai_lsp.findings.diagnostic import Finding, Related, Rule, Severity
-from pai_lsp.rules import RULES
+from pai_lsp.rules import RULES, all_rules, families
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -235,7 +239,7 @@ def test_select_and_ignore(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_rule_that_there_is_not(capsys: pytest.CaptureFixture[str], option: str) -> None:
     status, output, errors = run(capsys, option, "unknown-prerequisit")
     assert (status, output) == (2, "")
-    assert "no rule has the code 'unknown-prerequisit'; did you mean 'unknown-prerequisite'?" in errors
+    assert "no rule or family is named 'unknown-prerequisit'; did you mean 'unknown-prerequisite'?" in errors
 
 
 def test_findings_below_the_threshold(capsys: pytest.CaptureFixture[str]) -> None:
@@ -324,7 +328,7 @@ taskRoles:
 """
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", some(FORMATS))
 @pytest.mark.parametrize(
     "text",
     [
@@ -434,3 +438,158 @@ def test_a_place_in_another_file_is_shown(capsys: pytest.CaptureFixture[str], mo
     starts = [related["start"] for related in json.loads(output)["diagnostics"][0]["related"]]
     assert starts == [{"line": 1, "column": 7, "offset": 6}, None, None]
     assert " 1 | name: here\n   |       ----\n" in run(capsys)[1]
+
+
+def test_a_file_for_the_report(capsys: pytest.CaptureFixture[str]) -> None:
+    write("job.yaml", BAD)
+    assert main(["check", "--format", "concise", "-o", "report.txt", *KNOWN]) == 1
+    assert capsys.readouterr().out == ""
+    assert Path("report.txt").read_text(encoding="utf-8").startswith("job.yaml:10:21: error[unknown-prerequisite]")
+    assert main(["check", "-o", "no/such/folder.txt", *KNOWN]) == 3
+    assert "no/such/folder.txt: no such file or directory" in capsys.readouterr().err
+
+
+def test_statuses_and_quiet(capsys: pytest.CaptureFixture[str]) -> None:
+    write("job.yaml", BAD)
+    assert main(["check", "--exit-zero", *KNOWN]) == 0
+    assert "1 error in 1 file" in capsys.readouterr().out
+    assert main(["check", "-q", *KNOWN]) == 1
+    quiet = capsys.readouterr().out
+    assert "unknown-prerequisite" in quiet
+    assert "in 1 file" not in quiet
+    write("job.yaml", GOOD)
+    assert main(["check", "--quiet", *KNOWN]) == 0
+    assert capsys.readouterr().out == ""
+
+
+def test_statistics(capsys: pytest.CaptureFixture[str]) -> None:
+    write("a.yaml", BAD)
+    write("b.yaml", BAD + "owner: me\n")
+    assert main(["check", "--statistics", "--select", "unknown-prerequisite,unknown-key"]) == 1
+    assert [line.split()[:3] for line in capsys.readouterr().out.splitlines()] == [
+        ["2", "error", "unknown-prerequisite"],
+        ["1", "error", "unknown-key"],
+    ]
+    assert main(["check", "--statistics", "--format", "json"]) == 2
+
+
+def test_which_files_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    write("job.yaml", BAD)
+    write("other.yaml", "a: b\n")
+    write("drafts/job.yaml", BAD)
+    write(".pai-lsp.yaml", "exclude: [drafts/]\n")
+    assert main(["check", "--show-files"]) == 0
+    assert capsys.readouterr().out == "job.yaml\n"
+
+
+def test_families_of_rules(capsys: pytest.CaptureFixture[str]) -> None:
+    write("job.yaml", BAD + "owner: me\n")
+    assert main(["check", "--format", "concise", "--select", "prerequisites"]) == 1
+    assert "unknown-key" not in capsys.readouterr().out
+    assert (
+        main(["check", "--format", "concise", "--select", "structure,prerequisites", "--ignore", "prerequisites"]) == 1
+    )
+    shown = capsys.readouterr().out
+    assert "unknown-key" in shown
+    assert "unknown-prerequisite" not in shown
+    assert main(["check", "--select", "structur"]) == 2
+    assert "no rule or family is named 'structur'; did you mean 'structure'?" in capsys.readouterr().err
+
+
+def test_a_family_leaves_rules_off_that_the_configuration_turns_off() -> None:
+    write("job.yaml", BAD)
+    write(".pai-lsp.yaml", "rules: {unknown-prerequisite: off}\n")
+    assert main(["check", "--select", "prerequisites"]) == 0
+    assert main(["check", "--select", "unknown-prerequisite"]) == 1
+
+
+def test_the_help_names_every_family() -> None:
+    text = " ".join(parser_of(next(one for one in SUBCOMMANDS if one.name == "check")).format_help().split())
+    names = list(families())
+    assert f"The families are {', '.join(names[:-1])} and {names[-1]}." in text
+    assert sorted(rule.code for rules in families().values() for rule in rules) == sorted(
+        rule.code for rule in all_rules()
+    )
+
+
+def test_rules_that_some_files_ignore(capsys: pytest.CaptureFixture[str]) -> None:
+    write("job.yaml", BAD)
+    write("legacy/old/job.yaml", BAD)
+    write(".pai-lsp.yaml", "per_file_ignores:\n  legacy/: [unknown-prerequisite]\n")
+    assert main(["check", "--format", "concise", *KNOWN]) == 1
+    assert [line.partition(":")[0] for line in capsys.readouterr().out.splitlines()] == ["job.yaml"]
+
+
+def test_another_configuration_or_none(capsys: pytest.CaptureFixture[str]) -> None:
+    write("jobs/job.yaml", BAD)
+    write("jobs/.pai-lsp.yaml", "rules: {unknown-prerequisite: off}\n")
+    write("strict.yaml", "rules: {unknown-prerequisite: warning}\n")
+    assert main(["check", *KNOWN[:1], "unused-ignore"]) == 0
+    capsys.readouterr()
+    assert main(["check", "--isolated", "--format", "concise", "--ignore", "commands"]) == 1
+    assert "error[unknown-prerequisite]" in capsys.readouterr().out
+    assert main(["check", "--config", "strict.yaml", "--format", "concise", "--ignore", "commands"]) == 1
+    assert "warning[unknown-prerequisite]" in capsys.readouterr().out
+    assert main(["check", "--config", "none.yaml"]) == 2
+    write("strict.yaml", "rule: {}\n")
+    assert main(["check", "--config", "strict.yaml", "--format", "concise", *KNOWN]) == 1
+    assert "strict.yaml:1:1: error[invalid-configuration]" in capsys.readouterr().out
+
+
+def test_ndjson_has_the_findings_of_json(capsys: pytest.CaptureFixture[str]) -> None:
+    for number in range(60):
+        write(f"{number:02}.yaml", BAD)
+    arguments = ["check", "--jobs", "2", *KNOWN]
+    assert main([*arguments, "--format", "json"]) == 1
+    expected = json.loads(capsys.readouterr().out)["diagnostics"]
+    assert main([*arguments, "--format", "ndjson"]) == 1
+    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == expected
+
+
+def test_comments_that_ignore_what_is_found(capsys: pytest.CaptureFixture[str]) -> None:
+    write("job.yaml", BAD)
+    assert main(["check", "--add-ignore", *KNOWN]) == 0
+    assert "ignored 1 finding; all good: 1 file checked" in capsys.readouterr().out
+    assert "    prerequisites: [imaje]  # pai-lsp: ignore[unknown-prerequisite]\n" in Path("job.yaml").read_text(
+        "utf-8"
+    )
+
+
+def test_fixes_that_may_be_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    write("job.yaml", GOOD.replace("    commands:", "    prerequisites: [image, missing]\n    commands:"))
+    assert main(["check", "--fix", "--select", "unknown-prerequisite"]) == 1
+    assert main(["check", "--fix", "--unsafe-fixes", "--select", "unknown-prerequisite"]) == 0
+    assert main(["check", "--unsafe-fixes"]) == 2
+    assert "--unsafe-fixes is for --fix and --diff" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_files_that_git_ignores(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is found in folders is what git would not ignore; git itself is asked."""
+    git = shutil.which("git") or "git"
+    subprocess.run([git, "init", "-q"], check=True)
+    files = [
+        "a.yaml",
+        "venv/a.yaml",
+        "jobs/build/a.yaml",
+        "jobs/keep.yaml",
+        "jobs/b.tmp.yaml",
+        "out/a.yaml",
+        "# x.yaml",
+    ]
+    for path in (*files, "# x.yaml", "jobs/sub/keep.yaml", "private/a.yaml", "end .yaml"):
+        write(path, GOOD)
+    write(".gitignore", "# comment\n/venv\nbuild/\n*.tmp.yaml   \n\\# x.yaml\nend\\ .yaml\n")
+    write("jobs/.gitignore", "/keep.yaml\n!*.tmp.yaml\n")
+    write("out/.gitignore", "*\n")
+    write(".git/info/exclude", "private/\n")
+    assert main(["check", "--show-files"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    run = subprocess.run(
+        [git, "ls-files", "--others", "--exclude-standard", "*.yaml"], check=True, capture_output=True, text=True
+    )
+    assert shown == sorted(run.stdout.splitlines()) == ["a.yaml", "jobs/b.tmp.yaml", "jobs/sub/keep.yaml"]
+    assert main(["check", "--show-files", "out/a.yaml", "venv"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["out/a.yaml", "venv/a.yaml"]
+    assert main(["check", "--show-files", "--no-gitignore"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 10

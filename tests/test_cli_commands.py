@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
+from budgets import some
 
 from pai_lsp import __version__
 from pai_lsp.cli.main import main
@@ -79,7 +80,7 @@ def test_rules_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
-@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+@pytest.mark.parametrize("rule", some(all_rules()), ids=lambda rule: rule.code)
 def test_every_rule_can_be_explained(capsys: pytest.CaptureFixture[str], rule: types.SimpleNamespace) -> None:
     status, output, _ = run(capsys, "explain", rule.code)
     assert status == 0

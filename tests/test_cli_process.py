@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pai_lsp.cli.processes import Lost
+from pai_lsp.cli.processes import LostItem
 
 BAD = """\
 protocolVersion: 2
@@ -185,7 +185,7 @@ def test_large_answers_arrive_whole() -> None:
 @forks
 def test_a_process_that_dies_loses_only_its_item() -> None:
     shown = in_a_new_process("print(sorted(mapped(doubled_or_dead, range(20), 2), key=lambda pair: pair[0]))")
-    killed, ended = Lost("the process was ended by signal 9"), Lost("the process ended too early")
+    killed, ended = LostItem("the process was ended by signal 9"), LostItem("the process ended too early")
     expected: list[tuple[int, object]] = [(number, number * 2) for number in range(20)]
     for number in (3, 13):
         expected[number] = (number, killed)

@@ -15,8 +15,7 @@ from pai_lsp.cluster.fit import fit
 from pai_lsp.cluster.profile import read_profile
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings
-from pai_lsp.rules.cluster_rules import CLUSTER_RULES
-from pai_lsp.rules.on_cluster import cluster_findings
+from pai_lsp.rules.cluster_rules import CLUSTER_RULES, cluster_findings
 from pai_lsp.source.text import apply_edits
 
 if TYPE_CHECKING:

@@ -10,6 +10,7 @@ import pytest
 from pai_lsp.embedded.command_lines import CommandLine, command_lines, parsed
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_structure import structure
+from pai_lsp.platform.launchers import HOROVOD, HYDRA, OPEN_MPI, foreign_option, hosts_of, launch_line
 from pai_lsp.platform.programs import program, subcommands
 
 # Scripts with one call of `fail`, which returns 1, and whether that ends the script.
@@ -102,7 +103,7 @@ def test_which_program_runs(text: str, name: str, arguments: list[str]) -> None:
 def test_options(text: str, options: list[str], operands: list[str], unknown: list[str], is_open: bool) -> None:
     known = program("torchrun")
     assert known is not None
-    found = parsed(line_of(text), known)
+    found = parsed(line_of(text).arguments, known, text)
     assert [one.name for one in found.options] == options
     assert [word.text for word in found.operands] == operands
     assert ([name for name, _ in found.unknown], found.is_open) == (unknown, is_open)
@@ -111,7 +112,8 @@ def test_options(text: str, options: list[str], operands: list[str], unknown: li
 def test_letters_behind_one_dash() -> None:
     known = program("pip install")
     assert known is not None
-    found = parsed(line_of("pip install -qUr requirements.txt six -ihttps://example.com -r"), known, 1)
+    text = "pip install -qUr requirements.txt six -ihttps://example.com -r"
+    found = parsed(line_of(text).arguments[1:], known, text)
     values = [(one.name, one.value) for one in found.options]
     assert values == [
         ("-q", None),
@@ -121,6 +123,43 @@ def test_letters_behind_one_dash() -> None:
         ("-r", None),
     ]
     assert [one.name for one in found.without_value] == ["-r"]
+
+
+# A launch line, its implementation, whether that is certain, its processes and hosts, and an option of another MPI.
+LAUNCHES = [
+    ("mpirun -np 4 python a.py -np 8", OPEN_MPI, False, 4, [], None),
+    ("mpirun --np=4 ./a", OPEN_MPI, False, 4, [], None),
+    ("mpirun -x A=1 -c 2 ./a", OPEN_MPI, True, 2, [], None),
+    ("mpiexec -mca btl tcp -host a:2,b -n 3 ./a", OPEN_MPI, True, 3, [("a", 2), ("b", None)], None),
+    ("mpiexec -n 2 -hosts a,b ./a", HYDRA, True, 2, [("a", None), ("b", None)], None),
+    ("mpiexec.hydra -n 2 -x A ./a", HYDRA, True, 2, [], "-x"),
+    ("orterun -np 2 -ppn 1 ./a", OPEN_MPI, True, 2, [], "-ppn"),
+    ("mpirun -np 2 ./a : -np 3 ./b", OPEN_MPI, False, 5, [], None),
+    ("mpirun $OPTIONS -np 2 -H a:1 ./a", OPEN_MPI, True, 2, [("a", 1)], None),
+    ("mpirun -np $N ./a", OPEN_MPI, False, None, [], None),
+    ("mpirun -np 2 -H $HOSTS ./a", OPEN_MPI, True, 2, None, None),
+    ('mpirun -np 2 -H "a:2,b:2" ./a', OPEN_MPI, True, 2, [("a", 2), ("b", 2)], None),
+    ("horovodrun -np 4 -H a:2,b:2 python a.py -np 9", HOROVOD, True, 4, [("a", 2), ("b", 2)], None),
+]
+
+
+@pytest.mark.parametrize(("text", "implementation", "certain", "processes", "hosts", "foreign"), LAUNCHES)
+def test_launch_lines(
+    text: str,
+    implementation: str,
+    certain: bool,
+    processes: int | None,
+    hosts: list[tuple[str, int | None]] | None,
+    foreign: str | None,
+) -> None:
+    words = line_of(text)
+    line = launch_line(words.program, words.arguments, text)
+    assert (line.implementation, line.is_certain, line.processes) == (implementation, certain, processes)
+    listed = hosts_of(line.host_lists[0], text) if line.host_lists else ()
+    assert (None if listed is None else [(host.name, host.slots) for host in listed]) == hosts
+    assert all(text[host.span.start : host.span.end] == host.name for host in listed or ())
+    found = foreign_option(line)
+    assert (found[0] if found else None) == foreign
 
 
 def test_every_option_has_a_number_of_values() -> None:

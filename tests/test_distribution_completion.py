@@ -52,6 +52,7 @@ def offered(typed: str, folder: Path) -> list[str]:
     return run.stdout.split()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(BASH is None, reason="needs bash")
 @pytest.mark.parametrize(
     ("typed", "expected"),

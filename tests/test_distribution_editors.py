@@ -14,7 +14,7 @@ import pytest
 from documentation_blocks import DOCUMENTATION, marked_blocks
 
 from pai_lsp.lsp.documents import JOB_LANGUAGE
-from pai_lsp.lsp.marketplace_reports import HOW_TO_TRUST
+from pai_lsp.lsp.marketplace_reports import DO_NOT_TRUST, HOW_TO_TRUST, TRUST
 from pai_lsp.project.configuration import FILE_NAME
 from pai_lsp.source.files import JOB_ENDINGS
 
@@ -56,6 +56,7 @@ def test_the_command_starts_the_server(editor: str) -> None:
     assert told_command(editor) == ["pai-lsp", "server"]
 
 
+@pytest.mark.slow
 def test_the_server_starts_by_that_command() -> None:
     body = json.dumps({"jsonrpc": "2.0", "method": "exit"}).encode()
     ended = subprocess.run(
@@ -87,19 +88,12 @@ def test_helix_can_read_its_languages() -> None:
     assert set(languages["language-server"]) < set(languages["language"][0]["language-servers"])
 
 
-def test_every_editor_has_its_way_to_trust_a_folder() -> None:
+def test_the_page_shows_the_question_and_the_command() -> None:
     page = (DOCUMENTATION / "editors.md").read_text(encoding="utf-8")
-    rows = dict(re.findall(r"^\| (\S+)(?: [^|]*)? \| [^|]+ \| `(.*)` \|$", page, re.MULTILINE))
-    names = [name.split("-")[0].capitalize() for name in BLOCKS]
-    assert {row.casefold() for row in rows} == {name.casefold() for name in names}
-    assert all("trusted" in row and "~/jobs" in row for row in rows.values())
-    expected = {"trusted": ["~/jobs"]}
-    assert json.loads(rows["JetBrains"]) == expected
-    for editor in ("Kate", "Sublime"):
-        assert json.loads(f"{{{rows[editor]}}}") == {"initializationOptions": expected}
-    assert json.loads(f"{{{rows['Zed']}}}") == {"initialization_options": expected}
     assert HOW_TO_TRUST.endswith("/editors/#trust")
-    assert "\n## Trust\n" in page
+    section = page.partition("\n## Trust\n")[2].partition("\n## ")[0]
+    assert all(f"*{title}*" in section for title in (TRUST, DO_NOT_TRUST))
+    assert "pai-lsp trust ~/jobs" in section
 
 
 def test_every_editor_of_the_first_page_has_a_section() -> None:

@@ -39,4 +39,4 @@ def test_it_reads_as_a_page_without_warnings() -> None:
         assert f"   pai-lsp {one.name}\n" in page
         assert set(parser_of(one)._option_string_actions) <= words
     assert "   pai-lsp marketplace lock\n" in page
-    assert "pai-lsp check --format sarif > pai-lsp.sarif" in page
+    assert "pai-lsp check --format sarif -o pai-lsp.sarif" in page

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from budgets import some
 from expansion import FOLDER, marketplace
 from marks import read_marks
 from test_rules import is_catalog
@@ -61,6 +62,7 @@ def errors(document: Document) -> list[str]:
     return [one.code for one in found if one.code not in ANSWERED]
 
 
+@pytest.mark.slow
 def test_there_are_jobs_to_try() -> None:
     documents = [document_of(path) for path in jobs()]
     sound = [one for one in documents if not errors(one)]
@@ -70,7 +72,7 @@ def test_there_are_jobs_to_try() -> None:
 
 
 @pytest.mark.parametrize("is_inline", [False, True], ids=["", "inline"])
-@pytest.mark.parametrize("path", jobs(), ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", some(jobs(), 2), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_expanding_twice_is_expanding_once(path: Path, is_inline: bool) -> None:
     inlined = [role.name for role in document_of(path).job.task_roles] if is_inline else []
     result = expanded_job(path, is_inline=is_inline)
@@ -83,7 +85,7 @@ def test_expanding_twice_is_expanding_once(path: Path, is_inline: bool) -> None:
 
 
 @pytest.mark.parametrize("is_inline", [False, True], ids=["", "inline"])
-@pytest.mark.parametrize("path", jobs(), ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", some(jobs(), 4), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_job_without_an_error_becomes_one_without_an_error(path: Path, is_inline: bool) -> None:
     before = document_of(path)
     if errors(before) or "pai-lsp: ignore[" in before.text:

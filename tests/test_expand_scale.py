@@ -77,6 +77,7 @@ def calls(output: Callable[[Job], Any], text: str) -> int:
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [deep, wide])
 @pytest.mark.parametrize(
     "output",

@@ -6,7 +6,7 @@ import pytest
 
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
-from pai_lsp.ide.refactorings.quick_fixes import ignore_comment
+from pai_lsp.ide.ignoring import ignore_comment, with_ignore_comments
 from pai_lsp.source.text import Span, apply_edits
 
 
@@ -59,3 +59,37 @@ def test_a_comment_at_the_end_of_the_line(before: str, after: str) -> None:
 )
 def test_no_room(text: str, reason: str) -> None:
     assert reason in ignored(text)
+
+
+JOB = """\
+protocolVersion: 2
+name: train
+type: job
+owner: me
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: imaje
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands:
+      - >-
+        pip install $1
+        -r requirements.txt &&
+        python train.py
+"""
+
+
+def test_comments_for_all_findings() -> None:
+    """A folded block has no room for a comment, so the comment is for the whole file."""
+
+    def wanted(one: Diagnostic) -> bool:
+        return one.severity <= Severity.WARNING
+
+    document, count = with_ignore_comments(Document(JOB), lambda document: document.diagnostics, wanted)
+    assert [line for line in document.text.splitlines() if "pai-lsp" in line] == [
+        "# pai-lsp: ignore-file[unset-positional]",
+        "owner: me  # pai-lsp: ignore[unknown-key]",
+        "    dockerImage: imaje  # pai-lsp: ignore[unknown-docker-image]",
+    ]
+    assert count == 3
+    assert [one.code for one in document.diagnostics if wanted(one)] == []

@@ -16,6 +16,7 @@ from server_client import CAPABILITIES, TIMEOUT, Client, codes, connected, place
 from pai_lsp.catalog.store import SourceState
 from pai_lsp.document import Document
 from pai_lsp.lsp import marketplace_reports, marketplaces
+from pai_lsp.project.trust import TrustAnswers
 from pai_lsp.source.text import ColumnUnit, LineIndex, Span, TextEdit, apply_edits
 
 if TYPE_CHECKING:
@@ -39,7 +40,9 @@ in_a_loop = pytest.mark.asyncio
 
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing of the user's; and here the user trusts every configuration, see test_trust.py."""
     alone(monkeypatch, str(tmp_path / "cache"))
+    monkeypatch.setattr(TrustAnswers, "about", lambda *_: True)
 
 
 @pytest.fixture
@@ -57,9 +60,8 @@ def server(workspace: Path) -> Iterator[Marketplace]:
 
 
 def in_workspace(folder: Path, **more: Any) -> dict[str, Any]:
-    """A client that has opened a folder, and trusts it."""
-    workspace = [{"uri": folder.as_uri(), "name": "work"}]
-    return {"workspaceFolders": workspace, "initializationOptions": {"trusted": True}, **more}
+    """A client that has opened a folder."""
+    return {"workspaceFolders": [{"uri": folder.as_uri(), "name": "work"}], **more}
 
 
 async def status(client: Client, state: str) -> str:
@@ -336,43 +338,6 @@ async def test_a_server_that_fails_is_reported(workspace: Path, server: Marketpl
         await client.settle()
         notified = [one for one in client.received if one.get("method") == "pai-lsp/marketplaceStatus"]
         assert [one["params"]["state"] for one in notified] == ["ready", "stale"]
-
-
-@in_a_loop
-async def test_an_untrusted_workspace_asks_nobody(workspace: Path, server: Marketplace) -> None:
-    options = {"trusted": False}
-    async with connected(**in_workspace(workspace, initializationOptions=options)) as client:
-        uri = open_job(client, workspace)
-        assert "not trusted" in await status(client, "untrusted")
-        assert NOT_ASKED in codes(await client.published(uri))
-        assert (await command(client, "refresh"))["state"] == "untrusted"
-        await client.settle()
-        assert server.requests == []
-        client.send(client.notification("pai-lsp/workspaceTrust", trusted=True))
-        await status(client, "ready")
-        await until_code(client, uri, NOT_ASKED, is_there=False)
-        assert len(server.requests) == 1
-
-
-@in_a_loop
-async def test_settings_can_take_trust_away_and_not_give_it(workspace: Path, server: Marketplace) -> None:
-    sections: list[dict[str, Any]] = [{"trusted": False}]
-    answers = {"workspace/configuration": lambda parameters: [sections[0] for _ in parameters["items"]]}
-    async with connected(answers=answers, **in_workspace(workspace)) as client:
-        open_job(client, workspace)
-        await status(client, "untrusted")
-        assert server.requests == []
-        sections[0] = {"trusted": True}
-        client.send(client.notification("workspace/didChangeConfiguration", settings=None))
-        await status(client, "ready")
-    server.requests.clear()
-    untrusted = in_workspace(workspace, initializationOptions={"trusted": False})
-    async with connected(answers=answers, **untrusted) as client:
-        open_job(client, workspace)
-        await status(client, "untrusted")
-        client.send(client.notification("workspace/didChangeConfiguration", settings=None))
-        await client.settle()
-        assert server.requests == []
 
 
 @in_a_loop

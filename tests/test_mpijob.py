@@ -15,12 +15,11 @@ from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.lsp.client import Client
 from pai_lsp.lsp.documents import OpenDocument
-from pai_lsp.mpijob.conversion import ConversionError
+from pai_lsp.mpijob.conversion import ConversionError, manifest_text
 from pai_lsp.mpijob.kubernetes_values import is_quantity, plain_value
 from pai_lsp.mpijob.manifest import manifests
 from pai_lsp.mpijob.manifest_rules import MANIFEST_RULES
 from pai_lsp.mpijob.upgrade import upgraded
-from pai_lsp.mpijob.writing_manifest import manifest_text
 from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:

@@ -9,11 +9,10 @@ import pytest
 
 from pai_lsp.cli.main import main
 from pai_lsp.document import Document
-from pai_lsp.mpijob.conversion import ConversionError, Converted, kept_comments
+from pai_lsp.mpijob.conversion import ConversionError, Converted, job_text, kept_comments, manifest_text
 from pai_lsp.mpijob.job_to_manifest import job_to_manifest
 from pai_lsp.mpijob.manifest import manifests
 from pai_lsp.mpijob.manifest_to_job import manifest_to_job
-from pai_lsp.mpijob.writing_manifest import job_text, manifest_text
 from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:

@@ -33,6 +33,8 @@ CALLS = {
     "why": "why 137",
     "image-check": "image-check --answers answers.json local.pai.yaml",
     "cluster": "cluster import services-configuration.yaml --name lab --output -",
+    "trust": "trust --list",
+    "untrust": "untrust --help",
     "shell": "shell < scripts.ndjson",
     "rules": "rules",
     "explain": "explain image-latest-tag",

@@ -11,13 +11,14 @@ import pytest
 
 from pai_lsp.document import Document
 from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.job.variable_places import platform_names
+from pai_lsp.platform.platforms import OPENPAI
 from pai_lsp.platform.tables import (
     PLUGIN_PREFIX,
     Event,
     EventForm,
     Moment,
     converted_role_name,
-    environment_variable,
     environment_variables,
     event_at,
     events,
@@ -175,7 +176,7 @@ def test_a_callback_may_name_every_event() -> None:
     ],
 )
 def test_a_variable_is_recognised(name: str, family: str, parts: dict[str, str]) -> None:
-    variable = environment_variable(name)
+    variable = OPENPAI.environment_variable(name)
     assert variable is not None
     assert variable.name == family
     assert variable.match(name) == parts
@@ -185,7 +186,7 @@ def test_a_variable_is_recognised(name: str, family: str, parts: dict[str, str])
     "name", ["PAI_JOB_NAMES", "PAI_HOST_IP_worker", "PAI_PORT_LIST_worker_x_http", "HOME", "", "FC_"]
 )
 def test_other_names_are_not_the_platforms(name: str) -> None:
-    assert environment_variable(name) is None
+    assert OPENPAI.environment_variable(name) is None
 
 
 def test_variables_of_a_role_say_how_the_role_is_spelt() -> None:
@@ -202,7 +203,7 @@ def test_replacements_are_variables_that_are_there() -> None:
     for variable in replaced:
         assert variable.status in {"legacy", "deprecated", "removed"}
         # `PAI_PORT_LIST_{role}_{index}_http` is one of a family.
-        found = names.get(variable.replacement or "") or environment_variable(
+        found = names.get(variable.replacement or "") or OPENPAI.environment_variable(
             (variable.replacement or "").replace("{role}", "worker").replace("{index}", "0")
         )
         assert found is not None, variable.replacement
@@ -214,7 +215,7 @@ def test_names_of_variables_are_unique_and_families_do_not_hide_them() -> None:
     assert len(names) == len(set(names))
     for variable in environment_variables():
         if "{" not in variable.name:
-            assert environment_variable(variable.name) is variable
+            assert OPENPAI.environment_variable(variable.name) is variable
 
 
 def test_removed_variables_are_nowhere() -> None:
@@ -265,3 +266,10 @@ def test_every_text_is_a_sentence() -> None:
     texts += [parameter.description for plugin in plugins().values() for parameter in plugin.parameters]
     for text in texts:
         assert re.fullmatch(r"[A-Z`].*\.", text, re.DOTALL), text
+
+
+def test_a_platform_has_environment_variables_of_its_own() -> None:
+    job = Document("# pai-lsp: platform=ltp\ntaskRoles: {a: {}}\nextras: {allowAzCopy: true}\n").job
+    assert "AZCOPY_AUTO_LOGIN_TYPE" in platform_names(job)
+    assert job.platform.environment_variable("AZCOPY_AUTO_LOGIN_TYPE") is not None
+    assert OPENPAI.environment_variable("AZCOPY_AUTO_LOGIN_TYPE") is None

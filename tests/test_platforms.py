@@ -18,7 +18,7 @@ from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.ide.completion.complete import complete
 from pai_lsp.ide.hover import hover
 from pai_lsp.platform.job_schema import field
-from pai_lsp.platform.platforms import NAMES, OPENPAI, Platform, may_be_marked, platform_named
+from pai_lsp.platform.platforms import ALL_NAMES, NAMES, OPENPAI, Platform, may_be_marked, platform_named
 from pai_lsp.platform.tables import table
 from pai_lsp.project.config_reader import parse_configuration
 from pai_lsp.rules import BY_CODE
@@ -74,11 +74,12 @@ def test_every_row_has_a_source() -> None:
             assert {"subject", "point", "openpai", "here", "source"} <= row.keys(), row
             assert row.keys() <= {
                 "subject", "point", "openpai", "here", "source", "answers", "schema", "plugins", "environment",
+                "since",
             }  # fmt: skip
 
 
 def test_the_configuration_knows_every_platform() -> None:
-    assert tuple(table("configuration.schema.json")["properties"]["platform"]["enum"]) == NAMES
+    assert tuple(table("configuration.schema.json")["properties"]["platform"]["enum"]) == ALL_NAMES
 
 
 def test_every_mark_is_a_word_that_makes_the_table_read() -> None:
@@ -164,7 +165,10 @@ def test_a_wrong_platform_in_the_configuration() -> None:
     found = parse_configuration("platform: lpt\n", BY_CODE)
     assert found.settings.platform is None
     assert [one.message for one in found.diagnostics] == [
-        "'platform' must be 'openpai' or 'ltp', not the string 'lpt'; did you mean 'ltp'?"
+        (
+            "'platform' must be 'openpai', 'ltp', 'ltp/1.0', 'ltp/1.1', 'ltp/1.2', 'ltp/1.3', 'ltp/1.4' or 'ltp/1.5', "
+            "not the string 'lpt'; did you mean 'ltp'?"
+        )
     ]
 
 
@@ -188,6 +192,73 @@ def test_hover_and_completion_know_the_platform() -> None:
         assert ("model proxy" in repr(shown)) == is_known
         labels = [one.label for one in complete(document, len(text) - 1)]
         assert ("dind" in labels, "ssh" in labels) == (is_known, True)
+
+
+@pytest.mark.parametrize(
+    ("version", "is_known"),
+    [("1.0", ()), ("1.1", ("number",)), ("1.3", ("number", "dind")), ("1.5", ("number", "dind", "jobType"))],
+)
+def test_an_older_version_has_less(version: str, is_known: tuple[str, ...]) -> None:
+    job = JOB % "0o2" + "extras:\n  com.microsoft.pai.runtimeplugin:\n    - plugin: dind\njobType: training\n"
+    platform = platform_named(f"ltp/{version}")
+    errors = wrong(job, Settings(platform=platform))
+    found = {"number": "type-mismatch", "dind": "unknown-plugin", "jobType": "unknown-key"}
+    assert {name for name, code in found.items() if code not in errors} == set(is_known)
+    assert platform.title == f"LTP {version}"
+
+
+def test_a_job_with_a_newer_part_is_for_a_newer_version() -> None:
+    (found,) = (
+        one
+        for one in Document(JOB % 1 + "jobType: training\n", Settings(platform=platform_named("ltp/1.3"))).diagnostics
+        if one.code == "job-for-other-platform"
+    )
+    assert found.message == ("'jobType' is for LTP; this file is checked for LTP 1.3 (see 'platform' in .pai-lsp.yaml)")
+
+
+def test_the_cluster_of_the_configuration_sets_the_platform(tmp_path: Path) -> None:
+    profile = {"profileVersion": 1, "name": "lab", "platform": "ltp", "scheduler": "default"}
+    (tmp_path / "lab.json").write_text(json.dumps(profile))
+    found = parse_configuration("cluster: lab.json\n", BY_CODE, folder=str(tmp_path))
+    assert (found.settings.platform, found.diagnostics) == (LTP, ())
+
+
+def test_a_platform_that_is_not_the_clusters(tmp_path: Path) -> None:
+    profile = {"profileVersion": 1, "name": "lab", "platform": "ltp", "scheduler": "default"}
+    (tmp_path / "lab.json").write_text(json.dumps(profile))
+    text = "cluster: lab.json\nplatform: openpai\n"
+    found = parse_configuration(text, BY_CODE, folder=str(tmp_path))
+    assert found.settings.platform is OPENPAI
+    (one,) = found.diagnostics
+    assert one.message == "the jobs are checked for 'openpai', but the cluster 'lab' runs LTP"
+    assert apply_edits(text, one.fixes[0].edits) == "cluster: lab.json\nplatform: ltp\n"
+    for version in ("ltp", "ltp/1.3"):
+        assert not parse_configuration(
+            f"cluster: lab.json\nplatform: {version}\n", BY_CODE, folder=str(tmp_path)
+        ).diagnostics
+
+
+def test_a_valid_job_for_ltp_is_checked_without_jsonschema() -> None:
+    job = JOB % 1 + "jobType: training\nextras: {enableLocalStorage: {enabled: true, hostpath: /a, mntpath: /b}}\n"
+    code = (
+        "import sys, pai_lsp.document as d\n"
+        "from pai_lsp.findings.diagnostic import Settings\n"
+        "from pai_lsp.platform.platforms import platform_named\n"
+        f"found = d.check(d.Document({job!r}, Settings(platform=platform_named('ltp'))))\n"
+        "print([one.code for one in found if one.severity == 1], 'jsonschema' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert run.stdout == "[] False\n"
+
+
+def test_a_variable_of_the_platform_is_described_and_completed() -> None:
+    text = (JOB % 1).replace("sleep 1", "echo $AZCOPY_AUTO_LOGIN_TYPE") + "extras: {allowAzCopy: true}\n"
+    at = text.index("AZCOPY") + 3
+    assert "allowAzCopy" in repr(hover(Document(text, Settings(platform=LTP)), at))
+    assert hover(Document(text), at) is None
+    for settings, is_offered in ((Settings(platform=LTP), True), (Settings(), False)):
+        labels = [one.label for one in complete(Document(text.replace("_AUTO_LOGIN_TYPE", ""), settings), at + 3)]
+        assert ("AZCOPY_MSI_CLIENT_ID" in labels) == is_offered
 
 
 def test_expand_as_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

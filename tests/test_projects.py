@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from budgets import some
 from server_client import connected
 
 from pai_lsp.cli.main import main
@@ -71,7 +72,7 @@ def on_command_line(capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str]]
 @pytest.mark.asyncio
 @pytest.mark.parametrize(
     ("above", "here"),
-    [*itertools.permutations(PARTS, 2), *((part, part) for part in PARTS)],
+    some([*itertools.permutations(PARTS, 2), *((part, part) for part in PARTS)]),
 )
 async def test_a_folder_has_the_same_answers_in_an_editor_and_on_the_command_line(
     above: str, here: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from budgets import some
 from expansion import marketplace
 
 from pai_lsp.document import Document
@@ -80,7 +81,7 @@ def test_the_text_afterwards(path: Path) -> None:
     assert apply_edits(case.text, edits) == case.after
 
 
-@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", some(FIXTURES), ids=lambda path: path.stem)
 def test_nothing_is_broken(path: Path) -> None:
     case = read_case(path)
     before, after = document(case.text), document(case.after)
@@ -123,7 +124,7 @@ MENDED = {
 }
 
 
-@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", some(FIXTURES, 4), ids=lambda path: path.stem)
 def test_what_it_mends_is_mended(path: Path) -> None:
     gone = MENDED.get(path.stem.split(".")[0], set())
     before, after = (document(text) for text in (read_case(path).text, read_case(path).after))

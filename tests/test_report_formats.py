@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import jsonschema
 import pytest
@@ -219,6 +220,10 @@ RULE = {
         "fullDescription": TEXT,
         "help": TEXT,
         "defaultConfiguration": {"type": "object", "properties": {"level": LEVEL}, "additionalProperties": False},
+        "properties": {
+            "type": "object",
+            "properties": {"tags": {"type": "array", "uniqueItems": True, "items": {"type": "string"}}},
+        },
     },
     "required": ["id"],
     "additionalProperties": False,
@@ -233,6 +238,7 @@ RESULT = {
         "locations": {"type": "array", "items": LOCATION},
         "relatedLocations": {"type": "array", "uniqueItems": True, "items": LOCATION},
         "fixes": {"type": "array", "uniqueItems": True, "items": FIX},
+        "partialFingerprints": {"type": "object", "additionalProperties": {"type": "string"}},
     },
     "required": ["message"],
     "additionalProperties": False,
@@ -321,6 +327,7 @@ def test_sarif() -> None:
     assert described["shortDescription"] == {"text": "A value is none of those allowed."}
     assert described["helpUri"] == f"{URL}invalid-enum/"
     assert described["defaultConfiguration"] == {"level": "error"}
+    assert described["properties"] == {"precision": "high", "tags": ["structure"]}
 
     hint, error = run["results"]
     assert (hint["ruleId"], hint["ruleIndex"], hint["level"]) == ("odd-name", 0, "note")
@@ -373,6 +380,75 @@ def test_no_format_tells_a_hidden_value() -> None:
         assert "quote it" in shown
     assert "  key: *********" in report("text", one_file(found))
     assert "fixes" not in sarif(one_file(found))["results"][0]
+
+
+def test_sarif_for_code_scanning() -> None:
+    """A rule about secrets is one about security; an edit above a finding does not make it a new one."""
+    first = Diagnostic("secret-in-clear", Severity.WARNING, Span(6, 9), "a password")
+    moved = Diagnostic("secret-in-clear", Severity.WARNING, Span(17, 21), "a password")
+    run = sarif(one_file(first, moved))
+    properties = run["tool"]["driver"]["rules"][0]["properties"]
+    assert properties == {"precision": "high", "tags": ["secrets", "security"], "security-severity": "6.0"}
+    prints = [result["partialFingerprints"]["paiLspFinding/v1"] for result in run["results"]]
+    assert len(set(prints)) == 2
+    assert sarif(one_file(moved))["results"][0]["partialFingerprints"]["paiLspFinding/v1"] == prints[0]
+
+
+def test_ndjson() -> None:
+    lines = report("ndjson", one_file(ODD_NAME, WRONG_TYPE), CheckedFile("b.yaml", "")).splitlines()
+    assert [json.loads(line) for line in lines] == json.loads(report("json", one_file(ODD_NAME, WRONG_TYPE)))[
+        "diagnostics"
+    ]
+    assert report("ndjson", one_file()) == ""
+
+
+def test_azure() -> None:
+    odd = Diagnostic("long-one", Severity.WARNING, Span(0, 21), "100% wrong;\nreally")
+    assert report("azure", one_file(WRONG_TYPE, odd, path="a;b]/50%.yaml")) == (
+        "##vso[task.logissue type=error;sourcepath=a%3Bb%5D/50%AZP25.yaml;linenumber=2;columnnumber=7;"
+        "code=invalid-enum;]"
+        f"'type' must be 'job', not the string 'jobb' ({URL}invalid-enum/)\n"
+        "##vso[task.logissue type=warning;sourcepath=a%3Bb%5D/50%AZP25.yaml;linenumber=1;columnnumber=1;code=long-one;]"
+        f"100%AZP25 wrong;%0Areally ({URL}long-one/)\n"
+    )
+    assert report("azure", one_file()) == ""
+
+
+def test_junit() -> None:
+    odd = Diagnostic("long-one", Severity.WARNING, Span(0, 21), "<&> \x1b \x00")
+    root = ElementTree.fromstring(report("junit", one_file(WRONG_TYPE, odd), CheckedFile("b.yaml", "")))  # noqa: S314 - ours
+    assert dict(root.attrib) == {"name": "pai-lsp", "tests": "3", "failures": "2"}
+    with_findings, without = root
+    assert [(suite.get("name"), suite.get("tests"), suite.get("failures")) for suite in root] == [
+        ("a b/x.yaml", "2", "2"),
+        ("b.yaml", "1", "0"),
+    ]
+    assert [case.get("name") for case in with_findings] == ["invalid-enum", "long-one"]
+    assert [(one.get("type"), one.get("message")) for one in with_findings.iter("failure")] == [
+        ("error", "'type' must be 'job', not the string 'jobb'"),
+        ("warning", "<&> ␛ ␀"),
+    ]
+    assert not list(without.iter("failure"))
+
+
+def test_rdjson() -> None:
+    """Columns count bytes: the name before the finding is two Chinese characters, of three bytes each."""
+    wide = Diagnostic("wide", Severity.HINT, Span(8, 9), "an emoji")
+    found = json.loads(report("rdjson", one_file(wide, WRONG_TYPE)))
+    emoji, wrong = found["diagnostics"]
+    assert emoji["location"]["range"] == {"start": {"line": 1, "column": 13}, "end": {"line": 1, "column": 17}}
+    assert wrong == {
+        "message": "'type' must be 'job', not the string 'jobb'",
+        "location": {
+            "path": "a b/x.yaml",
+            "range": {"start": {"line": 2, "column": 7}, "end": {"line": 2, "column": 11}},
+        },
+        "severity": "ERROR",
+        "code": {"value": "invalid-enum", "url": f"{URL}invalid-enum/"},
+        "suggestions": [
+            {"range": {"start": {"line": 2, "column": 7}, "end": {"line": 2, "column": 11}}, "text": "job"}
+        ],
+    }
 
 
 def test_hiding_keeps_every_place() -> None:

@@ -207,7 +207,7 @@ def test_summary(counts: dict[Severity, int], expected: str) -> None:
 
 
 def test_summary_of_what_is_hidden_and_what_was_fixed() -> None:
-    results = Results((CheckedFile("a.yaml", "x", not_shown=2),), fixed=1)
+    results = Results((CheckedFile("a.yaml", "x", not_shown=2),), changed=1, verb="fixed")
     expected = "fixed 1 finding; all good: 1 file checked; 2 findings below the threshold, shown with --severity hint\n"
     assert render("text", results, Terminal(), ()) == expected
     assert render("text", Results(), Terminal(), ()) == "no job files found\n"

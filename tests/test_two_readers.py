@@ -7,7 +7,7 @@ import yaml
 
 from pai_lsp.document import Document
 from pai_lsp.job.symbols import rename_role
-from pai_lsp.platform.masking import masked_span
+from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.rules.text import characters, two_readers
 from pai_lsp.rules.text.yaml_syntax import redefined_anchor, secrets_anchor
 from pai_lsp.source.text import apply_edits

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from budgets import stride
+from budgets import some, stride
 from server_client import URI, Client, connected
 
 from pai_lsp.document import Document
@@ -113,7 +113,7 @@ def typed_lines(text: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 @pytest.mark.parametrize("is_smart", [False, True], ids=["any Enter", "smart Enter"])
-@pytest.mark.parametrize("name", TYPED)
+@pytest.mark.parametrize("name", some(TYPED))
 @in_a_loop
 async def test_enter_ends_every_line(name: str, *, is_smart: bool) -> None:
     changed: list[str] = []

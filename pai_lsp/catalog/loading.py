@@ -19,21 +19,23 @@ from pai_lsp.catalog.remote_sources import (
     load_pages,
     load_server,
     pages_asked,
+    pages_last_asked,
     refresh_pages,
     refresh_server,
     server_asked,
 )
 from pai_lsp.catalog.setup import DirectorySource
-from pai_lsp.catalog.store import LoadedSource, SourceState, Store, user_cache_folder
+from pai_lsp.catalog.store import LoadedSource, SourceState, Store
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.source.files import YAML_ENDINGS, UnreadableFile, decoded, read_bytes
 from pai_lsp.source.frozen import dataclass, field, replace
+from pai_lsp.source.user_folders import user_cache_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from pai_lsp.catalog.fetching import Limits
-    from pai_lsp.catalog.setup import CatalogSetup
+    from pai_lsp.catalog.setup import CatalogSetup, ServerSource
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.lookup import Lookup, LookupAnswer, SuggestedDefinition
@@ -46,13 +48,16 @@ _MOST_ROUNDS = 5
 class Surroundings:
     """What loading a catalog needs besides its setup.
 
-    is_trusted: whether requests may be sent, and commands run, for this project.
+    is_trusted: whether requests may be sent, and commands run, because the project's configuration says so. What the
+        user's own configuration lists needs no trust.
+    workspace: without trust, only directories in these folders are read; None for every directory of this machine.
     base: see `Catalog.base`.
     pause: called between texts, so that the caller can let other work run.
     """
 
     environment: Mapping[str, str] = field(default_factory=lambda: os.environ)
     is_trusted: bool = True
+    workspace: tuple[str, ...] | None = None
     base: str = ""
     limits: Limits | None = None
     pause: Callable[[], None] = lambda: None
@@ -61,6 +66,14 @@ class Surroundings:
     def store(self) -> Store:
         """The user's cache."""
         return Store(user_cache_folder(self.environment))
+
+    def servers_of(self, setup: CatalogSetup) -> tuple[ServerSource, ...]:
+        """The servers that may be asked."""
+        return setup.servers if self.is_trusted else tuple(one for one in setup.servers if one in setup.own.sources)
+
+    def hosts_of(self, setup: CatalogSetup) -> frozenset[str]:
+        """The hosts from which single addresses may be fetched."""
+        return setup.allowed_hosts if self.is_trusted else setup.own.allowed_hosts
 
 
 def load_catalog(setup: CatalogSetup, surroundings: Surroundings, before: Catalog | None = None) -> Catalog:
@@ -73,13 +86,14 @@ def load_catalog(setup: CatalogSetup, surroundings: Surroundings, before: Catalo
     """
     store = surroundings.store
     known = {one.label: one for one in before.sources} if before else {}
+    servers = surroundings.servers_of(setup)
     sources = tuple(
-        _read_directory(source.directory, surroundings, known.get(source.directory))
+        _read_directory(setup, source.directory, surroundings, known.get(source.directory))
         if isinstance(source, DirectorySource)
-        else load_server(source, store, known.get(source.url), is_trusted=surroundings.is_trusted)
+        else load_server(source, store, known.get(source.url), is_trusted=source in servers)
         for source in setup.sources
     )
-    asked = pages_asked(setup.folder, store)
+    asked = pages_last_asked(setup.folder, store)
     is_known = before is not None and before.pages_asked == asked
     pages = before.pages if before and is_known else load_pages(setup.folder, store) if setup.allowed_hosts else {}
     return Catalog(setup, _relevant(setup, sources), pages, asked, load_lock(setup.lock), surroundings.base)
@@ -118,24 +132,23 @@ def refreshed_catalog(
     addresses: Callable[[Catalog], Iterable[str]] = lambda _: (),
     begin: Callable[[str], None] = lambda _: None,
 ) -> Catalog:
-    """The catalog after a request to every server and every allowed web address. Never raises.
+    """The catalog after a request to every server and every web address that may be asked. Never raises.
 
     Args:
         catalog: the former catalog; its folders are read again too.
-        surroundings: without trust, no request is sent.
+        surroundings: they decide what may be asked.
         addresses: returns the web addresses that jobs use; only those of allowed hosts are requested.
         begin: called with the label of each request before it is sent.
     """
     catalog = load_catalog(catalog.setup, surroundings, catalog)
     setup = catalog.setup
-    if not surroundings.is_trusted:
-        return catalog
-
-    folders = {one.label: one for one in catalog.sources}
+    servers, hosts = surroundings.servers_of(setup), surroundings.hosts_of(setup)
+    known = {one.label: one for one in catalog.sources}
     sources: list[LoadedSource] = []
     for source in setup.sources:
-        if isinstance(source, DirectorySource):
-            sources += filter(None, (folders.get(source.directory),))
+        if source not in servers:
+            label = source.directory if isinstance(source, DirectorySource) else source.url
+            sources += filter(None, (known.get(label),))
             continue
         begin(source.url)
         sources.append(
@@ -143,7 +156,7 @@ def refreshed_catalog(
                 source,
                 surroundings.store,
                 surroundings.environment,
-                setup.folder,
+                setup.folder_of_command(source),
                 limits=surroundings.limits,
                 pause=surroundings.pause,
             )
@@ -151,22 +164,22 @@ def refreshed_catalog(
     catalog = replace(catalog, sources=tuple(sources))
     asked: set[str] = set()
     # A definition at an address may require another address.
-    for _ in range(_MOST_ROUNDS if setup.allowed_hosts else 0):
+    for _ in range(_MOST_ROUNDS if hosts else 0):
         wanted = [one for one in dict.fromkeys(addresses(catalog)) if one not in asked]
         if not wanted:
             break
         begin("web addresses")
         asked.update(wanted)
-        pages = refresh_pages(setup.folder, wanted, setup.allowed_hosts, surroundings.store, surroundings.limits)
-        known = pages_asked(setup.folder, surroundings.store)
-        catalog = replace(catalog, pages={**catalog.pages, **pages}, pages_asked=known)
+        pages = refresh_pages(setup.folder, wanted, hosts, surroundings.store, surroundings.limits)
+        when = pages_last_asked(setup.folder, surroundings.store)
+        catalog = replace(catalog, pages={**catalog.pages, **pages}, pages_asked=when)
     return catalog
 
 
 def seconds_since_asked(setup: CatalogSetup, surroundings: Surroundings) -> float | None:
-    """Seconds since the servers of a setup, or without any its web addresses, last answered; None for never."""
-    store = surroundings.store
-    asked = [server_asked(server, store) for server in setup.servers] or [pages_asked(setup.folder, store)]
+    """Seconds since the servers that may be asked, or without any the web addresses, last answered; None for never."""
+    store, servers = surroundings.store, surroundings.servers_of(setup)
+    asked = [server_asked(server, store) for server in servers] or [pages_asked(setup.folder, store)]
     times = [one for one in asked if one is not None]
     return None if len(times) < len(asked) else max(0.0, time.time() - min(times))
 
@@ -182,9 +195,10 @@ def load_lock(path: str) -> Lock | None:
     return read_lock(path, source.text)
 
 
-def _read_directory(directory: str, surroundings: Surroundings, before: LoadedSource | None) -> LoadedSource:
-    # Reading a folder of another machine (\\host\share) is a network request, and Windows logs in there.
-    if directory.startswith(("\\\\", "//")) and not surroundings.is_trusted:
+def _read_directory(
+    setup: CatalogSetup, directory: str, surroundings: Surroundings, before: LoadedSource | None
+) -> LoadedSource:
+    if not surroundings.is_trusted and setup.needs_trust(directory, surroundings.workspace):
         return LoadedSource(directory, state=SourceState.UNTRUSTED, note=UNTRUSTED_NOTE)
     return read_directory(directory, surroundings.store, before, surroundings.pause)
 

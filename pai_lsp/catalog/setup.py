@@ -9,10 +9,11 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pai_lsp.source.files import is_in_folder
 from pai_lsp.source.frozen import dataclass, replace
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +64,16 @@ class CatalogSetup:
         `marketplace`; empty for neither.
     sources: searched in this order; their directories are absolute.
     found: the directory among them that is not configured; empty for none.
+    own: what the user's own configuration lists, with absolute directories; it is among the above, and needs no trust.
+    own_folder: the absolute path of the folder of the user's own configuration.
     """
 
     folder: str = ""
     sources: tuple[DirectorySource | ServerSource, ...] = ()
     allowed_hosts: frozenset[str] = frozenset()
     found: str = ""
+    own: Marketplace = Marketplace()
+    own_folder: str = ""
 
     @property
     def directories(self) -> Iterator[str]:
@@ -84,6 +89,46 @@ class CatalogSetup:
     def lock(self) -> str:
         """The path of the lock file, which need not exist; empty if the project has no folder."""
         return str(Path(self.folder) / LOCK_NAME) if self.folder else ""
+
+    @property
+    def foreign_servers(self) -> tuple[ServerSource, ...]:
+        """The servers that only a configuration of the project or of the editor names."""
+        return tuple(server for server in self.servers if server not in self.own.sources)
+
+    @property
+    def foreign_hosts(self) -> frozenset[str]:
+        """The allowed hosts that only a configuration of the project or of the editor names."""
+        return self.allowed_hosts - self.own.allowed_hosts
+
+    @property
+    def network_directories(self) -> tuple[str, ...]:
+        """The directories on other machines, which only a configuration of the project or of the editor names."""
+        return tuple(one for one in self.directories if self.needs_trust(one, None))
+
+    def needs_trust(self, directory: str, workspace: Sequence[str] | None) -> bool:
+        r"""Whether a directory is read only with trust.
+
+        Reading a folder of another machine (\\host\share) is a network request, and Windows logs in there.
+
+        Args:
+            directory: one of the sources.
+            workspace: the absolute paths of the folders that are open in an editor; a directory that is neither in one
+                of them nor in the project's folder needs trust. None on the command line, where everything on this
+                machine is read.
+        """
+        if DirectorySource(directory) in self.own.sources:
+            return False
+        if directory.startswith(("\\\\", "//")):
+            return True
+        if workspace is None:
+            return False
+        real = os.path.realpath(directory)
+        inside = filter(None, (self.folder, *workspace))
+        return not any(is_in_folder(real, os.path.realpath(one)) for one in inside)
+
+    def folder_of_command(self, server: ServerSource) -> str:
+        """The working directory of a token command: the folder of the configuration that names it."""
+        return self.own_folder if server in self.own.sources else self.folder
 
     def directory_of(self, path: str) -> str | None:
         """The source directory that a file, given by its absolute path, is in."""
@@ -109,6 +154,18 @@ def catalog_setup(marketplace: Marketplace | None, base: str, folder: str, top: 
         return setup
     return replace(
         setup, folder=base or str(Path(found).parent), sources=(DirectorySource(found), *sources), found=found
+    )
+
+
+def with_own_sources(setup: CatalogSetup, own: Marketplace, folder: str) -> CatalogSetup:
+    """The setup with what the user's own configuration lists after everything else; `folder` is that file's folder."""
+    sources = tuple(_absolute(source, folder) for source in own.sources)
+    return replace(
+        setup,
+        sources=tuple(dict.fromkeys((*setup.sources, *sources))),
+        allowed_hosts=setup.allowed_hosts | own.allowed_hosts,
+        own=Marketplace(sources, own.allowed_hosts),
+        own_folder=folder,
     )
 
 

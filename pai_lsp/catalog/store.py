@@ -11,11 +11,10 @@ import hashlib
 import json
 import os
 import re
-import sys
 import time
+from contextlib import suppress
 from enum import Enum
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.catalog.definition_text import Content, DefinitionHeader, DefinitionText
@@ -25,6 +24,7 @@ from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 
 # After this time, in seconds, an answer is stale: a definition that it lacks may exist by now.
@@ -49,7 +49,8 @@ class LoadedSource:
     note: a message about the state and the age; empty for none.
     skipped: messages about files or items that cannot be read.
     stamps: by path, a text that changes whenever the file does.
-    asked: when a server last answered, in seconds since 1970; None for never, and for a folder.
+    asked: when a server was last asked, whether it answered or not, in seconds since 1970; None for never, and for a
+        folder.
     """
 
     label: str
@@ -132,6 +133,11 @@ class Store:
         lines = (f"{json.dumps(line)}\n".encode() for line in chain([head], records))
         write_at_once(self._file(key), lines, 0o600)
 
+    def forget(self, key: str) -> None:
+        """Delete what is stored, if anything is."""
+        with suppress(OSError):
+            self._file(key).unlink(missing_ok=True)
+
     def view(self, path: str, text: str) -> str | None:
         """The path of a read-only file with `text`, which every editor can show; None if it cannot be written.
 
@@ -167,21 +173,6 @@ class Store:
 
     def _file(self, key: str) -> Path:
         return self.folder / (hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:40] + ".jsonl")
-
-
-def user_cache_folder(environment: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """The user's cache folder for this program.
-
-    Sources: XDG Base Directory Specification, "XDG_CACHE_HOME"; Apple, File System Programming Guide, "Library/Caches".
-    """
-    home = Path(environment.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises without one
-    if platform == "win32":
-        return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "pai-lsp" / "Cache"
-    if platform == "darwin":
-        return home / "Library" / "Caches" / "pai-lsp"
-    given = environment.get("XDG_CACHE_HOME", "")
-    # By the specification, a relative path is ignored.
-    return (Path(given) if given.startswith("/") else home / ".cache") / "pai-lsp"
 
 
 def _record(text: DefinitionText, stamp: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import os
 
 from pai_lsp.cli.report import FORMATS
 from pai_lsp.findings.diagnostic import Severity
-from pai_lsp.platform.platforms import NAMES
+from pai_lsp.platform.platforms import ALL_NAMES
 
 _CHECK_DESCRIPTION = """\
 Check OpenPAI job files and report what the cluster would reject or not run as
@@ -18,8 +18,9 @@ intended.
 
 In a folder, job files are those named *.pai.yaml or *.pai.yml, and other .yaml
 and .yml files whose top level has protocolVersion 2 and either taskRoles or
-type: job. Hidden folders, node_modules and everything that 'exclude' in
-.pai-lsp.yaml matches are skipped. A file that is named here is always checked.
+type: job. Hidden folders, node_modules and everything that .gitignore or
+'exclude' in .pai-lsp.yaml matches are skipped. A file that is named here is
+always checked.
 """
 
 _CHECK_EPILOG = """\
@@ -30,10 +31,14 @@ severities:
   hint         unused or outdated
 
 Information and hints are shown only with --severity information or hint. The
-formats json and sarif always include them.
+formats json and ndjson always include them.
+
+CODES are codes of rules or families of rules, separated by commas. The families
+are text, structure, prerequisites, plugins, platforms, templates, secrets,
+resources, commands, cluster, mpijob and files.
 
 exit status:
-  0  no findings at or above --severity
+  0  no findings at or above --severity, or --exit-zero
   1  findings, or --diff found something to fix
   2  wrong usage
   3  pai-lsp failed; if on one file, the others were still checked
@@ -45,10 +50,12 @@ examples:
   pai-lsp check                                     this folder and below
   pai-lsp check train.yaml --format concise         one line for each finding
   pai-lsp check jobs/ --ignore unused-prerequisite,image-latest-tag
+  pai-lsp check jobs/ --select secrets,templates    only these families
+  pai-lsp check --add-ignore                        accept what is found today
   pai-lsp check --diff                              show what --fix would change
   pai-lsp check - --stdin-filename train.pai.yaml   for editors
-  pai-lsp check --format sarif > pai-lsp.sarif      for code scanning
-  pai-lsp check --format gitlab > gl-code-quality.json  for GitLab
+  pai-lsp check --format sarif -o pai-lsp.sarif     for code scanning
+  pai-lsp check --format gitlab -o gl-code-quality.json  for GitLab
 """
 
 
@@ -64,9 +71,15 @@ def check(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="files, folders, or - for standard input (default: this folder)",
     )
-    add("--format", choices=FORMATS, default="text", help="report format (default: text)")
-    add("--select", action="append", default=[], metavar="CODES", help="check only these rules (comma-separated codes)")
-    add("--ignore", action="append", default=[], metavar="CODES", help="skip these rules (comma-separated codes)")
+    add(
+        "--format",
+        choices=FORMATS,
+        default="text",
+        metavar="FORMAT",
+        help=f"report format: {', '.join(FORMATS)} (default: text)",
+    )
+    add("--select", action="append", default=[], metavar="CODES", help="check only these rules (codes or families)")
+    add("--ignore", action="append", default=[], metavar="CODES", help="skip these rules (codes or families)")
     add(
         "--severity",
         choices=[severity.label for severity in Severity],
@@ -76,6 +89,9 @@ def check(parser: argparse.ArgumentParser) -> None:
     fixing = parser.add_mutually_exclusive_group()
     fixing.add_argument("--fix", action="store_true", help="apply safe fixes; with -, print the fixed text")
     fixing.add_argument("--diff", action="store_true", help="show what --fix would change; write nothing")
+    fixing.add_argument("--add-ignore", action="store_true", help="write comments that ignore all findings")
+    fixing.add_argument("--show-files", action="store_true", help="list the files that are checked; check nothing")
+    add("--unsafe-fixes", action="store_true", help="with --fix and --diff: also apply fixes that may be wrong")
     add(
         "--stdin-filename",
         type=path,
@@ -84,6 +100,7 @@ def check(parser: argparse.ArgumentParser) -> None:
     )
     add("--cluster", metavar="CLUSTER", help="also check whether the jobs fit this cluster: its name, or a profile")
     add("--force-exclude", action="store_true", help="skip excluded files even if they are named here")
+    add("--no-gitignore", action="store_true", help="also check files in folders that .gitignore excludes")
     add("--only-jobs", action="store_true", help="skip files that are not jobs even if they are named here")
     add(
         "--jobs",
@@ -97,13 +114,20 @@ def check(parser: argparse.ArgumentParser) -> None:
         metavar="PROGRAM",
         help="also run this ShellCheck on the commands and report what it finds (codes SC1000 to SC2999)",
     )
+    configuring = parser.add_mutually_exclusive_group()
+    configuring.add_argument("--config", type=path, metavar="FILE", help="use this configuration for all files")
+    configuring.add_argument("--isolated", action="store_true", help="ignore all configuration files")
+    add("-o", "--output", type=path, metavar="FILE", help="write the report to this file")
+    add("-q", "--quiet", action="store_true", help="print only findings: no summary, no progress bar")
+    add("--statistics", action="store_true", help="print how many findings each rule has")
+    add("--exit-zero", action="store_true", help="exit with 0 if there are findings")
     add("--color", choices=("auto", "always", "never"), default="auto", help="use colors (default: auto)")
     add("--no-progress", action="store_true", help="do not show a progress bar")
 
 
 def _platform(parser: argparse.ArgumentParser) -> None:
     help_text = "the platform of the jobs (default: as their comment or .pai-lsp.yaml says, else openpai)"
-    parser.add_argument("--platform", choices=NAMES, help=help_text)
+    parser.add_argument("--platform", choices=ALL_NAMES, metavar="NAME", help=help_text)
 
 
 _EXPAND_DESCRIPTION = """\
@@ -316,7 +340,10 @@ def marketplace(parser: argparse.ArgumentParser) -> None:
     showing.add_argument("reference", metavar="REF", help="an address or a name")
     for one in (listing, showing):
         one.add_argument("--format", choices=("text", "json"), default="text", help="output format (default: text)")
-    part("refresh", "fetch definitions from the servers and from the web addresses that jobs use")
+    refreshing = part("refresh", "fetch definitions from the servers and from the web addresses that jobs use")
+    refreshing.add_argument(
+        "--trust", action="store_true", help="trust the configuration for this run, as PAI_LSP_TRUST=1 does"
+    )
     locking = part("lock", "pin the definitions that the jobs use in .pai-lsp.lock")
     locking.add_argument(
         "paths", nargs="*", type=path, metavar="PATH", help="job files or folders (default: the project)"
@@ -324,6 +351,61 @@ def marketplace(parser: argparse.ArgumentParser) -> None:
     locking.add_argument(
         "--check", action="store_true", help="write nothing; exit with 1 if the file is not up to date"
     )
+
+
+_TRUST_DESCRIPTION = """\
+Trust the 'marketplace' section of a folder's .pai-lsp.yaml. Only then does the
+language server run its token commands, send its tokens, ask its servers and
+hosts, and read its folders outside the workspace; 'pai-lsp marketplace refresh'
+likewise. Everything else works without trust.
+
+The answer is for this section only: when the section, or a script in the folder
+that it runs, changes, it is no longer trusted. Sources in your own
+configuration, ~/.config/pai-lsp/config.yaml, need no trust.
+"""
+
+_TRUST_EPILOG = """\
+exit status:
+  0  trusted, or there is nothing to trust
+  2  wrong usage
+  3  pai-lsp failed, or the answer could not be saved
+
+In CI, set PAI_LSP_TRUST=1 for the commands that may use the network.
+
+examples:
+  pai-lsp trust                show what may happen in this folder, and trust it
+  pai-lsp trust --list         list the answers
+  pai-lsp untrust ~/jobs
+"""
+
+
+def trust(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp trust`."""
+    parser.description = _TRUST_DESCRIPTION
+    parser.epilog = _TRUST_EPILOG
+    parser.add_argument(
+        "folder", nargs="?", type=path, default=os.curdir, metavar="FOLDER", help="the project (default: this folder)"
+    )
+    parser.add_argument("--list", action="store_true", help="list the folders with an answer, and what they want")
+
+
+_UNTRUST_EPILOG = """\
+exit status:
+  0  forgotten
+  1  there is no answer for this folder
+  2  wrong usage
+  3  pai-lsp failed
+"""
+
+
+def untrust(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp untrust`."""
+    parser.description = "Forget that the configuration of a folder is trusted, or that it is not."
+    parser.epilog = _UNTRUST_EPILOG
+    parser.add_argument(
+        "folder", nargs="?", type=path, default=os.curdir, metavar="FOLDER", help="the project (default: this folder)"
+    )
+    parser.add_argument("--all", action="store_true", help="forget all answers")
 
 
 _RULES_DESCRIPTION = """\

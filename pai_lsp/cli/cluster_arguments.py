@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.cli.arguments import path
+from pai_lsp.platform.platforms import ALL_NAMES, NAMES
 
 if TYPE_CHECKING:
     import argparse
@@ -71,7 +72,7 @@ def cluster(parser: argparse.ArgumentParser) -> None:
     importing = part("import", "make a profile from services-configuration.yaml, hivedscheduler.yaml, or both")
     importing.add_argument("files", nargs="+", type=path, metavar="FILE", help="the administrator's files")
     importing.add_argument("--group", action="append", default=[], metavar="NAME", help="a group whose rights you have")
-    importing.add_argument("--platform", choices=("openpai", "ltp"), help="the platform (default: as the files show)")
+    importing.add_argument("--platform", choices=NAMES, help="the platform (default: as the files show)")
     importing.add_argument("--name", required=True, metavar="NAME", help="your name for the cluster")
     importing.add_argument("--output", type=path, metavar="FILE", help="write to this file, or to - (default: by name)")
     pulling = part("pull", "make a profile from the REST API of a cluster that clusters.yaml names")
@@ -182,6 +183,6 @@ def image_check(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("job", type=path, metavar="JOB", help="a job file, or - for standard input")
     add("--role", metavar="ROLE", help="only the image of this task role")
-    add("--platform", choices=("openpai", "ltp"), help="the platform (default: as the file or its configuration says)")
+    add("--platform", choices=ALL_NAMES, metavar="NAME", help="the platform (default: as .pai-lsp.yaml says)")
     add("--answers", type=path, metavar="FILE", help="recorded answers to use instead of the network")
     add("--format", choices=("text", "json"), default="text", help="output format (default: text)")

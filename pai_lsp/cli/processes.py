@@ -25,7 +25,7 @@ _LENGTH = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostItem:
     """Replaces the result of an item whose process died; `reason` is how."""
 
     reason: str
@@ -58,7 +58,7 @@ def available_processors() -> int:
 
 def mapped(
     function: Callable[[Item], Result], items: Sequence[Item], processes: int
-) -> Iterator[tuple[int, Result | Lost]]:
+) -> Iterator[tuple[int, Result | LostItem]]:
     """`function` of every item, with the item's number, as they get ready; `function` must not raise.
 
     Results are pickled. Closing the iterator early ends the processes.
@@ -86,7 +86,7 @@ def mapped(
                 workers.remove(worker)
                 reason = _end(worker)
                 if worker.waiting:
-                    yield worker.waiting[0], Lost(reason)
+                    yield worker.waiting[0], LostItem(reason)
                     if worker.waiting[1:]:
                         start(worker.waiting[1:])
     finally:

@@ -80,6 +80,18 @@ def _marketplace(found: argparse.Namespace) -> int:
     return marketplace.run(found)
 
 
+def _trust(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import trust_folders
+
+    return trust_folders.trust(found)
+
+
+def _untrust(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import trust_folders
+
+    return trust_folders.untrust(found)
+
+
 def _shell(found: argparse.Namespace) -> int:
     from pai_lsp.cli.commands import check_shell
 
@@ -187,6 +199,8 @@ SUBCOMMANDS = (
     Subcommand("convert", "convert a job from protocol version 1 to 2", arguments.convert, _convert),
     Subcommand("graph", "draw the prerequisite graph: mermaid, dot, svg, png or pdf", arguments.graph, _graph),
     Subcommand("marketplace", "list, show, refresh and lock shared definitions", arguments.marketplace, _marketplace),
+    Subcommand("trust", "trust the marketplace configuration of a folder", arguments.trust, _trust),
+    Subcommand("untrust", "stop trusting the configuration of a folder", arguments.untrust, _untrust),
     Subcommand("shell", "check the syntax of bash scripts as bash does", arguments.shell, _shell),
     Subcommand("rules", "list the rules", arguments.rules, _rules),
     Subcommand("explain", "explain a rule, with examples", arguments.explain, _explain),
@@ -198,7 +212,7 @@ SUBCOMMANDS = (
 
 def parser_of(subcommand: Subcommand) -> argparse.ArgumentParser:
     """The argument parser of a subcommand."""
-    parser = _Parser(
+    parser = _CommandParser(
         prog=f"pai-lsp {subcommand.name}",
         formatter_class=_Help,
         allow_abbrev=False,
@@ -209,7 +223,7 @@ def parser_of(subcommand: Subcommand) -> argparse.ArgumentParser:
 
 def whole_parser(words: Collection[str] = ()) -> argparse.ArgumentParser:
     """The parser of the whole command line; only the subcommands among `words` have arguments."""
-    parser = _Parser(
+    parser = _CommandParser(
         prog="pai-lsp",
         description="Check OpenPAI job files before you submit them.",
         epilog=_EXAMPLES,
@@ -225,7 +239,7 @@ def whole_parser(words: Collection[str] = ()) -> argparse.ArgumentParser:
     return parser
 
 
-class _Parser(argparse.ArgumentParser):
+class _CommandParser(argparse.ArgumentParser):
     """A parser whose help fails where it cannot be written; argparse ignores that and ends with success."""
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from pai_lsp.cluster.profile import Profile, ProfileError, read_profile
 from pai_lsp.source.failures import why
 from pai_lsp.source.text import visible
+from pai_lsp.source.user_folders import user_config_folder
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 # A profile of a large cluster has a few hundred kilobytes.
@@ -16,15 +17,13 @@ _MOST_BYTES = 16_000_000
 
 
 def profiles_folder() -> Path:
-    """The folder of the user's profiles, which need not exist: below XDG_CONFIG_HOME, or on Windows APPDATA."""
-    base = os.environ.get("APPDATA" if os.name == "nt" else "XDG_CONFIG_HOME")
-    root = Path(base) if base else Path(os.path.expanduser("~")) / ".config"  # noqa: PTH111 - Path.home() may raise
-    return root / "pai-lsp" / "clusters"
+    """The folder of the user's profiles, which need not exist."""
+    return user_config_folder(os.environ) / "clusters"
 
 
 def clusters_file() -> Path:
     """The user's own file with the addresses of clusters; no other file may name one."""
-    return profiles_folder().parent / "clusters.yaml"
+    return user_config_folder(os.environ) / "clusters.yaml"
 
 
 def path_of_name(name: str) -> Path:

@@ -16,7 +16,7 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from pai_lsp.embedded.shell_script import Script, Word
     from pai_lsp.embedded.shell_structure import Step
@@ -86,7 +86,7 @@ class CommandLine:
 class Program:
     """The options of a program.
 
-    style: `argparse`, `optparse`, `git` or `getopt`: how it reads its words.
+    style: `argparse`, `optparse`, `git`, `getopt` or `mpi`: how it reads its words.
     takes_rest: whether everything after the first operand belongs to another program.
     options: by name, all names of the option and the number of its values, or `?` or `*`.
     is_partial: whether other versions have further options.
@@ -111,6 +111,11 @@ class Option:
     value: str | None = None
     value_span: Span | None = None
 
+    @property
+    def end(self) -> int:
+        """The end of the option with its value."""
+        return (self.value_span or self.span).end
+
 
 @dataclass(slots=True)
 class Arguments:
@@ -119,6 +124,7 @@ class Arguments:
     unknown: options that the table does not have, with their names.
     without_value: options whose value is missing.
     is_open: a word may be any number of words, so that options and operands may be missing here.
+    programs: how many programs an MPI launcher starts: `:` separates them, and the options are those of all.
     """
 
     options: list[Option] = field(default_factory=list)
@@ -126,6 +132,7 @@ class Arguments:
     unknown: list[tuple[str, Span]] = field(default_factory=list)
     without_value: list[Option] = field(default_factory=list)
     is_open: bool = False
+    programs: int = 1
 
     def option(self, *names: str) -> Option | None:
         """The last option with one of the names; each name is the first one of the table."""
@@ -199,15 +206,15 @@ def _after_options(words: tuple[Word, ...], at: int, with_value: frozenset[str])
     return at
 
 
-def parsed(line: CommandLine, program: Program, start: int = 0) -> Arguments:
-    """The arguments from number `start` on, as the program reads them."""
-    return _Parser(line, program, start).parse()
+def parsed(words: Sequence[Word], program: Program, text: str) -> Arguments:
+    """The words after a program as it reads them; `text` is their script, "" for words that no shell reads."""
+    return _Parser(words, program, text).parse()
 
 
 class _Parser:
-    def __init__(self, line: CommandLine, program: Program, start: int) -> None:
-        self._line, self._program = line, program
-        self._words = line.arguments[start:]
+    def __init__(self, words: Sequence[Word], program: Program, text: str) -> None:
+        self._words, self._program, self._text = words, program, text
+        self._is_mpi = program.style == "mpi"
         self._at = 0
         self._found = Arguments()
 
@@ -222,43 +229,66 @@ class _Parser:
             name, equals, _ = word.text.partition("=")
             is_option = name.startswith("-") and len(name) > 1 and not any(mark in name for mark in "$`*?<")
             if not word.is_literal and not (is_option and equals):
-                if not is_one_word(self._line.script.text, word):
+                if not is_one_word(self._text, word):
                     found.is_open = True
-                    if self._program.takes_rest:
+                    if self._program.takes_rest and not self._holds_options():
                         break
                     continue
                 is_option = False
             if not is_option:
                 found.operands.append(word)
                 if self._program.takes_rest:
-                    found.operands += self._words[self._at :]
+                    rest = self._words[self._at :]
+                    colon = next((n for n, one in enumerate(rest) if one.text == ":"), -1) if self._is_mpi else -1
+                    found.operands += rest if colon < 0 else rest[:colon]
+                    if colon >= 0:
+                        # The options of the next program.
+                        found.programs += 1
+                        self._at += colon + 1
+                        continue
                     break
             elif not self._option(word, name, has_value=bool(equals)):
                 break
         return found
 
+    def _holds_options(self) -> bool:
+        """Whether a word that bash makes holds options of an MPI launcher: one of its options comes after it."""
+        following = self._words[self._at] if self._is_mpi and self._at < len(self._words) else None
+        return following is not None and following.is_literal and self._known(following.text) is not None
+
     def _option(self, word: Word, name: str, *, has_value: bool) -> bool:
         """Read an option; whether the words after it can be read."""
         found = self._found
+        if self._is_mpi and has_value and not name.startswith("--"):
+            # Open MPI and Hydra split only `--name=value`.
+            name, has_value = word.text, False
         known = self._known(name)
-        if known is None and not name.startswith("--"):
+        if known is None and not name.startswith("--") and not self._is_mpi:
             return self._letters(word)
         if known is None:
             found.unknown.append((name, Span(word.span.start, self._name_end(word, name))))
-            found.is_open = True
-            return not self._program.takes_rest
+            # An unknown option of an MPI launcher counts as one without a value.
+            found.is_open = found.is_open or not self._is_mpi
+            return self._is_mpi or not self._program.takes_rest
         names, takes = known
         span = Span(word.span.start, self._name_end(word, name))
         if has_value:
             value = word.text[len(name) + 1 :] if word.is_literal else None
-            found.options.append(Option(names[0], span, value, Span(min(span.end + 1, word.span.end), word.span.end)))
+            found.options.append(Option(names[0], span, value, self._joined(word, span.end, value)))
         else:
             self._value(names[0], span, takes)
         return True
 
     def _name_end(self, word: Word, name: str) -> int:
-        is_plain = self._line.script.text.startswith(name, word.span.start)
+        is_plain = self._text.startswith(name, word.span.start)
         return word.span.start + len(name) if is_plain else word.span.end
+
+    def _joined(self, word: Word, end: int, value: str | None) -> Span:
+        """The place of the value of `--name=value`: in quotes, or where no shell reads it, as near as it is known."""
+        if end < word.span.end:
+            return Span(end + 1, word.span.end)
+        at = self._text.rfind(value, word.span.start, word.span.end) if value and self._text else -1
+        return Span(at, at + len(value or "")) if at >= 0 else word.span
 
     def _value(self, name: str, span: Span, takes: int | str) -> None:
         following = self._words[self._at] if self._at < len(self._words) else None
@@ -273,8 +303,8 @@ class _Parser:
             self._found.options.append(option)
             self._found.without_value.append(option)
         else:
-            self._at += 1
-            if not is_one_word(self._line.script.text, following):
+            self._at += 1 if isinstance(takes, str) else takes
+            if not is_one_word(self._text, following):
                 self._found.is_open = True
             value = following.text if following.is_literal else None
             self._found.options.append(Option(name, span, value, following.span))
@@ -303,6 +333,9 @@ class _Parser:
         program = self._program
         if name in program.options:
             return program.options[name]
+        if self._is_mpi:
+            # `-host` and `--host` are one option.
+            return program.options.get(f"-{name.lstrip('-')}")
         if not name.startswith("--"):
             return None
         if program.style == "git" and name.startswith("--no-"):

@@ -9,7 +9,7 @@ from collections import Counter
 from enum import Enum, IntEnum
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.platform.platforms import NAMES, OPENPAI, Platform, platform_comment, platform_named
+from pai_lsp.platform.platforms import ALL_NAMES, OPENPAI, Platform, platform_comment, platform_named
 from pai_lsp.source.frozen import dataclass, field, replace
 from pai_lsp.source.patterns import lazy_pattern
 
@@ -154,12 +154,20 @@ def limited(diagnostics: Sequence[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule: its code, its usual severity, its check, and the docstring that documents it."""
+    """One rule: its code, its usual severity, its check, and the docstring that documents it.
+
+    explains_stop: a job with such a finding does not run as it is written on a released cluster.
+    is_last: it is asked after all others, and only if none of them explains why the job does not run.
+    only_on: the platform that a rule without examples is about; empty for all.
+    """
 
     code: str
     severity: Severity
     check: Callable[[Any], Iterable[Finding]]
     docstring: str
+    explains_stop: bool = False
+    is_last: bool = False
+    only_on: str = ""
 
     @property
     def documentation(self) -> str:
@@ -176,8 +184,10 @@ class Rule:
     @property
     def platform(self) -> Platform | None:
         """The only platform that the rule is about, which its first example names; None for all of them."""
+        if self.only_on:
+            return platform_named(self.only_on)
         comment = platform_comment(self.documentation.partition("Good:")[0])
-        return platform_named(comment["name"]) if comment is not None and comment["name"] in NAMES else None
+        return platform_named(comment["name"]) if comment is not None and comment["name"] in ALL_NAMES else None
 
     @property
     def url(self) -> str:
@@ -185,11 +195,15 @@ class Rule:
         return f"{DOCUMENTATION}{self.code}/"
 
 
-def rule(severity: Severity) -> Callable[[Callable[[Job], Iterable[Finding]]], Rule]:
-    """Make a rule of a function: its name is the code, its docstring the documentation."""
+def rule(
+    severity: Severity, *, explains_stop: bool = False, is_last: bool = False, only_on: str = ""
+) -> Callable[[Callable[[Job], Iterable[Finding]]], Rule]:
+    """Make a rule of a function: its name is the code, its docstring the documentation; errors explain a stop."""
+    explains_stop = explains_stop or (severity is Severity.ERROR and not is_last)
 
     def make(check: Callable[[Job], Iterable[Finding]]) -> Rule:
-        return Rule(check.__name__.replace("_", "-"), severity, check, check.__doc__ or "")
+        name, documentation = check.__name__.replace("_", "-"), check.__doc__ or ""
+        return Rule(name, severity, check, documentation, explains_stop, is_last, only_on)
 
     return make
 
@@ -220,6 +234,6 @@ class Settings:
     def platform_of(self, text: str) -> Platform:
         """The platform that a file is for: as its comment says, else as configured, else OpenPAI."""
         comment = None if self.is_platform_fixed else platform_comment(text)
-        if comment is not None and comment["name"] in NAMES:
+        if comment is not None and comment["name"] in ALL_NAMES:
             return platform_named(comment["name"])
         return self.platform or OPENPAI

@@ -1,7 +1,11 @@
-"""`# pai-lsp: ignore[code] reason`: suppress one finding, and report comments that suppress nothing."""
+"""`# pai-lsp: ignore[code] reason` suppresses findings on a line, `ignore-file[code]` in the whole file.
+
+Comments that suppress nothing are reported, and so are those that are written almost like these.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import SHELLCHECK_CODE, Diagnostic, DiagnosticTag, Finding, Fix, Severity, rule
@@ -15,23 +19,32 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
 
-_COMMENT = lazy_pattern(r"#[ \t]*pai-lsp:[ \t]*ignore\[(?P<codes>[^\]\r\n]*)\][^\r\n]*")
+_COMMENT = lazy_pattern(r"#[ \t]*pai-lsp:[ \t]*ignore(?P<file>-file)?\[(?P<codes>[^\]\r\n]*)\][^\r\n]*")
+# Any comment for pai-lsp, and those that have an effect; platforms.py and job_shape.py read the last two.
+_ANY_COMMENT = lazy_pattern(r"#[ \t]*pai-lsp[ \t]*:[ \t]*(?P<word>[a-z-]*)[^\r\n]*", re.IGNORECASE)
+_EFFECTIVE = lazy_pattern(r"#[ \t]*pai-lsp:[ \t]*(?:ignore(?:-file)?\[[^\]\r\n]*\]|platform[ \t]*=|template\b)")
+_ANY_COMMENT_START = lazy_pattern(r"[^\[=]*")
 _CODE = lazy_pattern(r"[^\s,]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Ignore:
-    """One code in a comment. It applies to findings on its own line or, if alone on its line, on the next."""
+    """One code in a comment. It applies to findings on its own line or, if alone on its line, on the next.
+
+    lines: their numbers; None for the whole file.
+    """
 
     code: str
     span: Span
     comment: Span
-    lines: tuple[int, ...]
+    lines: tuple[int, ...] | None
     is_only_code: bool
 
     def silences(self, diagnostic: Diagnostic, lines: LineIndex) -> bool:
         """Whether the comment suppresses this finding."""
-        return self.code == diagnostic.code and lines.line_of(diagnostic.span.start) in self.lines
+        if self.code != diagnostic.code:
+            return False
+        return self.lines is None or lines.line_of(diagnostic.span.start) in self.lines
 
 
 def ignores(text: str, lines: LineIndex) -> tuple[Ignore, ...]:
@@ -40,20 +53,26 @@ def ignores(text: str, lines: LineIndex) -> tuple[Ignore, ...]:
         return ()
     found: list[Ignore] = []
     for match in _COMMENT.finditer(text):
-        line = lines.line_of(match.start())
-        is_alone = not text[lines.line_start(line) : match.start()].strip()
+        applies_to = None if match["file"] else _lines_of(match.start(), text, lines)
         codes = list(_CODE.finditer(text, *match.span("codes")))
         found += (
             Ignore(
                 code[0],
                 Span(*code.span()),
                 Span(*match.span()),
-                (line, line + 1) if is_alone else (line,),
+                applies_to,
                 len(codes) == 1,
             )
             for code in codes
         )
     return tuple(found)
+
+
+def _lines_of(offset: int, text: str, lines: LineIndex) -> tuple[int, ...]:
+    """The lines that a comment at `offset` applies to."""
+    line = lines.line_of(offset)
+    is_alone = not text[lines.line_start(line) : offset].strip()
+    return (line, line + 1) if is_alone else (line,)
 
 
 def unused_ignores(
@@ -75,13 +94,35 @@ def unused_ignores(
         yield Finding(comment.span, message, fixes, tags=(DiagnosticTag.UNNECESSARY,))
 
 
+def ineffective_comments(text: str, diagnostics: Collection[Diagnostic], lines: LineIndex) -> Iterator[Finding]:
+    """The findings of `unused_ignore` about comments that are written almost like one that has an effect."""
+    if "pai-lsp" not in text.lower():
+        return
+    for match in _ANY_COMMENT.finditer(text):
+        if _EFFECTIVE.match(match[0]):
+            continue
+        if _EFFECTIVE.match(repaired := _ANY_COMMENT_START.sub(lambda start: start[0].lower(), match[0], count=1)):
+            fix = Fix("Write it in lower case", (TextEdit(Span(*match.span()), repaired),))
+            yield Finding(Span(*match.span()), "this comment has no effect: it must be in lower case", (fix,))
+        elif match["word"].lower() == "ignore":
+            end = match.end("word")
+            here = _lines_of(match.start(), text, lines)
+            codes = sorted({one.code for one in diagnostics if lines.line_of(one.span.start) in here})
+            fixes = (Fix("Name the rules", (TextEdit(Span(end, end), f"[{', '.join(codes)}]"),)),) if codes else ()
+            message = "this comment has no effect, because it names no rule; write ignore[CODE]"
+            yield Finding(Span(*match.span()), message, fixes)
+        else:
+            message = "this comment has no effect; expected ignore[CODE], ignore-file[CODE], platform=NAME or template"
+            yield Finding(Span(*match.span()), message)
+
+
 @rule(Severity.HINT)
 def unused_ignore(job: Job) -> Iterable[Finding]:
     """Unused ignore comment.
 
-    The finding is fixed, or the code is misspelled; an unused comment could hide a later mistake. A comment applies to
-    its own line, or to the next line if it is alone on its line:
-    `# pai-lsp: ignore[image-latest-tag] we pin it nightly`.
+    The finding is fixed, or the comment or its code is misspelled; an unused comment could hide a later mistake. A
+    comment applies to its own line, or to the next line if it is alone on its line:
+    `# pai-lsp: ignore[image-latest-tag] we pin it nightly`. One with `ignore-file[CODE]` applies to the whole file.
 
         # pai-lsp: ignore[unknown-key] was needed once
         #                 ^^^^^^^^^^^ hint

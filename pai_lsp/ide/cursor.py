@@ -283,7 +283,8 @@ def _find(document: Document, offset: int, mark: str, before: str = "", after: s
     marked = f"{text[:offset]}{before}{mark}{after}{text[offset:]}"
     syntax = parse(marked, document.platform.reader)
     job = Job(syntax, document.settings.plugins, document.lookup, document.is_catalog, platform=document.platform)
-    location = next(_marked(job, syntax.root, mark), None)
+    roots = syntax.documents if document.is_mpijob else (syntax.root,)
+    location = next((found for root in roots for found in _marked(job, root, mark)), None)
     if location is None or not isinstance(location.node, Scalar):
         return None
     scalar = location.node

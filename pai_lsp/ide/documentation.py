@@ -23,6 +23,8 @@ _ENFORCED = {
     "rest-server": "checked by the rest-server when the job is submitted",
     "runtime": "read by the runtime when the container starts",
     "portal": "checked by the web portal only",
+    "api-server": "checked by the Kubernetes API server",
+    "operator": "checked by the MPI operator; after a refusal nothing starts",
     "expansion": "of the extended protocol: released clusters need the expanded job",
 }
 _MOST_COMMANDS = 12

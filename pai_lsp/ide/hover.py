@@ -18,7 +18,7 @@ from pai_lsp.ide.names import places_of
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.symbols import Occurrence, SymbolKind, meant_prerequisite
 from pai_lsp.platform.job_schema import field
-from pai_lsp.platform.tables import PLUGIN_PREFIX, environment_variable, events, exit_codes
+from pai_lsp.platform.tables import PLUGIN_PREFIX, events, exit_codes
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Scalar
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.template_uses import TemplateUse
     from pai_lsp.source.text import Span
 
-_VARIABLE = lazy_pattern(r"(?<!\w)(?:PAI|FC)_\w+|NVIDIA_VISIBLE_DEVICES")
+_VARIABLE = lazy_pattern(r"(?<!\w)(?:PAI|FC|AZCOPY)_\w+|NVIDIA_VISIBLE_DEVICES")
 _EXIT = lazy_pattern(r"(?<!\w)exit[ \t]+(\d+)")
 
 
@@ -53,6 +53,8 @@ def _found(document: Document, offset: int) -> Hover | None:
     location = cursor.location
     if location is None:
         return None
+    if document.is_mpijob:
+        return _in_manifest(location)
     if cursor.template is not None:
         return Hover(_template(document, cursor.template), cursor.template.span)
     if isinstance(location.node, Scalar) and not location.is_key:
@@ -72,6 +74,21 @@ def _found(document: Document, offset: int) -> Hover | None:
     return None
 
 
+def _in_manifest(location: Location) -> Hover | None:
+    """A key of an MPIJob, or one of the only values of a key."""
+    from pai_lsp.mpijob.manifest import is_mpijob  # noqa: PLC0415 - most files are jobs of OpenPAI
+    from pai_lsp.mpijob.manifest_keys import manifest_field  # noqa: PLC0415 - as above
+
+    root = location.parents[0] if location.parents else None
+    if not isinstance(root, Mapping) or not is_mpijob(root):
+        return None
+    found = manifest_field(location.path)
+    is_choice = found is not None and isinstance(location.node, Scalar) and location.node.text in found.values
+    if found is None or not (location.is_key or is_choice) or not isinstance(location.path[-1], str):
+        return None
+    return Hover(field_documentation(found), location.node.span)
+
+
 def _template(document: Document, use: TemplateUse) -> str:
     value = template_value(document.job, use)
     return f"`<% {use.tag.content} %>`\n\n{value}"
@@ -85,7 +102,7 @@ def _in_text(document: Document, location: Location, offset: int) -> Hover | Non
     text = mapped(document.text, node)
     for match in _VARIABLE.finditer(node.text):
         span = text.span(*match.span())
-        variable = environment_variable(match[0]) if span.touches(offset) else None
+        variable = document.job.platform.environment_variable(match[0]) if span.touches(offset) else None
         if variable is not None:
             value = variable_value(document.job, location.task_role, variable, match[0])
             return Hover(variable_documentation(variable, match[0], value), span)

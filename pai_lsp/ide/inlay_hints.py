@@ -96,13 +96,13 @@ def _run_order(document: Document, role: TaskRole) -> Iterator[InlayHint]:
     steps = [step for step in order.steps if step.definition.extended_plugin is not None]
     if order.cycles or len(steps) < 2:
         return
-    numbers: dict[int, int] = {}
+    numbers: dict[Mapping, int] = {}
     for number, step in enumerate(steps, 1):
-        numbers.setdefault(id(step.definition.node), number)
+        numbers.setdefault(step.definition.node, number)
     for reference in role.prerequisites:
         for target in document.job.resolve(reference.name).definitions:
             # Taken away: listed once more, it runs no second time.
-            if number := numbers.pop(id(target.node), 0):
+            if number := numbers.pop(target.node, 0):
                 names = "\n".join(f"{at}. {step.definition.name}" for at, step in enumerate(steps[:number], 1))
                 yield InlayHint(reference.scalar.span.start, f"{number}.", HintKind.RUN_ORDER, names)
                 break

@@ -1,4 +1,4 @@
-"""The outline of a job: its prerequisites, its task roles with their resources, its parameters."""
+"""The outline of a job: prerequisites, task roles with their resources, parameters; of an MPIJob: its pods."""
 
 from __future__ import annotations
 
@@ -54,6 +54,8 @@ class OutlineItem:
 
 def outline(document: Document) -> tuple[OutlineItem, ...]:
     """The items of the file, in the order of the text; of secrets only their names."""
+    if document.is_mpijob:
+        return tuple(_manifests(document))
     return tuple(_without(document.job.hidden, item) for item in _items(document.job))
 
 
@@ -62,6 +64,54 @@ def _items(job: Job) -> tuple[OutlineItem, ...]:
         return _ordered(_definition(definition) for definition in job.definitions)
     entries = job.root.entries if job.root else ()
     return _ordered(_section(job, entry) for entry in entries if not entry.is_merge and entry.name not in _LEFT_OUT)
+
+
+def _manifests(document: Document) -> Iterator[OutlineItem]:
+    """The MPIJobs of the file."""
+    from pai_lsp.mpijob.manifest import manifests  # noqa: PLC0415 - most files are jobs of OpenPAI
+
+    for manifest in manifests(document.syntax):
+        node, name, spec = manifest.root.node, manifest.get("metadata.name"), manifest.get("spec")
+        at = name.node.span if name else Span(node.span.start, node.span.start)
+        entries = spec.node.entries if spec and isinstance(spec.node, Mapping) else ()
+        children = [_manifest_key(entry) for entry in entries if not entry.is_merge]
+        shown = str(name.plain) if name else ""
+        yield _nested(shown or _NO_NAME, OutlineKind.DEPLOYMENT, node.span, at, "MPIJob", children)
+
+
+def _manifest_key(entry: Entry) -> OutlineItem:
+    value = entry.value
+    if not isinstance(value, Mapping):
+        return _field(entry)
+    if entry.name == "mpiReplicaSpecs":
+        return _item(entry, OutlineKind.SECTION, "", map(_pods, value.entries))
+    if isinstance(value.get("spec"), Mapping):
+        return _pods(entry)
+    return _item(entry, OutlineKind.SECTION, "", map(_field, value.entries))
+
+
+def _pods(entry: Entry) -> OutlineItem:
+    """A kind of pod, with its number and its containers."""
+    value = entry.value
+    if not isinstance(value, Mapping):
+        return _field(entry)
+    template = value.get("template")
+    pod = (template if isinstance(template, Mapping) else value).get("spec")
+    found = pod.get("containers") if isinstance(pod, Mapping) else None
+    items = found.items if isinstance(found, Sequence) else ()
+    own = [_field(one) for one in value.entries if isinstance(one.value, Scalar)]
+    number = value.get("replicas")
+    detail = f"{number.text} pod{'' if number.text == '1' else 's'}" if isinstance(number, Scalar) else ""
+    containers = [_container(one) for one in items if isinstance(one, Mapping)]
+    return _item(entry, OutlineKind.TASK_ROLE, detail, [*own, *containers])
+
+
+def _container(node: Mapping) -> OutlineItem:
+    name, image = node.get("name"), node.get("image")
+    at = name.span if isinstance(name, Scalar) else Span(node.span.start, node.span.start)
+    texts = [one.text if isinstance(one, Scalar) else "" for one in (name, image)]
+    fields = [_item(one, OutlineKind.FIELD) for one in node.entries if one.name not in {"name", "image"}]
+    return _nested(texts[0] or _NO_NAME, OutlineKind.PREREQUISITE, node.span, at, short(texts[1]), fields)
 
 
 def _without(hidden: Hidden, item: OutlineItem) -> OutlineItem:

@@ -12,7 +12,6 @@ from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import ROOTS, TagKind, variables
 from pai_lsp.job.symbols import SymbolKind
 from pai_lsp.job.template_uses import TemplatePlace
-from pai_lsp.platform.tables import environment_variable
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, walk
@@ -125,7 +124,7 @@ def _variables(document: Document) -> Iterator[SemanticToken]:
         if "$" in scalar.text:
             text = mapped(document.text, scalar)
             for use in read_script(scalar.text).uses:
-                known = environment_variable(use.name) if use.name.startswith(("PAI_", "FC_")) else None
+                known = document.job.platform.environment_variable(use.name)
                 yield SemanticToken(text.span(use.span.start, use.span.end), TokenType.VARIABLE, _modifiers(known))
 
 

@@ -13,6 +13,7 @@ from pai_lsp.job.template_uses import TemplateUse, template_uses
 from pai_lsp.job.tree import JobTree
 from pai_lsp.job.uses import PluginUse, PrerequisiteUses, plugin_uses, prerequisite_uses, roles_acted_for, roles_running
 from pai_lsp.job.variable_places import Mention, ScriptPlace, mentions, role_scripts
+from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.syntax import parse
 
@@ -41,10 +42,7 @@ class Job(JobTree):
         root = root_as_meant(self) if self.structure_errors and not self.is_catalog else None
         if root is None:
             return None
-        errors = self.structure_errors
-        return Job(
-            self.syntax, self.site_plugins, self.lookup, meant_root=root, known_errors=errors, platform=self.platform
-        )
+        return replace(self, meant_root=root, known_errors=self.structure_errors)
 
     @cached_property
     def misplaced_role_keys(self) -> tuple[Entry, ...]:
@@ -100,7 +98,7 @@ class Job(JobTree):
     @cached_property
     def role_mentions(self) -> tuple[Mention, ...]:
         """The uses of `PAI_...` variables in what the task roles run, in the order in which they are written."""
-        return tuple(mentions(self.role_scripts))
+        return tuple(mentions(self.role_scripts, self.platform))
 
     @cached_property
     def clear_secrets(self) -> tuple[ClearSecret, ...]:
@@ -129,8 +127,8 @@ class Job(JobTree):
         return (answer for answer in self.template_answers if answer.outcome is outcome)
 
     def of_text(self, text: str) -> Job:
-        """The job of another text, for the same platform."""
-        return Job(parse(text, self.platform.reader), self.site_plugins, self.lookup, platform=self.platform)
+        """The job of another text, for the same platform and cluster."""
+        return replace(self, syntax=parse(text, self.platform.reader), is_catalog=False, meant_root=None)
 
     def once(self, compute: Callable[[Job], _Answer]) -> _Answer:
         """What `compute` gives for this job, computed at the first call: answers that only packages above know."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.embedded.template import variables
 from pai_lsp.job.definition import TYPED_FIELDS, name_span
 from pai_lsp.job.template_uses import TemplatePlace
-from pai_lsp.platform.tables import converted_role_name, environment_variable
+from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Scalar, ScalarStyle, walk
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
+    from pai_lsp.platform.platforms import Platform
     from pai_lsp.source.content import MappedText
     from pai_lsp.source.text import Span
 
@@ -197,20 +198,20 @@ def _ports_and_variables(job: Job) -> Iterator[Occurrence]:
             continue
         text = mapped(job.text, scalar)
         for match in _VARIABLE.finditer(scalar.text):
-            yield from _in_variable(text, match, roles, own)
+            yield from _in_variable(job.platform, text, match, roles, own)
         for match in host.finditer(scalar.text) if roles else ():
             symbol = Symbol(SymbolKind.TASK_ROLE, roles[match[1]].name)
             yield Occurrence(symbol, text.span(*match.span(1)), is_converted=True)
 
 
 def _in_variable(
-    text: MappedText, match: re.Match[str], roles: dict[str, TaskRole], own: TaskRole | None
+    platform: Platform, text: MappedText, match: re.Match[str], roles: dict[str, TaskRole], own: TaskRole | None
 ) -> Iterator[Occurrence]:
-    variable = environment_variable(match[0])
+    variable = platform.environment_variable(match[0])
     places = variable.places(match[0]) if variable else {}
     if text.text[match.end() : match.end() + 1] == "$":
-        whole = next((name for end in _NUMBERS if environment_variable(name := match[0] + end)), "")
-        variable = environment_variable(whole)
+        whole = next((name for end in _NUMBERS if platform.environment_variable(name := match[0] + end)), "")
+        variable = platform.environment_variable(whole)
         places = {"role": variable.places(whole)["role"]} if variable and "role" in variable.places(whole) else {}
     role = roles.get(match[0][places["role"].start : places["role"].end]) if "role" in places else own
     if variable is None or role is None:

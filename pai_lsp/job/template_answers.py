@@ -48,7 +48,7 @@ class PathOutcome(Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class PathEnd:
     """The end of a path.
 
     step: the index of the step that finds nothing, or of the last one.
@@ -64,15 +64,15 @@ class Found:
     definition: Definition | None = None
 
 
-def followed(tag: TemplateTag, top: Mapping | None, definition: Definition | None, *, in_plugin: bool) -> Found:
+def followed(tag: TemplateTag, top: Mapping | None, definition: Definition | None, *, in_plugin: bool) -> PathEnd:
     """Follow a tag's path from the value of its root, `top`; None if the job has no such section."""
     steps = tag.runtime_steps if in_plugin else tag.server_steps
     if top is None:
-        return Found(PathOutcome.UNDEFINED, min(1, len(steps) - 1))
+        return PathEnd(PathOutcome.UNDEFINED, min(1, len(steps) - 1))
     return (_followed_by_runtime if in_plugin else _followed_by_server)(steps, top, definition)
 
 
-def _followed_by_server(steps: tuple[PathStep, ...], node: Node, definition: Definition | None) -> Found:
+def _followed_by_server(steps: tuple[PathStep, ...], node: Node, definition: Definition | None) -> PathEnd:
     """Follow names as JavaScript does: keys, indexes of lists and strings, and their `length`."""
     here: Node = node
     for number, step in enumerate(steps[1:], 1):
@@ -84,17 +84,17 @@ def _followed_by_server(steps: tuple[PathStep, ...], node: Node, definition: Def
             outcome = _missing(definition, number)
         elif isinstance(here, Sequence) or here.is_string:
             if _is_last_of_text(here, name) and number == len(steps) - 1:
-                return Found(PathOutcome.FOUND, number, here, None, definition)
+                return PathEnd(PathOutcome.FOUND, number, here, None, definition)
             if isinstance(here, Sequence) and _INDEX.fullmatch(name) and int(name) < len(here.items):
                 below = here.items[int(name)]
             elif name.isdigit():
                 outcome = PathOutcome.OUT_OF_RANGE
         if below is None:
-            return Found(outcome, number, here, None, definition)
+            return PathEnd(outcome, number, here, None, definition)
         if isinstance(below, Scalar) and below.value is None:
-            return Found(PathOutcome.NULL, number, here, below, definition)
+            return PathEnd(PathOutcome.NULL, number, here, below, definition)
         here = below
-    return Found(PathOutcome.FOUND, len(steps) - 1, None, here, definition)
+    return PathEnd(PathOutcome.FOUND, len(steps) - 1, None, here, definition)
 
 
 def _is_last_of_text(node: Node, name: str) -> bool:
@@ -104,7 +104,7 @@ def _is_last_of_text(node: Node, name: str) -> bool:
     return isinstance(node, Scalar) and _INDEX.fullmatch(name) is not None and int(name) < len(node.text)
 
 
-def _followed_by_runtime(steps: tuple[PathStep, ...], node: Node, definition: Definition | None) -> Found:
+def _followed_by_runtime(steps: tuple[PathStep, ...], node: Node, definition: Definition | None) -> PathEnd:
     """Follow names as Python does: keys by value and type, indexes in brackets."""
     is_secret = steps[0].name == "$secrets"
     here: Node = node
@@ -123,14 +123,14 @@ def _followed_by_runtime(steps: tuple[PathStep, ...], node: Node, definition: De
                 outcome = PathOutcome.DOTTED_INDEX
         elif isinstance(step.name, int) and isinstance(here.runtime_value, str):
             if step.name < len(here.text) and number == len(steps) - 1:
-                return Found(PathOutcome.FOUND, number, here, None, definition)
+                return PathEnd(PathOutcome.FOUND, number, here, None, definition)
             outcome = PathOutcome.OUT_OF_RANGE
         if below is None:
-            return Found(outcome, number, here, None, definition)
+            return PathEnd(outcome, number, here, None, definition)
         here = below
     if isinstance(here, Scalar) and (here.value if is_secret else here.runtime_value) is None:
-        return Found(PathOutcome.NULL, len(steps) - 1, None, here, definition)
-    return Found(PathOutcome.FOUND, len(steps) - 1, None, here, definition)
+        return PathEnd(PathOutcome.NULL, len(steps) - 1, None, here, definition)
+    return PathEnd(PathOutcome.FOUND, len(steps) - 1, None, here, definition)
 
 
 def _entry(mapping: Mapping, name: str | int, *, is_secret: bool) -> Entry | None:
@@ -223,7 +223,7 @@ class _Finder:
     def __init__(self, job: JobTree, roles_running: Callable[[Definition], tuple[TaskRole, ...]]) -> None:
         self._job = job
         self._roles_running = roles_running
-        self._known: dict[tuple[str, bool, Mapping | int], Found] = {}
+        self._known: dict[tuple[str, bool, Mapping | int], PathEnd] = {}
 
     def answers(self, use: TemplateUse) -> Iterator[TemplateAnswer]:
         tag = use.tag
@@ -251,17 +251,17 @@ class _Finder:
             if those and (found := self._found(use.tag, root, those[0], in_plugin=in_plugin)) is not None:
                 yield _answer(use, root, those, found)
             return
-        by_end: dict[Found, list[TaskRole]] = {}
+        by_end: dict[PathEnd, list[TaskRole]] = {}
         for role in roles:
             if (found := self._found(use.tag, root, role, in_plugin=in_plugin)) is not None:
                 by_end.setdefault(found, []).append(role)
         for end, who in by_end.items():
             yield _answer(use, root, tuple(who), end)
 
-    def _found(self, tag: TemplateTag, root: str, role: TaskRole, *, in_plugin: bool) -> Found | None:
+    def _found(self, tag: TemplateTag, root: str, role: TaskRole, *, in_plugin: bool) -> PathEnd | None:
         field = ROLE_FIELDS.get(root)
         if root not in ROOTS:
-            return self._kept((tag.content, in_plugin, 0), lambda: Found(PathOutcome.UNKNOWN_ROOT, 0))
+            return self._kept((tag.content, in_plugin, 0), lambda: PathEnd(PathOutcome.UNKNOWN_ROOT, 0))
         if field is None:
             section = self._job.section(root[1:])
             if section is not None and not isinstance(section.value, Mapping):
@@ -269,7 +269,7 @@ class _Finder:
             top = section.value if section and isinstance(section.value, Mapping) else None
             return self._kept((tag.content, in_plugin, 1), lambda: followed(tag, top, None, in_plugin=in_plugin))
         if role.node is None or role.node.entry(field) is None:
-            return self._kept((tag.content, in_plugin, 2), lambda: Found(PathOutcome.NO_FIELD, 0))
+            return self._kept((tag.content, in_plugin, 2), lambda: PathEnd(PathOutcome.NO_FIELD, 0))
         reference = role.typed_references.get(field)
         definition = self._job.find_typed(field, reference.name) if reference else None
         if definition is None:
@@ -277,7 +277,7 @@ class _Finder:
         key = (tag.content, in_plugin, definition.node)
         return self._kept(key, lambda: followed(tag, definition.node, definition, in_plugin=in_plugin))
 
-    def _kept(self, key: tuple[str, bool, Mapping | int], look_up: Callable[[], Found]) -> Found:
+    def _kept(self, key: tuple[str, bool, Mapping | int], look_up: Callable[[], PathEnd]) -> PathEnd:
         found = self._known.get(key)
         if found is None:
             found = self._known[key] = look_up()
@@ -287,7 +287,7 @@ class _Finder:
         root = _root(use.tag.content, in_plugin=False)
         if root != "$secrets":
             outcome = PathOutcome.ROOT_NOT_FILLED if root in ROOTS else PathOutcome.UNKNOWN_ROOT
-            yield _answer(use, root, (), Found(outcome, 0))
+            yield _answer(use, root, (), PathEnd(outcome, 0))
             return
         section = self._job.section("secrets")
         if section is None or isinstance(section.value, Mapping):
@@ -295,7 +295,7 @@ class _Finder:
             yield _answer(use, root, (), followed(use.tag, top, None, in_plugin=False))
 
 
-def _answer(use: TemplateUse, root: str, roles: tuple[TaskRole, ...], found: Found) -> TemplateAnswer:
+def _answer(use: TemplateUse, root: str, roles: tuple[TaskRole, ...], found: PathEnd) -> TemplateAnswer:
     return TemplateAnswer(use, found.outcome, found.step, roles, root, found.container, found.node, found.definition)
 
 

@@ -41,6 +41,7 @@ class JobTree:
     meant_root: the root to read in place of the tree's, see as_meant.py; structure errors are still those of the tree.
     known_errors: the structure errors of the tree, if they have been found.
     platform: the platform that the job is for.
+    cluster: the facts of the cluster that the job is for, as in `Settings`; only rules about that cluster read them.
     """
 
     syntax: Syntax
@@ -50,6 +51,7 @@ class JobTree:
     meant_root: Mapping | None = None
     known_errors: tuple[StructureError, ...] | None = None
     platform: Platform = OPENPAI
+    cluster: object | None = None
 
     @property
     def text(self) -> str:
@@ -223,6 +225,11 @@ class JobTree:
     def extras_entry(self, name: str) -> Entry | None:
         """A key of `extras` with its value."""
         return self.extras.entry(name) if self.extras else None
+
+    def has_extra(self, name: str) -> bool:
+        """Whether a key of `extras` is the boolean `true`."""
+        entry = self.extras_entry(name)
+        return entry is not None and isinstance(entry.value, Scalar) and entry.value.value is True
 
     @property
     def has_gang_allocation(self) -> bool:

@@ -5,16 +5,11 @@ A mention is one use of a `PAI_...` name in a script that neither sets the varia
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
-from pai_lsp.platform.tables import (
-    EnvironmentVariable,
-    converted_role_name,
-    environment_variable,
-    environment_variables,
-)
+from pai_lsp.platform.tables import EnvironmentVariable, converted_role_name
 from pai_lsp.source.content import MappedText, joined_lines
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping
@@ -25,6 +20,7 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.shell_script import Script, VariableUse
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.tree import JobTree
+    from pai_lsp.platform.platforms import Platform
     from pai_lsp.source.nodes import Scalar
     from pai_lsp.source.text import Span
 
@@ -131,20 +127,14 @@ def callback_scripts(job: JobTree, parts: Sequence[tuple[Scalar, ...]]) -> Itera
         yield ScriptPlace(job.text, spellings, script, scalars)
 
 
-def mentions(places: Iterable[ScriptPlace]) -> Iterator[Mention]:
+def mentions(places: Iterable[ScriptPlace], platform: Platform) -> Iterator[Mention]:
     """The uses of `PAI_...` variables, in the order in which they are written."""
     for place in places:
         script = place.script
         for use in script.uses:
             name = use.name
             if name.startswith("PAI_") and not script.provides_for(name):
-                yield Mention(place, use, known_variable(name))
-
-
-@lru_cache(maxsize=1024)
-def known_variable(name: str) -> EnvironmentVariable | None:
-    """The platform's variable, or family of variables, of that name."""
-    return environment_variable(name)
+                yield Mention(place, use, platform.environment_variable(name))
 
 
 def declared_ports(role: TaskRole) -> tuple[str, ...] | None:
@@ -169,7 +159,9 @@ def task_variables(
     most_tasks: of how many tasks of a role at most.
     """
     spellings = RoleSpellings(job.task_roles)
-    for variable in environment_variables():
+    for variable in job.platform.environment_variables:
+        if variable.extra and not job.has_extra(variable.extra):
+            continue
         if variable.status in {"removed", "internal"} or variable.available in {"init", "nowhere"}:
             continue
         if "{" not in variable.name:

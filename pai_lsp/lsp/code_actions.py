@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcContentModified, JsonRpcException
 
+from pai_lsp.ide.ignoring import NOT_IGNORED, ignore_comment, ignore_in_file, title_on_line
 from pai_lsp.ide.refactorings import RefactoringKind, conversion, made, refactorings
-from pai_lsp.ide.refactorings.quick_fixes import ignore_comment
 from pai_lsp.ide.refactorings.refactoring import line_edits
 from pai_lsp.lsp.convert import lsp_diagnostic, workspace_edit
-from pai_lsp.lsp.documents import FileKind
+from pai_lsp.lsp.documents import CHECKED_BY_RULES, FileKind
 from pai_lsp.lsp.features import APPLY_EDIT, FIX_ALL, OPEN_RULE, QUICK_FIX
 from pai_lsp.safe_fixes import with_safe_fixes
-from pai_lsp.source.nodes import ProblemKind
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
@@ -27,10 +26,6 @@ if TYPE_CHECKING:
     from pai_lsp.ide.refactorings import Refactoring
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.source.text import TextEdit
-
-
-# Findings that cannot be ignored: those of reading the text, and those about ignoring.
-_NOT_IGNORED = frozenset({"unused-ignore", *(kind.value for kind in ProblemKind)})
 
 
 def code_actions(document: OpenDocument, params: lsp.CodeActionParams) -> list[lsp.CodeAction | lsp.Command] | None:
@@ -81,19 +76,21 @@ def _fixes(document: OpenDocument, diagnostics: Iterable[Diagnostic]) -> Iterato
 
 def _beside_fixing(document: OpenDocument, diagnostics: Sequence[Diagnostic]) -> Iterator[lsp.CodeAction]:
     """The actions that ignore a finding and explain its rule."""
-    if document.kind is not FileKind.JOB:
+    if document.kind not in CHECKED_BY_RULES:
         return
-    for diagnostic in {one.code: one for one in reversed(diagnostics) if one.code not in _NOT_IGNORED}.values():
+    for diagnostic in {one.code: one for one in reversed(diagnostics) if one.code not in NOT_IGNORED}.values():
         ignoring = ignore_comment(document.document, diagnostic)
         if not isinstance(ignoring, str):
             yield _edit_action(document, ignoring, diagnostic)
         elif document.client.disabled_code_actions:
             yield lsp.CodeAction(
-                f"Ignore '{diagnostic.code}' on this line",
+                title_on_line(diagnostic),
                 kind=lsp.CodeActionKind.QuickFix,
                 diagnostics=[_shown(document, diagnostic)],
                 disabled=lsp.CodeActionDisabled(ignoring),
             )
+        if isinstance(ignoring, str):
+            yield _edit_action(document, ignore_in_file(document.document, diagnostic.code), diagnostic)
     if document.client.shows_documents:
         for code, diagnostic in {one.code: one for one in diagnostics}.items():
             title = f"Read about '{code}'"
@@ -106,7 +103,8 @@ def _beside_fixing(document: OpenDocument, diagnostics: Sequence[Diagnostic]) ->
 
 
 def _fix_all(document: OpenDocument) -> Iterator[lsp.CodeAction]:
-    if document.kind is not FileKind.JOB or not any(fix.safe for one in document.diagnostics for fix in one.fixes):
+    has_safe = any(fix.safe for one in document.diagnostics for fix in one.fixes)
+    if document.kind not in CHECKED_BY_RULES or not has_safe:
         return
     fixed = with_safe_fixes(document.document, lambda tried: tried.diagnostics, lambda _: True)
     if fixed.fixed:

@@ -9,9 +9,9 @@ if TYPE_CHECKING:
 
     from pygls.lsp.server import LanguageServer
 
+    from pai_lsp.catalog.setup import CatalogSetup
     from pai_lsp.lsp.client import Client
     from pai_lsp.lsp.documents import OpenDocument
-    from pai_lsp.lsp.trust import Trust
     from pai_lsp.project.projects import Projects
 
 
@@ -39,11 +39,14 @@ class Connection(Protocol):
         """The paths of the workspace's folders."""
 
     @property
-    def trust(self) -> Trust:
-        """Which folders the user trusts."""
+    def refuses_trust(self) -> bool:
+        """Whether the client or its settings refuse all trust, as VS Code does in an untrusted workspace."""
 
-    def trusts(self, folder: str) -> bool:
-        """Whether the configuration in a folder may run commands and ask servers."""
+    def trust_in(self, setup: CatalogSetup) -> bool | None:
+        """Whether the user trusts a setup: what the client refuses is not trusted; None if the user was never asked."""
+
+    def remember_trust(self, setup: CatalogSetup, *, is_trusted: bool) -> None:
+        """Keep the user's answer, and let everything follow it."""
 
     def folder_of(self, path: str) -> str:
         """The innermost workspace folder that contains a file or folder; empty without one."""

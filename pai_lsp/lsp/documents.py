@@ -52,7 +52,12 @@ class FileKind(Enum):
 
     JOB = "job"
     CONFIGURATION = "configuration"
+    MPIJOB = "mpijob"
     OTHER = "other"
+
+
+# The files with findings that fixes and comments are about.
+CHECKED_BY_RULES = frozenset({FileKind.JOB, FileKind.MPIJOB})
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +135,8 @@ class OpenDocument:
         """A job is known by the language the editor gave it, its name or its root; definitions count as jobs."""
         if PurePath(self.path).name == FILE_NAME:
             return FileKind.CONFIGURATION
+        if self.document.is_mpijob:
+            return FileKind.MPIJOB
         is_ours = self.language == JOB_LANGUAGE or self.document.is_job or self.document.is_catalog
         return FileKind.JOB if is_ours else FileKind.OTHER
 
@@ -138,7 +145,7 @@ class OpenDocument:
         """The diagnostics by place, none while the file is empty; no message contains the value of a secret."""
         if not self.text.strip():
             return ()
-        if (self.kind is FileKind.JOB or self.document.is_mpijob) and not self.is_excluded:
+        if self.kind in CHECKED_BY_RULES and not self.is_excluded:
             return _without_secrets(self.document)
         if self.kind is FileKind.CONFIGURATION:
             from pai_lsp.project.config_reader import parse_configuration  # noqa: PLC0415 - rarely open

@@ -11,7 +11,7 @@ from lsprotocol import types as lsp
 
 from pai_lsp.ide.completion import TRIGGERS
 from pai_lsp.ide.semantic_tokens import TokenModifier, TokenType
-from pai_lsp.lsp.documents import FileKind
+from pai_lsp.lsp.documents import CHECKED_BY_RULES, FileKind
 from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ GRAPH = "pai-lsp.graph"
 EXPAND = "pai-lsp.expand"
 TEMPLATES = "pai-lsp.templates"
 
-# Our own notification, `{"trusted": true, false or a list of folders}`: the user has decided what is trusted.
+# Our own notification, `{"trusted": false}` while the client trusts nothing, and any other value afterwards.
 WORKSPACE_TRUST = "pai-lsp/workspaceTrust"
 
 MARKETPLACE_LIST = "pai-lsp.marketplace.list"
@@ -59,7 +59,7 @@ COMMAND_NAMES = (
 # The types and modifiers of semantic tokens, in the order in which convert.py numbers them.
 LEGEND = lsp.SemanticTokensLegend([one.value for one in TokenType], [one.value for one in TokenModifier])
 
-_OURS = frozenset({FileKind.JOB, FileKind.CONFIGURATION})
+_WITH_FINDINGS = frozenset({*CHECKED_BY_RULES, FileKind.CONFIGURATION})
 
 
 def _nothing(params: Any) -> Any:
@@ -92,7 +92,7 @@ DOCUMENT_FEATURES: tuple[DocumentFeature, ...] = (
     DocumentFeature(
         lsp.TEXT_DOCUMENT_DIAGNOSTIC,
         lambda: lsp.DiagnosticOptions(inter_file_dependencies=False, workspace_diagnostics=False, identifier="pai-lsp"),
-        kinds=_OURS,
+        kinds=_WITH_FINDINGS,
         otherwise=lambda _: lsp.RelatedFullDocumentDiagnosticReport(items=[]),
     ),
     DocumentFeature(
@@ -105,16 +105,17 @@ DOCUMENT_FEATURES: tuple[DocumentFeature, ...] = (
     DocumentFeature(
         lsp.TEXT_DOCUMENT_COMPLETION,
         lambda: lsp.CompletionOptions(trigger_characters=[*TRIGGERS], resolve_provider=True),
+        kinds=CHECKED_BY_RULES,
     ),
-    DocumentFeature(lsp.COMPLETION_ITEM_RESOLVE, otherwise=lambda item: item),
-    DocumentFeature(lsp.TEXT_DOCUMENT_HOVER),
+    DocumentFeature(lsp.COMPLETION_ITEM_RESOLVE, kinds=CHECKED_BY_RULES, otherwise=lambda item: item),
+    DocumentFeature(lsp.TEXT_DOCUMENT_HOVER, kinds=CHECKED_BY_RULES),
     DocumentFeature(lsp.TEXT_DOCUMENT_DEFINITION),
     DocumentFeature(lsp.TEXT_DOCUMENT_REFERENCES),
     DocumentFeature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT),
     DocumentFeature(lsp.TEXT_DOCUMENT_PREPARE_RENAME),
     DocumentFeature(lsp.TEXT_DOCUMENT_RENAME),
     DocumentFeature(lsp.TEXT_DOCUMENT_FORMATTING),
-    DocumentFeature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL),
+    DocumentFeature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL, kinds=CHECKED_BY_RULES),
     DocumentFeature(lsp.TEXT_DOCUMENT_INLAY_HINT),
     DocumentFeature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, lambda: LEGEND),
     DocumentFeature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, lambda: LEGEND),

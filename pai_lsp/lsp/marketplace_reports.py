@@ -30,6 +30,11 @@ _TITLE = "OpenPAI marketplace"
 # How long a client may take to accept a progress display, in seconds; the work does not wait longer.
 _PATIENCE = 2.0
 
+# The answers to the question about trust.
+TRUST, DO_NOT_TRUST = "Trust", "Do Not Trust"
+# How much of what a configuration wants is shown, in characters.
+_MOST_SHOWN = 1_000
+
 _log = logging.getLogger(__name__)
 _numbers = itertools.count(1)
 
@@ -89,6 +94,7 @@ class MarketplaceReports:
         self._shows_progress = False
         self._status: Status | None = None
         self._messages: set[str] = set()
+        self._questions: set[tuple[str, str]] = set()
 
     def begin(self, params: lsp.InitializeParams) -> None:
         """Take from an `initialize` request whether the client shows progress."""
@@ -103,11 +109,42 @@ class MarketplaceReports:
             self._server.protocol.notify(STATUS_METHOD, status.as_json())
         return status
 
-    def untrusted(self, folder: str, *, is_shown: bool) -> None:
-        """Report that the servers of a folder are not asked; in the log where the client shows this itself."""
-        whose = f"of '{folder}'" if folder else "in the editor's settings"
-        message = f"the marketplace {whose} is not asked, because the folder is not trusted; see {HOW_TO_TRUST}"
-        self._once(message, lsp.MessageType.Info, is_shown=is_shown)
+    def untrusted(self, folder: str) -> None:
+        """Log that a configuration is not used, where the client refuses all trust and shows that itself."""
+        self._once(f"{_whose(folder)} is not used: the workspace is not trusted", lsp.MessageType.Info, is_shown=False)
+
+    async def trust_answer(self, folder: str, wanted: Sequence[str], shown: str) -> bool | None:
+        """Ask the user whether a configuration is trusted; at most once for each.
+
+        Args:
+            folder: the configuration's; empty for the editor's settings.
+            wanted: what would happen.
+            shown: identifies the configuration as it is now.
+
+        Returns:
+            The answer; None without one.
+        """
+        if (folder, shown) in self._questions:
+            return None
+        self._questions.add((folder, shown))
+        step = f"run 'pai-lsp trust {folder}' in a terminal" if folder else f"see {HOW_TO_TRUST}"
+        question = f"Trust {_whose(folder)}? It would {_listed(wanted)}."
+        self._server.window_log_message(
+            lsp.LogMessageParams(lsp.MessageType.Info, f"{question} Answer the question, or {step}.")
+        )
+        actions = [lsp.MessageActionItem(title) for title in (TRUST, DO_NOT_TRUST)]
+        asked = lsp.ShowMessageRequestParams(lsp.MessageType.Warning, question, actions)
+        try:
+            answer = await self._server.window_show_message_request_async(asked)
+        except JsonRpcException:  # the client cannot ask
+            self._once(f"{_whose(folder)} is not trusted; {step}", lsp.MessageType.Info, is_shown=True)
+            return None
+        title = getattr(answer, "title", None)
+        return title == TRUST if title in {TRUST, DO_NOT_TRUST} else None
+
+    def unsaved_answer(self, reason: str) -> None:
+        """Report that an answer about trust cannot be saved, so that nothing is trusted."""
+        self._once(f"the answer cannot be saved: {reason}", lsp.MessageType.Error, is_shown=True)
 
     def failure(self, error: Exception) -> None:
         """Report that a marketplace cannot be read because of a fault of ours."""
@@ -153,3 +190,15 @@ class MarketplaceReports:
         except (asyncio.TimeoutError, JsonRpcException):
             return False
         return True
+
+
+def _whose(folder: str) -> str:
+    return f"the marketplace configuration of '{folder}'" if folder else "the marketplace in the editor's settings"
+
+
+def _listed(wanted: Sequence[str]) -> str:
+    """What a configuration wants, in a sentence; what is too long to be read here is not trusted by accident."""
+    text = "; ".join(wanted)
+    if len(text) <= _MOST_SHOWN:
+        return text
+    return f"{text[:_MOST_SHOWN]}… (this is not all; read the configuration before you trust it)"

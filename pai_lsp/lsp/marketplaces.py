@@ -20,7 +20,7 @@ from pai_lsp.lsp.documents import FileKind
 from pai_lsp.lsp.marketplace_reports import MarketplaceReports, state_of
 from pai_lsp.lsp.worker_threads import in_thread
 from pai_lsp.lsp.workspace_settings import watch
-from pai_lsp.source.failures import kind_and_place
+from pai_lsp.source.failures import kind_and_place, why
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -92,7 +92,7 @@ class Marketplaces:
         return any(path == setup.lock or setup.directory_of(path) is not None for setup in self._marketplaces)
 
     def trust_changed(self) -> None:
-        """Decide again whether servers are asked: other folders are trusted than before."""
+        """Decide again whether servers are asked: other configurations are trusted than before."""
         for marketplace in self._marketplaces.values():
             marketplace.decide_again()
 
@@ -127,7 +127,7 @@ class Marketplaces:
 class NetworkDecision(Enum):
     """Whether the servers of a marketplace are asked over the network now.
 
-    NO_SERVERS: none are configured. UNTRUSTED: the user does not trust the configuration's folder. RECENT: their last
+    NO_SERVERS: none are configured. UNTRUSTED: the user trusts none of them. RECENT: their last
     answers are used on. DUE: they are asked.
     """
 
@@ -184,7 +184,7 @@ class ProjectMarketplace:
         if not self.setup.servers and not self.setup.allowed_hosts:
             return NetworkDecision.NO_SERVERS, ASK_AGAIN
         surroundings = self._surroundings()
-        if not surroundings.is_trusted:
+        if not surroundings.servers_of(self.setup) and not surroundings.hosts_of(self.setup):
             return NetworkDecision.UNTRUSTED, ASK_AGAIN
         since = seconds_since_asked(self.setup, surroundings)
         if since is not None and since < ASK_AGAIN:
@@ -197,10 +197,9 @@ class ProjectMarketplace:
         self._connection.in_background(self._watch())
         await self._connection.settings_answered()  # they may say that nothing is trusted
         while True:
+            self._connection.in_background(self._ask_for_trust())
             decision, wait = self.decide()
-            if decision is NetworkDecision.UNTRUSTED:
-                self._reports.untrusted(self.setup.folder, is_shown=not self._connection.trust.is_refused)
-            elif decision is NetworkDecision.DUE:
+            if decision is NetworkDecision.DUE:
                 await self._ask_servers()
                 wait = ASK_AGAIN if state_of(self.catalog).is_good else TRY_AGAIN
             try:
@@ -209,6 +208,25 @@ class ProjectMarketplace:
                 continue
             self._wake.clear()
             await self._read_from_disk()
+
+    async def _ask_for_trust(self) -> None:
+        """Ask the user, once, whether the configuration is trusted, if it needs that."""
+        from pai_lsp.project.trust import fingerprint, wanted  # noqa: PLC0415 - as above
+
+        setup, connection = self.setup, self._connection
+        lines = wanted(setup, connection.folders)
+        if not lines or connection.trust_in(setup) is True:
+            return
+        if connection.refuses_trust:
+            self._reports.untrusted(setup.folder)
+        elif connection.trust_in(setup) is None:
+            shown = fingerprint(setup)
+            answer = await self._reports.trust_answer(setup.folder, lines, shown)
+            if answer is not None and fingerprint(setup) == shown:
+                try:
+                    connection.remember_trust(setup, is_trusted=answer)
+                except OSError as error:
+                    self._reports.unsaved_answer(why(error))
 
     def decide_again(self) -> None:
         """Decide now whether the servers are asked."""
@@ -298,8 +316,11 @@ class ProjectMarketplace:
     def _surroundings(self) -> Surroundings:
         from pai_lsp.catalog.loading import Surroundings  # noqa: PLC0415 - as above
 
-        is_trusted = self._connection.trusts(self.setup.folder)
-        return Surroundings(is_trusted=is_trusted, pause=lambda: time.sleep(_PAUSE))
+        return Surroundings(
+            is_trusted=self._connection.trust_in(self.setup) is True,
+            workspace=self._connection.folders,
+            pause=lambda: time.sleep(_PAUSE),
+        )
 
     def _used_addresses(self) -> Callable[[Catalog], Iterable[str]]:
         """A function that gives the web addresses that the open jobs need, by a catalog."""

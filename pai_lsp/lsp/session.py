@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from contextvars import ContextVar
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,6 @@ from pai_lsp.lsp.client import Client
 from pai_lsp.lsp.convert import path_of
 from pai_lsp.lsp.documents import OpenDocument
 from pai_lsp.lsp.marketplaces import Marketplaces
-from pai_lsp.lsp.trust import Trust, refuses, trust_in
 from pai_lsp.lsp.worker_threads import Lane
 from pai_lsp.lsp.workspace import JobFiles, Workspace
 from pai_lsp.lsp.workspace_settings import (
@@ -35,13 +35,15 @@ from pai_lsp.lsp.workspace_settings import (
 )
 from pai_lsp.project.configuration import FILE_NAME, Configuration
 from pai_lsp.project.projects import Projects
-from pai_lsp.source.files import is_in_folder
+from pai_lsp.project.trust import TrustAnswers
 from pai_lsp.source.frozen import replace
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping, Sequence
 
     from pygls.lsp.server import LanguageServer
+
+    from pai_lsp.catalog.setup import CatalogSetup
 
 _log = logging.getLogger(__name__)
 
@@ -61,7 +63,8 @@ class Session:
         self._settings_known = asyncio.Event()
         self.marketplaces = Marketplaces(self)
         self.projects = Projects(_log.warning, self.marketplaces.setup_failed)
-        self._granted = Trust()
+        self._answers = TrustAnswers(os.environ)
+        self._is_trust_refused = False
         self._is_trust_withdrawn = False
         self._job_files = JobFiles()
         self._publisher = Publisher(self, self.lane)
@@ -74,7 +77,7 @@ class Session:
             self.server.workspace.add_folder(lsp.WorkspaceFolder(root, PurePath(path_of(root)).name))
         self.marketplaces.begin(params)
         options = params.initialization_options
-        self.grant_trust(options.get("trusted") if isinstance(options, dict) else None)
+        self._is_trust_refused = isinstance(options, dict) and options.get("trusted") is False
         self._take_sections({"": section_in(params.initialization_options)})
         if not client.configuration:
             self._settings_known.set()
@@ -108,29 +111,35 @@ class Session:
             self._take_sections({"": section_in(settings)})
 
     @property
-    def trust(self) -> Trust:
-        """Which folders the user trusts."""
-        return Trust(is_refused=True) if self._is_trust_withdrawn else self._granted
+    def refuses_trust(self) -> bool:
+        """Whether the client or its settings refuse all trust, as VS Code does in an untrusted workspace."""
+        return self._is_trust_refused or self._is_trust_withdrawn
 
-    def trusts(self, folder: str) -> bool:
-        """Whether the configuration in a folder may run commands and ask servers.
+    def trust_in(self, setup: CatalogSetup) -> bool | None:
+        """Whether the user trusts a setup: what the client refuses is not trusted; None if the user was never asked."""
+        return False if self.refuses_trust else self._answers.about(setup, self._trusted_folder(setup))
 
-        Empty for the editor's settings, which belong to no folder: then every folder of the workspace must be trusted.
-        Who trusts everything that is open does not trust a configuration above it.
+    def remember_trust(self, setup: CatalogSetup, *, is_trusted: bool) -> None:
+        """Keep the user's answer, and let everything follow it.
+
+        Raises:
+            OSError: if it cannot be written.
         """
-        is_above = bool(folder) and any(one != folder and is_in_folder(one, folder) for one in self.folders)
-        if is_above and self.trust.is_everything:
-            return False
-        return self.trust.covers([folder] if folder else self.folders)
+        self._answers.remember(setup, self._trusted_folder(setup), is_trusted=is_trusted)
+        self.marketplaces.trust_changed()
 
-    def grant_trust(self, value: Any) -> None:
-        """Replace what is trusted by a value from the client."""
-        self._take_trust(trust_in(value), is_withdrawn=self._is_trust_withdrawn)
+    def _trusted_folder(self, setup: CatalogSetup) -> str:
+        """The folder that an answer is about: the settings of an editor, which have none, count as the workspace's."""
+        return setup.folder or next(iter(self.folders), "")
 
-    def _take_trust(self, granted: Trust, *, is_withdrawn: bool) -> None:
-        before = self.trust
-        self._granted, self._is_trust_withdrawn = granted, is_withdrawn
-        if self.trust != before:
+    def refuse_trust(self, value: Any) -> None:
+        """Take a client's value `trusted`: with `false` nothing is trusted, otherwise the user's answers decide."""
+        self._take_trust(is_refused=value is False, is_withdrawn=self._is_trust_withdrawn)
+
+    def _take_trust(self, *, is_refused: bool, is_withdrawn: bool) -> None:
+        before = self.refuses_trust
+        self._is_trust_refused, self._is_trust_withdrawn = is_refused, is_withdrawn
+        if self.refuses_trust != before:
             self.marketplaces.trust_changed()
 
     def _take_sections(self, sections: Mapping[str, Any]) -> None:
@@ -138,7 +147,8 @@ class Session:
         self.projects.sections = {"": self.projects.sections.get("", Configuration()), **read}
         self._hidden_hints |= {path: hidden_hints(section) for path, section in sections.items()}
         log_faults(self.server, read)
-        self._take_trust(self._granted, is_withdrawn=any(map(refuses, sections.values())))
+        is_withdrawn = any(isinstance(one, dict) and one.get("trusted") is False for one in sections.values())
+        self._take_trust(is_refused=self._is_trust_refused, is_withdrawn=is_withdrawn)
         self.reconfigure(look_at_files=True)
 
     def open(self, item: lsp.TextDocumentItem) -> None:

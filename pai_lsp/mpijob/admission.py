@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.mpijob.structure import Fault
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
@@ -52,15 +53,17 @@ def admission_faults(manifest: Manifest) -> Iterator[Fault]:
 _COUNTS = ("ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit")
 
 
-def _refused(manifest: Manifest, path: str, message: str) -> Fault:
-    return Fault("refused", path, manifest.place(path), f"{message}; the operator refuses the job and nothing starts")
+def _refused(manifest: Manifest, path: str, message: str, choices: tuple[str, ...] = ()) -> Fault:
+    span = manifest.place(path)
+    message = f"{message}; the operator refuses the job and nothing starts"
+    return Fault("refused", path, span, message, choice_fixes(span, choices))
 
 
 def _one_of(manifest: Manifest, path: str, allowed: tuple[str, ...], *, empty: bool = False) -> Iterator[Fault]:
     text = manifest.text(path)
     if text is not None and text not in allowed and not (empty and not text):
         hint = did_you_mean(text, allowed)
-        yield _refused(manifest, path, f"'{text}' is not supported{hint}, only {' and '.join(allowed)}")
+        yield _refused(manifest, path, f"'{text}' is not supported{hint}, only {' and '.join(allowed)}", allowed)
 
 
 def _replica(manifest: Manifest, name: str) -> Iterator[Fault]:

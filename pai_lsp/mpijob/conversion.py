@@ -1,12 +1,14 @@
-"""What every conversion of an MPIJob answers: the new object and what it does not have, or why there is none."""
+"""What every conversion of an MPIJob answers: the new object as YAML and what it lacks, or why there is none."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.mpijob.kubernetes_values import is_text
 from pai_lsp.source.comments import comments
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.writing import value_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -42,9 +44,29 @@ class Converted:
     lost: list[Lost] = field(default_factory=list)
 
 
+def as_mapping(value: Any) -> dict[str, Any]:
+    """The value if it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Any) -> list[Any]:
+    """The value if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
 def others_lost(values: MappingOf[str, Any], known: Collection[str], path: str, reason: str) -> list[Lost]:
     """The keys of a mapping that a conversion does not know."""
     return [Lost(f"{path}{name}", reason) for name, value in values.items() if name not in known and value is not None]
+
+
+def manifest_text(manifest: dict[str, Any]) -> str:
+    """A manifest as YAML that Kubernetes, too, reads back as the same values."""
+    return "".join(f"{line}\n" for line in value_lines(manifest, is_text))
+
+
+def job_text(job: dict[str, Any]) -> str:
+    """An OpenPAI job as YAML."""
+    return "".join(f"{line}\n" for line in value_lines(job))
 
 
 def kept_comments(syntax: Syntax) -> list[str]:

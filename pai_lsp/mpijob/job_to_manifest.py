@@ -14,8 +14,9 @@ from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expand.as_is.released_run import server_values
 from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, others_lost
-from pai_lsp.mpijob.launch import COUNTS, HOST_FILES, HOSTS, LAUNCHERS, launch_of
+from pai_lsp.mpijob.launch import launch_of
 from pai_lsp.mpijob.manifest import SERVED
+from pai_lsp.platform.launchers import HYDRA, hosts_of, launchers
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.command_lines import CommandLine
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
-    from pai_lsp.mpijob.launch import Command
+    from pai_lsp.platform.launchers import LaunchLine
 
 _UNKNOWN = "an MPIJob has no such key"
 _HOST_FILE = "/etc/mpi/hostfile"
@@ -81,7 +82,7 @@ class _Reader:
         if worker is not None and len([1 for role, _ in hosts.tasks if role == worker.name]) < worker.instances:
             message = f"the launcher does not use all instances of '{worker.name}'"
             raise ConversionError("not-all-workers-listed", message)
-        is_hydra = any(map(_is_hydra, launches))
+        is_hydra = any(launch.implementation == HYDRA for launch in launches)
         command = self._launcher_command(self._scripts[launcher.name], lines, worker, is_hydra=is_hydra)
         storages, plugins = self._plugins()
         replicas = {"Launcher": {"replicas": 1, "template": self._template(launcher, "launcher", command, storages)}}
@@ -115,7 +116,7 @@ class _Reader:
         found = {}
         for role in self._job.task_roles:
             lines = command_lines(read_script(self._scripts[role.name])).all
-            if launches := [line for line in lines if line.program in LAUNCHERS]:
+            if launches := [line for line in lines if line.program in launchers()]:
                 found[role.name] = (role, launches)
         if not found:
             raise ConversionError("no-launcher", "no task role runs mpirun, mpiexec or horovodrun")
@@ -127,31 +128,26 @@ class _Reader:
             raise ConversionError("launcher-instances", message)
         return role, launches
 
-    def _hosts(self, launcher: TaskRole, launches: list[Command]) -> _Hosts:
+    def _hosts(self, launcher: TaskRole, launches: list[LaunchLine]) -> _Hosts:
         tasks: set[tuple[str, int]] = set()
-        slots: set[str] = set()
+        slots: set[int] = set()
         counts: set[int] = set()
         for launch in launches:
-            for option in launch.launcher_options:
-                name, value = option.name.text, option.value
-                if name in HOST_FILES:
-                    raise ConversionError("unknown-host", "the hosts are in a file; write them with -H")
-                if name in COUNTS and value is not None and (value.text or "").isdecimal():
-                    counts.add(int(value.text or ""))
-                if name not in HOSTS or value is None:
-                    continue
-                for item in filter(None, (value.text or "$").split(",")):
-                    host, _, number = item.partition(":")
-                    slots.add(number or "1")
-                    if host not in _LOCAL:
-                        tasks.add(self._task(host))
+            if launch.host_files:
+                raise ConversionError("unknown-host", "the hosts are in a file; write them with -H")
+            counts |= {launch.processes or 0}
+            for option in launch.host_lists:
+                hosts = hosts_of(option, "")
+                if hosts is None and option.value is None:
+                    raise ConversionError("unknown-host", "the hosts are not written as text; list them")
+                if hosts is None:
+                    raise ConversionError("unequal-slots", f"in '{option.value}' the number of slots is not a number")
+                slots |= {host.slots or 1 for host in hosts}
+                tasks |= {self._task(host.name) for host in hosts if host.name not in _LOCAL}
         if len(slots) > 1:
             raise ConversionError("unequal-slots", "the hosts have different numbers of slots")
-        written = next(iter(slots), "")
-        if tasks and not written.isdecimal():
-            raise ConversionError("unequal-slots", f"the number of slots '{written}' is not a number")
         alone = max(counts, default=0) or self._gpus(launcher)
-        return _Hosts(frozenset(tasks), int(written) if tasks else alone)
+        return _Hosts(frozenset(tasks), next(iter(slots)) if tasks else alone)
 
     def _task(self, host: str) -> tuple[str, int]:
         name, _, index = host.rpartition("-")
@@ -165,13 +161,12 @@ class _Reader:
     ) -> dict[str, Any]:
         option = f"-f {_HOST_FILE}" if is_hydra else f"--hostfile {_HOST_FILE}"
         for line in reversed(lines):
-            for one in reversed(launch_of(line).launcher_options):
-                if one.name.text in HOSTS and one.value is not None:
-                    first, last = one.name.span.start, one.value.span.end
-                    if worker is None:
-                        while text[first - 1 : first] in {" ", "\t"}:
-                            first -= 1
-                    text = text[:first] + (option if worker is not None else "") + text[last:]
+            for one in reversed(launch_of(line).host_lists):
+                first, last = one.span.start, one.end
+                if worker is None:
+                    while text[first - 1 : first] in {" ", "\t"}:
+                        first -= 1
+                text = text[:first] + (option if worker is not None else "") + text[last:]
         words = _plain_words(text)
         return {"command": words} if words else {"command": list(_BASH), "args": [text]}
 
@@ -294,14 +289,6 @@ def _script(job: Job, role: TaskRole) -> str:
     return text
 
 
-def _is_hydra(launch: Command) -> bool:
-    """Whether a launch line is for MPICH or Intel MPI; Open MPI knows none of these."""
-    if launch.program == "horovodrun":
-        return False
-    names = {option.name.text for option in launch.launcher_options}
-    return launch.program == "mpiexec.hydra" or bool(names & {"-hosts", "-genv", "-ppn", "-perhost"})
-
-
 def _worker_command(name: str, text: str) -> dict[str, Any]:
     before, _, last = text.rpartition("\n")
     if not _LASTS.fullmatch(last.strip()):
@@ -316,7 +303,7 @@ def _plain_words(text: str) -> list[str]:
     """The words of a script that is one launch line without anything that needs a shell; else none."""
     script = read_script(text)
     lines = command_lines(script).all
-    if "\n" in text or len(lines) != 1 or lines[0].program not in LAUNCHERS or lines[0].starters:
+    if "\n" in text or len(lines) != 1 or lines[0].program not in launchers() or lines[0].starters:
         return []
     line = lines[0]
     words = (line.name, *line.arguments)

@@ -162,6 +162,11 @@ def plain_value(text: str) -> tuple[str, Any]:
     return "string", text
 
 
+def is_text(text: str) -> bool:
+    """Whether a plain scalar is a string."""
+    return plain_value(text)[0] == "string"
+
+
 def is_quantity(text: str) -> bool:
     """Whether the API server takes the text for a quantity, such as `500m` or `16Gi`."""
     return _QUANTITY.fullmatch(text) is not None

@@ -1,6 +1,6 @@
 """What the containers of an MPIJob run: the words of `command` and `args`, scripts inside them, and MPI launchers.
 
-Sources: Open MPI 4.1, mpirun(1); MPICH 4.0, mpiexec -help; Horovod 0.28.1, horovod/runner/launch.py.
+Source: Kubernetes, "Define a Command and Arguments for a Container".
 """
 
 from __future__ import annotations
@@ -8,8 +8,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from pai_lsp.embedded import shell_script as shell
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
+from pai_lsp.platform.launchers import launch_line, launchers
 from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -18,29 +20,10 @@ if TYPE_CHECKING:
     from pai_lsp.embedded.command_lines import CommandLine
     from pai_lsp.mpijob.kubernetes_values import Value
     from pai_lsp.mpijob.manifest import Manifest
+    from pai_lsp.platform.launchers import LaunchLine
     from pai_lsp.source.text import Span
 
-LAUNCHERS = frozenset({"mpirun", "mpiexec", "mpiexec.hydra", "orterun", "prterun", "horovodrun"})
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh"})
-COUNTS = frozenset({"-np", "--np", "-n", "--n", "-c", "--num-proc"})
-HOSTS = frozenset({"-H", "-host", "--host", "-hosts", "--hosts"})
-HOST_FILES = frozenset({"--hostfile", "-hostfile", "--machinefile", "-machinefile", "--default-hostfile", "-f"})
-DISCOVERY = "--host-discovery-script"
-# Options with values; all others have none.
-_VALUES: dict[str, int] = {
-    **dict.fromkeys((*COUNTS, *HOSTS, *HOST_FILES, DISCOVERY), 1),
-    **dict.fromkeys(("-mca", "--mca", "-gmca", "--gmca", "--prtemca", "--omca", "-genv", "-env"), 2),
-    **dict.fromkeys(("-x", "-bind-to", "--bind-to", "-map-by", "--map-by", "-rank-by", "--rank-by", "-N"), 1),
-    **dict.fromkeys(("-npernode", "--npernode", "-npersocket", "--npersocket", "-wdir", "--wdir", "-wd"), 1),
-    **dict.fromkeys(
-        ("--prefix", "-prefix", "-path", "--path", "--output-filename", "--timeout", "-rf", "--rankfile"), 1
-    ),
-    **dict.fromkeys(("-ppn", "-perhost", "-launcher", "-iface", "-genvlist", "-envlist", "-rmk", "-bootstrap"), 1),
-    **dict.fromkeys(("-p", "--ssh-port", "-i", "--ssh-identity-file", "--network-interfaces", "--start-timeout"), 1),
-    **dict.fromkeys(("--min-np", "--max-np", "--slots-per-host", "--slots", "--log-level", "--output-filename"), 1),
-    **dict.fromkeys(("--fusion-threshold-mb", "--cycle-time-ms", "--cache-capacity", "--timeline-filename"), 1),
-    **dict.fromkeys(("--mpi-args", "--config-file", "--gloo-timeout-seconds", "--elastic-timeout"), 1),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,55 +36,27 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """An option of a launcher with its value, if it takes one."""
-
-    name: Word
-    value: Word | None
-
-
-@dataclass(frozen=True, slots=True)
 class Command:
-    """One command of a container: `name` without folder; `is_script` if a shell runs it."""
+    """One command of a container: `program` without folder; `is_script` if a shell runs it."""
 
     program: str
     name: Word
     arguments: tuple[Word, ...]
     is_script: bool = False
 
-    @property
-    def launcher_options(self) -> list[Option]:
-        """The options before the program, those after `:` included."""
-        found: list[Option] = []
-        at = 0
-        while at < len(self.arguments):
-            word = self.arguments[at]
-            at += 1
-            if word.text is None or not word.text.startswith("-") or word.text == "-":
-                # After `:` the options of the next program begin.
-                rest = [number for number, other in enumerate(self.arguments[at:], at) if other.text == ":"]
-                if not rest:
-                    break
-                at = rest[0] + 1
-                continue
-            name, equals, value = word.text.partition("=")
-            if equals and word.text.startswith("--"):
-                found.append(Option(Word(name, word.span, word.field), Word(value, word.span, word.field)))
-                continue
-            takes = 0 if equals else _VALUES.get(name, 0)
-            found.append(Option(word, self.arguments[at] if takes and at < len(self.arguments) else None))
-            at += takes
-        return found
+    def launch(self, implementation: str | None = None) -> LaunchLine:
+        """What a launcher reads; of words of a script, places are that of the script."""
+        words = [shell.Word(word.text or "", word.span, word.text is not None) for word in self.arguments]
+        return launch_line(self.program, words, "", implementation)
 
-    def option(self, names: frozenset[str]) -> Option | None:
-        """The last option of these names with a value."""
-        return next((one for one in reversed(self.launcher_options) if one.name.text in names and one.value), None)
+    def field_of(self, span: Span) -> str:
+        """The path of the word at a place."""
+        return next((word.field for word in self.arguments if word.span == span), self.name.field)
 
 
-def launch_of(line: CommandLine) -> Command:
-    """A command of a script; the spans are those in the script."""
-    words = tuple(Word(word.text if word.is_literal else None, word.span, "") for word in line.arguments)
-    return Command(line.program, Word(line.name.text, line.name.span, ""), words, is_script=True)
+def launch_of(line: CommandLine, implementation: str | None = None) -> LaunchLine:
+    """What a launcher of a script reads; places are those in the script."""
+    return launch_line(line.program, line.arguments, line.script.text, implementation)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,7 +76,7 @@ class Container:
     @property
     def launchers(self) -> list[Command]:
         """The MPI launchers."""
-        return [command for command in self.commands if command.program in LAUNCHERS]
+        return [command for command in self.commands if command.program in launchers()]
 
     @property
     def place(self) -> Word | None:

@@ -32,6 +32,7 @@ class Manifest:
 
     root: Value
     reader: KubernetesReader
+    syntax: Syntax
 
     @property
     def version(self) -> str | None:
@@ -84,14 +85,14 @@ class Manifest:
 def manifests(syntax: Syntax) -> Iterator[Manifest]:
     """The MPIJobs of a text."""
     for document in syntax.documents:
-        if isinstance(document, Mapping) and _is_mpijob(document):
+        if isinstance(document, Mapping) and is_mpijob(document):
             reader = KubernetesReader()
-            yield Manifest(reader.read(document), reader)
+            yield Manifest(reader.read(document), reader, syntax)
 
 
 def has_mpijob(syntax: Syntax) -> bool:
     """Whether a document of the text is an MPIJob, also one with a syntax error."""
-    if any(isinstance(document, Mapping) and _is_mpijob(document) for document in syntax.documents):
+    if any(isinstance(document, Mapping) and is_mpijob(document) for document in syntax.documents):
         return True
     return bool(syntax.problems and _KIND.search(syntax.text) and _VERSION.search(syntax.text))
 
@@ -101,7 +102,8 @@ def is_template(text: str) -> bool:
     return _TEMPLATE.search(text) is not None
 
 
-def _is_mpijob(root: Mapping) -> bool:
+def is_mpijob(root: Mapping) -> bool:
+    """Whether a document is an MPIJob, by its kind and the group of its version."""
     kind, version = root.get("kind"), root.get("apiVersion")
     if not isinstance(kind, Scalar) or kind.text.lower() not in _KINDS:
         return False

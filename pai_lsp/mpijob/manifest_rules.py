@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity
+from pai_lsp.findings.fixes import fix_of
 from pai_lsp.mpijob.admission import admission_faults
+from pai_lsp.mpijob.conversion import ConversionError
 from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED, TRAINING_OPERATOR
+from pai_lsp.mpijob.manifest_edits import edits_of_keys, edits_towards
 from pai_lsp.mpijob.manifest_rule import manifest_rule
 from pai_lsp.mpijob.manifest_semantics import SEMANTIC_RULES
-from pai_lsp.mpijob.structure import structure_faults
+from pai_lsp.mpijob.structure import MOVED, structure_faults
+from pai_lsp.mpijob.upgrade import upgraded
 from pai_lsp.source.text import TextEdit
 
 if TYPE_CHECKING:
@@ -55,15 +59,25 @@ def mpijob_unserved(manifest: Manifest) -> Iterator[Finding]:
     convert = "pai-lsp convert --to v2beta1 upgrades the file"
     if version == TRAINING_OPERATOR:
         message = f"only the Training Operator up to 1.9 serves {version}; the MPI operator needs {SERVED} ({convert})"
-        yield Finding(span, message, field="apiVersion", severity=Severity.INFORMATION)
+        yield Finding(span, message, _upgrade(manifest), field="apiVersion", severity=Severity.INFORMATION)
     elif version is None:
         yield Finding(span, f"'apiVersion' is not set; the MPI operator serves {SERVED}", field="apiVersion")
     else:
         known = version in {"kubeflow.org/v1alpha1", "kubeflow.org/v1alpha2", OTHER_OPERATOR}
         hint = f" ({convert})" if known else ""
-        yield Finding(
-            span, f"'{version}' is not served any more; the MPI operator serves {SERVED}{hint}", field="apiVersion"
-        )
+        message = f"'{version}' is not served any more; the MPI operator serves {SERVED}{hint}"
+        yield Finding(span, message, _upgrade(manifest), field="apiVersion")
+
+
+def _upgrade(manifest: Manifest) -> tuple[Fix, ...]:
+    """Write the manifest as the version that is served; its title names what that version does not have."""
+    try:
+        found = upgraded(manifest.root.plain)
+    except ConversionError:
+        return ()
+    lost = ", ".join(one.field for one in found.lost)
+    title = f"Upgrade to {SERVED}" + (f" (not kept: {lost})" if lost else "")
+    return fix_of(title, edits_towards(manifest, found.result))
 
 
 @manifest_rule(Severity.ERROR)
@@ -94,7 +108,7 @@ def mpijob_refused(manifest: Manifest) -> Iterator[Finding]:
     for fault in faults:
         if fault.field not in seen:
             seen.add(fault.field)
-            yield Finding(fault.span, fault.message, field=fault.field)
+            yield Finding(fault.span, fault.message, fault.fixes, field=fault.field)
 
 
 @manifest_rule(Severity.WARNING)
@@ -117,7 +131,17 @@ def mpijob_dropped_key(manifest: Manifest) -> Iterator[Finding]:
     if manifest.is_served:
         for fault in structure_faults(manifest):
             if fault.kind == "dropped":
-                yield Finding(fault.span, fault.message, field=fault.field)
+                fixes = (*fault.fixes, *_moved(manifest, fault.field))
+                yield Finding(fault.span, fault.message, fixes, field=fault.field)
+
+
+def _moved(manifest: Manifest, field: str) -> tuple[Fix, ...]:
+    """Write a key of an older version at its place today, if nothing is there."""
+    place, value = MOVED.get(field), manifest.get(field)
+    if place is None or value is None or manifest.get(place) is not None or place.endswith(".spec"):
+        return ()
+    edits = edits_of_keys(manifest, (tuple(field.split(".")), None), (tuple(place.split(".")), value.plain))
+    return fix_of(f"Move to {place}", edits, safe=True)
 
 
 @manifest_rule(Severity.WARNING)

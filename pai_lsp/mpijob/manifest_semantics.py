@@ -7,21 +7,22 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Rule, Severity
-from pai_lsp.mpijob.launch import COUNTS, DISCOVERY, HOST_FILES, HOSTS, Command, Container, containers
+from pai_lsp.mpijob.launch import Command, Container, containers
 from pai_lsp.mpijob.manifest import OTHER_OPERATOR, Manifest
 from pai_lsp.mpijob.manifest_rule import manifest_rule
 from pai_lsp.mpijob.structure import mpijob_table
+from pai_lsp.platform.launchers import HOROVOD, HYDRA, OPEN_MPI, LaunchLine, foreign_option, hosts_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pai_lsp.platform.launchers import LaunchHost
     from pai_lsp.source.text import Span
 
 _REPLICAS = "spec.mpiReplicaSpecs"
 _CONTAINER_NAME = lazy_pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-_NUMBER = lazy_pattern(r"[0-9]{1,9}")
 _SHELL_VARIABLE = lazy_pattern(r"\$(?:[A-Za-z_]|\{)")
 _OPERATORS = frozenset({"&&", "||", ";", "|", ">", ">>", "2>&1", "&"})
 _NO_MPI = lazy_pattern(r"python[0-9.]*|torchrun|sleep|accelerate|deepspeed|tail")
@@ -73,14 +74,11 @@ class Layout:
         )
 
     @property
-    def starters(self) -> list[tuple[Command, str]]:
-        """The launchers in the first container, each with its way to read options."""
+    def starters(self) -> list[tuple[Command, LaunchLine]]:
+        """The launchers in the first container, as they read their words."""
+        known = OPEN_MPI if self.implementation == "OpenMPI" else HYDRA
         first = self.launcher_containers[:1]
-        return [
-            (command, "horovodrun" if command.program == "horovodrun" else self.implementation)
-            for container in first
-            for command in container.launchers
-        ]
+        return [(command, command.launch(known)) for container in first for command in container.launchers]
 
 
 @lru_cache(maxsize=4)
@@ -116,44 +114,9 @@ def _has_worker(found: Layout) -> bool:
     return found.is_other or found.manifest.get(f"{_REPLICAS}.Worker") is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
-    """A host of a list: its name, and its slots as written."""
-
-    name: str
-    slots: int | None
-
-
-def _hosts(text: str) -> list[Host]:
-    found = []
-    for item in text.split(","):
-        name, colon, slots = item.strip().partition(":")
-        found.append(Host(name, int(slots) if colon and slots.isdecimal() else None))
-    return [host for host in found if host.name]
-
-
-def _processes(command: Command) -> tuple[int, str, Span] | None:
-    """The number of processes with the field and the place of the last number; None if it is not known."""
-    counts = [one for one in command.launcher_options if one.name.text in COUNTS]
-    if not counts:
-        return None
-    parts = sum(1 for word in command.arguments if word.text == ":")
-    chosen = counts if parts else counts[-1:]
-    total = 0
-    for one in chosen:
-        if one.value is None or one.value.text is None or not _NUMBER.fullmatch(one.value.text):
-            return None
-        total += int(one.value.text)
-    last = chosen[-1].value
-    return None if last is None else (total, last.field, last.span)
-
-
-def _oversubscribes(found: Layout, command: Command) -> bool:
-    words = [word.text or "" for word in command.arguments]
-    if any("oversubscribe" in word.lower() for word in words):
-        return True
+def _oversubscribes(found: Layout, line: LaunchLine) -> bool:
     variables = (name for one in found.launcher_containers[:1] for _, name, _ in one.environment())
-    return "OMPI_MCA_rmaps_base_oversubscribe" in variables
+    return line.oversubscribes or "OMPI_MCA_rmaps_base_oversubscribe" in variables
 
 
 @manifest_rule(Severity.ERROR)
@@ -164,9 +127,9 @@ def mpijob_np_over_slots(manifest: Manifest) -> Iterator[Finding]:
     one slot. The slots are slotsPerWorker for each worker, and for the launcher with runLauncherAsWorker.
     Source: Open MPI, mpirun(1), "Specifying Number of Processes"; Horovod, runner/common/util/hosts.py.
     """
-    for found, (number, field, span), capacity, kind in _counted(manifest):
+    for found, (number, field, span), capacity, line in _counted(manifest):
         if number > capacity:
-            severity = Severity.INFORMATION if kind in {"Intel", "MPICH"} else Severity.ERROR
+            severity = Severity.INFORMATION if line.implementation == HYDRA else Severity.ERROR
             consequence = "several share a slot" if severity is Severity.INFORMATION else "the launcher stops"
             message = f"{number} processes for {capacity} slots ({found.slots} for each worker); {consequence}"
             yield Finding(span, message, field=field, severity=severity)
@@ -183,24 +146,24 @@ def mpijob_np_under_slots(manifest: Manifest) -> Iterator[Finding]:
             yield Finding(span, f"{number} processes for {capacity} slots; {capacity - number} stay empty", field=field)
 
 
-def _counted(manifest: Manifest) -> Iterator[tuple[Layout, tuple[int, str, Span], int, str]]:
+def _counted(manifest: Manifest) -> Iterator[tuple[Layout, tuple[int, str, Span], int, LaunchLine]]:
     found = layout(manifest)
     if found is None or found.slots <= 0 or (not found.works and found.workers == 0):
         return
-    for command, kind in found.starters:
-        processes = _processes(command)
-        if processes is None or _oversubscribes(found, command):
+    for command, line in found.starters:
+        number, counts = line.processes, line.counts
+        if number is None or counts[-1].value_span is None or _oversubscribes(found, line):
             continue
         capacity = found.capacity
-        hosts = command.option(HOSTS)
-        if hosts is not None and hosts.value is not None:
-            if hosts.value.text is None:
+        if line.host_lists:
+            listed = hosts_of(line.host_lists[-1], "")
+            if listed is None:
                 continue
-            listed = _hosts(hosts.value.text)
-            if kind == "horovodrun" and any(host.slots is None for host in listed):
+            if line.implementation == HOROVOD and any(host.slots is None for host in listed):
                 continue  # `mpijob_host_format` reports it
             capacity = sum(1 if host.slots is None else host.slots for host in listed)
-        yield found, processes, capacity, kind
+        place = counts[-1].value_span
+        yield found, (number, command.field_of(place), place), capacity, line
 
 
 @manifest_rule(Severity.ERROR)
@@ -223,9 +186,8 @@ def mpijob_horovodrun_no_hosts(manifest: Manifest) -> Iterator[Finding]:
     found = layout(manifest)
     if found is None or not _has_worker(found):
         return
-    for command, kind in found.starters:
-        names = {one.name.text for one in command.launcher_options}
-        if kind == "horovodrun" and not names & (HOSTS | HOST_FILES | {DISCOVERY}):
+    for command, line in found.starters:
+        if line.implementation == HOROVOD and not line.host_lists and not line.host_files:
             place = found.launcher_containers[0].place
             if place is not None:
                 message = f"horovodrun without hosts runs only on the launcher; add --hostfile {_HOST_FILE}"
@@ -240,18 +202,26 @@ def mpijob_host_format(manifest: Manifest) -> Iterator[Finding]:
     Source: Horovod 0.28.1, runner/common/util/hosts.py.
     """
     found = layout(manifest)
-    for command, kind in found.starters if found else ():
-        if kind != "horovodrun" or found is None:
+    for command, line in found.starters if found else ():
+        if line.implementation != HOROVOD or found is None:
             continue
-        hosts, file = command.option(HOSTS), command.option(HOST_FILES)
-        if hosts and hosts.value and hosts.value.text and "$" not in hosts.value.text:
-            bare = [host.name for host in _hosts(hosts.value.text) if host.slots is None]
+        for span, hosts in _listed(line):
+            bare = [host.name for host in hosts if host.slots is None]
             if bare:
                 message = f"horovodrun needs the slots of each host, as in '{bare[0]}:{max(found.slots, 1)}'"
-                yield Finding(hosts.value.span, message, field=hosts.value.field)
-        if file and file.value and file.value.text == _HOST_FILE and found.implementation != "OpenMPI":
-            message = f"the host file for {found.implementation} has 'host:slots'; horovodrun needs 'host slots=n'"
-            yield Finding(file.value.span, message, field=file.value.field)
+                yield Finding(span, message, field=command.field_of(span))
+        for file in line.host_files[-1:]:
+            if file.value == _HOST_FILE and file.value_span and found.implementation != "OpenMPI":
+                message = f"the host file for {found.implementation} has 'host:slots'; horovodrun needs 'host slots=n'"
+                yield Finding(file.value_span, message, field=command.field_of(file.value_span))
+
+
+def _listed(line: LaunchLine) -> Iterator[tuple[Span, tuple[LaunchHost, ...]]]:
+    """The place and the hosts of the list that counts, if no variable is in it."""
+    for option in line.host_lists[-1:]:
+        hosts = hosts_of(option, "")
+        if hosts and option.value_span and "$" not in (option.value or ""):
+            yield option.value_span, hosts
 
 
 @manifest_rule(Severity.WARNING)
@@ -264,13 +234,12 @@ def mpijob_unknown_host(manifest: Manifest) -> Iterator[Finding]:
     found, name = layout(manifest), manifest.text("metadata.name")
     if found is None or name is None:
         return
-    for command, _ in found.starters:
-        hosts = command.option(HOSTS)
-        if hosts and hosts.value and hosts.value.text and "$" not in hosts.value.text:
-            for host in _hosts(hosts.value.text):
+    for command, line in found.starters:
+        for span, hosts in _listed(line):
+            for host in hosts:
                 if not _is_pod(host.name.partition(".")[0], name, found.workers):
                     message = f"'{host.name}' is not a pod of this job; the workers are {name}-worker-0 and following"
-                    yield Finding(hosts.value.span, message, field=hosts.value.field)
+                    yield Finding(span, message, field=command.field_of(span))
 
 
 def _is_pod(host: str, job: str, workers: int) -> bool:
@@ -280,31 +249,20 @@ def _is_pod(host: str, job: str, workers: int) -> bool:
     return is_worker or host in {f"{job}-launcher", "localhost"}
 
 
-_UNKNOWN_OPTIONS = {
-    "OpenMPI": frozenset({"-genv", "-env", "-ppn", "-perhost", "-f", "-hosts", "--hosts", "-genvlist", "-envlist"}),
-    "MPICH": frozenset({"-mca", "--mca", "-x", "--allow-run-as-root", "--bind-to-core", "-H"}),
-}
-_UNKNOWN_OPTIONS["Intel"] = _UNKNOWN_OPTIONS["MPICH"]
-
-
 @manifest_rule(Severity.ERROR)
 def mpijob_option_unknown(manifest: Manifest) -> Iterator[Finding]:
     """An option that this MPI implementation does not have.
 
     Open MPI, Intel MPI and MPICH name their options differently, and stop at an unknown one.
-    Source: Open MPI 4.1, mpirun(1); MPICH 4.0, mpiexec -help.
+    Source: schemas/programs.json, with the source of each program's options.
     """
     found = layout(manifest)
-    for command, kind in found.starters if found else ():
-        for one in command.launcher_options:
-            text = one.name.text or ""
-            name, equals, _ = text.partition("=")
-            is_joined = kind == "OpenMPI" and equals and name in COUNTS and not name.startswith("--")
-            if text in _UNKNOWN_OPTIONS.get(kind, ()) or is_joined:
-                yield Finding(
-                    one.name.span, f"{kind} does not know the option '{text}' and stops", field=one.name.field
-                )
-                break
+    for command, line in found.starters if found else ():
+        foreign = foreign_option(line)
+        if found is not None and foreign is not None:
+            name, span = foreign
+            message = f"{found.implementation} does not know the option '{name}' and stops"
+            yield Finding(span, message, field=command.field_of(span))
 
 
 @manifest_rule(Severity.WARNING)
@@ -391,12 +349,12 @@ def mpijob_run_as_root(manifest: Manifest) -> Iterator[Finding]:
         is_allowed = {"OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"} <= variables
         if found is None or is_allowed or _user(found, container):
             continue
-        for command, kind in found.starters:
-            names = {one.name.text for one in command.launcher_options}
-            if any(re.search(r"\s", name or "") for name in names):
+        for command, line in found.starters:
+            if any(re.search(r"\s", name) for name, _ in line.arguments.unknown):
                 continue  # `mpijob_command_one_word` reports it
             script = (container.script.text or "") if container.script else ""
-            if kind == "OpenMPI" and "--allow-run-as-root" not in names and "OMPI_ALLOW_RUN_AS_ROOT" not in script:
+            is_open_mpi = line.implementation == OPEN_MPI and not line.allows_root
+            if is_open_mpi and "OMPI_ALLOW_RUN_AS_ROOT" not in script:
                 message = f"Open MPI refuses to run as root; add --allow-run-as-root to {command.program}"
                 yield Finding(command.name.span, message, field=command.name.field)
 

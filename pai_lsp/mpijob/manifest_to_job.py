@@ -14,9 +14,10 @@ from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, others_lost
 from pai_lsp.mpijob.kubernetes_values import is_quantity
-from pai_lsp.mpijob.launch import COUNTS, HOST_FILES, HOSTS, LAUNCHERS, SHELLS, launch_of
+from pai_lsp.mpijob.launch import SHELLS, launch_of
 from pai_lsp.mpijob.manifest import SERVED
 from pai_lsp.mpijob.upgrade import upgraded
+from pai_lsp.platform.launchers import HOROVOD, HYDRA, OPEN_MPI, launchers
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
@@ -229,7 +230,7 @@ class _Reader:
         if text is None:
             message = "the launcher has no command; what its image starts is not known"
             raise ConversionError("launcher-without-command", message)
-        launches = [line for line in command_lines(read_script(text)).all if line.program in LAUNCHERS]
+        launches = [line for line in command_lines(read_script(text)).all if line.program in launchers()]
         if not launches:
             raise ConversionError("no-starter", "the launcher runs no mpirun, mpiexec or horovodrun")
         for line in reversed(launches):
@@ -241,33 +242,27 @@ class _Reader:
 
     def _with_hosts(self, text: str, line: CommandLine, *, allows_root: bool) -> str:
         """The script with the tasks' names in place of the operator's host file in one launch line."""
-        launch = launch_of(line)
+        launch = launch_of(line, HYDRA if self._is_mpich else OPEN_MPI)
         names = ["launcher-0"] * self._works + [f"worker-{number}" for number in range(self._workers)]
         hosts = ",".join(f"{name}:{self._slots}" for name in names)
-        is_horovod = line.program == "horovodrun"
+        is_horovod = launch.implementation == HOROVOD
         option = "-hosts" if self._is_mpich and not is_horovod else "-H"
         edits: list[tuple[int, int, str]] = []
-        has_hosts, count, has_root = False, None, allows_root
-        for one in launch.launcher_options:
-            name, end = one.name.text or "", (one.value or one.name).span.end
-            has_root = has_root or name == _ROOT
-            if name in HOST_FILES:
-                start = one.name.span.start
-                while text[start - 1 : start] in {" ", "\t"}:
-                    start -= 1
-                edits.append((start, end, ""))
-            elif name in HOSTS and one.value is not None:
-                has_hosts = True
-                renamed = ",".join(map(self._task_host, (one.value.text or "").split(",")))
-                if one.value.text is not None:
-                    written = text[one.value.span.start : end]
-                    edits.append((one.value.span.start, end, written.replace(one.value.text, renamed)))
-            elif name in COUNTS and count is None:
-                count = end
+        for one in launch.host_files:
+            start = one.span.start
+            while text[start - 1 : start] in {" ", "\t"}:
+                start -= 1
+            edits.append((start, one.end, ""))
+        for one in launch.host_lists:
+            if one.value is not None and one.value_span is not None:
+                renamed = ",".join(map(self._task_host, one.value.split(",")))
+                written = text[one.value_span.start : one.end]
+                edits.append((one.value_span.start, one.end, written.replace(one.value, renamed)))
+        count = launch.counts[0].end if launch.counts else None
         start = line.name.span.end
-        if not (self._is_mpich or is_horovod or has_root):
+        if not (self._is_mpich or is_horovod or allows_root or launch.allows_root):
             edits.append((start, start, f" {_ROOT}"))
-        if names and not has_hosts:
+        if names and not launch.host_lists:
             if count is None:
                 total = f"-np {len(names) * self._slots}"
                 edits.append((start, start, f" {total} {option} {hosts}"))

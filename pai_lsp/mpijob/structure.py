@@ -5,11 +5,15 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.mpijob.kubernetes_values import is_quantity
+from pai_lsp.findings.diagnostic import Fix
+from pai_lsp.findings.fixes import choice_fixes, near_name_fixes, quote_fix
+from pai_lsp.mpijob.kubernetes_values import is_quantity, plain_value
 from pai_lsp.platform.tables import table
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean
+from pai_lsp.source.text import TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +53,7 @@ MOVED = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something at a field path of a manifest.
+    """Something at a field path of a manifest, with the fixes that change only its own place.
 
     kind: `refused`, `dropped`, `mistyped` (refused for its type) or `undecodable` (stored, but unreadable).
     """
@@ -58,6 +62,7 @@ class Fault:
     field: str
     span: Span
     message: str
+    fixes: tuple[Fix, ...] = ()
 
 
 @lru_cache(maxsize=1)
@@ -89,7 +94,7 @@ def _checked(wanted: Any, value: Value, field: str) -> Iterator[Fault]:
             else:
                 hint = did_you_mean(value.content, wanted["!enum"])
                 message = f"'{value.content}' is not supported{hint}; use one of {words}"
-                yield Fault("refused", field, value.span, message)
+                yield Fault("refused", field, value.span, message, choice_fixes(value.span, wanted["!enum"]))
     elif wanted == "quantity":
         yield from _quantity(value, field)
     elif wanted not in {"open", value.kind}:
@@ -102,9 +107,14 @@ def _checked(wanted: Any, value: Value, field: str) -> Iterator[Fault]:
 def _wrong(value: Value, field: str, wanted: str) -> Fault:
     name = field.rpartition(".")[2]
     message = f"'{name}' must be {_ARTICLES[wanted]}, but is {_ARTICLES[value.kind]}"
-    if wanted == "string" and value.kind in {"integer", "number", "boolean"}:
+    fixes: tuple[Fix, ...] = ()
+    if wanted == "string" and value.kind in {"integer", "number", "boolean"} and isinstance(value.node, Scalar):
         message += "; put it in quotes"
-    return Fault("mistyped", field, value.span, f"{message}; the API server refuses the job")
+        fixes = (quote_fix(value.node),)
+    elif wanted in {"integer", "boolean"} and value.kind == "string" and plain_value(value.content)[0] == wanted:
+        message += "; remove the quotes"
+        fixes = (Fix("Remove the quotes", (TextEdit(value.node.span, value.content),), safe=True),)
+    return Fault("mistyped", field, value.span, f"{message}; the API server refuses the job", fixes)
 
 
 def _quantity(value: Value, field: str) -> Iterator[Fault]:
@@ -123,7 +133,8 @@ def _object(wanted: dict[str, Any], value: Value, field: str) -> Iterator[Fault]
         known = wanted.get(name, wanted.get("*")) if name[:1] != "!" else None
         if known is None:
             span = item.key.span if item.key is not None else item.span
-            yield Fault("dropped", below, span, _dropped(name, below, names))
+            near = near_name_fixes(span, name, names - set(value.content)) if below not in MOVED else ()
+            yield Fault("dropped", below, span, _dropped(name, below, names), near)
         elif item.kind != "null":
             yield from _checked(known, item, below)
     for name in wanted.get("!required", ()):
@@ -141,6 +152,13 @@ def _dropped(name: str, field: str, names: set[str]) -> str:
 
 
 def _list(wanted: Any, value: Value, field: str) -> Iterator[Fault]:
+    if value.kind == "object" and value.content:
+        # At the key where the dash is missing.
+        name, first = next(iter(value.content.items()))
+        span = first.key.span if first.key is not None else first.span
+        message = f"'{field.rpartition('.')[2]}' must be a list, but is a mapping; each item begins with '- '"
+        yield Fault("mistyped", f"{field}.{name}", span, f"{message}; the API server refuses the job")
+        return
     if value.kind != "array":
         yield _wrong(value, field, "array")
         return
@@ -196,6 +214,8 @@ def _metadata(manifest: Manifest) -> Iterator[Fault]:
             rule = "lower-case letters, digits, '-' and '.', at most 253 characters"
             message = f"'{one.content[:60]}' is not a name for Kubernetes: {rule}"
             yield Fault("refused", field, one.span, message)
+            if field == "metadata.generateName" and name is None:
+                yield Fault("refused", "metadata.name", one.span, f"{message}; nor are the names made from it")
     namespace = metadata.get("namespace")
     written = namespace.content if namespace is not None and namespace.kind == "string" else ""
     if namespace is not None and written and (len(written) > _LONGEST or not _LABEL.fullmatch(written)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost
+from pai_lsp.mpijob.conversion import ConversionError, Converted, Lost, as_list, as_mapping
 from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED
 from pai_lsp.source.patterns import lazy_pattern
 
@@ -48,7 +48,7 @@ def upgraded(manifest: dict[str, Any]) -> Converted:
 def _from_replicas(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]:
     result = {name: value for name, value in spec.items() if name not in (*_POLICY, "mainContainer")}
     policy = {name: spec[name] for name in _POLICY if spec.get(name) is not None}
-    policy |= spec.get("runPolicy") or {}
+    policy |= as_mapping(spec.get("runPolicy"))
     if policy.get("managedBy") == _MANAGER:
         del policy["managedBy"]
     if policy:
@@ -76,13 +76,14 @@ def _from_replicas(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]:
 
 def _from_one_template(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]:
     units = next((name for name in ("gpus", "processingUnits") if spec.get(name)), None)
-    template = spec.get("template") or {}
+    template = as_mapping(spec.get("template"))
     kind = "cpu" if spec.get("processingResourceType") == "cpu" else _GPU
     worker, launcher = deepcopy(template), deepcopy(template)
     for one in _containers(_pod(launcher))[:1]:
-        limits = (one.get("resources") or {}).get("limits") or {}
+        resources = as_mapping(one.get("resources"))
+        limits = as_mapping(resources.get("limits"))
         limits.pop(_GPU, None)
-        if "resources" in one and not limits and set(one["resources"]) <= {"limits"}:
+        if "resources" in one and not limits and set(resources) <= {"limits"}:
             del one["resources"]
     workers, slots = spec.get("replicas") or 1, None
     for one in _containers(_pod(worker))[:1]:
@@ -92,12 +93,13 @@ def _from_one_template(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]
     if units is not None:
         total = spec[units]
         each = spec.get(f"{units}PerNode") or spec.get("gpusPerNode") or spec.get("processingUnitsPerNode")
-        if not each:
+        if not all(isinstance(number, int) and number > 0 for number in (total, each)):
             message = f"'{units}' needs '{units}PerNode'; the number was an option of the operator"
             raise ConversionError("gpus-without-gpusPerNode", message)
         workers, slots = (1, total) if total < each else (total // each, each)
         for one in _containers(_pod(worker))[:1]:
-            one.setdefault("resources", {}).setdefault("limits", {})[kind] = slots
+            resources = as_mapping(one.get("resources"))
+            one["resources"] = {**resources, "limits": {**as_mapping(resources.get("limits")), kind: slots}}
     for pod in (_pod(launcher), _pod(worker)):
         pod.pop("restartPolicy", None)
     if "launcherOnMaster" in spec:
@@ -114,8 +116,11 @@ def _from_one_template(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]
 
 
 def _from_templates(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]:
-    launcher: dict[str, Any] = {"replicas": 1, "template": spec.get("launcherTemplate") or {}}
-    worker: dict[str, Any] = {"replicas": spec.get("numWorkers") or 1, "template": spec.get("workerTemplate") or {}}
+    launcher: dict[str, Any] = {"replicas": 1, "template": as_mapping(spec.get("launcherTemplate"))}
+    worker: dict[str, Any] = {
+        "replicas": spec.get("numWorkers") or 1,
+        "template": as_mapping(spec.get("workerTemplate")),
+    }
     policy = _pod(launcher["template"]).pop("restartPolicy", None)
     if policy in {"Never", "OnFailure"}:
         launcher = {"replicas": 1, "restartPolicy": policy, "template": launcher["template"]}
@@ -133,17 +138,17 @@ def _from_templates(spec: dict[str, Any], lost: list[Lost]) -> dict[str, Any]:
 
 
 def _pod(template: Any) -> dict[str, Any]:
-    pod = template.get("spec") if isinstance(template, dict) else None
-    return pod if isinstance(pod, dict) else {}
+    return as_mapping(as_mapping(template).get("spec"))
 
 
 def _containers(pod: dict[str, Any]) -> list[dict[str, Any]]:
-    containers = pod.get("containers")
-    return containers if isinstance(containers, list) else []
+    """The containers of a pod; those of another type are not looked at."""
+    containers = as_list(pod.get("containers"))
+    return containers if all(isinstance(one, dict) for one in containers) else []
 
 
 def _gpus(container: dict[str, Any]) -> int | None:
-    limits = (container.get("resources") or {}).get("limits") or {}
+    limits = as_mapping(as_mapping(container.get("resources")).get("limits"))
     number = str(limits.get(_GPU, ""))
     return int(number) if number.isdecimal() and int(number) > 0 else None
 
@@ -151,7 +156,7 @@ def _gpus(container: dict[str, Any]) -> int | None:
 def _start_sshd(containers: list[dict[str, Any]], path: str, lost: list[Lost]) -> None:
     """Let the first container of a worker run the ssh server that v2beta1 needs."""
     for one in containers[:1]:
-        words = [*(one.get("command") or ()), *(one.get("args") or ())]
+        words = [*as_list(one.get("command")), *as_list(one.get("args"))]
         if not words or any("sshd" in str(word) for word in words):
             return
         key = "args" if one.get("args") else "command"

@@ -17,30 +17,25 @@ Their own annotations are
 from __future__ import annotations
 
 import json
-import math
 from functools import cache, lru_cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pai_lsp.platform.platforms import OPENPAI, Platform, plugin_table
-from pai_lsp.platform.structure_errors import StructureError, explained, is_whole, small_schema_failures
+from pai_lsp.platform.platforms import NAMES, OPENPAI, Platform, plugin_table
+from pai_lsp.platform.structure_errors import (
+    StructureError,
+    explained,
+    is_finite_whole,
+    is_whole,
+    small_schema_failures,
+)
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN, table
 from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from jsonschema.protocols import Validator
-
-try:
-    from pai_lsp.platform._job_validator import PARTS, is_valid
-except ModuleNotFoundError:  # made by hatch_build.py, so missing before the package is installed
-    PARTS = {}
-
-    def is_valid(value: object, reference: str = "#") -> bool:
-        """No quick answer: jsonschema looks at everything."""
-        del value, reference
-        return False
-
 
 __all__ = ["Field", "Kind", "StructureError", "field", "fields", "published_schema", "structure_errors"]
 
@@ -130,10 +125,31 @@ def structure_errors(value: Any, kind: Kind = "job", platform: Platform = OPENPA
     """
     if kind == "configuration":
         return explained(small_schema_failures(value, read_schema(kind)), _homes((kind, platform)))
-    if kind == "job" and not platform.changes_schema and is_valid(value):
+    if kind == "job" and _is_surely_valid(platform)(value, "#"):
         return ()
     which = (kind, platform)
     return explained(_validator(which).iter_errors(value), _homes(which))
+
+
+def validator_module(platform: Platform) -> str:
+    """The name of the module that hatch_build.py makes for a platform."""
+    return "_job_validator" if platform is OPENPAI else f"_job_validator_{platform.name}"
+
+
+@cache
+def _is_surely_valid(platform: Platform) -> Callable[[object, str], bool]:
+    """A quick answer for a value, or for a part of a job by its `$ref`: True if it has the right structure.
+
+    False means that jsonschema has to look. The modules are made when the package is built, so they are missing before,
+    and there is none for older versions of a platform.
+    """
+    try:
+        module = import_module(f"pai_lsp.platform.{validator_module(platform)}") if platform.name in NAMES else None
+    except ModuleNotFoundError:
+        module = None
+    if module is None:
+        return lambda _value, _reference: False
+    return lambda value, reference: reference in module.PARTS and module.is_valid(value, reference)
 
 
 @cache
@@ -142,15 +158,17 @@ def _validator(which: Which) -> Validator:
     from jsonschema import Draft202012Validator, validators  # noqa: PLC0415 - as the comment says
 
     platform = which[1]
+    is_surely_valid = _is_surely_valid(platform)
+    is_whole_number = is_whole if platform.takes_infinite_integers else is_finite_whole
 
     def is_integer(_checker: object, instance: object) -> bool:
         if isinstance(instance, float):
-            return is_whole(instance) and (platform.takes_infinite_integers or math.isfinite(instance))
+            return is_whole_number(instance)
         return type(instance) is int
 
     def unless_right(validator: Validator, reference: str, instance: object, schema: Schema) -> Iterator[Any]:
         # Most parts of a file with a mistake are right, and the generated check is many times faster.
-        if platform.changes_schema or reference not in PARTS or not is_valid(instance, reference):
+        if not is_surely_valid(instance, reference):
             yield from Draft202012Validator.VALIDATORS["$ref"](validator, reference, instance, schema)
 
     extended = validators.extend(  # type: ignore[no-untyped-call]  # it has no types

@@ -4,16 +4,18 @@
 file of another platform in `schemas/platforms/` has one row for each difference, with its source; docs/platforms.md is
 made of the rows. A row's
 
-- `answers` are values for the fields of `Platform`
+- `answers` are values for the fields of `Platform`; lists of several rows are joined
 - `schema` and `plugins` are JSON Merge Patches (RFC 7396) of schemas/job.schema.json and schemas/plugins.json
 - `environment` are more entries of schemas/environment.json
+- `since` is the first version of the platform with this difference; without it, all versions have it
 
-A new platform is a new file, and its name in `NAMES` and in schemas/configuration.schema.json.
+A new platform is a new file, and its name in `NAMES` and in schemas/configuration.schema.json; a new version is its
+name in `VERSIONS` and the schema, and rows.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.platform.tables import EnvironmentVariable, Plugin, environment_variables, plugins, plugins_in, table
@@ -25,7 +27,10 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Mapping
 
+# A name without a version means the newest one.
 NAMES = ("openpai", "ltp")
+VERSIONS = ("ltp/1.0", "ltp/1.1", "ltp/1.2", "ltp/1.3", "ltp/1.4", "ltp/1.5")
+ALL_NAMES = (*NAMES, *VERSIONS)
 # A job without any of these words has no mark of another platform, so no table is read for it.
 _MARK_WORDS = (
     "jobType",
@@ -43,7 +48,7 @@ _COMMENT = lazy_pattern(r"#[ \t]*pai-lsp:[ \t]*platform[ \t]*=[ \t]*(?P<name>[^\
 class Platform:
     """A platform as answers to what the rules ask.
 
-    name: as users write it. title: its own name. description: two sentences about it.
+    name: as users write it, such as `ltp` or `ltp/1.3`. title: its own name. description: two sentences about it.
     reader: the library that the rest-server reads YAML with.
     takes_infinite_integers: whether `.inf` is accepted where an integer is needed.
     node: the major version of Node.js that the rest-server runs on.
@@ -90,9 +95,9 @@ class Platform:
     changes: tuple[Mapping[str, Any], ...] = ()
 
     @property
-    def changes_schema(self) -> bool:
-        """Whether its schema is not the one of OpenPAI."""
-        return bool(self.changes)
+    def family(self) -> str:
+        """Its name without a version."""
+        return self.name.partition("/")[0]
 
     def schema_of_job(self, schema: dict[str, Any]) -> dict[str, Any]:
         """OpenPAI's schema of a job with the changes of this platform."""
@@ -106,8 +111,11 @@ class Platform:
     @property
     def environment_variables(self) -> tuple[EnvironmentVariable, ...]:
         """The environment variables of the containers."""
-        more = (EnvironmentVariable(**entry) for row in self._all("environment") for entry in row)
-        return (*environment_variables(), *more)
+        return _environment(self) if self.changes else environment_variables()
+
+    def environment_variable(self, name: str) -> EnvironmentVariable | None:
+        """The variable, or family, that `name` belongs to; None when the platform sets no such variable."""
+        return _variable(self, name)
 
     def _all(self, key: str) -> list[Any]:
         return [row[key] for row in self.changes if key in row]
@@ -125,19 +133,22 @@ def platform_named(name: str) -> Platform:
     """
     if name == OPENPAI.name:
         return OPENPAI
-    if name not in NAMES:
+    if name not in ALL_NAMES:
         raise KeyError(name)
-    document = table(f"platforms/{name}.json")
-    answers = {key: value for row in document["rows"] for key, value in row.get("answers", {}).items()}
-    answers = {key: tuple(value) if isinstance(value, list) else value for key, value in answers.items()}
+    family, _, version = name.partition("/")
+    document = table(f"platforms/{family}.json")
+    rows = [row for row in document["rows"] if not version or _number(row.get("since", "0")) <= _number(version)]
+    answers: dict[str, Any] = {}
+    for key, value in ((key, value) for row in rows for key, value in row.get("answers", {}).items()):
+        answers[key] = (*answers.get(key, ()), *value) if isinstance(value, list) else value
     if "reader" in answers:
         answers["reader"] = Reader(answers["reader"])
     return replace(
         OPENPAI,
         name=name,
-        title=document["title"],
+        title=f"{document['title']} {version}".rstrip(),
         description=document["description"],
-        changes=tuple(document["rows"]),
+        changes=tuple(rows),
         **answers,
     )
 
@@ -145,6 +156,11 @@ def platform_named(name: str) -> Platform:
 def may_be_marked(text: str) -> bool:
     """Whether a job may have a part that only some platforms read; sure if it is false."""
     return any(word in text for word in _MARK_WORDS)
+
+
+def _number(version: str) -> tuple[int, ...]:
+    """A version that can be compared."""
+    return tuple(map(int, version.split(".")))
 
 
 def platform_comment(text: str) -> re.Match[str] | None:
@@ -155,6 +171,17 @@ def platform_comment(text: str) -> re.Match[str] | None:
 def plugin_table(platform: Platform) -> dict[str, Any]:
     """The table of plugins as it is in schemas/plugins.json, with the changes of the platform."""
     return _patched(table("plugins.json"), platform._all("plugins"))  # noqa: SLF001 - the class is in this module
+
+
+@cache
+def _environment(platform: Platform) -> tuple[EnvironmentVariable, ...]:
+    more = (EnvironmentVariable(**entry) for row in platform._all("environment") for entry in row)  # noqa: SLF001
+    return (*environment_variables(), *more)
+
+
+@lru_cache(maxsize=1024)
+def _variable(platform: Platform, name: str) -> EnvironmentVariable | None:
+    return next((one for one in platform.environment_variables if one.match(name) is not None), None)
 
 
 @cache

@@ -14,7 +14,8 @@ from pai_lsp.platform.tables import table
 
 
 @cache
-def _tables() -> dict[str, Any]:
+def programs_table() -> dict[str, Any]:
+    """The whole table."""
     found: dict[str, Any] = table("programs.json")
     return found
 
@@ -22,7 +23,7 @@ def _tables() -> dict[str, Any]:
 @cache
 def program(name: str) -> Program | None:
     """The options of a program, or of a subcommand such as `pip install`; None where they are not known."""
-    entry = _tables()["programs"].get(name)
+    entry = programs_table()["programs"].get(name)
     if entry is None:
         return None
     options = {one: (tuple(names.split()), takes) for names, takes in entry["options"].items() for one in names.split()}
@@ -32,10 +33,10 @@ def program(name: str) -> Program | None:
 @cache
 def subcommands(name: str) -> tuple[str, ...]:
     """The subcommands of a program; empty where they are not known."""
-    return tuple(_tables()["commands"].get(name, {}).get("names", ()))
+    return tuple(programs_table()["commands"].get(name, {}).get("names", ()))
 
 
 @cache
 def nccl_variables() -> frozenset[str]:
     """The variables that NCCL, or PyTorch for it, reads."""
-    return frozenset(_tables()["nccl"]["names"])
+    return frozenset(programs_table()["nccl"]["names"])

@@ -60,6 +60,11 @@ def is_whole(value: float) -> bool:
     return value.is_integer() or value in _INFINITIES
 
 
+def is_finite_whole(value: float) -> bool:
+    """Whether a newer ajv takes the number for an integer: no infinity is one."""
+    return value.is_integer()
+
+
 def explained(
     errors: Iterable[ValidationError | FailedKeyword], homes: Mapping[str, str]
 ) -> tuple[StructureError, ...]:

@@ -119,6 +119,7 @@ class EnvironmentVariable:
     replacement: what to use instead, in the same form, or None.
     role_spelling: how `{role}` is spelt: `raw` (as in the job), `converted` (see `converted_role_name`), or None.
     available: `everywhere`, `task` (only in the commands' container), `init` (only in the platform's) or `nowhere`.
+    extra: the key of `extras` that must be `true`, or the variable is not set; empty for none.
     """
 
     name: str
@@ -128,6 +129,7 @@ class EnvironmentVariable:
     role_spelling: str | None
     available: str
     source: str
+    extra: str = ""
 
     def match(self, name: str) -> Mapping[str, str] | None:
         """The `role`, `index` and `label` in `name` if it is of this family, in any spelling of the role; else None."""
@@ -233,11 +235,6 @@ def plugins_in(entries: Mapping[str, Any]) -> Mapping[str, Plugin]:
 def environment_variables() -> tuple[EnvironmentVariable, ...]:
     """All variables; single ones come before a family that their name would fit as well."""
     return tuple(EnvironmentVariable(**entry) for entry in table("environment.json"))
-
-
-def environment_variable(name: str) -> EnvironmentVariable | None:
-    """The variable, or family, that `name` belongs to; None when the platform sets no such variable."""
-    return next((variable for variable in environment_variables() if variable.match(name) is not None), None)
 
 
 @cache

@@ -22,6 +22,7 @@ from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.syntax import parse
+from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -34,8 +35,13 @@ KEYS: tuple[str, ...] = tuple(published_schema("configuration")["properties"])
 SEVERITIES: dict[str, Severity | None] = {**{severity.label: severity for severity in Severity}, "off": None}
 # Kinds of errors: a folder that is not there now, which stays in the sources; and a code that no rule has.
 _HOME_FOLDER, _UNKNOWN_RULE, _UNKNOWN_CLUSTER = "home-folder", "unknown-rule", "unknown-cluster"
+_OTHER_PLATFORM = "other-platform"
 # No reason to let a build fail: a rule may have been retired, and a profile may exist on another machine only.
-_MILD = {_UNKNOWN_RULE: Severity.WARNING, _UNKNOWN_CLUSTER: Severity.INFORMATION}
+_MILD = {
+    _UNKNOWN_RULE: Severity.WARNING,
+    _UNKNOWN_CLUSTER: Severity.INFORMATION,
+    _OTHER_PLATFORM: Severity.WARNING,
+}
 
 
 def load_configuration(path: str, codes: Collection[str]) -> Configuration:
@@ -72,17 +78,21 @@ def parse_configuration(
             kind = "cluster" if name.endswith(".json") else _UNKNOWN_CLUSTER
             fault = StructureError(kind, ("cluster",), None, str(error))
             found += [_finding(fault, syntax.root)] if syntax.root is not None else []
+    platform = platform_named(value["platform"]) if value.get("platform") else None
+    if cluster is not None:
+        platform = platform or cluster.platform
+        if platform.family != cluster.platform.family and syntax.root is not None:
+            found.append(_finding(_contradiction(platform.name, cluster), syntax.root))
     sources = tuple(source for one in _items(marketplace, "sources") for source in _sources(one))
     return Configuration(
         path,
         folder,
-        Settings(
-            severities,
-            plugins,
-            cluster,
-            platform=platform_named(value["platform"]) if value.get("platform") else None,
-        ),
+        Settings(severities, plugins, cluster, platform=platform),
         exclusion_of(_items(value, "exclude")),
+        tuple(
+            (exclusion_of([pattern]), frozenset(_items(value["per_file_ignores"], pattern)))
+            for pattern in value.get("per_file_ignores") or ()
+        ),
         Marketplace(sources, frozenset(_items(marketplace, "allowed_hosts"))),
         text,
         tuple(sorted(found, key=lambda diagnostic: (diagnostic.span, diagnostic.message))),
@@ -100,6 +110,13 @@ def _profile(name: str, folder: str) -> Profile:
     return profile_named(os.path.join(folder, name) if name.endswith(".json") else name)  # noqa: PTH118 - a text
 
 
+def _contradiction(name: str, cluster: Profile) -> StructureError:
+    """The platform is not the cluster's; it counts nevertheless, because a profile differs between machines."""
+    own = cluster.platform
+    message = f"the jobs are checked for '{name}', but the cluster '{visible(cluster.name)}' runs {own.title}"
+    return StructureError(_OTHER_PLATFORM, ("platform",), None, message, (own.name,))
+
+
 def _items(mapping: dict[str, Any], key: str) -> list[Any]:
     return [item for item in mapping.get(key) or () if item is not None]
 
@@ -112,10 +129,20 @@ def _sources(source: dict[str, Any]) -> Iterator[DirectorySource | ServerSource]
 
 
 def _unknown_rules(value: Any, codes: Collection[str]) -> Iterator[StructureError]:
-    for code in (value or {}).get("rules") or {}:
+    value = value or {}
+    for code in value.get("rules") or {}:
         if code not in codes:
-            message = f"no rule has the code '{code}'{did_you_mean(code, codes)}"
-            yield StructureError(_UNKNOWN_RULE, ("rules",), code, message, nearest(code, codes)[:1])
+            yield StructureError(_UNKNOWN_RULE, ("rules",), code, *_no_rule(code, codes))
+    for pattern, ignored in (value.get("per_file_ignores") or {}).items():
+        for number, code in enumerate(ignored or ()):
+            if isinstance(code, str) and code not in codes:
+                path = ("per_file_ignores", pattern, number)
+                yield StructureError(_UNKNOWN_RULE, path, None, *_no_rule(code, codes))
+
+
+def _no_rule(code: str, codes: Collection[str]) -> tuple[str, tuple[str, ...]]:
+    """The message about a code that no rule has, and the code that may be meant."""
+    return f"no rule has the code '{code}'{did_you_mean(code, codes)}", tuple(nearest(code, codes)[:1])
 
 
 def _source_errors(value: Any) -> Iterator[StructureError]:

@@ -1,7 +1,7 @@
 """What a `.pai-lsp.yaml` configures, and finding that file.
 
-It holds severities of rules, plugins of a site, excluded files and sources of definitions. Only the nearest file in the
-folder of a job or above it counts.
+It holds severities of rules, rules that some files ignore, plugins of a site, excluded files and sources of
+definitions. Only the nearest file in the folder of a job or above it counts.
 """
 
 # ruff: noqa: PTH100, PTH111, PTH113, PTH116, PTH118, PTH120 - importing pathlib takes longer than this module's work
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.source.files import is_in_folder
-from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.frozen import dataclass, field, replace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +30,7 @@ class Configuration:
 
     path: the file as the caller named it; None without a file.
     folder: the absolute path of the folder that `exclusion` counts from.
+    file_ignores: patterns of files, each with the codes of the rules that do not apply to them.
     text, diagnostics: the file's text and what is wrong in it.
     """
 
@@ -37,6 +38,7 @@ class Configuration:
     folder: str = ""
     settings: Settings = field(default_factory=Settings)
     exclusion: Exclusion | None = None
+    file_ignores: tuple[tuple[Exclusion, frozenset[str]], ...] = ()
     marketplace: Marketplace | None = None
     text: str = ""
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -45,11 +47,26 @@ class Configuration:
         """Whether the file or folder, an absolute path or one from the working directory, is left out."""
         if self.exclusion is None:
             return False
-        path = os.path.abspath(path)
-        if not is_in_folder(path, self.folder):
-            return False
-        below = path[len(self.folder) :].replace(os.sep, "/").strip("/")
+        below = self._below(path)
         return bool(below) and self.exclusion.excludes(below, is_folder=is_folder)
+
+    def ignored_in(self, path: str) -> frozenset[str]:
+        """The codes of the rules that do not apply to a file."""
+        if not self.file_ignores:
+            return frozenset()
+        below = self._below(path)
+        codes = (codes for files, codes in self.file_ignores if below and files.excludes(below, is_folder=False))
+        return frozenset[str]().union(*codes)
+
+    def settings_of(self, path: str) -> Settings:
+        """The settings for a file: `settings`, with the rules off that do not apply to it."""
+        off = dict.fromkeys(self.ignored_in(path))
+        return replace(self.settings, severities={**self.settings.severities, **off}) if off else self.settings
+
+    def _below(self, path: str) -> str:
+        """A path from the configuration's folder, with `/`; empty for one that is not below it."""
+        path = os.path.abspath(path)
+        return path[len(self.folder) :].replace(os.sep, "/").strip("/") if is_in_folder(path, self.folder) else ""
 
 
 def find_configuration(folder: str, top: str | None) -> str | None:
@@ -73,6 +90,11 @@ def project_folder(folder: str) -> str | None:
         if here in {home, os.path.realpath(home)} or os.path.lexists(os.path.join(here, ".git")):
             return here
     return None
+
+
+def repository_of(folder: str) -> str | None:
+    """The root of the git repository that a folder is in, its path absolute; None outside of repositories."""
+    return next((here for here in _with_parents(folder) if os.path.lexists(os.path.join(here, ".git"))), None)
 
 
 def _with_parents(folder: str) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Which configuration and which sources of definitions a file has, on the command line and in an editor alike."""
 
-# ruff: noqa: PTH109, PTH117, PTH118, PTH120, PTH206 - importing pathlib takes a twentieth of the time of a check
+# ruff: noqa: PTH109, PTH113, PTH117, PTH118, PTH120, PTH206 - importing pathlib takes a twentieth of the time of a check
 from __future__ import annotations
 
 import os
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 # The folder of definitions that needs no configuration; catalog/setup.py knows more, and most runs do not need it.
 _CATALOG_FOLDER = "marketplace"
+# The user's own configuration, in the folder of the user's settings. Only its `marketplace` is used: everything else is
+# to be the same for everyone who works on a project.
+_OWN_FILE = "config.yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +59,34 @@ class Projects:
     it is found. Files are read once, until `forget_files`.
 
     report: is called with a message about a configuration file that is not read.
+    given: the configuration of all files, in place of those that are found.
     on_fault: is called with an exception of ours while the sources are looked for; returns a sentence about it.
     sections: the settings in an editor, by the absolute path of the workspace folder that they are for; empty for all
         other files. Where an editor and a configuration file set the same rule or a marketplace, the file wins: the
         command line and the other people in the project use it. Plugins and excluded files of both add up.
     """
 
-    def __init__(self, report: Callable[[str], object], on_fault: Callable[[Exception], str]) -> None:
+    def __init__(
+        self, report: Callable[[str], object], on_fault: Callable[[Exception], str], given: Configuration | None = None
+    ) -> None:
         self.sections: Mapping[str, Configuration] = {}
-        self._report, self._on_fault = report, on_fault
+        self._report, self._on_fault, self._given = report, on_fault, given
         self._of_folder: dict[str, Configuration] = {}
         self._of_file: dict[str | None, Configuration] = {None: Configuration()}
         self._setups: dict[tuple[str, str], CatalogSetup] = {}
         self._lookups: dict[CatalogSetup, Lookup] = {}
+        self._own: Configuration | None = None
 
     def settings_of(self, path: str) -> FileSettings:
         """What applies to a file."""
         file, section = self.configuration_of(path), self.sections.get(self.section_folder_of(path))
-        is_excluded = file.excludes(path)
+        is_excluded, settings = file.excludes(path), file.settings_of(path)
         if section is None:
-            return FileSettings(file.settings, is_excluded, file.marketplace, file.folder)
+            return FileSettings(settings, is_excluded, file.marketplace, file.folder)
+        in_editor = section.settings_of(path)
         settings = replace(
-            file.settings,
-            severities={**section.settings.severities, **file.settings.severities},
+            settings,
+            severities={**in_editor.severities, **settings.severities},
             plugins=section.settings.plugins | file.settings.plugins,
             platform=file.settings.platform or section.settings.platform,
         )
@@ -90,6 +98,8 @@ class Projects:
 
         The search ends at the root of the repository or at the user's home, outside of both at the root of the disk.
         """
+        if self._given is not None:
+            return self._given
         if not os.path.isabs(path):
             return self._of_file[None]
         folder = os.path.dirname(path)
@@ -103,6 +113,8 @@ class Projects:
 
     def configurations(self) -> Iterator[Configuration]:
         """The configuration files that have been read."""
+        if self._given is not None and self._given.path is not None:
+            return iter((self._given,))
         return (found for file, found in self._of_file.items() if file is not None)
 
     def forget_files(self) -> None:
@@ -110,10 +122,15 @@ class Projects:
         self._of_folder.clear()
         self._of_file = {None: Configuration()}
         self._setups.clear()
+        self._own = None
 
     def setup_of(self, path: str, base: str) -> CatalogSetup:
         """Where the definitions come from that a file names; for a text that is not a file, as for one in `base`."""
-        from pai_lsp.catalog.setup import CatalogSetup, catalog_setup  # noqa: PLC0415 - most runs do not need it
+        from pai_lsp.catalog.setup import (  # noqa: PLC0415 - most runs do not need it
+            CatalogSetup,
+            catalog_setup,
+            with_own_sources,
+        )
 
         folder = os.path.dirname(path) if os.path.isabs(path) else ""
         found = self._setups.get((folder, base))
@@ -123,6 +140,8 @@ class Projects:
             top = project if project is not None and os.path.lexists(os.path.join(project, ".git")) else base
             try:
                 found = catalog_setup(effective.marketplace, effective.base, here, top)
+                if (own := self._own_marketplace()) is not None:
+                    found = with_own_sources(found, *own)
             except Exception as error:  # noqa: BLE001 - the files are checked without a marketplace
                 self._on_fault(error)
                 found = CatalogSetup()
@@ -149,10 +168,30 @@ class Projects:
         setup = self.setup_of(path, base)
         if setup not in self._lookups:
             try:
-                self._lookups[setup] = load_catalog(setup, Surroundings(base=base))
+                is_trusted = not setup.network_directories or self.is_trusted(setup)
+                self._lookups[setup] = load_catalog(setup, Surroundings(is_trusted=is_trusted, base=base))
             except Exception as error:  # noqa: BLE001 - as above
                 self._lookups[setup] = NoLookup(self._on_fault(error))
         return self._lookups[setup]
+
+    def is_trusted(self, setup: CatalogSetup) -> bool:
+        """Whether the user trusts a setup, as far as the command line asks: by an answer or by the environment."""
+        from pai_lsp.project.trust import TrustAnswers, is_trusted_by_variable  # noqa: PLC0415 - as above
+
+        return is_trusted_by_variable(os.environ) or TrustAnswers(os.environ).about(setup, setup.folder) is True
+
+    def _own_marketplace(self) -> tuple[Marketplace, str] | None:
+        """The sources in the user's own configuration, and its folder; None without that file."""
+        from pai_lsp.source.user_folders import user_config_folder  # noqa: PLC0415 - as above
+
+        if self._own is None:
+            path = str(user_config_folder(os.environ) / _OWN_FILE)
+            is_used = self._given is None and os.path.isfile(path)
+            self._own = self._loaded(path) if is_used else Configuration()
+            if faults := self._own.diagnostics:
+                self._report(f"'{visible(path)}': {visible(faults[0].message)}")
+        own = self._own
+        return (own.marketplace, own.folder) if own.marketplace is not None and own.marketplace.is_named else None
 
     def section_folder_of(self, path: str) -> str:
         """The key of `sections` whose settings apply to a file."""

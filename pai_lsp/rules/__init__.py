@@ -47,6 +47,8 @@ RULES: tuple[Rule, ...] = (
 )
 
 KNOWN_RULES: tuple[Rule, ...] = (*RULES, *CLUSTER_RULES, *COMMAND_RULES)
+# With such a finding, a released cluster does not run the job as it is written, or not at all.
+EXPLAINING: dict[str, Rule] = {rule.code: rule for rule in RULES if rule.explains_stop}
 BY_CODE: dict[str, Rule] = {rule.code: rule for rule in KNOWN_RULES}
 
 
@@ -73,21 +75,64 @@ def all_rules() -> tuple[Rule, ...]:
     return (*KNOWN_RULES, *MANIFEST_RULES)
 
 
+def families() -> dict[str, tuple[Rule, ...]]:
+    """All rules by the name of their family, which a list of codes may contain."""
+    from pai_lsp.mpijob.manifest_rules import MANIFEST_RULES  # noqa: PLC0415 - as above
+
+    return {
+        "text": text.RULES,
+        "structure": structure.RULES,
+        "prerequisites": prerequisites.RULES,
+        "plugins": plugins.RULES,
+        "platforms": platforms.RULES,
+        "templates": templates.RULES,
+        "secrets": secrets.RULES,
+        "resources": (*resources.RULES, *unexplained_stops.RULES),
+        "commands": commands.RULES,
+        "cluster": CLUSTER_RULES,
+        "mpijob": MANIFEST_RULES,
+        "files": (*COMMAND_RULES, *suppression.RULES),
+    }
+
+
+def family_of(code: str) -> str:
+    """The name of the family of a rule; `commands` for what ShellCheck finds."""
+    return next((name for name, rules in families().items() if any(rule.code == code for rule in rules)), "commands")
+
+
 class UnknownCodeError(ValueError):
-    """A name is not the code of a rule; the message has the name and a suggestion."""
+    """A name is neither the code of a rule nor a family; the message has the name and a suggestion."""
 
 
 def codes_in(lists: Iterable[str]) -> frozenset[str]:
-    """The codes in lists such as `a,b`.
+    """The codes in lists such as `a,b`, in which the name of a family means all its rules.
 
     Raises:
-        UnknownCodeError: for a name that is not the code of a rule.
+        UnknownCodeError: for a name that is neither.
     """
     found: set[str] = set()
-    for name in (name.strip() for one in lists for name in one.split(",")):
-        if name:
-            found.add(name if SHELLCHECK_CODE.fullmatch(name) else known(name).code)
+    for name in names_in(lists):
+        if name in BY_CODE or SHELLCHECK_CODE.fullmatch(name):
+            found.add(name)
+        else:
+            found.update(_codes_of(name))
     return frozenset(found)
+
+
+def names_in(lists: Iterable[str]) -> frozenset[str]:
+    """The names in lists such as `a,b`."""
+    return frozenset(name.strip() for one in lists for name in one.split(",") if name.strip())
+
+
+def _codes_of(name: str) -> Iterator[str]:
+    family = families().get(name)
+    if family is not None:
+        return (rule.code for rule in family)
+    try:
+        return iter([known(name).code])
+    except UnknownCodeError:
+        suggestion = did_you_mean(name, (*CODES, *families()))
+        raise UnknownCodeError(f"no rule or family is named '{name}'{suggestion}") from None
 
 
 def known(name: str) -> Rule:

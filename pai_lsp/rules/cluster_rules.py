@@ -1,20 +1,41 @@
-"""Rules that need the facts of a cluster: `check --cluster` runs them, see on_cluster.py.
+"""Rules that need the facts of a cluster: they check a job where its cluster is known, as with `check --cluster`.
 
-They never run on a job alone, so they are not in `RULES`; explanations, settings and reports find them in
-`KNOWN_RULES`. What cannot change without a change of the cluster's configuration is an error; rights, storages and
-quotas are warnings.
+`cluster/fit` decides, once for all of them. What cannot change without a change of the cluster's configuration is an
+error; rights, storages and quotas are warnings.
 """
 
 from __future__ import annotations
 
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Severity, rule
+from pai_lsp.findings.fixes import near_name_fixes
+from pai_lsp.job.definition import key_name_span, name_span
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
+    from pai_lsp.cluster.profile import Profile
+    from pai_lsp.findings.diagnostic import Rule
     from pai_lsp.job.job import Job
+    from pai_lsp.source.nodes import Entry, Node
+
+# From this age on, a message says how old the facts are.
+_DAYS_UNTIL_OLD = 30
+# Rules about what only a cluster with HiveD refuses.
+_OF_HIVED = frozenset(
+    {
+        "hived-priority-invalid",
+        "hived-wrong-type",
+        "hived-sku-and-pinned",
+        "hived-affinity-inconsistent",
+        "hived-unknown-role",
+        "hived-needs-instances",
+    }
+)
 
 
 @rule(Severity.WARNING)
@@ -25,8 +46,7 @@ def virtual_cluster_not_allowed(job: Job) -> Iterable[Finding]:
     message may be about SKUs instead, because the rights are checked last. The name is case-sensitive.
     Source: rest-server, models/v2/job/k8s.js, put; middlewares/v2/hived.js, getCellStatus.
     """
-    del job  # it needs a cluster
-    return ()
+    return _found(job, "virtual-cluster-not-allowed")
 
 
 @rule(Severity.ERROR)
@@ -37,8 +57,7 @@ def sku_type_unknown(job: Job) -> Iterable[Finding]:
     one of another virtual cluster, "... only allows ...". Jobs with the priority `oppo` may use all types.
     Source: rest-server, middlewares/v2/hived.js, hivedValidate.
     """
-    del job  # it needs a cluster
-    return ()
+    return _found(job, "sku-type-unknown")
 
 
 @rule(Severity.ERROR)
@@ -49,8 +68,7 @@ def sku_without_resource(job: Job) -> Iterable[Finding]:
     virtual cluster with CPU and GPU SKUs, every task role with GPUs therefore needs `skuType`.
     Source: rest-server, middlewares/v2/hived.js, hivedValidate.
     """
-    del job  # it needs a cluster
-    return ()
+    return _found(job, "sku-without-resource")
 
 
 @rule(Severity.WARNING)
@@ -61,8 +79,7 @@ def sku_quota_exceeded(job: Job) -> Iterable[Finding]:
     virtual cluster. It is not checked for the priority `oppo`, and not without gang allocation.
     Source: rest-server, middlewares/v2/hived.js, hivedValidate.
     """
-    del job  # it needs a cluster
-    return ()
+    return _found(job, "sku-quota-exceeded")
 
 
 @rule(Severity.WARNING)
@@ -72,11 +89,10 @@ def storage_not_found(job: Job) -> Iterable[Finding]:
     The rest-server refuses the job: "Storage ... is not found."
     Source: rest-server, models/v2/job/k8s.js, put.
     """
-    del job  # it needs a cluster
-    return ()
+    return _found(job, "storage-not-found")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, only_on="ltp")
 def image_not_allowed(job: Job) -> Iterable[Finding]:
     """The administrator of the LTP cluster does not allow the image.
 
@@ -84,18 +100,16 @@ def image_not_allowed(job: Job) -> Iterable[Finding]:
     at.
     Source: ltp-platform, src/rest-server/src/middlewares/v2/protocol.js, protocolValidate.
     """
-    del job  # it needs a cluster
-    return ()
+    return _found(job, "image-not-allowed")
 
 
-@rule(Severity.WARNING)
+@rule(Severity.WARNING, only_on="ltp")
 def cluster_limit(job: Job) -> Iterable[Finding]:
     """A limit of the LTP cluster: GPUs of a job, the right to `prod`, restricted commands, local storage, nodes.
 
     Source: ltp-platform, src/rest-server/src/middlewares/v2/quota.js and models/v2/job/k8s.js.
     """
-    del job  # it needs a cluster
-    return ()
+    return _found(job, "cluster-limit")
 
 
 @rule(Severity.ERROR)
@@ -105,8 +119,7 @@ def instances_required_by_hived(job: Job) -> Iterable[Finding]:
     OpenPAI answers "unacceptable kind of an object to dump [object Undefined]". Write `instances: 1`.
     Source: rest-server, models/v2/job/k8s.js, generateTaskRole.
     """
-    del job  # it needs a cluster
-    return ()
+    return _found(job, "instances-required-by-hived")
 
 
 @rule(Severity.ERROR)
@@ -117,8 +130,7 @@ def job_does_not_fit(job: Job) -> Iterable[Finding]:
     the largest node has waits for ever, and so does a group that does not fit together.
     Source: microsoft/hivedscheduler, pkg/algorithm/topology_aware_scheduler.go, findNodesForPods.
     """
-    del job  # it needs a cluster
-    return ()
+    return _found(job, "job-does-not-fit")
 
 
 CLUSTER_RULES = (
@@ -132,3 +144,78 @@ CLUSTER_RULES = (
     instances_required_by_hived,
     job_does_not_fit,
 )
+
+
+def rules_on(cluster: object | None, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
+    """The rules of this module and those of `rules` that matter on a cluster; without a cluster, all of `rules`."""
+    profile = _profile(cluster)
+    if profile is None:
+        return rules
+    harmless = _OF_HIVED if profile.document["scheduler"] == "default" else frozenset()
+    return (*(one for one in rules if one.code not in harmless), *CLUSTER_RULES)
+
+
+def _found(job: Job, code: str) -> Iterator[Finding]:
+    """What the rule `code` reports about a job."""
+    if job.is_catalog or job.cluster is None:
+        return
+    yield from (finding for name, finding in job.once(_on_its_cluster) if name == code)
+
+
+def _on_its_cluster(job: Job) -> tuple[tuple[str, Finding], ...]:
+    profile = _profile(job.cluster)
+    return tuple(cluster_findings(job, profile)) if profile else ()
+
+
+def _profile(cluster: object | None) -> Profile | None:
+    if cluster is None:
+        return None
+    from pai_lsp.cluster.profile import Profile  # noqa: PLC0415 - most checks know no cluster
+
+    return cluster if isinstance(cluster, Profile) else None
+
+
+def cluster_findings(job: Job, profile: Profile, now: datetime | None = None) -> Iterator[tuple[str, Finding]]:
+    """What the cluster would refuse or never start, by rule; nothing that a rule without a cluster finds."""
+    from pai_lsp.cluster.fit import fit  # noqa: PLC0415 - most checks know no cluster
+
+    moment = now or datetime.now(timezone.utc)
+    found = fit(job, profile, moment)
+    ending = _age(profile, moment)
+    for one in found.refusals:
+        if one.rule is not None:
+            span, text = _place(job, one.path)
+            fixes = near_name_fixes(span, text, one.choices, safe=False) if text else ()
+            yield one.rule, Finding(span, one.explanation + ending, fixes)
+    if found.wait is not None and not found.refusals:
+        span, _ = _place(job, found.wait.path)
+        yield job_does_not_fit.code, Finding(span, f"the job can never start: {found.wait.explanation}{ending}")
+
+
+def _age(profile: Profile, now: datetime) -> str:
+    """A note about the age of the profile's facts, if they are old."""
+    if profile.taken_at is None:
+        return ""
+    try:
+        taken = datetime.fromisoformat(profile.taken_at.replace("Z", "+00:00"))
+    except ValueError:
+        return ""
+    days = (now - (taken if taken.tzinfo else taken.replace(tzinfo=timezone.utc))).days
+    return f" (facts of {profile.name} are {days} days old)" if days >= _DAYS_UNTIL_OLD else ""
+
+
+def _place(job: Job, path: tuple[str | int, ...]) -> tuple[Span, str]:
+    """The place of a value, and its text if it is a name; where a key is missing, the key above it."""
+    node: Node | None = job.syntax.root
+    entry: Entry | None = None
+    for step in path:
+        if isinstance(node, Mapping) and isinstance(step, str):
+            found = node.entry(step)
+            if found is None:
+                return (key_name_span(entry) if entry else Span(0, 0)), ""
+            entry, node = found, found.value
+        elif isinstance(node, Sequence) and isinstance(step, int) and step < len(node.items):
+            node = node.items[step]
+    if isinstance(node, Scalar) and node.text:
+        return name_span(node), node.text
+    return (key_name_span(entry) if entry else Span(0, 0)), ""

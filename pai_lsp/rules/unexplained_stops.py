@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 
-@rule(Severity.ERROR)
+@rule(Severity.ERROR, is_last=True)
 def task_never_starts(job: Job) -> Iterator[Finding]:
     """A task role never starts, for a reason that no other rule reports.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pai_lsp.source.edits import append_item, column, entry_end, insert_entry, line_span
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
-from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indented, item_lines, value_lines
+from pai_lsp.source.writing import always, entry_lines, flow_scalar, flow_value, indented, item_lines, value_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence as SequenceOf
 
     from pai_lsp.source.nodes import Entry, Mapping, Sequence
+    from pai_lsp.source.writing import IsText
 
 
 _NOTHING_MORE = lazy_pattern(r"\s*\Z")
@@ -150,11 +151,20 @@ def _block(text: str, sequence: Sequence, values: SequenceOf[Any], comments: Seq
     return "".join(f"{line}\n" for line in indented(lines, pad))
 
 
-def insert_values(text: str, mapping: Mapping, values: MappingOf[str, Any], behind: Entry | None = None) -> TextEdit:
-    """Add keys with their values after one of a mapping's keys, usually the last."""
+def insert_values(
+    text: str,
+    mapping: Mapping,
+    values: MappingOf[str, Any],
+    behind: Entry | None = None,
+    is_text: IsText = always,
+) -> TextEdit:
+    """Add keys with their values after one of a mapping's keys, usually the last; `is_text` as in writing.py."""
     lines: list[str] = []
     for key, value in values.items():
-        lines += [f"{flow_scalar(key)}: {flow_value(value)}"] if mapping.is_flow else entry_lines(key, value)
+        if mapping.is_flow:
+            lines.append(f"{flow_scalar(key, is_text)}: {flow_value(value, is_text)}")
+        else:
+            lines += entry_lines(key, value, is_text)
     return insert_entry(text, mapping, "\n".join(lines), behind)
 
 

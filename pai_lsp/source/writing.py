@@ -2,6 +2,8 @@
 
 Every module that writes a scalar asks this one whether it needs quotes. A text is written plain where both readers read
 the same text back in that place, in quotes anywhere else. Values that are already in the job stay as written.
+
+For another reader as well, such as Kubernetes, pass `is_text`: whether that reader takes a plain scalar for text.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from pai_lsp.source.scalar import Binary, Date, server_text
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    IsText = Callable[[str], bool]
 
 # A plain scalar does not begin with an indicator, and not as the start or the end of a document does.
 _PLAIN = lazy_pattern(r"(?![-?:](?: |$)|---|\.\.\.)[^ ,\[\]{}#&*!|>'\"%@`].*")
@@ -26,6 +30,11 @@ _NOT_PLAIN = lazy_pattern(r":(?: |$)| #| $")
 _NOT_PLAIN_IN_FLOW = lazy_pattern(r"[,\[\]{}:? '\"]")
 _BLOCK_LINE = lazy_pattern(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*")
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r", "\0": "\\0"}
+
+
+def always(_: str) -> bool:
+    """Both readers of a job decide alone."""
+    return True
 
 
 def quoted(text: str) -> str:
@@ -55,11 +64,11 @@ def written_key(name: str) -> str:
     return flow_scalar(name)
 
 
-def scalar_line(value: Any) -> str:
+def scalar_line(value: Any, is_text: IsText = always) -> str:
     """A scalar value on one line, after `key: ` or `- ` of a block, or as a key in a block."""
     if isinstance(value, (str, Binary)):
         text = str(value)
-        return text if _is_plain(text) else quoted(text)
+        return text if _is_plain(text) and is_text(text) else quoted(text)
     if isinstance(value, Date):
         return value.moment.strftime("%Y-%m-%dT%H:%M:%SZ")
     if isinstance(value, float) and not math.isfinite(value):
@@ -67,9 +76,9 @@ def scalar_line(value: Any) -> str:
     return "null" if value is None else server_text(value)
 
 
-def flow_scalar(value: Any) -> str:
+def flow_scalar(value: Any, is_text: IsText = always) -> str:
     """A scalar value, or a key, in brackets or braces."""
-    written = scalar_line(value)
+    written = scalar_line(value, is_text)
     return quoted(value) if written == value and not is_plain_in_flow(written) else written
 
 
@@ -78,38 +87,39 @@ def is_plain_in_flow(written: str) -> bool:
     return not _NOT_PLAIN_IN_FLOW.search(written)
 
 
-def flow_value(value: Any) -> str:
+def flow_value(value: Any, is_text: IsText = always) -> str:
     """A value in flow style, on one line."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{flow_scalar(key)}: {flow_value(one)}" for key, one in value.items()) + "}"
+        entries = (f"{flow_scalar(key, is_text)}: {flow_value(one, is_text)}" for key, one in value.items())
+        return "{" + ", ".join(entries) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(map(flow_value, value)) + "]"
-    return flow_scalar(value)
+        return "[" + ", ".join(flow_value(one, is_text) for one in value) + "]"
+    return flow_scalar(value, is_text)
 
 
-def item_lines(value: Any) -> list[str]:
+def item_lines(value: Any, is_text: IsText = always) -> list[str]:
     """A list item in block style, its first line with the dash, the lines not yet indented."""
-    first, *rest = value_lines(value)
+    first, *rest = value_lines(value, is_text)
     return [f"- {first}", *(rest if isinstance(value, str) else indented(rest, "  "))]
 
 
-def value_lines(value: Any) -> list[str]:
+def value_lines(value: Any, is_text: IsText = always) -> list[str]:
     """A value in block style, its first line without indentation, to follow a dash or a key."""
     if isinstance(value, dict) and value:
-        return [line for key, one in value.items() for line in entry_lines(key, one)]
+        return [line for key, one in value.items() for line in entry_lines(key, one, is_text)]
     if isinstance(value, list) and value:
-        return [line for one in value for line in item_lines(one)]
+        return [line for one in value for line in item_lines(one, is_text)]
     if isinstance(value, str) and "\n" in value and (block := _literal(value)):
         return block
-    return [_empty_or_scalar(value)]
+    return [_empty_or_scalar(value, is_text)]
 
 
-def entry_lines(key: str, value: Any) -> list[str]:
+def entry_lines(key: str, value: Any, is_text: IsText = always) -> list[str]:
     """A key with its value in block style, the lines not yet indented."""
-    name = scalar_line(key)
+    name = scalar_line(key, is_text)
     if isinstance(value, (dict, list)) and value:
-        return [f"{name}:", *indented(value_lines(value), "  ")]
-    first, *rest = value_lines(value)
+        return [f"{name}:", *indented(value_lines(value, is_text), "  ")]
+    first, *rest = value_lines(value, is_text)
     return [f"{name}: {first}", *rest]
 
 
@@ -118,10 +128,10 @@ def indented(lines: Iterable[str], pad: str) -> list[str]:
     return [f"{pad}{line}" if line else line for line in lines]
 
 
-def _empty_or_scalar(value: Any) -> str:
+def _empty_or_scalar(value: Any, is_text: IsText) -> str:
     if isinstance(value, dict):
         return "{}"
-    return "[]" if isinstance(value, list) else scalar_line(value)
+    return "[]" if isinstance(value, list) else scalar_line(value, is_text)
 
 
 def _literal(text: str) -> list[str] | None:

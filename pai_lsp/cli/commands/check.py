@@ -5,17 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, TextIO
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.check_one import Options, Outcome, check_configuration, check_one
-from pai_lsp.cli.report import render
+from pai_lsp.cli.report import render, statistics
 from pai_lsp.cli.report.results import CheckFailure, Results
-from pai_lsp.cli.report.terminal import terminal_for, with_progress
+from pai_lsp.cli.report.terminal import Terminal, terminal_for, with_progress
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.platform.platforms import platform_named
+from pai_lsp.project.configuration import Configuration
 from pai_lsp.project.targets import STANDARD_INPUT, faulty, missing, run_projects, targets
-from pai_lsp.rules import UnknownCodeError, all_rules, codes_in
+from pai_lsp.rules import UnknownCodeError, all_rules, codes_in, names_in
 from pai_lsp.source.failures import OWN_FAILURE, PLEASE_REPORT
 from pai_lsp.source.text import visible
 
@@ -23,13 +25,13 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from pai_lsp.cli.report.terminal import Terminal
     from pai_lsp.cluster.profile import Profile
+    from pai_lsp.project.projects import Projects
     from pai_lsp.project.targets import Target
 
 _SEVERITIES = {severity.label: severity for severity in Severity}
 # Formats for programs, which filter findings themselves.
-_COMPLETE_FORMATS = frozenset({"json", "sarif"})
+_COMPLETE_FORMATS = frozenset({"json", "ndjson"})
 # With fewer files to each process, forking costs more than it saves.
 _FILES_A_PROCESS = 24
 
@@ -43,13 +45,17 @@ def run(arguments: argparse.Namespace) -> int:
         return _refused(f"{error} (pai-lsp rules lists all rules)")
     except UnknownClusterError as error:
         return _refused(str(error))
-    if message := missing(paths):
+    if message := missing([*paths, *([arguments.config] if arguments.config else [])]):
         return _refused(message)
+    if arguments.unsafe_fixes and not options.fixes:
+        return _refused("--unsafe-fixes is for --fix and --diff")
+    if arguments.statistics and arguments.format != "text":
+        return _refused("--statistics is a report of its own; leave out --format")
     if arguments.shellcheck and not options.shellcheck:
         return _refused(f"there is no program '{visible(arguments.shellcheck)}' for --shellcheck")
     if paths.count(STANDARD_INPUT) > 1:
         return _refused("standard input can be checked only once")
-    projects = run_projects()
+    projects = run_projects(_configuration(arguments))
     found = list(
         targets(
             paths,
@@ -58,20 +64,37 @@ def run(arguments: argparse.Namespace) -> int:
             given_name=arguments.stdin_filename or "<stdin>",
             force_exclude=arguments.force_exclude,
             only_jobs=arguments.only_jobs,
+            respects_git=not arguments.no_gitignore,
         )
     )
-    outcomes = _outcomes(found, options, arguments)
+    if arguments.format == "ndjson" and not arguments.output:
+        return _streamed(found, options, arguments, projects)
+    outcomes = list(_outcomes(found, options, arguments))
     files = [outcome.file for outcome in outcomes if outcome.file is not None]
     files += [check_configuration(one, options) for one in faulty(projects, besides=found)]
     results = Results(
         tuple(sorted(files, key=lambda file: file.path)),
         tuple(failure for outcome in outcomes for failure in outcome.failures),
         sum(outcome.fixed for outcome in outcomes),
-        is_trial=arguments.diff,
+        verb="fixed" if arguments.fix else "ignored" if arguments.add_ignore else "",
         folder=os.getcwd(),  # noqa: PTH109 - importing pathlib takes a while
     )
-    _print(results, found, outcomes, arguments)
-    return _status(results, outcomes, options)
+    if arguments.show_files:
+        sys.stdout.write("".join(f"{visible(file.path)}\n" for file in results.files))
+        return _reported_failures(results)
+    return _print(results, found, outcomes, arguments) or _status(results, outcomes, options, arguments)
+
+
+def _streamed(found: Sequence[Target], options: Options, arguments: argparse.Namespace, projects: Projects) -> int:
+    """Print the findings of each file as soon as the files before it are done; return the exit status."""
+    status = 0
+    configurations = (Outcome(check_configuration(one, options)) for one in faulty(projects, besides=found))
+    for outcome in chain(_outcomes(found, options, arguments), configurations):
+        files = () if outcome.file is None else (outcome.file,)
+        results = Results(files, outcome.failures)
+        sys.stdout.write(render(arguments.format, results, Terminal(), ()))
+        status = max(status, _reported_failures(results) or _status(results, (outcome,), options, arguments))
+    return status
 
 
 def _options(arguments: argparse.Namespace) -> Options:
@@ -86,10 +109,14 @@ def _options(arguments: argparse.Namespace) -> Options:
     return Options(
         codes_in(arguments.select),
         codes_in(arguments.ignore),
+        turned_on=names_in(arguments.select),
         shown=Severity.HINT if is_complete else threshold,
         threshold=threshold,
         writes=arguments.fix,
         compares=arguments.diff,
+        unsafe_fixes=arguments.unsafe_fixes,
+        adds_ignores=arguments.add_ignore,
+        only_lists=arguments.show_files,
         shellcheck=_program(arguments.shellcheck),
         cluster=None if arguments.cluster is None else _cluster(arguments.cluster),
         platform=platform_named(arguments.platform) if arguments.platform else None,
@@ -125,11 +152,28 @@ class UnknownClusterError(ValueError):
     """The cluster that the command line names is not known; the message says why."""
 
 
-def _outcomes(found: Sequence[Target], options: Options, arguments: argparse.Namespace) -> list[Outcome]:
+def _configuration(arguments: argparse.Namespace) -> Configuration | None:
+    """The configuration of all files, if the arguments say so."""
+    if arguments.isolated:
+        return Configuration()
+    if not arguments.config:
+        return None
+    from pai_lsp.project.config_reader import load_configuration  # noqa: PLC0415 - rarely named
+    from pai_lsp.rules import CODES  # noqa: PLC0415 - as above
+
+    return load_configuration(arguments.config, CODES)
+
+
+def _outcomes(found: Sequence[Target], options: Options, arguments: argparse.Namespace) -> Iterator[Outcome]:
     """The outcome of each file, in the order of `found`."""
-    is_shown = not arguments.no_progress and sys.stderr.isatty()
-    outcomes = dict(with_progress(_numbered(found, options, arguments.jobs), len(found), shown=is_shown))
-    return [outcomes[number] for number in range(len(found))]
+    is_shown = not (arguments.no_progress or arguments.quiet) and sys.stderr.isatty()
+    early: dict[int, Outcome] = {}
+    following = 0
+    for number, outcome in with_progress(_numbered(found, options, arguments.jobs), len(found), shown=is_shown):
+        early[number] = outcome
+        while following in early:
+            yield early.pop(following)
+            following += 1
 
 
 def _numbered(found: Sequence[Target], options: Options, jobs: int | None) -> Iterator[tuple[int, Outcome]]:
@@ -138,11 +182,11 @@ def _numbered(found: Sequence[Target], options: Options, jobs: int | None) -> It
     if processes < 2:
         yield from ((number, work(target)) for number, target in enumerate(found))
         return
-    from pai_lsp.cli.processes import Lost, mapped  # noqa: PLC0415 - most runs have too few files to need them
+    from pai_lsp.cli.processes import LostItem, mapped  # noqa: PLC0415 - most runs have too few files to need them
 
     yield 0, work(found[0])  # what is loaded and compiled for it, the processes need not load and compile again
     for number, outcome in mapped(work, found[1:], processes):
-        if isinstance(outcome, Lost):
+        if isinstance(outcome, LostItem):
             yield number + 1, Outcome(failures=(CheckFailure(found[number + 1].path, outcome.reason),))
         else:
             yield number + 1, outcome
@@ -161,8 +205,11 @@ def _processes(found: Sequence[Target], jobs: int | None) -> int:
 
 def _print(
     results: Results, found: Sequence[Target], outcomes: Sequence[Outcome], arguments: argparse.Namespace
-) -> None:
-    """Print the report: to standard output, or to standard error if standard output has a fixed text or a diff."""
+) -> int:
+    """Print the report: to standard output, or to standard error if standard output has a fixed text or a diff.
+
+    Returns the exit status of a failure, or 0.
+    """
     is_filter = arguments.fix and STANDARD_INPUT in arguments.paths
     if is_filter:
         _print_given(found, outcomes)
@@ -172,12 +219,27 @@ def _print(
         terminal = _terminal(sys.stdout, arguments.color)
         sys.stdout.write("".join(styled_difference(outcome.difference, terminal) for outcome in outcomes))
     output = sys.stderr if is_filter or arguments.diff else sys.stdout
-    rules = all_rules() if arguments.format == "sarif" else ()
-    output.write(render(arguments.format, results, _terminal(output, arguments.color), rules))
+    terminal = Terminal() if arguments.output else _terminal(output, arguments.color)
+    rules = all_rules() if arguments.format == "sarif" or arguments.statistics else ()
+    if arguments.statistics:
+        report = statistics(results, terminal, rules)
+    else:
+        report = render(arguments.format, results, terminal, rules, has_summary=not arguments.quiet)
+    if arguments.output:
+        from pai_lsp.cli.commands.job_file import put  # noqa: PLC0415 - rarely asked for
+
+        return put("check", report, arguments.output) or _reported_failures(results)
+    output.write(report)
+    return _reported_failures(results)
+
+
+def _reported_failures(results: Results) -> int:
+    """Print the files that could not be checked; return the exit status for them, or 0."""
     for failure in results.failures:
         sys.stderr.write(f"pai-lsp: {visible(failure.path)}: {failure.reason}\n")
     if any(failure.is_fault for failure in results.failures):
         sys.stderr.write(f"pai-lsp: {PLEASE_REPORT}\n")
+    return OWN_FAILURE if results.failures else 0
 
 
 def _print_given(found: Sequence[Target], outcomes: Sequence[Outcome]) -> None:
@@ -188,9 +250,9 @@ def _print_given(found: Sequence[Target], outcomes: Sequence[Outcome]) -> None:
             sys.stdout.buffer.write(target.given if outcome.text is None else outcome.text.encode("utf-8"))
 
 
-def _status(results: Results, outcomes: Sequence[Outcome], options: Options) -> int:
-    if results.failures:
-        return OWN_FAILURE
+def _status(results: Results, outcomes: Sequence[Outcome], options: Options, arguments: argparse.Namespace) -> int:
+    if arguments.exit_zero:
+        return 0
     if any(outcome.difference for outcome in outcomes):
         return FINDINGS
     matters = any(diagnostic.severity <= options.threshold for file in results.files for diagnostic in file.diagnostics)

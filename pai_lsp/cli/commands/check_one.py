@@ -31,8 +31,12 @@ class Options:
     """The options for every file.
 
     selected, ignored: codes of rules; if `selected` is empty, all rules but the ignored ones apply.
+    turned_on: codes of rules that apply although a configuration turns them off.
     shown: the lowest severity in the report; threshold: the lowest one that sets the exit status and is fixed.
     writes: whether fixed texts are written; compares: whether to make diffs.
+    unsafe_fixes: whether a finding's only fix is applied although it is not safe.
+    adds_ignores: whether comments are written that ignore the findings.
+    only_lists: whether files are only found, and not checked.
     shellcheck: the program ShellCheck, if it is to be asked.
     cluster: the cluster that the jobs are for.
     platform: the platform of all files; None for what each file says or its configuration.
@@ -40,10 +44,14 @@ class Options:
 
     selected: frozenset[str] = frozenset()
     ignored: frozenset[str] = frozenset()
+    turned_on: frozenset[str] = frozenset()
     shown: Severity = Severity.WARNING
     threshold: Severity = Severity.WARNING
     writes: bool = False
     compares: bool = False
+    unsafe_fixes: bool = False
+    adds_ignores: bool = False
+    only_lists: bool = False
     shellcheck: str = ""
     cluster: Profile | None = None
     platform: Platform | None = None
@@ -122,56 +130,66 @@ def _checked(target: Target, options: Options, check: Check) -> Outcome:
     source = decoded(target.path, data)
     if isinstance(source, UnreadableFile):
         return _unreadable(source, target, options)
-    settings = _settings(target.configuration.settings, options)
+    settings = _settings(target, options)
     document = Document(source.text, settings, target.path, target.lookup)
     if target.catalog_folder is not None and not document.is_job:
         document = document.as_definitions(is_wanted=target.catalog_folder.is_configured)
     if not (target.candidate.is_named or document.is_job or document.is_catalog or document.is_mpijob):
         return Outcome()
-    if options.fixes:
-        return _fixed(document, source, target, options, check)
+    if options.only_lists:
+        return Outcome(CheckedFile(target.path, ""))
+    if options.adds_ignores or options.fixes:
+        return _changed(document, source, target, options, check)
     return Outcome(_reported_document(document, check(document), options))
 
 
-def _fixed(document: Document, source: SourceFile, target: Target, options: Options, check: Check) -> Outcome:
-    from pai_lsp.safe_fixes import with_safe_fixes  # noqa: PLC0415 - most runs fix nothing
+def _changed(document: Document, source: SourceFile, target: Target, options: Options, check: Check) -> Outcome:
+    """The outcome with fixes, or with comments that ignore what is found."""
+    if options.adds_ignores:
+        from pai_lsp.ide.ignoring import with_ignore_comments  # noqa: PLC0415 - rarely asked for
 
-    fixed = with_safe_fixes(document, check, options.matters)
-    after = fixed.document
-    file = _reported_document(after, fixed.diagnostics, options)
+        after, count = with_ignore_comments(document, check, options.matters)
+        diagnostics = check(after)
+    else:
+        from pai_lsp.safe_fixes import with_safe_fixes  # noqa: PLC0415 - most runs fix nothing
+
+        fixed = with_safe_fixes(document, check, options.matters, unsafe_too=options.unsafe_fixes)
+        after, diagnostics, count = fixed.document, fixed.diagnostics, fixed.fixed
+    file = _reported_document(after, diagnostics, options)
     difference = ""
     if options.compares and after.text != document.text:
         from pai_lsp.cli.report.text_report import unified_difference  # noqa: PLC0415 - as above
 
         shown_before, shown_after = (with_hidden(one.text, one.job.hidden.spans) for one in (document, after))
         difference = unified_difference(target.path, shown_before, shown_after)
-    if options.writes and target.given is None and after.text != document.text:
+    if (options.writes or options.adds_ignores) and target.given is None and after.text != document.text:
         try:
             write_text(source, after.text)
         except OSError as error:
             failure = CheckFailure(target.path, f"could not be written: {why(error)}", is_fault=False)
             return Outcome(_reported_document(document, check(document), options), (failure,))
     mark = "\ufeff" if source.has_byte_order_mark else ""
-    return Outcome(file, (), fixed.fixed, difference, mark + after.text)
+    return Outcome(file, (), count, difference, mark + after.text)
 
 
-def _settings(settings: Settings, options: Options) -> Settings:
+def _settings(target: Target, options: Options) -> Settings:
     """The settings with the rules that the command line names turned on again, and with its cluster and platform."""
+    settings = target.configuration.settings_of(target.path)
     if options.cluster is not None:
         settings = replace(settings, cluster=options.cluster)
     if options.cluster is not None and settings.platform is None:
         settings = replace(settings, platform=options.cluster.platform)
     if options.platform is not None:
         settings = replace(settings, platform=options.platform, is_platform_fixed=True)
-    turned_off = [code for code, severity in settings.severities.items() if severity is None]
-    if not options.selected.intersection(turned_off):
+    turned_on = options.turned_on - target.configuration.ignored_in(target.path)
+    if turned_on.isdisjoint(code for code, severity in settings.severities.items() if severity is None):
         return settings
-    severities = {code: severity for code, severity in settings.severities.items() if code not in options.selected}
+    severities = {code: severity for code, severity in settings.severities.items() if code not in turned_on}
     return replace(settings, severities=severities)
 
 
 def _unreadable(file: UnreadableFile, target: Target, options: Options) -> Outcome:
-    severity = _settings(target.configuration.settings, options).severity_of(unreadable_file)
+    severity = _settings(target, options).severity_of(unreadable_file)
     if severity is None:
         return Outcome()
     diagnostic = Diagnostic(unreadable_file.code, severity, file.span, file.message)

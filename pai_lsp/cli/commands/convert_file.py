@@ -1,13 +1,21 @@
-"""`pai-lsp convert`: reads the file, and leaves the conversion to the module that knows both formats."""
+"""`pai-lsp convert`: protocol v1 jobs as version 2, MPIJob manifests as another version, and jobs as manifests.
 
+Each direction imports its own half: most of this package is about one of the two formats.
+"""
+
+# ruff: noqa: PLC0415 - see the docstring
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
-from pai_lsp.cli.commands.job_file import failed, job_file, show_findings
-from pai_lsp.cli.report.results import CheckedFile
+from pai_lsp.cli.commands.job_file import failed, job_file, put, show_findings
+from pai_lsp.cli.report.results import CheckedFile, checked_file
+from pai_lsp.document import Document
+from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.project.targets import missing
 from pai_lsp.source.text import visible
 
@@ -26,9 +34,43 @@ def run(arguments: argparse.Namespace) -> int:
         show_findings(old)
         return FINDINGS
     if arguments.to == "v2":
-        from pai_lsp.cli.commands.convert_v1 import convert_job  # noqa: PLC0415 - one of the two is needed
+        return _convert_job(old, arguments.output)
+    return _convert_manifest(old, arguments.to, arguments.output, is_json=arguments.format == "json")
 
-        return convert_job(old, arguments.output)
-    from pai_lsp.cli.commands.convert_mpijob import convert_manifest  # noqa: PLC0415 - as above
 
-    return convert_manifest(old, arguments.to, arguments.output, is_json=arguments.format == "json")
+def _convert_job(old: Document, output: str | None) -> int:
+    """Convert the job and print it, or write it to the file `output`; returns the exit status."""
+    from pai_lsp.ide.refactorings.protocol_v1 import converted
+
+    found = converted(old.syntax)
+    if found.text is None:
+        return failed("convert", f"{visible(old.path or '')}: {found.problem}", FINDINGS)
+    show_findings(_checked(output or "<converted>", found.text))
+    return put("convert", found.text, output)
+
+
+def _checked(name: str, text: str) -> CheckedFile:
+    """The findings of the new job, with the values of secrets hidden."""
+    document = Document(text, path=name)
+    return checked_file(document, (one for one in document.diagnostics if one.severity <= Severity.WARNING))
+
+
+def _convert_manifest(old: Document, to: str, output: str | None, *, is_json: bool) -> int:
+    """Convert the file and print it, and what the result does not have; returns the exit status."""
+    from pai_lsp.mpijob.conversion import ConversionError
+    from pai_lsp.mpijob.converted_text import converted_text
+
+    try:
+        converted = converted_text(old.job, to)
+    except ConversionError as error:
+        if is_json:
+            put("convert", json.dumps({"error": error.code, "message": str(error)}) + "\n", output)
+            return FINDINGS
+        return failed("convert", f"{visible(old.path or '')}: {error}", FINDINGS)
+    if is_json:
+        lost = [{"field": one.field, "reason": one.reason} for one in converted.lost]
+        answer = {"result": converted.result, "text": converted.text, "lost": lost}
+        return put("convert", json.dumps(answer) + "\n", output)
+    for one in converted.lost:
+        sys.stderr.write(f"pai-lsp convert: lost: {one.field}: {one.reason}\n")
+    return put("convert", converted.text, output)

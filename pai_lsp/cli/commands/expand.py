@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file, names_input, put, show_findings
 from pai_lsp.cli.report.results import CheckedFile, checked_file
-from pai_lsp.document import check
+from pai_lsp.document import check, check_expanded
 from pai_lsp.expand.as_is.released_run import released_run
 from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, problem
@@ -25,11 +25,9 @@ from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
 
     from pai_lsp.document import Document
     from pai_lsp.expand.as_is.released_run import ReleasedRun, RoleRun
-    from pai_lsp.expand.write.released_job import ExpandedJob
     from pai_lsp.job.hidden import Hidden
     from pai_lsp.job.job import Job
 
@@ -101,7 +99,7 @@ def _expanded(document: Document, form: str, arguments: argparse.Namespace) -> _
         return _Result(None, found.problems)
     # In a role that runs in one shell, the rule would not see the callbacks any more.
     exports = () if arguments.inline else (one for one in document.diagnostics if one.code == "export-in-callback")
-    findings = tuple({(one.code, one.span): one for one in (*_findings_after(document, found), *exports)}.values())
+    findings = tuple({(one.code, one.span): one for one in (*check_expanded(document, found), *exports)}.values())
     if form == "yaml":
         return _Result(found.text, found.problems, findings)
     if form == "script" and not arguments.inline:
@@ -112,16 +110,6 @@ def _expanded(document: Document, form: str, arguments: argparse.Namespace) -> _
     stops = tuple(replace(stop, span=span) for stop, span in zip(found.run.stops, missing, strict=False))
     result = _run_result(_without_secrets(replace(found.run, stops=stops), job.hidden), form, arguments)
     return result if result.output is None else replace(result, problems=found.problems, findings=findings)
-
-
-def _findings_after(document: Document, found: ExpandedJob) -> Iterator[Diagnostic]:
-    """What the checker finds in the expanded job, at the places in the source that it comes from."""
-    after = replace(document, text=found.text or "", known_job=found.job)
-    for one in check(after):
-        related = tuple(
-            other if other.path else replace(other, span=found.places.span(other.span)) for other in one.related
-        )
-        yield replace(one, span=found.places.span(one.span), fixes=(), related=related)
 
 
 def _without_secrets(run: ReleasedRun, hidden: Hidden) -> ReleasedRun:

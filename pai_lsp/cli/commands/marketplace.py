@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.catalog.loading import Surroundings, load_catalog, locked_entries, refreshed_catalog, uses_of
 from pai_lsp.catalog.lock import definition_hash, lock_text
+from pai_lsp.catalog.remote_sources import page_key, page_path, why_not_asked
 from pai_lsp.catalog.setup import LOCK_NAME
 from pai_lsp.catalog.store import SourceState
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
@@ -18,7 +19,8 @@ from pai_lsp.document import Document
 from pai_lsp.job.lookup import LookupState, looks_like_address
 from pai_lsp.job.require_graph import not_looked_up, nothing_at
 from pai_lsp.project.configuration import FILE_NAME
-from pai_lsp.project.targets import missing, run_projects, targets
+from pai_lsp.project.targets import missing, report_faults, run_projects, targets
+from pai_lsp.project.trust import wanted
 from pai_lsp.source.edits import column
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import SourceFile, UnreadableFile, decoded, might_be_job, read_bytes
@@ -47,7 +49,11 @@ def run(arguments: argparse.Namespace) -> int:
         return failed("marketplace", f"no such folder: {visible(arguments.folder)}", WRONG_USAGE)
     projects = run_projects()
     setup = projects.setup_of(str(Path(arguments.folder, FILE_NAME).absolute()), str(Path.cwd()))
+    has_faults = report_faults(projects)
     surroundings = Surroundings(base=str(Path.cwd()))
+    if setup.network_directories or arguments.action == "refresh":
+        is_trusted = getattr(arguments, "trust", False) or projects.is_trusted(setup)
+        surroundings = replace(surroundings, is_trusted=is_trusted)
     catalog = load_catalog(setup, surroundings)
     if arguments.action != "lock" or arguments.check:
         _report_lock_fault(catalog)
@@ -56,7 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.action == "show":
         return _show(catalog, arguments)
     if arguments.action == "refresh":
-        return _refresh(catalog, surroundings, projects, arguments.folder)
+        status = _refresh(catalog, surroundings, projects, arguments.folder)
+        return FINDINGS if has_faults else status
     if message := missing(arguments.paths):
         return failed("marketplace lock", message, WRONG_USAGE)
     paths = arguments.paths or [os.path.relpath(setup.folder) if setup.folder else arguments.folder]
@@ -77,6 +84,8 @@ def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
     else:
         _print_table(places)
         _print_sources(catalog)
+        for page in catalog.pages.values():
+            sys.stdout.write(visible(f"{page.path}: {page.note}") + "\n")
     if query and not places:
         sys.stderr.write(f"no definition in the marketplace contains '{visible(arguments.query)}'\n")
         return FINDINGS
@@ -115,7 +124,11 @@ def _refresh(catalog: Catalog, surroundings: Surroundings, projects: Projects, f
     if not catalog.setup.servers and not catalog.setup.allowed_hosts:
         sys.stdout.write("no server is configured; folders need no refresh\n")
         return 0
-    jobs = list(_jobs(projects, catalog, [folder])) if catalog.setup.allowed_hosts else []
+    if not surroundings.is_trusted and (lines := wanted(catalog.setup, None)):
+        message = f"the configuration of '{visible(catalog.setup.folder)}' is not trusted; it would"
+        failed("marketplace refresh", "\n  ".join([message, *lines]), FINDINGS)
+        sys.stderr.write("run 'pai-lsp trust' to trust it, or repeat the command with --trust\n")
+    jobs = list(_jobs(projects, catalog, [folder])) if surroundings.hosts_of(catalog.setup) else []
 
     def addresses(known: Catalog) -> list[str]:
         uses = uses_of(jobs, known)
@@ -126,9 +139,17 @@ def _refresh(catalog: Catalog, surroundings: Surroundings, projects: Projects, f
             sys.stderr.write(f"asking {visible(what)} ...\n")
 
     refreshed = refreshed_catalog(catalog, surroundings, addresses, begin)
-    _print_sources(refreshed)
-    known = [source.state for source in refreshed.sources] + [page.state for page in refreshed.pages.values()]
-    return 0 if all(state is SourceState.READY for state in known) else FINDINGS
+    if refreshed.sources:
+        _print_sources(refreshed)
+    is_good = all(source.state is SourceState.READY for source in refreshed.sources)
+    for address in dict.fromkeys(addresses(refreshed)):
+        page = refreshed.pages.get(page_key(address))
+        reason = why_not_asked(address, refreshed.setup.allowed_hosts)
+        note = f"not asked; {reason}" if reason else page.note if page else "not asked; there are too many addresses"
+        sys.stdout.write(visible(f"{page_path(address)}: {note}") + "\n")
+        is_there = page is not None and page.text is not None and page.state is SourceState.READY
+        is_good = is_good and (is_there or bool(reason))
+    return 0 if is_good else FINDINGS
 
 
 def _lock(catalog: Catalog, projects: Projects, paths: Sequence[str], *, is_check: bool) -> int:
@@ -196,9 +217,6 @@ def _print_sources(catalog: Catalog) -> None:
         sys.stdout.write(visible(f"{catalog.displayed(source.label)}: {source.count} {noun}{note}") + "\n")
         for skipped in source.skipped:
             sys.stdout.write(visible(f"  skipped: {skipped}") + "\n")
-    for page in catalog.pages.values():
-        if page.text is not None:
-            sys.stdout.write(visible(f"{page.text.path}: {page.note}") + "\n")
 
 
 def _report_lock_fault(catalog: Catalog) -> None:

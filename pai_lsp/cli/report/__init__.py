@@ -1,4 +1,4 @@
-"""Findings -> a report: text with code frames, lines, JSON, SARIF, and what GitHub and GitLab show.
+"""Findings -> a report: text with code frames, lines, JSON, and the formats of CI systems.
 
 The functions that write a format are pure: `Results` in, a string out.
 """
@@ -18,28 +18,53 @@ if TYPE_CHECKING:
     from pai_lsp.cli.report.terminal import Terminal
     from pai_lsp.findings.diagnostic import Rule
 
-FORMATS = ("text", "concise", "json", "sarif", "github", "gitlab")
+FORMATS = ("text", "concise", "json", "ndjson", "sarif", "github", "gitlab", "azure", "junit", "rdjson")
 
 
-def render(name: str, results: Results, terminal: Terminal, rules: tuple[Rule, ...]) -> str:
-    """The report in the format called `name`, one of FORMATS; `rules` are those that SARIF describes."""
-    if name in {"json", "gitlab"}:
+def render(
+    name: str, results: Results, terminal: Terminal, rules: tuple[Rule, ...], *, has_summary: bool = True
+) -> str:
+    """The report in the format called `name`, one of FORMATS.
+
+    rules: those that SARIF describes. has_summary: whether the text ends with a line that counts the findings.
+    """
+    if name in {"json", "ndjson", "gitlab", "rdjson"}:
         from pai_lsp.cli.report import json_formats
 
-        return json_formats.report(results) if name == "json" else json_formats.code_quality(results)
+        writers = {"json": json_formats.report, "ndjson": json_formats.lines}
+        writers |= {"gitlab": json_formats.code_quality, "rdjson": json_formats.reviewdog}
+        return writers[name](results)
     if name == "sarif":
         from pai_lsp.cli.report import sarif_format
 
         return sarif_format.render(results, rules)
-    if name in {"concise", "github"}:
+    if name in {"concise", "github", "azure", "junit"}:
         from pai_lsp.cli.report import line_formats
 
-        return line_formats.concise(results, terminal) if name == "concise" else line_formats.github(results)
+        if name == "concise":
+            return line_formats.concise(results, terminal)
+        return {"github": line_formats.github, "azure": line_formats.azure, "junit": line_formats.junit}[name](results)
+    last = f"{summary(results, terminal)}\n" if has_summary else ""
     if not any(file.diagnostics for file in results.files):
-        return f"{summary(results, terminal)}\n"
+        return last
     from pai_lsp.cli.report import text_report
 
-    return f"{text_report.findings(results, terminal)}{summary(results, terminal)}\n"
+    return f"{text_report.findings(results, terminal)}{last}"
+
+
+def statistics(results: Results, terminal: Terminal, rules: tuple[Rule, ...]) -> str:
+    """One line for each rule that found something, the one with most findings first; empty without findings."""
+    summaries = {rule.code: rule.summary for rule in rules}
+    found = [diagnostic for file in results.files for diagnostic in file.diagnostics]
+    counts = Counter((diagnostic.code, diagnostic.severity) for diagnostic in found)
+    most = max(counts.values(), default=0)
+    widest = max((len(code) for code, _ in counts), default=0)
+    lines = [
+        f"{count:>{len(str(most))}}  {terminal.styled(f'{severity.label:<11}', severity_style(severity))}  "
+        f"{code:<{widest}}  {summaries.get(code, '')}".rstrip()
+        for (code, severity), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def summary(results: Results, terminal: Terminal) -> str:
@@ -47,15 +72,15 @@ def summary(results: Results, terminal: Terminal) -> str:
     found = Counter(diagnostic.severity for file in results.files for diagnostic in file.diagnostics)
     with_findings = sum(bool(file.diagnostics) for file in results.files)
     checked = len(results.files)
-    count = _count(results.fixed, "finding")
-    is_done = not results.is_trial
-    fixed = (f"fixed {count}; " if is_done else f"{count} can be fixed (run with --fix); ") if results.fixed else ""
+    count = _count(results.changed, "finding")
+    done = f"{results.verb} {count}; " if results.verb else f"{count} can be fixed (run with --fix); "
+    fixed = done if results.changed else ""
     hidden = sum(file.not_shown for file in results.files)
     below = f"; {_count(hidden, 'finding')} below the threshold, shown with --severity hint" if hidden else ""
     if not checked:
         return "no job files found"
     if not found:
-        good = "" if results.fixed and not is_done else f"{terminal.styled('all good', Style.HINT)}: "
+        good = "" if results.changed and not results.verb else f"{terminal.styled('all good', Style.HINT)}: "
         return f"{fixed}{good}{_count(checked, 'file')} checked{below}"
     severities = [
         terminal.styled(_count(found[severity], severity.label), severity_style(severity))

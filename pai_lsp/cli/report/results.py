@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import limited
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.findings.diagnostic import Diagnostic, Fix, Related
     from pai_lsp.job.hidden import Hidden
+    from pai_lsp.source.text import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,24 +54,16 @@ class CheckFailure:
 class Results:
     """All files of a run, sorted by path.
 
-    fixed: how many findings were fixed in them before this check. is_trial: the fixed texts were not written.
+    changed: how many findings were fixed or ignored in them before this check.
+    verb: what was done with these, such as `fixed`; empty if it was only tried.
     folder: the absolute path of the working directory, from which relative paths count.
     """
 
     files: tuple[CheckedFile, ...] = ()
     failures: tuple[CheckFailure, ...] = ()
-    fixed: int = 0
-    is_trial: bool = False
+    changed: int = 0
+    verb: str = ""
     folder: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """One place as reports give it: line and column count from 1, the offset from 0, all in code points."""
-
-    line: int
-    column: int
-    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +78,12 @@ class PlacedRelated:
     @property
     def start(self) -> Place | None:
         """Where it begins."""
-        return None if self.lines is None else place(self.lines, self.span.start)
+        return None if self.lines is None else self.lines.place(self.span.start)
 
     @property
     def end(self) -> Place | None:
         """Where it ends."""
-        return None if self.lines is None else place(self.lines, self.span.end)
+        return None if self.lines is None else self.lines.place(self.span.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,18 +111,27 @@ def placed(results: Results) -> Iterator[PlacedDiagnostic]:
                 file.path,
                 lines,
                 diagnostic,
-                place(lines, diagnostic.span.start),
-                place(lines, diagnostic.span.end),
+                lines.place(diagnostic.span.start),
+                lines.place(diagnostic.span.end),
                 tuple(_related(file.path, lines, others, related) for related in diagnostic.related),
                 tuple(fix for fix in diagnostic.fixes if not _shows_hidden(fix, file)),
             )
 
 
-def place(lines: LineIndex, offset: int) -> Place:
-    """The place at `offset`; one outside the text is drawn to its nearest end."""
-    offset = min(max(offset, 0), len(lines.text))
-    position = lines.position(offset)
-    return Place(position.line + 1, position.column + 1, offset)
+def fingerprints(results: Results) -> Iterator[tuple[PlacedDiagnostic, str]]:
+    """Every diagnostic of the run with what identifies it in the next run, 64 hexadecimal digits.
+
+    The line is not part of it: an edit above a finding does not make it a new one. Findings of one file with the same
+    message are numbered.
+    """
+    import hashlib  # noqa: PLC0415 - most formats do not need it
+
+    seen: dict[tuple[str, str, str], int] = {}
+    for item in placed(results):
+        same = (os.path.normpath(item.path).replace(os.sep, "/"), item.diagnostic.code, item.diagnostic.message)
+        seen[same] = seen.get(same, 0) + 1
+        words = "\0".join((*same, str(seen[same])))
+        yield item, hashlib.sha256(words.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def checked_file(document: Document, diagnostics: Iterable[Diagnostic], *, not_shown: int = 0) -> CheckedFile:

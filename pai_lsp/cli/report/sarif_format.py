@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pai_lsp import __version__
-from pai_lsp.cli.report.results import place, placed
+from pai_lsp.cli.report.results import fingerprints
 from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.rules import family_of
 from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
@@ -36,11 +37,21 @@ _LEVELS = {
     Severity.INFORMATION: "note",
     Severity.HINT: "note",
 }
+# 3.27.17: the number at the end is to change when the fingerprints of the same findings do.
+_FINGERPRINT = "paiLspFinding/v1"
+# docs.github.com, "SARIF support for code scanning", `properties.security-severity`: above 7.0 high, above 4.0 medium.
+_SECURITY_SEVERITIES = {
+    Severity.ERROR: "8.0",
+    Severity.WARNING: "6.0",
+    Severity.INFORMATION: "3.0",
+    Severity.HINT: "1.0",
+}
 
 
 def render(results: Results, rules: tuple[Rule, ...]) -> str:
     """The log; `rules` are those known, of which the ones that found something are described in it."""
-    items = list(placed(results))
+    identified = list(fingerprints(results))
+    items = [item for item, _ in identified]
     codes = list(dict.fromkeys(item.diagnostic.code for item in items))
     known = {rule.code: rule for rule in rules}
     run = {
@@ -56,7 +67,10 @@ def render(results: Results, rules: tuple[Rule, ...]) -> str:
         "originalUriBaseIds": {_ROOT: _base(results.folder)},
         "columnKind": "unicodeCodePoints",
         "newlineSequences": ["\r\n", "\n", "\r"],
-        "results": [_result(item, codes.index(item.diagnostic.code), results.folder) for item in items],
+        "results": [
+            _result(item, codes.index(item.diagnostic.code), results.folder, fingerprint)
+            for item, fingerprint in identified
+        ],
     }
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
@@ -69,7 +83,11 @@ def _rule(code: str, rule: Rule | None, items: list[PlacedDiagnostic]) -> dict[s
         description["fullDescription"] = {"text": rule.documentation.split("\n\n", 2)[0]}
         description["help"] = {"text": rule.documentation, "markdown": rule.documentation}
     severity = rule.severity if rule is not None else diagnostic.severity
-    return {**description, "defaultConfiguration": {"level": _LEVELS[severity]}}
+    properties: dict[str, Any] = {"precision": "high", "tags": [family_of(code)]}
+    if family_of(code) == "secrets":
+        properties["tags"].append("security")
+        properties["security-severity"] = _SECURITY_SEVERITIES[severity]
+    return {**description, "defaultConfiguration": {"level": _LEVELS[severity]}, "properties": properties}
 
 
 def _invocation(results: Results) -> dict[str, Any]:
@@ -91,7 +109,7 @@ def _base(folder: str) -> dict[str, Any]:
     return {"uri": Path(folder).as_uri().rstrip("/") + "/"}
 
 
-def _result(item: PlacedDiagnostic, index: int, folder: str) -> dict[str, Any]:
+def _result(item: PlacedDiagnostic, index: int, folder: str, fingerprint: str) -> dict[str, Any]:
     diagnostic = item.diagnostic
     result: dict[str, Any] = {
         "ruleId": diagnostic.code,
@@ -99,6 +117,7 @@ def _result(item: PlacedDiagnostic, index: int, folder: str) -> dict[str, Any]:
         "level": _LEVELS[diagnostic.severity],
         "message": {"text": diagnostic.message},
         "locations": [{"physicalLocation": _location(item.path, item.lines, diagnostic.span, folder)}],
+        "partialFingerprints": {_FINGERPRINT: fingerprint},
     }
     if item.related:
         result["relatedLocations"] = [
@@ -132,7 +151,7 @@ def _location(path: str, lines: LineIndex, span: Span, folder: str) -> dict[str,
 
 def _region(lines: LineIndex, span: Span) -> dict[str, int]:
     """3.30: lines and columns count from 1, and `endColumn` is the one after the last character."""
-    start, end = place(lines, span.start), place(lines, span.end)
+    start, end = lines.place(span.start), lines.place(span.end)
     return {"startLine": start.line, "startColumn": start.column, "endLine": end.line, "endColumn": end.column}
 
 

@@ -1,7 +1,7 @@
 """The job, its secrets and its commands as the released runtime reads them.
 
 The runtime reads the job with PyYAML, from a text in which the rest-server has masked the secrets. The secrets arrive
-separately, see pai_lsp/job/written_secrets.py.
+separately, see pai_lsp/platform/secrets_section.py.
 
 Sources: rest-server, src/utils/protocolSecret.js, mask; openpai-runtime, src/init.d/initializer.py and
 user_command_renderer.py.
@@ -17,8 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.template import CLOSING, MISSING, OPENING
-from pai_lsp.job.written_secrets import runtime_secrets
-from pai_lsp.platform.masking import masked_span
+from pai_lsp.platform.secrets_section import masked_span, runtime_secrets
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping

@@ -51,7 +51,7 @@ class AddedCommands:
 
 
 @dataclass(frozen=True, slots=True)
-class _Callback:
+class _HookText:
     """What one owner runs at one moment; the text has the form of a task role's commands."""
 
     source: Source
@@ -61,7 +61,7 @@ class _Callback:
     @property
     def title(self) -> str:
         """Its event and owner; bash puts it in front of its messages."""
-        return f"{event_at(self.moment)} of {owner(self.source)}"
+        return f"{event_at(self.moment)} of {self.source.title}"
 
     @property
     def script(self) -> Script:
@@ -98,23 +98,16 @@ def added_commands(
     return AddedCommands(tuple(text.removesuffix("\n") for text in before), after)
 
 
-def owner(source: Source) -> str:
-    """The owner of these commands, in words."""
-    return f"'{source.definition.name}'" if isinstance(source, Prerequisite) else "the cmd plugin of extras"
-
-
 def place_of(source: Source, items: tuple[CommandItem, ...]) -> Span:
     """The place of commands that cannot be expressed, usually because of their references.
 
     For a definition in another file, the reference in the job that leads there.
     """
-    if isinstance(source, Prerequisite) and not source.is_own:
-        return source.entry.reference.span
-    return next((item for item in items if OPENING in item.text), items[0]).scalar.span
+    return source.reference or next((item for item in items if OPENING in item.text), items[0]).scalar.span
 
 
-def _callbacks(sources: Iterable[Source], moment: Moment, values: RoleValues, report: Report) -> list[_Callback]:
-    found: list[_Callback] = []
+def _callbacks(sources: Iterable[Source], moment: Moment, values: RoleValues, report: Report) -> list[_HookText]:
+    found: list[_HookText] = []
     for source in sources:
         if items := source.moments(moment):
             text = ""
@@ -122,9 +115,8 @@ def _callbacks(sources: Iterable[Source], moment: Moment, values: RoleValues, re
                 text = command_text([item.text for item in items], values)
             except CanNotExpressError as error:
                 code = CANNOT_BE_EXPANDED if isinstance(error, FindsNothingError) else CANNOT_BE_EXPRESSED
-                related = source.related if isinstance(source, Prerequisite) else ()
-                report(problem(code, place_of(source, items), str(error), *related))
-            found.append(_Callback(source, moment, text))
+                report(problem(code, place_of(source, items), str(error), *source.related))
+            found.append(_HookText(source, moment, text))
     return found
 
 
@@ -138,11 +130,11 @@ def _may_skip_the_end(script: Script) -> bool:
 _ERREXIT = re.compile(r"(?<!\S)([-+])(?:o errexit\b|[a-zA-Z]*e)")
 
 
-def _can_share(callback: _Callback) -> bool:
+def _can_share(callback: _HookText) -> bool:
     return not callback.script.changes_process and syntax_problem(callback.script) is None
 
 
-def _shared(callback: _Callback) -> str:
+def _shared(callback: _HookText) -> str:
     """A callback among the role's commands: with the options of a callback as far as that matters."""
     before, after = [f"# {callback.title}"], []
     if callback.source.ignores_failure:
@@ -155,7 +147,7 @@ def _shared(callback: _Callback) -> str:
     return "\n".join([*before, callback.text, *after])
 
 
-def _refuse_lost_trap(job: Job, role: EffectiveRole, callbacks: list[_Callback], report: Report) -> None:
+def _refuse_lost_trap(job: Job, role: EffectiveRole, callbacks: list[_HookText], report: Report) -> None:
     """Report commands of the role that replace the trap."""
     word = next(job.scripts[role.role].exit_trap_words(), None)
     if word:
@@ -206,12 +198,12 @@ _AT_END = {
 }
 
 
-def _exit_trap(callbacks: Sequence[_Callback]) -> str:
+def _exit_trap(callbacks: Sequence[_HookText]) -> str:
     """The trap as text to be put in front of a role's commands; the callbacks run in the order given."""
     return _TRAP.format(callbacks="".join(_AT_END[one.moment].format(run=_run(one)) for one in callbacks))
 
 
-def _run(callback: _Callback) -> str:
+def _run(callback: _HookText) -> str:
     """Commands that run a callback in a process of its own."""
     text = callback.text + ("\n" if callback.text.endswith("\\") else "")
     end = "PAI_LSP_END"

@@ -1,7 +1,7 @@
 """Completion: what can be typed at the point, the most useful first.
 
 The place decides (see cursor.py); what is offered comes from the schema, from the job itself, and from the catalog.
-Nothing is offered in files that are no OpenPAI jobs.
+MPIJobs have keys and values of their own. Nothing is offered in other files.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.ide.completion import snippets
 from pai_lsp.ide.completion.completion_keys import complete_keys
+from pai_lsp.ide.completion.completion_manifest import complete_manifest
 from pai_lsp.ide.completion.completion_text import complete_in_text
 from pai_lsp.ide.completion.completion_values import (
     MOST_OFFERED,
@@ -71,6 +72,8 @@ def is_all(suggestions: Sequence[Suggestion]) -> bool:
 
 
 def _found(point: InsertionPoint, *, is_begun: bool) -> list[Suggestion]:
+    if point.document.is_mpijob:
+        return [] if not is_begun and _may_end(point) else complete_manifest(point)
     found = complete_in_text(point)
     if found is not None:
         return found

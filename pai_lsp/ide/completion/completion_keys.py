@@ -27,12 +27,12 @@ _EXTENSION_ORDER = 400
 
 def complete_keys(point: InsertionPoint) -> list[Suggestion]:
     """The keys for the mapping at the point, or for the mapping that is expected there."""
-    written = _written_names(point)
+    written = written_names(point)
     found: list[Suggestion] = []
     for number, field in enumerate(_fields(point)):
         if str(field.key) not in written:
             order = number + (0 if field.required else 100) + (_EXTENSION_ORDER if field.is_extension else 0)
-            found.append(_key(point, field, order))
+            found.append(key_suggestion(point, field, order, snippets.value(point, str(field.key))))
     names = _free_names(point)
     found += (
         _plain_key(point, name, detail, value, number)
@@ -42,7 +42,8 @@ def complete_keys(point: InsertionPoint) -> list[Suggestion]:
     return [*found, *snippets.for_mapping(point)]
 
 
-def _written_names(point: InsertionPoint) -> set[str]:
+def written_names(point: InsertionPoint) -> set[str]:
+    """The keys that the mapping at the point has already."""
     mapping = point.mapping if point.spot is Spot.KEY else None
     if mapping is None:
         return set()
@@ -70,9 +71,10 @@ def _context(point: InsertionPoint) -> tuple[str | None, str | None]:
     return kind_of, name
 
 
-def _key(point: InsertionPoint, field: Field, order: int) -> Suggestion:
+def key_suggestion(point: InsertionPoint, field: Field, order: int, value: str | None) -> Suggestion:
+    """Offer a key with the start of its value; `value` is that of a mapping, where it is known."""
     name = str(field.key)
-    snippet = _with_value(point, name, _value_snippet(point, field))
+    snippet = _with_value(point, name, _value_snippet(point, field, value))
     plain = plain_text(snippet)
     return Suggestion(
         name,
@@ -101,14 +103,13 @@ def _with_value(point: InsertionPoint, name: str, value: str) -> str:
     return f"{lead}{escaped(name)}:" + value.replace("\n", "\n" + pad)
 
 
-def _value_snippet(point: InsertionPoint, field: Field) -> str:
+def _value_snippet(point: InsertionPoint, field: Field, known: str | None) -> str:
     """What follows the colon: the value's default or first choice, or the keys or item that it must begin with."""
     if field.values:
         return f" ${{1|{','.join(field.values)}|}}"
     if "object" in field.types and field.type == "mapping":
         if point.is_flow:
             return " {$1}"
-        known = snippets.value(point, str(field.key))
         return known if known is not None else f"\n{_INDENT}$1"
     if field.type.startswith("list"):
         if point.is_flow or (field.type == "list of strings" and field.key in {"prerequisites", "taskroles"}):

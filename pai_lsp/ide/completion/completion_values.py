@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pai_lsp.ide.cursor import InsertionPoint
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.lookup import SuggestedDefinition
+    from pai_lsp.platform.job_schema import Field
 
 # So many of a large catalog are offered at once; an editor asks again when more is typed.
 MOST_OFFERED = 50
@@ -125,12 +126,16 @@ def _choices(point: InsertionPoint) -> Iterator[Suggestion]:
     if point.path[-1:] in {("event",), ("plugin",)}:
         return
     described = field(point.path, kind=_schema_kind(point), platform=point.document.platform)
-    for number, value in enumerate(described.values if described else ()):
-        detail = "default" if described and described.default in {value, f'"{value}"'} else ""
+    if described is not None:
+        yield from value_suggestions(point, described)
+
+
+def value_suggestions(point: InsertionPoint, field: Field) -> Iterator[Suggestion]:
+    """The only values of a key, its default marked as such."""
+    for number, value in enumerate(field.values):
+        detail = "default" if field.default in {value, f'"{value}"'} else ""
         edit = TextEdit(point.replace, point.missing + value)
-        yield Suggestion(
-            value, SuggestionKind.VALUE, edit, None, detail, described.description if described else "", number
-        )
+        yield Suggestion(value, SuggestionKind.VALUE, edit, None, detail, field.description, number)
 
 
 def _item_names(point: InsertionPoint, written: Iterable[str]) -> Iterator[Suggestion]:

@@ -180,9 +180,7 @@ class _GraphBuilder:
         else:
             path, place = None, ""
             kind = NodeKind.EXTRAS if definition.origin is Origin.EXTRAS else NodeKind.OWN
-        return self._number(
-            id(definition.node), kind, definition.name, detail, place, span=definition.name_span, path=path
-        )
+        return self._number(definition.node, kind, definition.name, detail, place, span=definition.name_span, path=path)
 
     def _number(
         self,

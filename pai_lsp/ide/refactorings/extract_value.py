@@ -19,7 +19,7 @@ from pai_lsp.ide.refactorings.refactoring import (
     together,
     value_added,
 )
-from pai_lsp.platform.masking import is_line_start
+from pai_lsp.platform.secrets_section import is_line_start
 from pai_lsp.rules.secrets.secret_values import moved_to_secrets
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.patterns import lazy_pattern

@@ -103,14 +103,14 @@ def same_pieces(job: Job, piece: SelectedText) -> tuple[SelectedText, ...]:
 
 def _commands(job: Job) -> Iterator[tuple[Scalar, Filler]]:
     """The commands with templates, each once, although several task roles may share them."""
-    found: dict[int, tuple[Scalar, Filler]] = {}
+    found: dict[Scalar, Filler] = {}
     for role in job.task_roles:
-        found |= {id(scalar): (scalar, Filler.SERVER) for scalar in job.command_parts(role)}
+        found |= dict.fromkeys(job.command_parts(role), Filler.SERVER)
     for definition in job.prerequisites:
         if definition.extended_plugin == "cmd" and definition.type != "dockerimage":
             for callback in definition.callbacks:
-                found |= {id(scalar): (scalar, Filler.RUNTIME) for scalar in callback.commands}
-    yield from (one for one in found.values() if one[0].is_string)
+                found |= dict.fromkeys(callback.commands, Filler.RUNTIME)
+    yield from ((scalar, filler) for scalar, filler in found.items() if scalar.is_string)
 
 
 def _filler(job: Job, keys: tuple[str, ...], scalar: Scalar) -> Filler | None:

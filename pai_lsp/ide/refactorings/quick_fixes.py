@@ -1,7 +1,7 @@
 """Quick fixes that a rule cannot offer itself: for several findings at once, or for any finding.
 
 All keys that a mapping or the whole job lacks; names of their own for prerequisites that share one; values for template
-variables; the comment `# pai-lsp: ignore[code]`, which silences one finding.
+variables.
 """
 
 from __future__ import annotations
@@ -9,10 +9,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pai_lsp.embedded.shell import read_script
-from pai_lsp.embedded.shell_script import PartKind
-from pai_lsp.findings.diagnostic import Fix
-from pai_lsp.findings.suppression import ignores
 from pai_lsp.ide.cursor import Cursor
 from pai_lsp.ide.refactorings.refactoring import (
     CanNotRefactorError,
@@ -30,9 +26,8 @@ from pai_lsp.job.symbols import rename_prerequisite
 from pai_lsp.platform.job_schema import fields
 from pai_lsp.rules.structure.structure_fixes import insert_fixes
 from pai_lsp.rules.structure.structure_places import places
-from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import replace
-from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, walk
+from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.text import Span, TextEdit, apply_edits
 from pai_lsp.source.writing import flow_value, value_lines
 
@@ -40,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.definition import Definition, Reference
     from pai_lsp.job.job import Job
     from pai_lsp.rules.structure.structure_fixes import Path
@@ -110,13 +104,13 @@ def _missing_image(before: Document, after: Document) -> list[TextEdit]:
 
 def _additions(job: Job, path: Path) -> list[TextEdit]:
     """An edit for each missing key at a path or below, those of one mapping in the schema's order."""
-    by_mapping: dict[int, list[ErrorPlace]] = {}
+    by_mapping: dict[Mapping, list[ErrorPlace]] = {}
     wanted = [place for place in places(job, "missing-key") if place.error.path[: len(path)] == path]
     # What a task role may name must be known first.
     first = [place for place in wanted if place.error.path[:1] == ("prerequisites",)]
     for place in first or wanted:
         if isinstance(place.node, Mapping):
-            by_mapping.setdefault(id(place.node), []).append(place)
+            by_mapping.setdefault(place.node, []).append(place)
     edits: list[TextEdit] = []
     for wanting in by_mapping.values():
         # Into an empty mapping one key goes at a time: where the next one goes depends on it.
@@ -205,49 +199,3 @@ def _filled(document: Document, reference: Reference, wanting: list[Definition])
         TextEdit(reference.span, name),
     )
     return together(job.syntax, edits)
-
-
-def ignore_comment(document: Document, diagnostic: Diagnostic) -> Fix | str:
-    """The fix that adds the comment to the line where the finding begins; or why there can be none.
-
-    In a block of shell the comment becomes one of the shell's, so it must end a whole command line.
-    """
-    title = f"Ignore '{diagnostic.code}' on this line"
-    lines = document.lines
-    number = lines.line_of(diagnostic.span.start)
-    line = lines.line_span(number)
-    written = next((one for one in ignores(document.text, lines) if number in one.lines), None)
-    if written is not None:
-        return Fix(title, (TextEdit(Span(written.span.start, written.span.start), f"{diagnostic.code}, "),))
-    scalar = _scalar_over(document, line.end)
-    if scalar is not None and (problem := _no_room(document.text, scalar, line)):
-        return problem
-    end = line.start + len(document.text[line.start : line.end].rstrip(" \t"))
-    gap = "  " if end > line.start else ""
-    return Fix(title, (TextEdit(Span(end, line.end), f"{gap}# pai-lsp: ignore[{diagnostic.code}]"),))
-
-
-def _scalar_over(document: Document, line_end: int) -> Scalar | None:
-    """The scalar that continues after the end of the line."""
-    for node in walk(document.syntax.root):
-        if isinstance(node, Scalar) and node.span.start < line_end < node.span.end:
-            return node
-    return None
-
-
-def _no_room(text: str, scalar: Scalar, line: Span) -> str:
-    """Why a comment at the end of a line within a scalar would change more than it should; empty when it does not."""
-    if scalar.is_block and line.start <= scalar.span.start:
-        return ""  # after the block's indicator YAML allows a comment
-    if scalar.style is not ScalarStyle.LITERAL:
-        return "a comment here would become a part of the text"
-    script = read_script(scalar.text)
-    end = mapped(text, scalar).index(line.end)
-    if end is None or end in script.line_ends or (end >= len(scalar.text) and script.is_complete):
-        return ""
-    part = next((part for part in script.parts if part.span.start <= end < part.span.end), None)
-    if part is None or part.kind is PartKind.ESCAPED:
-        return "the shell's command continues on the next line"
-    if part.kind is PartKind.HERE_DOCUMENT:
-        return "a comment here would become a part of a here-document"
-    return "a comment here would become a part of a quoted word"

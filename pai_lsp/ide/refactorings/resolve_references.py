@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Reference
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
+    from pai_lsp.source.nodes import Node
     from pai_lsp.source.text import TextEdit
 
 
@@ -108,8 +109,8 @@ def _refuse(job: Job, role: TaskRole, references: list[Reference]) -> None:
             raise CanNotRefactorError(f"the {key} of '{role.name}' are shared; write them out first")
     if len(job.command_parts(role)) != len(role.commands):
         raise CanNotRefactorError("a deployment puts commands around those of the task role")
-    inlined = {id(one.scalar) for one in references}
-    others = [one for one in role.prerequisites if id(one.scalar) not in inlined]
+    inlined = {one.scalar for one in references}
+    others = [one for one in role.prerequisites if one.scalar not in inlined]
     kept = {one.identity for one in expansion(job.require_graph, others).steps}
     own = [one for one in found.prerequisites if one.step.identity not in kept]
     for one in own:
@@ -147,16 +148,14 @@ def _without_unused(before: Document, after: Document) -> Document:
     if section is None or not isinstance(section.value, Sequence):
         return after
     used = {one.name for one in before.job.prerequisites if before.job.prerequisite_uses.is_used(one)}
-    gone = {
-        id(one.node)
-        for one in after.job.prerequisites
-        if one.name in used and not after.job.prerequisite_uses.is_used(one)
+    gone: set[Node] = {
+        one.node for one in after.job.prerequisites if one.name in used and not after.job.prerequisite_uses.is_used(one)
     }
     kept = [one.span.start for one in comments(after.syntax)] if gone else []
     removed: list[int] = []
     for number, item in enumerate(section.value.items):
         place = Span(_line_above(after.text, item.span.start), line_span(after.text, item.span).end)
-        if id(item) in gone and not any(offset in place for offset in kept):
+        if item in gone and not any(offset in place for offset in kept):
             removed.append(number)
     if not removed or len(removed) == len(section.value.items):
         return after
@@ -190,8 +189,8 @@ def import_prerequisites(document: Document, span: Span) -> Iterator[Refactoring
 def _leads_out(document: Document, reference: Reference) -> bool:
     """Whether a reference leads to another file, or to a definition that requires others: it can be imported."""
     targets = document.job.resolve(reference.name).definitions
-    own = {id(definition.node) for definition in document.job.prerequisites}
-    return any(id(target.node) not in own or target.requirements for target in targets)
+    own = {definition.node for definition in document.job.prerequisites}
+    return any(target.node not in own or target.requirements for target in targets)
 
 
 def _short(reference: Reference) -> str:

@@ -48,7 +48,7 @@ class CommandUse:
     def arguments(self, name: str, start: int = 0) -> Arguments | None:
         """The words from number `start` on, by the table of a program; None where there is no table."""
         known = program(name)
-        return parsed(self.line, known, start) if known else None
+        return parsed(self.line.arguments[start:], known, self.place.script.text) if known else None
 
     def span(self, span: Span) -> Span:
         """The place in the file of a place in the script."""

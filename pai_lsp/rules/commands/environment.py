@@ -169,7 +169,7 @@ def literal_placeholder(job: Job) -> Iterator[Finding]:
 
 
 def _callback_mentions(job: Job) -> Iterator[Mention]:
-    return mentions(callback_scripts(job, command_lists(job.uses_of_plugin("cmd"), "PAI_")))
+    return mentions(callback_scripts(job, command_lists(job.uses_of_plugin("cmd"), "PAI_")), job.platform)
 
 
 def _successor(mention: Mention, replacement: str) -> tuple[str, bool]:

@@ -1,7 +1,7 @@
 """Rules about programs that start training on several GPUs or tasks, compared with the job that they run in.
 
 Facts: PyTorch 1.13 to 2.9, torch/distributed/run.py and elastic/rendezvous; DeepSpeed 0.18, launcher/runner.py;
-Accelerate 1.15, commands/launch.py; Horovod 0.28, runner/launch.py; Open MPI 4.1, mpirun(1).
+Accelerate 1.15, commands/launch.py; Horovod 0.28, runner/launch.py.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pai_lsp.embedded.shell_structure import is_one_word
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.job.parts import whole_number
+from pai_lsp.platform.launchers import hosts_of
 from pai_lsp.platform.programs import program
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, programs_of, uses
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
 
 _TORCH = ("torchrun", "torch.distributed.launch")
-# Options with which it is another program or only prints something.
-_MPI_OTHERS = frozenset({"-ppn", "-launcher", "-genv", "-bootstrap", "--version", "--help", "-h", "-V", "-f"})
-_MPI = ("mpirun", "mpiexec", "orterun")
 # What people write, by the launcher that they write it for.
 _TORCH_NAMES = {
     "--num_gpus": "--nproc_per_node", "--num-gpus": "--nproc_per_node", "--gpus": "--nproc_per_node",
@@ -144,7 +141,8 @@ def missing_command_argument(job: Job) -> Iterator[Finding]:
                 yield Finding(use.word(word), "'pip install' needs a package or '-r FILE'")
         elif name == "horovodrun":
             if not arguments.has("-np", "--min-np", "--host-discovery-script", "--num-proc"):
-                count = sum(_slots(option) for option in arguments.options if option.name in {"-H", "--hosts"})
+                lists = [hosts_of(one, use.place.script.text) for one in arguments.options if one.name == "-H"]
+                count = sum(host.slots or 1 for hosts in lists for host in hosts or ())
                 fixes = insert_fix(use.place, use.line.name.span.end, f" -np {count}") if count else ()
                 yield Finding(use.word(use.line.name), "'horovodrun' needs the number of processes, '-np'", fixes)
         elif name == "tensorboard":
@@ -444,130 +442,15 @@ def deepspeed_arguments(job: Job) -> Iterator[Finding]:
         count = arguments.option("--num_gpus", "--num_accelerators", "--num_nodes")
         gpu = _gpu(use.role)
         if nodes and nodes.value and nodes.value.isdigit() and int(nodes.value) > 1 and not hosts:
-            end = nodes.value_span.end if nodes.value_span else nodes.span.end
-            yield Finding(use.span(Span(nodes.span.start, end)), "'--num_nodes' needs a file of hosts, '--hostfile'")
+            yield Finding(
+                use.span(Span(nodes.span.start, nodes.end)), "'--num_nodes' needs a file of hosts, '--hostfile'"
+            )
         elif include and count:
-            end = include.value_span.end if include.value_span else include.span.end
             related = (Related(use.span(count.span), "a count"),)
             message = f"'{_written(use, include)}' cannot be combined with '{_written(use, count)}'"
-            yield Finding(use.span(Span(include.span.start, end)), message, related=related)
+            yield Finding(use.span(Span(include.span.start, include.end)), message, related=related)
         elif gpu == 0 and not hosts and not arguments.has("--bind_cores_to_rank") and arguments.operands:
             yield Finding(use.word(use.line.name), "'deepspeed' needs a GPU, but the task has none")
-
-
-@rule(Severity.WARNING)
-def mpi_as_root(job: Job) -> Iterator[Finding]:
-    """Open MPI's launcher started by root without `--allow-run-as-root`.
-
-    Containers run as root, and Open MPI refuses that: the command stops with code 1.
-    Source: Open MPI, mpirun(1), `--allow-run-as-root`; openpai-runtime, src/runtime.d/user.sh.
-
-        taskRoles:
-          worker:
-            commands:
-              - mpirun -np 2 python train.py
-              # ^^^^^^ warning
-
-    Good:
-
-        taskRoles:
-          worker:
-            commands:
-              - mpirun --allow-run-as-root -np 2 python train.py
-    """
-    others = ("-ppn", "-launcher", "-genv", "-bootstrap", "--version", "--help", "-h", "-V", "-f")
-    for use in uses(job, *_MPI, with_callbacks=False):
-        text = use.place.script.text
-        if (
-            any(one in use.line.texts for one in ("--allow-run-as-root", "-allow-run-as-root", *others))
-            or "OMPI_ALLOW_RUN_AS_ROOT" in text
-        ):
-            continue
-        if "sudo" in use.line.starters or not use.line.arguments:
-            continue
-        if any(not is_one_word(text, word) for word in _before_program(use)):
-            continue
-        fixes = insert_fix(use.place, use.line.name.span.end, " --allow-run-as-root")
-        yield Finding(
-            use.word(use.line.name), f"'{use.line.program}' refuses to run as root; add '--allow-run-as-root'", fixes
-        )
-
-
-@rule(Severity.WARNING)
-def mpi_too_many_processes(job: Job) -> Iterator[Finding]:
-    """More MPI processes than slots on this task.
-
-    Without a list of hosts there are as many slots as processors: "There are not enough slots available".
-    Source: Open MPI, mpirun(1), `--oversubscribe`.
-
-        taskRoles:
-          worker:
-            resourcePerInstance: {cpu: 8, memoryMB: 8192, gpu: 0}
-            commands:
-              - mpirun --allow-run-as-root -np 64 python train.py
-              #                            ^^^^^^ warning
-
-    Good:
-
-        taskRoles:
-          worker:
-            resourcePerInstance: {cpu: 8, memoryMB: 8192, gpu: 0}
-            commands:
-              - mpirun --allow-run-as-root -np 8 python train.py
-    """
-    for use in uses(job, *_MPI, with_callbacks=False):
-        words = _before_program(use)
-        texts = [word.text for word in words]
-        if use.role is None or any(
-            "host" in text or text in {"-H", "-machinefile", "-f"} or "subscribe" in text.lower() or "thread" in text
-            for text in texts
-        ):
-            continue
-        cpu = use.role.resources.get("cpu") if use.role.resources else None
-        limit = whole_number(cpu) if cpu is not None else None
-        for number, word in enumerate(words[:-1]):
-            count = words[number + 1]
-            is_count = word.text in {"-np", "-n", "--np", "-c"} and _NUMBER.fullmatch(count.text)
-            if is_count and limit is not None and int(count.text) > max(limit, _gpu(use.role) or 0):
-                span = Span(word.span.start, count.span.end)
-                yield Finding(use.span(span), f"{count.text} processes, but the task has {limit} processors")
-                break
-
-
-@rule(Severity.WARNING)
-def mpi_foreign_host(job: Job) -> Iterator[Finding]:
-    """Host that is not a task of the job.
-
-    Tasks reach each other as `ROLE-INDEX`, with the ssh plugin. ssh does not know other names: the launcher stops.
-    Source: openpai-runtime, src/plugins/ssh/sshd.sh; rest-server, models/v2/job/k8s.js.
-
-        taskRoles:
-          worker:
-            commands:
-              - mpirun --allow-run-as-root -np 2 -H node1,node2 python train.py
-              #                                     ^^^^^ warning
-
-    Good:
-
-        taskRoles:
-          worker:
-            instances: 2
-            commands:
-              - mpirun --allow-run-as-root -np 2 -H worker-0,worker-1 python train.py
-    """
-    for use in uses(job, *_MPI, "horovodrun", with_callbacks=False):
-        if "/etc/hosts" in use.place.script.text or "ssh_config" in use.place.script.text:
-            continue
-        words = _before_program(use)
-        for number, word in enumerate(words[:-1]):
-            hosts = words[number + 1]
-            if word.text not in {"-H", "-host", "--host", "--hosts"} or not hosts.is_literal:
-                continue
-            first = hosts.text.split(",")[0].partition(":")[0]
-            if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", first) and first != "localhost":
-                start = use.place.script.text.find(first, hosts.span.start)
-                message = f"no task is reached as '{first}'; tasks are 'ROLE-INDEX', such as '{_task_name(job)}'"
-                yield Finding(use.span(Span(start, start + len(first))), message)
 
 
 @rule(Severity.WARNING)
@@ -764,28 +647,8 @@ def _all_modules(job: Job) -> Iterator[tuple[CommandUse, Word]]:
                 yield use, arguments.operands[0]
 
 
-def _before_program(use: CommandUse) -> tuple[Word, ...]:
-    """The words of an MPI launcher up to the program that it starts."""
-    words = use.line.arguments
-    for number, word in enumerate(words):
-        name = word.text.rpartition("/")[2]
-        if number and (name.startswith("python") or name in {"bash", "sh", "env"} or name.endswith((".py", ".sh"))):
-            return words[:number]
-    return words
-
-
 def _written(use: CommandUse, option: Option) -> str:
     return use.place.script.text[option.span.start : option.span.end]
-
-
-def _slots(option: Option) -> int:
-    found = 0
-    for host in (option.value or "").split(","):
-        slots = host.partition(":")[2]
-        if slots and not slots.isdigit():
-            return 0
-        found += int(slots) if slots else bool(host)
-    return found
 
 
 def _gpu(role: TaskRole | None) -> int | None:
@@ -795,10 +658,6 @@ def _gpu(role: TaskRole | None) -> int | None:
 
 def _gpus(count: int) -> str:
     return f"{count} GPU{'s' * (count != 1)}"
-
-
-def _task_name(job: Job) -> str:
-    return f"{converted_role_name(job.task_roles[0].name)}-0" if job.task_roles else "worker-0"
 
 
 RULES = (
@@ -811,9 +670,6 @@ RULES = (
     launch_rank,
     launch_master,
     deepspeed_arguments,
-    mpi_as_root,
-    mpi_too_many_processes,
-    mpi_foreign_host,
     module_path,
     unknown_python_module,
 )

@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
+from pai_lsp.platform.launchers import HOROVOD
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.mpi_hosts import Launch, launches
+from pai_lsp.rules.commands.command_uses import insert_fix
+from pai_lsp.rules.commands.mpi_launches import launches, launches_on_hosts
 from pai_lsp.rules.resources.job_lifecycle import instances_place
 from pai_lsp.source.nodes import Mapping, Scalar
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.uses import PluginUse
+    from pai_lsp.rules.commands.mpi_launches import Launch
 
 # Programs that wait: a role that runs one of them may stay alive.
 _WAITING = frozenset({"sleep", "tail", "wait", "sshd", "/usr/sbin/sshd", "read", "until", "nc", "ssh", "inotifywait"})
@@ -58,7 +61,7 @@ def mpi_without_ssh(job: Job) -> Iterator[Finding]:
         if missing and not _brings_its_own_shell(launch):
             names = " and ".join(f"'{name}'" for name in dict.fromkeys(missing))
             message = f"the launcher needs ssh, but {names} has no ssh plugin with 'jobssh: true'"
-            yield Finding(launch.span(launch.launcher.span), message)
+            yield Finding(launch.span(launch.use.line.name.span), message)
 
 
 @rule(Severity.INFORMATION)
@@ -96,12 +99,13 @@ def mpi_without_barrier(job: Job) -> Iterator[Finding]:
         uses = [use for use in _connecting(job) if launch.role in job.roles_of(use)]
         if not uses or any(_may_be_on(use, "sshbarrier") for use in uses):
             continue
-        commands = launch.place.script.commands
-        before = commands[: commands.index(launch.command)]
+        commands = launch.use.place.script.commands
+        command = launch.use.line.step.command
+        before = commands[: commands.index(command)] if command else ()
         if not any(command.name in _WAITING or command.keyword in {"while", "until"} for command in before):
             message = "this may start before the other tasks can be reached; add 'sshbarrier: true'"
             related = (Related(uses[0].name_span, "the ssh plugin"),)
-            yield Finding(launch.span(launch.launcher.span), message, related=related)
+            yield Finding(launch.span(launch.use.line.name.span), message, related=related)
 
 
 @rule(Severity.WARNING)
@@ -130,11 +134,11 @@ def mpi_launcher_instances(job: Job) -> Iterator[Finding]:
               - else sleep infinity; fi
     """
     for launch in _distributed(job):
-        script = launch.place.script
+        script = launch.use.place.script
         asks = any("INDEX" in use.name or "HOST" in use.name for use in script.uses)
         if launch.role.instances > 1 and not asks:
             message = f"each of the {launch.role.instances} instances of '{launch.role.name}' starts this on all hosts"
-            yield Finding(launch.span(launch.launcher.span), message, related=instances_place(launch.role))
+            yield Finding(launch.span(launch.use.line.name.span), message, related=instances_place(launch.role))
 
 
 @rule(Severity.WARNING)
@@ -168,7 +172,7 @@ def mpi_infiniband_partial(job: Job) -> Iterator[Finding]:
             extraContainerOptions: {infiniband: true}
             commands: [sleep infinity]
     """
-    for launch in launches(job):
+    for launch in launches_on_hosts(job):
         having = {role.name for role in launch.reached_roles if _has_infiniband(role)}
         if not having:
             continue
@@ -178,9 +182,42 @@ def mpi_infiniband_partial(job: Job) -> Iterator[Finding]:
                 yield Finding(launch.span(host.span), f"'{role.name}' has no InfiniBand, but others of these hosts do")
 
 
+@rule(Severity.WARNING)
+def mpi_as_root(job: Job) -> Iterator[Finding]:
+    """Open MPI's launcher started by root without `--allow-run-as-root`.
+
+    Containers run as root, and Open MPI refuses that: the command stops with code 1. MPICH and Intel MPI have no such
+    option; a line with their options, or a task role whose commands or image name them, is not reported.
+    Source: Open MPI, mpirun(1), `--allow-run-as-root`; openpai-runtime, src/runtime.d/user.sh.
+
+        taskRoles:
+          worker:
+            commands:
+              - mpirun -np 2 python train.py
+              # ^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - mpirun --allow-run-as-root -np 2 python train.py
+    """
+    for launch in launches(job):
+        use, line = launch.use, launch.line
+        if line.allows_root or "OMPI_ALLOW_RUN_AS_ROOT" in use.place.script.text or "sudo" in use.line.starters:
+            continue
+        if line.implementation == HOROVOD or launch.is_hydra or line.arguments.has("-help", "-h", "-V"):
+            continue
+        if use.line.arguments and not line.arguments.is_open:
+            fixes = insert_fix(use.place, use.line.name.span.end, " --allow-run-as-root")
+            message = f"'{use.line.program}' refuses to run as root; add '--allow-run-as-root'"
+            yield Finding(use.word(use.line.name), message, fixes)
+
+
 def _distributed(job: Job) -> Iterator[Launch]:
     """The launches that reach tasks other than the launching one."""
-    for launch in launches(job):
+    for launch in launches_on_hosts(job):
         names = {host.name for host in launch.hosts if launch.role_of(host)}
         own = f"{converted_role_name(launch.role.name)}-0"
         if names and (len(names) > 1 or launch.role.instances > 1 or own not in names):
@@ -189,7 +226,7 @@ def _distributed(job: Job) -> Iterator[Launch]:
 
 def _brings_its_own_shell(launch: Launch) -> bool:
     """Whether the commands start ssh themselves, or configure the launcher to use something else."""
-    text = launch.place.script.text
+    text = launch.use.place.script.text
     return any(word in text for word in ("sshd", "service ssh", "rsh_agent", "plm_rsh", "-launcher", "--launcher"))
 
 
@@ -210,4 +247,4 @@ def _has_infiniband(role: TaskRole) -> bool:
     return isinstance(node, Scalar) and node.value is True
 
 
-RULES = (mpi_without_ssh, mpi_without_barrier, mpi_launcher_instances, mpi_infiniband_partial)
+RULES = (mpi_without_ssh, mpi_without_barrier, mpi_launcher_instances, mpi_infiniband_partial, mpi_as_root)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.job.parts import whole_number
 from pai_lsp.job.uses import command_entries
-from pai_lsp.job.variable_places import known_variable
 from pai_lsp.platform.programs import nccl_variables
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, programs_of, scripts, uses
@@ -332,7 +331,7 @@ def port_list_as_port(job: Job) -> Iterator[Finding]:
             is_port = re.fullmatch(r"--?[\w-]*port", name.lower()) is not None or ":" in written
             if match is None or not (is_port or use.line.program == "http.server" or before in {"-p", "-l"}):
                 continue
-            variable = known_variable(match[2])
+            variable = job.platform.environment_variable(match[2])
             parts = dict(variable.match(match[2]) or {}) if variable else {}
             if counts.get(parts.get("role", ""), {}).get(parts.get("label", ""), 1) < 2:
                 continue

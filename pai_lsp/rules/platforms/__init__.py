@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pai_lsp.rules.platforms import inference_jobs, node_access, other_platform, platform_programs, plugin_limits
+from pai_lsp.rules.platforms import other_platform, platform_keys, plugin_limits
 
 RULES = (
     *other_platform.RULES,
-    *inference_jobs.RULES,
-    *node_access.RULES,
+    *platform_keys.RULES,
     *plugin_limits.RULES,
-    *platform_programs.RULES,
 )

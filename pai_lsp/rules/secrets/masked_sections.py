@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.platform.masking import is_line_start, masked_span
+from pai_lsp.platform.secrets_section import is_line_start, masked_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse

@@ -12,7 +12,7 @@ from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of
 from pai_lsp.job.definition import key_name_span, name_span
 from pai_lsp.job.template_uses import TemplatePlace, place_at
-from pai_lsp.platform.masking import is_line_start, masked_span
+from pai_lsp.platform.secrets_section import is_line_start, masked_span
 from pai_lsp.rules.templates.parameters import removable, unused_entries, used_names
 from pai_lsp.rules.templates.template_fixes import text_at
 from pai_lsp.source.comments import comments, comments_within

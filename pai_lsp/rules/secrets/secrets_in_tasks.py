@@ -8,7 +8,7 @@ from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.job.definition import key_name_span
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.job.template_uses import TemplatePlace
-from pai_lsp.job.written_secrets import runtime_secrets
+from pai_lsp.platform.secrets_section import runtime_secrets
 from pai_lsp.source.nodes import Scalar, walk
 from pai_lsp.source.patterns import lazy_pattern
 

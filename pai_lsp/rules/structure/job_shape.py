@@ -6,6 +6,8 @@ values are in pai_lsp/rules/structure/value_types.py.
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
@@ -14,15 +16,20 @@ from pai_lsp.rules.structure.structure_places import line_of_content, places
 from pai_lsp.rules.structure.value_fixes import as_list_fix
 from pai_lsp.source.edits import line_end
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.writing import entry_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from collections.abc import Sequence as SequenceOf
 
     from pai_lsp.job.job import Job
     from pai_lsp.rules.structure.structure_places import ErrorPlace
 
+# What programs that make jobs of a template fill in: `{name}` of Python's str.format, `{{ name }}` of Jinja and others.
+_PLACEHOLDER = lazy_pattern(r"(?<!\$)(?:\{\{-?[ \t]*[A-Za-z_][\w.]*[ \t]*-?\}\}|\{[A-Za-z_]\w*\})")
+_TEMPLATE_COMMENT = lazy_pattern(r"^[ \t]*#[ \t]*pai-lsp:[ \t]*template\b", re.MULTILINE)
 # Source: body-parser, lib/types/text.js (limit '100kb'); bytes of UTF-8.
 MAX_BYTES = 102_400
 
@@ -277,8 +284,65 @@ def empty_section(job: Job) -> Iterator[Finding]:
         yield Finding(place.span, place.error.message, empty_fixes(job, place))
 
 
+@rule(Severity.ERROR)
+def job_template(job: Job) -> Iterator[Finding]:
+    """The file is a template from which a program makes jobs.
+
+    Values such as `{instances}` or `{{ name }}` are filled in by the program that submits the job. As the file is, YAML
+    reads them as mappings, and the rest-server refuses it. If it is meant as a template, mark it with the comment
+    `# pai-lsp: template`: then its placeholders are not reported, and everything else is checked.
+    Source: rest-server, config/v2/protocol.js.
+
+        name: {{ name }}
+        #     ^^^^^^^^^^ error
+        taskRoles:
+          worker:
+            instances: {instances}
+
+    Good:
+
+        # pai-lsp: template
+        name: {{ name }}
+        taskRoles:
+          worker:
+            instances: {instances}
+    """
+    spans = job.once(placeholders)
+    if not spans or is_marked_template(job.text):
+        return
+    first = spans[0]
+    written = job.text[first.start : first.end]
+    message = f"'{written}' is to be filled in by a program; the cluster refuses the file as it is"
+    end = line_end(job.text)
+    at = 1 if job.text.startswith("\ufeff") else 0
+    edit = TextEdit(Span(at, at), f"# pai-lsp: template{end}")
+    fixes = () if job.text.startswith("%", at) else (Fix("Mark this file as a template", (edit,)),)
+    yield Finding(first, f"{message} (if it is a template, mark it with '# pai-lsp: template')", fixes)
+
+
+def is_marked_template(text: str) -> bool:
+    """Whether the author has marked the file as a template of jobs."""
+    return "pai-lsp:" in text and _TEMPLATE_COMMENT.search(text) is not None
+
+
+def placeholders(job: Job) -> tuple[Span, ...]:
+    """The placeholders of a program in a template of jobs, in their order; none if no value is wrong because of one."""
+    if job.is_catalog or _PLACEHOLDER.search(job.text) is None:
+        return ()
+    wrong = [place.span for kind in ("type-mismatch", "invalid-job-name") for place in places(job, kind)]
+    found = tuple(Span(*match.span()) for match in _PLACEHOLDER.finditer(job.text))
+    return found if any(touched(found, span) for span in wrong) else ()
+
+
+def touched(spans: SequenceOf[Span], place: Span) -> bool:
+    """Whether the place overlaps one of the spans, which are in their order and do not overlap one another."""
+    number = bisect_left([span.start for span in spans], place.end)
+    return number > 0 and spans[number - 1].overlaps(place)
+
+
 RULES = (
     not_a_job,
+    job_template,
     job_too_large,
     unknown_key,
     task_role_name_missing,

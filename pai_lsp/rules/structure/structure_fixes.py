@@ -64,7 +64,7 @@ def move_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     mapping, entry = place.node, place.key
     if not isinstance(mapping, Mapping) or entry is None or len(entry.value.span) == 0 or place.error.expected:
         return ()
-    section, name = _home(place)
+    section, name = _home(job, place)
     text, key = job.text, entry.key.span
     written = text[entry.value.span.start : entry.value.span.end]
     is_plain_line = re.fullmatch(r"['\"]?:[ ]+", text[key.end : entry.value.span.start])
@@ -88,7 +88,7 @@ def move_fixes(job: Job, place: ErrorPlace) -> tuple[Fix, ...]:
     return (Fix(title, (*cut_entry(text, mapping, entry), insert_entry(text, home, f"{name}: {line}"))),)
 
 
-def _home(place: ErrorPlace) -> tuple[str, str]:
+def _home(job: Job, place: ErrorPlace) -> tuple[str, str]:
     """The sibling section that an unknown key belongs to, and its name there; empty if there is no such section."""
     path, key = place.error.path, place.error.key or ""
     name = _former_keys(place).get(key, "")
@@ -98,8 +98,9 @@ def _home(place: ErrorPlace) -> tuple[str, str]:
         return (section, inner) if section.isalpha() and section != "extras" else ("", "")
     # The documentation is the same for all task roles.
     documented = ("taskRoles", "*") if path[:1] == ("taskRoles",) and len(path) == 2 else path
-    for beside in fields(documented):
-        if "object" in beside.types and any(inner.key == key for inner in fields((*documented, beside.key))):
+    for beside in fields(documented, kind=job.schema_kind, platform=job.platform):
+        within = fields((*documented, beside.key), kind=job.schema_kind, platform=job.platform)
+        if "object" in beside.types and any(inner.key == key for inner in within):
             return str(beside.key), key
     return "", ""
 

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
-from pai_lsp.platform.masking import masked_span
+from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.source.edits import line_span
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, ScalarStyle, walk
 from pai_lsp.source.patterns import lazy_pattern

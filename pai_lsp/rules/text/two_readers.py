@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import quote_fix
 from pai_lsp.job.template_uses import RUNTIME_PLACES
-from pai_lsp.platform.masking import masked_span
+from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.tags import server_refusal, tag_span, with_tag

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
-from pai_lsp.platform.masking import masked_span
+from pai_lsp.platform.secrets_section import masked_span
 from pai_lsp.rules.structure.structure_places import places
 from pai_lsp.source.nodes import ProblemKind, SyntaxProblem
 from pai_lsp.source.spelling import free_name

@@ -186,6 +186,7 @@ function environment({ home }) {
     XDG_CONFIG_HOME: "config",
     XDG_DATA_HOME: "data",
     XDG_CACHE_HOME: "cache",
+    XDG_STATE_HOME: "state",
   };
   const paths = Object.entries(own).map(([name, folder]) => [name, path.join(home, folder)]);
   return { ...process.env, ...Object.fromEntries(paths) };

@@ -1,10 +1,13 @@
-"""The secrets as the runtime reads them: the rest-server writes them as YAML, and PyYAML reads that.
+"""What the runtime sees of the section `secrets`: asterisks in the job's text, and the values in a file of YAML.
 
-js-yaml quotes each string that it would itself read as another type. PyYAML reads a few more strings as numbers, such
-as `1234_`, which then change on the way, and it cannot read `=`.
+Masking: before the rest-server stores a job it replaces the text of `secrets` by asterisks, and the runtime reads what
+is stored. Source: rest-server, src/utils/protocolSecret.js, mask. A byte order mark is gone by then: body-parser,
+lib/read.js, decodes what is submitted with iconv-lite, lib/index.js, getDecoder, which takes it away.
 
-Sources: rest-server, src/models/v2/job/k8s.js, getConfigSecretDef; js-yaml 3.13.1, lib/js-yaml/dumper.js, writeScalar;
-PyYAML, resolver.py.
+Values: the rest-server writes them with js-yaml, and PyYAML reads that. js-yaml quotes each string that it would itself
+read as another type. PyYAML reads a few more strings as numbers, such as `1234_`, which then change on the way, and it
+cannot read `=`. Sources: rest-server, src/models/v2/job/k8s.js, getConfigSecretDef; js-yaml 3.13.1,
+lib/js-yaml/dumper.js, writeScalar; PyYAML, resolver.py.
 """
 
 from __future__ import annotations
@@ -17,6 +20,9 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import Binary, Date, server_text, server_value
 from pai_lsp.source.text import Span
 
+# A line begins where JavaScript's `^` matches, and its `\w` matches ASCII alone.
+_SECRETS, _LINE_ENDS = "secrets:", "\n\r\u2028\u2029"
+_NEXT_WORD = lazy_pattern(f"[{_LINE_ENDS}][A-Za-z0-9_]")
 # Booleans of YAML 1.1 and `<<`, which js-yaml quotes although it reads them as strings.
 _QUOTED = frozenset(
     ["y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "on", "On", "ON", "off", "Off", "OFF", "<<"]
@@ -24,6 +30,22 @@ _QUOTED = frozenset(
 # js-yaml quotes a string that begins like this.
 _INDICATORS = frozenset("-?:,[]{}#&*!|>'\"%@`")
 _NO_POINT = lazy_pattern(r"(-?[0-9]+)e")
+
+
+def is_line_start(text: str, offset: int) -> bool:
+    """Whether a line that the rest-server reads begins at an offset, perhaps after the byte order mark."""
+    return offset == 0 or text[offset - 1] == "\n" or (offset == 1 and text[0] == "\ufeff")
+
+
+def masked_span(text: str) -> Span:
+    """The text that is replaced by `secrets: "******"` and a line end; empty where nothing is masked."""
+    start = text.find(_SECRETS)
+    while start > 0 and text[start - 1] not in _LINE_ENDS and not (start == 1 and text[0] == "\ufeff"):
+        start = text.find(_SECRETS, start + 1)
+    if start < 0:
+        return Span(0, 0)
+    following = _NEXT_WORD.search(text, start + len(_SECRETS))
+    return Span(start, following.end() - 1 if following else len(text))
 
 
 def runtime_secrets(secrets: Any) -> Any:

@@ -1,0 +1,85 @@
+"""`pai-lsp trust` and `pai-lsp untrust`: the user's answers about the configurations of folders."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli.commands.job_file import failed
+from pai_lsp.project.configuration import FILE_NAME
+from pai_lsp.project.projects import Projects
+from pai_lsp.project.targets import report_faults, run_projects
+from pai_lsp.project.trust import TrustAnswer, TrustAnswers, wanted
+from pai_lsp.source.failures import OWN_FAILURE, why
+from pai_lsp.source.text import visible
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pai_lsp.catalog.setup import CatalogSetup
+
+
+def trust(arguments: argparse.Namespace) -> int:
+    """Trust the configuration of a folder, or list the answers."""
+    answers = TrustAnswers(os.environ)
+    if arguments.list:
+        return _list(answers)
+    folder = os.path.realpath(arguments.folder)
+    if not Path(folder).is_dir():
+        return failed("trust", f"no such folder: {visible(arguments.folder)}", WRONG_USAGE)
+    projects = run_projects()
+    setup = _setup(projects, folder)
+    report_faults(projects)
+    lines = wanted(setup, ())
+    if not lines:
+        sys.stdout.write(f"nothing to trust: no configuration of '{visible(folder)}' runs or asks anything\n")
+        return 0
+    try:
+        answers.remember(setup, setup.folder, is_trusted=True)
+    except OSError as error:
+        return failed("trust", f"{visible(str(answers.path))}: {why(error)}", OWN_FAILURE)
+    sys.stdout.write("\n  ".join([f"'{visible(setup.folder)}' is trusted; its configuration may", *lines]) + "\n")
+    return 0
+
+
+def untrust(arguments: argparse.Namespace) -> int:
+    """Forget the answer for a folder, or all answers."""
+    answers = TrustAnswers(os.environ)
+    known = answers.all()
+    folder = os.path.realpath(arguments.folder)
+    if not arguments.all and folder not in known:
+        folder = _setup(run_projects(), folder).folder or folder
+    wanted_folders = list(known) if arguments.all else [folder]
+    try:
+        forgotten = [one for one in wanted_folders if answers.forget(one)]
+    except OSError as error:
+        return failed("untrust", f"{visible(str(answers.path))}: {why(error)}", OWN_FAILURE)
+    for one in forgotten:
+        sys.stdout.write(f"'{visible(one)}' is no longer trusted\n")
+    if not forgotten:
+        return failed("untrust", f"there is no answer for '{visible(folder)}'; see 'pai-lsp trust --list'", FINDINGS)
+    return 0
+
+
+def _list(answers: TrustAnswers) -> int:
+    known = answers.all()
+    if not known:
+        sys.stdout.write("no folder is trusted\n")
+    for answer in known.values():
+        state = _state(answer, answers)
+        sys.stdout.write("\n  ".join([f"{visible(answer.folder)}: {state}", *map(visible, answer.wanted)]) + "\n")
+    return 0
+
+
+def _state(answer: TrustAnswer, answers: TrustAnswers) -> str:
+    if not answer.is_trusted:
+        return "not trusted"
+    setup = _setup(Projects(lambda _: None, str), answer.folder)
+    return "trusted" if answers.about(setup, answer.folder) else "no longer trusted, because the configuration changed"
+
+
+def _setup(projects: Projects, folder: str) -> CatalogSetup:
+    return projects.setup_of(str(Path(folder, FILE_NAME)), folder)

@@ -1,0 +1,121 @@
+"""Comments that silence findings: `# pai-lsp: ignore[code]` on a line, `# pai-lsp: ignore-file[code]` for a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.shell_script import PartKind
+from pai_lsp.findings.diagnostic import Fix
+from pai_lsp.findings.suppression import ignores
+from pai_lsp.source.content import mapped
+from pai_lsp.source.frozen import replace
+from pai_lsp.source.nodes import ProblemKind, Scalar, ScalarStyle
+from pai_lsp.source.text import Span, TextEdit, apply_edits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pai_lsp.document import Document
+    from pai_lsp.findings.diagnostic import Diagnostic
+
+# Findings that cannot be ignored: those of reading the text, and those about ignoring.
+NOT_IGNORED = frozenset({"unused-ignore", *(kind.value for kind in ProblemKind)})
+
+
+def title_on_line(diagnostic: Diagnostic) -> str:
+    """What silences a finding where it is."""
+    return f"Ignore '{diagnostic.code}' on this line"
+
+
+def ignore_comment(document: Document, diagnostic: Diagnostic) -> Fix | str:
+    """The fix that adds the comment to the line where the finding begins; or why there can be none.
+
+    In a block of shell the comment becomes one of the shell's, so it must end a whole command line.
+    """
+    title = title_on_line(diagnostic)
+    lines = document.lines
+    number = lines.line_of(diagnostic.span.start)
+    line = lines.line_span(number)
+    written = next((one for one in ignores(document.text, lines) if number in (one.lines or ())), None)
+    if written is not None:
+        return Fix(title, (TextEdit(Span(written.span.start, written.span.start), f"{diagnostic.code}, "),))
+    scalar = _scalar_over(document, line.end)
+    if scalar is not None and (problem := _no_room(document.text, scalar, line)):
+        return problem
+    end = line.start + len(document.text[line.start : line.end].rstrip(" \t"))
+    gap = "  " if end > line.start else ""
+    return Fix(title, (TextEdit(Span(end, line.end), f"{gap}# pai-lsp: ignore[{diagnostic.code}]"),))
+
+
+def _scalar_over(document: Document, line_end: int) -> Scalar | None:
+    """The scalar that continues after the end of the line."""
+    for node in document.syntax.scalars:
+        if node.span.start < line_end < node.span.end:
+            return node
+    return None
+
+
+def _no_room(text: str, scalar: Scalar, line: Span) -> str:
+    """Why a comment at the end of a line within a scalar would change more than it should; empty when it does not."""
+    if scalar.is_block and line.start <= scalar.span.start:
+        return ""  # after the block's indicator YAML allows a comment
+    if scalar.style is not ScalarStyle.LITERAL:
+        return "a comment here would become a part of the text"
+    script = read_script(scalar.text)
+    end = mapped(text, scalar).index(line.end)
+    if end is None or end in script.line_ends or (end >= len(scalar.text) and script.is_complete):
+        return ""
+    part = next((part for part in script.parts if part.span.start <= end < part.span.end), None)
+    if part is None or part.kind is PartKind.ESCAPED:
+        return "the shell's command continues on the next line"
+    if part.kind is PartKind.HERE_DOCUMENT:
+        return "a comment here would become a part of a here-document"
+    return "a comment here would become a part of a quoted word"
+
+
+def ignore_in_file(document: Document, code: str) -> Fix:
+    """The fix that adds a code to the file's comment, or a comment as the first line."""
+    title = f"Ignore '{code}' in this file"
+    written = next((one for one in ignores(document.text, document.lines) if one.lines is None), None)
+    if written is not None:
+        return Fix(title, (TextEdit(Span(written.span.start, written.span.start), f"{code}, "),))
+    line_end = "\r\n" if "\r\n" in document.text else "\n"
+    return Fix(title, (TextEdit(Span(0, 0), f"# pai-lsp: ignore-file[{code}]{line_end}"),))
+
+
+def with_ignore_comments(
+    document: Document,
+    check: Callable[[Document], tuple[Diagnostic, ...]],
+    is_wanted: Callable[[Diagnostic], bool],
+) -> tuple[Document, int]:
+    """The document with comments that silence all wanted findings, and how many they silence.
+
+    A finding is silenced on its line where a comment has room there, and in the whole file elsewhere.
+    """
+    silenced, in_file = 0, False
+    while wanted := [one for one in check(document) if is_wanted(one) and one.code not in NOT_IGNORED]:
+        tried = _with_one_each_line(document, wanted) if not in_file else document
+        if in_file or tried.text == document.text:
+            for code in dict.fromkeys(one.code for one in wanted):
+                tried = _applied(tried, ignore_in_file(tried, code))
+        left = sum(1 for one in check(tried) if is_wanted(one) and one.code not in NOT_IGNORED)
+        if left >= len(wanted):
+            if in_file:
+                break
+            in_file = True
+            continue
+        document, silenced = tried, silenced + len(wanted) - left
+    return document, silenced
+
+
+def _with_one_each_line(document: Document, wanted: Sequence[Diagnostic]) -> Document:
+    """The document with a comment for the first finding of each line that has room for one."""
+    by_line = {document.lines.line_of(one.span.start): one for one in reversed(wanted)}
+    fixes = (ignore_comment(document, one) for one in by_line.values())
+    edits = [edit for fix in fixes if not isinstance(fix, str) for edit in fix.edits]
+    return replace(document, text=apply_edits(document.text, dict.fromkeys(edits)))
+
+
+def _applied(document: Document, fix: Fix) -> Document:
+    return replace(document, text=apply_edits(document.text, fix.edits))

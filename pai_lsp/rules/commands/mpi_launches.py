@@ -1,0 +1,111 @@
+"""The launch lines of a job, with the tasks that their hosts are.
+
+A list with a variable in it, or a file of hosts, is not checked.
+Sources: openpai-runtime, src/plugins/ssh/sshd.sh (hosts are named `ROLE-INDEX`, the role's name as the runtime converts
+it); Open MPI, mpirun(1); Horovod, docs/running.rst.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pai_lsp.platform.launchers import HOROVOD, HYDRA, has_launcher, hosts_of, launch_line, launchers, looks_like_hydra
+from pai_lsp.platform.tables import converted_role_name
+from pai_lsp.rules.commands.command_uses import uses
+from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.patterns import lazy_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.embedded.command_lines import Option
+    from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
+    from pai_lsp.platform.launchers import LaunchHost, LaunchLine
+    from pai_lsp.rules.commands.command_uses import CommandUse
+    from pai_lsp.source.text import Span
+
+_HOST = lazy_pattern(r"(?P<role>[A-Za-z0-9_]+)-(?P<index>[0-9]+)")
+
+
+def role_and_index(host: LaunchHost) -> tuple[str, int] | None:
+    """The role and the index in a host's name, if it has that form."""
+    match = _HOST.fullmatch(host.name)
+    return (match["role"], int(match["index"])) if match else None
+
+
+@dataclass(frozen=True, eq=False)
+class Launch:
+    """One command that starts an MPI program; `hosts` is empty where it writes no list that can be read."""
+
+    job: Job
+    use: CommandUse
+    role: TaskRole
+    line: LaunchLine
+    hosts: tuple[LaunchHost, ...]
+
+    @cached_property
+    def reached_roles(self) -> tuple[TaskRole, ...]:
+        """The task roles that the hosts belong to, each once."""
+        by_name = self.use.place.spellings.converted
+        named = [parts[0] for host in self.hosts if (parts := role_and_index(host))]
+        return tuple(by_name[name] for name in dict.fromkeys(named) if name in by_name)
+
+    @property
+    def count(self) -> Option | None:
+        """The option for the number of processes."""
+        return self.line.counts[-1] if self.line.counts else None
+
+    @property
+    def count_span(self) -> Span | None:
+        """The place of the number of processes in the file; the last one where several programs are started."""
+        return self.span(self.count.value_span) if self.count and self.count.value_span else None
+
+    @property
+    def slots(self) -> int:
+        """The number of slots on all hosts."""
+        return sum(slots_of(host) for host in self.hosts)
+
+    @property
+    def is_hydra(self) -> bool:
+        """Whether it is the launcher of MPICH or Intel MPI, by its options, or by what its role installs and runs."""
+        if self.line.is_certain or self.line.implementation == HOROVOD:
+            return self.line.implementation == HYDRA
+        reference = self.role.typed_references.get("dockerImage")
+        image = self.job.find_typed("dockerimage", reference.name) if reference else None
+        uri = image.node.get("uri") if image else None
+        return looks_like_hydra((self.use.place.script.text, uri.text if isinstance(uri, Scalar) else ""))
+
+    def role_of(self, host: LaunchHost) -> TaskRole | None:
+        """The task role that a host belongs to."""
+        parts = role_and_index(host)
+        return next((role for role in self.reached_roles if parts and converted_role_name(role.name) == parts[0]), None)
+
+    def span(self, span: Span) -> Span:
+        """The place in the file of a place in the script."""
+        return self.use.span(span)
+
+
+def slots_of(host: LaunchHost) -> int:
+    """The slots of a host; one where none are written."""
+    return 1 if host.slots is None else host.slots
+
+
+def launches(job: Job) -> Iterator[Launch]:
+    """Every launch of the task roles."""
+    if not has_launcher(job.text):
+        return
+    for use in uses(job, *sorted(launchers()), with_callbacks=False):
+        if use.role is not None:
+            text = use.place.script.text
+            line = launch_line(use.line.program, use.line.arguments, text)
+            lists = line.host_lists
+            hosts = hosts_of(lists[0], text) if len(lists) == 1 and not line.host_files else None
+            yield Launch(job, use, use.role, line, hosts or ())
+
+
+def launches_on_hosts(job: Job) -> Iterator[Launch]:
+    """The launches that write a list of hosts."""
+    return (launch for launch in launches(job) if launch.hosts)

@@ -1,0 +1,210 @@
+"""MPIJobs in an editor: completion, hover, outline, code actions, and that other manifests get nothing."""
+
+from __future__ import annotations
+
+import pytest
+from marks import read_cursor
+
+from pai_lsp.document import Document, check
+from pai_lsp.findings.diagnostic import Severity
+from pai_lsp.ide.completion.complete import complete
+from pai_lsp.ide.hover import hover
+from pai_lsp.ide.outline import OutlineItem, outline
+from pai_lsp.source.text import apply_edits
+
+HEAD = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: train}\n"
+POD = "template: {spec: {containers: [{name: main, image: example/mpi:1, command: [mpirun, ./a]}]}}"
+SPEC = f"spec:\n  mpiReplicaSpecs:\n    Launcher: {{{POD}}}\n"
+
+
+def labels(text: str) -> list[str]:
+    source, offset = read_cursor(text)
+    return [one.label for one in complete(Document(source), offset)]
+
+
+def accepted(text: str, label: str) -> str:
+    source, offset = read_cursor(text)
+    found = next(one for one in complete(Document(source), offset) if one.label == label)
+    return apply_edits(source, (found.edit, *found.elsewhere))
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\n$0\n", ["metadata", "spec"]),
+        (f"{HEAD}spec:\n  $0\n", ["mpiReplicaSpecs", "slotsPerWorker", "runLauncherAsWorker"]),
+        (f"{HEAD}spec:\n  slots$0\n", ["mpiReplicaSpecs", "slotsPerWorker"]),
+        (f"{HEAD}spec:\n  runPolicy:\n    $0\n", ["cleanPodPolicy", "ttlSecondsAfterFinished"]),
+        (f"{HEAD}spec:\n  runPolicy:\n    cleanPodPolicy: $0\n", ["None", "Running", "All"]),
+        (f"{HEAD}spec:\n  runPolicy: {{cleanPodPolicy: R$0}}\n", ["None", "Running", "All"]),
+        (f"{HEAD}spec:\n  runLauncherAsWorker: $0\n", ["true", "false"]),
+        (f"{HEAD}spec:\n  mpiReplicaSpecs:\n    $0\n", ["Launcher", "Worker"]),
+        (f"{HEAD}spec:\n  mpiReplicaSpecs:\n    Worker:\n      $0\n", ["replicas", "template", "restartPolicy"]),
+        (f"{HEAD}spec:\n  mpiReplicaSpecs:\n    Worker:\n      restartPolicy: $0\n", ["Never", "OnFailure"]),
+        (
+            (
+                f"{HEAD}spec:\n  mpiReplicaSpecs:\n    Worker:\n      template:\n        spec:\n          containers:\n"
+                "            - name: main\n              $0\n"
+            ),
+            ["image", "command", "args"],
+        ),
+        (
+            (
+                f"{HEAD}spec:\n  mpiReplicaSpecs:\n    Worker:\n      template:\n        spec:\n          containers:\n"
+                "            - name: main\n              resources:\n                limits:\n                  $0\n"
+            ),
+            ["nvidia.com/gpu", "rdma/hca", "cpu", "memory"],
+        ),
+        (f"kind: ConfigMap\napiVersion: v1\n---\n{HEAD}spec:\n  $0\n", ["mpiReplicaSpecs", "slotsPerWorker"]),
+    ],
+)
+def test_completion(text: str, first: list[str]) -> None:
+    assert labels(text)[: len(first)] == first
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"kind: ConfigMap\napiVersion: v1\ndata:\n  $0\n---\n{HEAD}{SPEC}",
+        f"{HEAD.replace('v2beta1', 'v1')}spec:\n  $0\n",
+        "apiVersion: batch/v1\nkind: Job\nspec:\n  $0\n",
+        (
+            f"{HEAD}spec:\n  mpiReplicaSpecs:\n    Launcher:\n      template:\n        spec:\n          containers:\n"
+            "            - command: [bash, -c, 'echo $PAI_$0']\n"
+        ),
+    ],
+)
+def test_no_completion(text: str) -> None:
+    assert labels(text) == []
+
+
+def test_a_whole_manifest_from_suggestions() -> None:
+    text = accepted("apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmeta$0\n", "metadata")
+    text = accepted(f"{text}$0", "spec")
+    found = [(one.code, one.field) for one in Document(text).diagnostics if one.severity <= Severity.INFORMATION]
+    assert found == []
+    assert "name: train" in text
+    assert "replicas: 2" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"{HEAD}spec:\n  slotsPer$0Worker: 2\n", "How many processes each worker runs"),
+        (f"{HEAD}spec:\n  runPolicy: {{cleanPodPolicy: Run$0ning}}\n", "Which pods are deleted"),
+        (f"{HEAD}spec:\n  clean$0PodPolicy: Running\n", "its place is `spec.runPolicy.cleanPodPolicy`"),
+        (f"{HEAD}spec:\n  mpiReplicaSpecs:\n    Wor$0ker: {{replicas: 2}}\n", "The pods that run the processes"),
+        (f"{HEAD}{SPEC.replace('image', 'ima$0ge')}", "no pod can be made"),
+        (f"a: b\n---\n{HEAD}spec:\n  slotsPer$0Worker: 2\n", "default `1`"),
+    ],
+)
+def test_hover(text: str, shown: str) -> None:
+    source, offset = read_cursor(text)
+    found = hover(Document(source), offset)
+    assert found is not None
+    assert shown in found.markdown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{HEAD}{SPEC.replace('mpirun', 'mpi$0run')}",
+        f"{HEAD}spec:\n  sl$0ots: 2\n",
+        f"kind: Pod\nspec:\n  sl$0otsPerWorker: 2\n---\n{HEAD}",
+    ],
+)
+def test_no_hover(text: str) -> None:
+    source, offset = read_cursor(text)
+    assert hover(Document(source), offset) is None
+
+
+def drawn(items: tuple[OutlineItem, ...], depth: int = 0) -> list[str]:
+    lines: list[str] = []
+    for item in items:
+        lines += [f"{'  ' * depth}{item.name} {item.detail}".rstrip(), *drawn(item.children, depth + 1)]
+    return lines
+
+
+def test_outline() -> None:
+    text = f"{HEAD}spec:\n  slotsPerWorker: 2\n  runPolicy: {{suspend: true}}\n  mpiReplicaSpecs:\n"
+    text += f"    Launcher: {{{POD}}}\n    Worker: {{replicas: 3, template: {{spec: {{containers: 1}}}}}}\n"
+    assert drawn(outline(Document(text))) == [
+        "train MPIJob",
+        "  slotsPerWorker 2",
+        "  runPolicy",
+        "    suspend true",
+        "  mpiReplicaSpecs",
+        "    Launcher",
+        "      main example/mpi:1",
+        "        command",
+        "    Worker 3 pods",
+        "      replicas 3",
+    ]
+
+
+OLD = """\
+apiVersion: kubeflow.org/v1alpha2
+kind: MPIJob
+metadata: {name: train}
+spec:
+  slotsPerWorker: 2  # one for each GPU
+  cleanPodPolicy: Running
+  mpiReplicaSpecs:
+    # It starts everything.
+    Launcher:
+      restartPolicy: Always
+      template: {spec: {containers: [{name: main, image: example/mpi:1, command: [mpirun, --allow-run-as-root, ./a]}]}}
+    Worker:
+      replicas: 2
+      template:
+        spec:
+          containers:
+            - name: main
+              image: example/mpi:1
+              command: [sleep, infinity]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "old", "new"),
+    [
+        (f"{HEAD}{SPEC}  cleanPodPolicy: All\n", "Move to spec.runPolicy.cleanPodPolicy", "  c", "  runPolicy:\n    c"),
+        (f"{HEAD}{SPEC}  slotPerWorker: 2\n", "Change to 'slotsPerWorker'", "slotPer", "slotsPer"),
+        (f"{HEAD}{SPEC}  slotsPerWorker: '2'\n", "Remove the quotes", "'2'", "2"),
+        (f"{HEAD}{SPEC}  mpiImplementation: openmpi\n", "Change to 'OpenMPI'", "openmpi", "OpenMPI"),
+        (f"{HEAD}{SPEC}  runPolicy: {{cleanPodPolicy: all}}\n", "Change to 'All'", ": all", ": All"),
+        (f"{HEAD}{SPEC}".replace("./a", "-np, 2, ./a"), "Quote it", "-np, 2", "-np, '2'"),
+    ],
+)  # fmt: skip
+def test_fixes(text: str, title: str, old: str, new: str) -> None:
+    fixes = [fix for one in Document(text).diagnostics for fix in one.fixes if fix.title == title]
+    assert [apply_edits(text, fix.edits) for fix in fixes] == [text.replace(old, new)]
+
+
+def test_an_upgrade_keeps_the_file_as_it_is_written() -> None:
+    finding = next(one for one in Document(OLD).diagnostics if one.code == "mpijob-unserved")
+    (fix,) = finding.fixes
+    assert fix.title == "Upgrade to kubeflow.org/v2beta1 (not kept: spec.mpiReplicaSpecs.Launcher.restartPolicy)"
+    assert not fix.safe
+    after = OLD.replace("v1alpha2", "v2beta1").replace("Always", "OnFailure")
+    after = after.replace("              command: [sleep, infinity]\n", "").replace("  cleanPodPolicy: Running\n", "")
+    assert apply_edits(OLD, fix.edits) == f"{after}  runPolicy:\n    cleanPodPolicy: Running\n"
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "spec: []\n",
+        "spec: {mpiReplicaSpecs: [1], runPolicy: 3}\n",
+        "spec: {mpiReplicaSpecs: {Launcher: 1, Worker: {replicas: x, template: {spec: {containers: [1]}}}}}\n",
+        "spec: {gpus: a, gpusPerNode: b, template: {spec: {containers: [{resources: 1}]}}}\n",
+        "spec: {replicas: [], template: 1}\n",
+        "spec: {launcherTemplate: 1, workerTemplate: {spec: {containers: [{command: 1, args: {}}]}}}\n",
+    ],
+)
+@pytest.mark.parametrize("version", ["kubeflow.org/v1", "kubeflow.org/v1alpha1", "batch.test.bdap.com/v1"])
+def test_values_of_wrong_types(spec: str, version: str) -> None:
+    faults: list[Exception] = []
+    document = Document(HEAD.replace("kubeflow.org/v2beta1", version) + spec)
+    check(document, lambda _, error: faults.append(error))
+    assert faults == []
