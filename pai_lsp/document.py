@@ -19,6 +19,7 @@ from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.rules import BY_CODE, EXPLAINING, RULES
 from pai_lsp.rules.cluster_rules import rules_on
+from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION, cannot_be_expanded
 from pai_lsp.rules.structure.job_shape import job_template, placeholders, touched
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
@@ -46,8 +47,7 @@ _DOCUMENT = lazy_pattern(r"^---", re.MULTILINE)
 JOB_FILE = lazy_pattern(r"\.pai\.ya?ml$", re.IGNORECASE)
 _LONGEST_MESSAGE = 500
 # A mistake that keeps a job from being expanded usually has a rule of its own; that a job is not expanded yet is none.
-_CONSEQUENCE = "cannot-be-expanded"
-_ANSWERED_BY_EXPANSION = frozenset({"needs-expansion", "refused-until-expanded"})
+_CONSEQUENCE = cannot_be_expanded.code
 _SYNTAX_CODES = frozenset({"alias-refused", job_template.code, *(kind.value for kind in ProblemKind)})
 # How the text was read decides about these; after a syntax problem, a line may be read into the wrong mapping.
 _READING_CODES = frozenset(
@@ -330,7 +330,7 @@ def _sentence(message: str) -> str:
 def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
     """The diagnostics without those that only follow from a syntax problem, or from another error, at their place."""
     if any(one.code == _CONSEQUENCE for one in found):
-        errors = [one for one in found if one.severity is Severity.ERROR and one.code not in _ANSWERED_BY_EXPANSION]
+        errors = [one for one in found if one.severity is Severity.ERROR and one.code not in ANSWERED_BY_EXPANSION]
         causes = tuple(dict.fromkeys(one.span for one in errors if one.code != _CONSEQUENCE))
         found = tuple(one for one in found if one.code != _CONSEQUENCE or not any(map(one.span.overlaps, causes)))
     if not document.syntax.problems:

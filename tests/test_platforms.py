@@ -185,6 +185,11 @@ def test_hover_and_completion_know_the_platform() -> None:
     path = ("taskRoles", "worker", "extraContainerOptions", "shmMB")
     found = [field(path, platform=platform) for platform in (OPENPAI, LTP)]
     assert [one.default for one in found if one] == ["512", "16384"]
+    assert [str(platform.shared_memory) for platform in (OPENPAI, LTP)] == ["512", "16384"]
+    role = (JOB % 1).replace("    commands:", "    extra\n    commands:")
+    for settings, snippet in ((Settings(), "${1:512}"), (Settings(platform=LTP), "${1:16384}")):
+        pieces = [one.snippet or "" for one in complete(Document(role, settings), role.index("extra") + 5)]
+        assert any(snippet in one for one in pieces)
     text = JOB % 1 + "jobType: training\nextras:\n  com.microsoft.pai.runtimeplugin:\n    - plugin: \n"
     for settings, is_known in ((Settings(), False), (Settings(platform=LTP), True)):
         document = Document(text, settings)

@@ -112,7 +112,7 @@ def check(parser: argparse.ArgumentParser) -> None:
         "--shellcheck",
         type=path,
         metavar="PROGRAM",
-        help="also run this ShellCheck on the commands and report what it finds (codes SC1000 to SC2999)",
+        help="also run ShellCheck on the commands: a program, 'auto' (where it is installed) or 'off'",
     )
     configuring = parser.add_mutually_exclusive_group()
     configuring.add_argument("--config", type=path, metavar="FILE", help="use this configuration for all files")

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 OPENING, CLOSING = "<%", "%>"
+# Where these come from a template, mustache and the runtime's pystache write them as HTML.
+ESCAPED_CHARACTERS = frozenset("&<>\"'")
 # What `\s` and `trim()` take for white space in JavaScript; Python's differ in both directions.
 SPACES = (
     "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
