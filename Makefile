@@ -1,5 +1,5 @@
 # One word each, the same here and in CI. Each target sets up what it needs.
-.PHONY: demo unit test lint docs bench bench-hostile fuzz lock clean python-tests e2e vsix dist man
+.PHONY: demo unit test lint docs bench bench-hostile fuzz lock clean python-tests e2e vsix dist man rules platforms
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -40,6 +40,10 @@ dist: .venvs/dist/.ready
 man: $(VENV)/.ready
 	$(BIN)/python scripts/man_page.py
 
+# What each rule fixes, schemas/rules.json; a test compares it with the examples and fixtures.
+rules: $(VENV)/.ready
+	$(BIN)/python scripts/rules_table.py
+
 platforms: $(VENV)/.ready
 	$(BIN)/python scripts/platform_page.py
 
@@ -54,8 +58,12 @@ bench-hostile: $(VENV)/.ready
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
+# N odd jobs through check, fix, expand and graph, then MINUTES of random edits through the language server.
+N := 20000
+MINUTES := 5
 fuzz: $(VENV)/.ready
-	$(BIN)/python tests/fuzz/fuzz_server.py
+	$(BIN)/python tests/fuzz/fuzz_jobs.py --count $(N)
+	$(BIN)/python tests/fuzz/fuzz_server.py --minutes $(MINUTES)
 
 # Pins every dependency with its hash, for all supported Pythons at once.
 lock: $(VENV)/.ready

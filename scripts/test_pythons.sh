@@ -2,6 +2,8 @@
 # Runs the unit tests on every supported Python of this machine; extra arguments go to pytest.
 set -euo pipefail
 pythons=$(scripts/pythons.sh)
+TESTED_PYTHONS=$(wc -l <<<"$pythons")
+export TESTED_PYTHONS
 while read -r python; do
   version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
   venv=.venvs/$version

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from loopback import Marketplace, alone, item, items, marketplace, says
+from loopback import Marketplace, Reaction, Request, alone, item, items, marketplace, says
 
 from pai_lsp.catalog.setup import LOCK_NAME
 from pai_lsp.cli.main import main
@@ -176,6 +176,77 @@ def test_a_refresh_that_fails(capsys: pytest.CaptureFixture[str], server: Market
     status, printed, errors = run(capsys, "marketplace", "refresh")
     assert (status, errors) == (1, "")
     assert printed == f"{server.url}: 0 definitions, the server failed (500): 'Database error ***'\n"
+
+
+@pytest.mark.parametrize(
+    ("reaction", "note"),
+    [
+        (says(404, b"Result not found"), "nothing is found at this address (404): 'Result not found'"),
+        (says(401, b"Authentication token is missing"), "the server requires a valid access token (401)"),
+        (says(302, Location="https://login.example.com/"), "a redirect to another host, 'login.example.com'"),
+        (says(200, b"<!doctype html><title>Sign in</title>"), "the answer is a web page, perhaps a login page,"),
+    ],
+    ids=["absent", "refused", "redirected", "login-page"],
+)
+def test_a_check_after_a_failed_refresh_reports_the_same(
+    capsys: pytest.CaptureFixture[str], server: Marketplace, reaction: Reaction, note: str
+) -> None:
+    server.reaction = reaction
+    status, printed, _ = run(capsys, "marketplace", "refresh")
+    assert status == 1
+    assert f"{server.url}: 0 definitions, {note}" in printed
+    checked = run(capsys, "check", "--severity", "hint", "job.pai.yaml")[1]
+    assert note in checked
+    assert "asked just now" in checked
+    assert "not loaded yet" not in checked
+    server.reaction = items(item(1, "mnist"), token=TOKEN)
+    assert run(capsys, "marketplace", "refresh")[0] == 0
+    assert codes(capsys) == []
+    server.reaction = reaction
+    assert run(capsys, "marketplace", "refresh")[0] == 1
+    shown = run(capsys, "marketplace", "show", "mnist")[1]
+    assert f"state:    {note}" in shown
+    assert "; asked just now; last updated just now" in shown
+
+
+def test_a_refresh_names_the_addresses_that_fail(capsys: pytest.CaptureFixture[str], project: Path) -> None:
+    def react(request: Request) -> None:
+        if request.path == "/moved.yaml":
+            request.send(302, b"", Location="https://login.example.com/")
+        elif request.path == "/login.yaml":
+            request.send(200, b"<html><body>Sign in</body></html>", Content_Type="text/html")
+        else:
+            request.send(404, b"")
+
+    with marketplace(react) as server:
+        (project / ".pai-lsp.yaml").write_text("marketplace: {allowed_hosts: [127.0.0.1]}\n")
+        for name in ("moved", "login", "none"):
+            address = f"{server.url}/{name}.yaml"
+            (project / f"{name}.pai.yaml").write_text(JOB.replace("marketplace://name/mnist", address))
+        (project / "other.pai.yaml").write_text(JOB.replace("marketplace://name/mnist", "http://localhost:1/x"))
+        status, printed, _ = run(capsys, "marketplace", "refresh")
+    assert status == 1
+    moved = "a redirect to another host, 'login.example.com', is not followed"
+    login = "the answer is a web page, perhaps a login page, instead of YAML"
+    host = "add the host 'localhost' to 'allowed_hosts' under 'marketplace' in the configuration"
+    assert set(printed.splitlines()) == {
+        f"http://localhost:1/x: not asked; {host}",
+        f"{server.url}/login.yaml: {login}",
+        f"{server.url}/moved.yaml: {moved}",
+        f"{server.url}/none.yaml: nothing is found at this address (404)",
+    }
+    assert (
+        f"could not be looked up: {moved}; asked just now"
+        in run(capsys, "check", "--severity", "hint", "moved.pai.yaml")[1]
+    )
+    assert (
+        f"could not be looked up: {login}; asked just now"
+        in run(capsys, "check", "--severity", "hint", "login.pai.yaml")[1]
+    )
+    assert (
+        f"nothing is found at '{server.url}/none.yaml'"
+        in run(capsys, "check", "--severity", "hint", "none.pai.yaml")[1]
+    )
 
 
 def test_with_folders_alone_there_is_nothing_to_refresh(capsys: pytest.CaptureFixture[str], project: Path) -> None:

@@ -42,7 +42,7 @@ class Catalog:
 
     sources: one for each source, in the setup's order.
     pages: single web addresses, by `page_key`.
-    pages_asked: when those last answered, in seconds since 1970.
+    pages_asked: when those were last asked, in seconds since 1970.
     base: a folder; paths below it are displayed relative to it. Empty for none.
     """
 
@@ -105,8 +105,7 @@ class Catalog:
     @property
     def doubts(self) -> tuple[str, ...]:
         """Messages about the sources and addresses that are unknown or out of date."""
-        pages = ((page.text.path if page.text else "a web address", page.state, page.note) for page in self._pages)
-        found = (f"{name}: {note}" for name, state, note in pages if state is not SourceState.READY)
+        found = (f"{one.path}: {one.note}" for one in self.pages.values() if one.state is not SourceState.READY)
         return (*self._source_doubts, *found)
 
     def has_same_answers(self, other: Catalog) -> bool:
@@ -117,10 +116,6 @@ class Catalog:
     def _source_doubts(self) -> tuple[str, ...]:
         unsure = (source for source in self.sources if source.state is not SourceState.READY)
         return tuple(f"{source.label}: {source.note}" for source in unsure)
-
-    @property
-    def _pages(self) -> tuple[WebPage, ...]:
-        return tuple(self.pages.values())
 
     @cached_property
     def _knowledge(self) -> object:

@@ -19,6 +19,7 @@ from pai_lsp.catalog.remote_sources import (
     load_pages,
     load_server,
     pages_asked,
+    pages_last_asked,
     refresh_pages,
     refresh_server,
     server_asked,
@@ -92,7 +93,7 @@ def load_catalog(setup: CatalogSetup, surroundings: Surroundings, before: Catalo
         else load_server(source, store, known.get(source.url), is_trusted=source in servers)
         for source in setup.sources
     )
-    asked = pages_asked(setup.folder, store)
+    asked = pages_last_asked(setup.folder, store)
     is_known = before is not None and before.pages_asked == asked
     pages = before.pages if before and is_known else load_pages(setup.folder, store) if setup.allowed_hosts else {}
     return Catalog(setup, _relevant(setup, sources), pages, asked, load_lock(setup.lock), surroundings.base)
@@ -170,7 +171,7 @@ def refreshed_catalog(
         begin("web addresses")
         asked.update(wanted)
         pages = refresh_pages(setup.folder, wanted, hosts, surroundings.store, surroundings.limits)
-        when = pages_asked(setup.folder, surroundings.store)
+        when = pages_last_asked(setup.folder, surroundings.store)
         catalog = replace(catalog, pages={**catalog.pages, **pages}, pages_asked=when)
     return catalog
 

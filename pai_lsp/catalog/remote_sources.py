@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 
 UNTRUSTED_NOTE = "not requested, because the folder is not trusted; see 'pai-lsp trust --help'"
+# A gateway without a valid session answers every address with its login page, and with status 200.
+_WEB_PAGE_NOTE = "the answer is a web page, perhaps a login page,"
 NOT_LOADED_NOTE = "not loaded yet; run 'pai-lsp marketplace refresh'"
 
 # The largest number of web addresses of a project, and the largest size of the file at one, in bytes.
@@ -49,19 +52,21 @@ def load_server(
     server: ServerSource, store: Store, before: LoadedSource | None = None, *, is_trusted: bool = True
 ) -> LoadedSource:
     """The cached answer of a server; `before` is returned when it is still up to date. Does not use the network."""
-    asked = store.asked(server_key(server))
+    key = server_key(server)
+    asked = _last_asked(key, store)
     if before is not None and before.asked == asked and is_trusted == (before.state is not SourceState.UNTRUSTED):
         return before
-    stored = store.load(server_key(server))
+    stored, failed = store.load(key), store.load(_failure_key(key))
+    if stored is None and not is_trusted:
+        return LoadedSource(server.url, state=SourceState.UNTRUSTED, note=UNTRUSTED_NOTE, asked=asked)
+    reason = f"{failed.skipped[0]}; asked {age(time.time() - failed.asked)}" if failed and failed.skipped else ""
     if stored is None:
-        if is_trusted:
-            return LoadedSource(server.url, state=SourceState.UNREACHABLE, note=NOT_LOADED_NOTE)
-        return LoadedSource(server.url, state=SourceState.UNTRUSTED, note=UNTRUSTED_NOTE)
+        return LoadedSource(server.url, state=SourceState.UNREACHABLE, note=reason or NOT_LOADED_NOTE, asked=asked)
     seconds = time.time() - stored.asked
-    state = SourceState.STALE if seconds > FRESH else SourceState.READY
-    note = _updated(seconds)
+    state = SourceState.STALE if reason or seconds > FRESH else SourceState.READY
+    note = f"{reason}; last {_updated(seconds)}" if reason else _updated(seconds)
     if not is_trusted:
-        state, note = SourceState.UNTRUSTED, f"{UNTRUSTED_NOTE}; last {note}"
+        state, note = SourceState.UNTRUSTED, f"{UNTRUSTED_NOTE}; last {_updated(seconds)}"
     return LoadedSource(server.url, stored.texts, state, note, stored.skipped, asked=asked)
 
 
@@ -100,7 +105,8 @@ def refresh_server(
     key, base = server_key(server), server.url.rstrip("/")
     stored = store.load(key)
     if (server.token_env or server.token_command) and not keeps_secrets(server.url):
-        return _failed_server(server, stored, f"a token is sent only over https; '{server.url}' begins with 'http://'")
+        reason = f"a token is sent only over https; '{server.url}' begins with 'http://'"
+        return _failed_server(server, store, stored, reason)
     try:
         token = access_token(server, environment, folder)
         answer = fetch(
@@ -111,7 +117,8 @@ def refresh_server(
             limits=limits,
         )
         if isinstance(answer, FetchFailure):
-            return _failed_server(server, stored, answer.note)
+            return _failed_server(server, store, stored, answer.note)
+        store.forget(_failure_key(key))
         if answer.is_unchanged and stored is not None:
             store.touch(key)
             return LoadedSource(
@@ -120,7 +127,7 @@ def refresh_server(
         known = {text.path: text for text in stored.texts} if stored else {}
         texts, skipped = read_items(answer.body, base, known, pause)
     except (NoTokenError, NoItemsError) as error:
-        return _failed_server(server, stored, str(error))
+        return _failed_server(server, store, stored, str(error))
     loaded = LoadedSource(server.url, texts, note=_updated(0), skipped=skipped)
     try:
         store.save(key, Stored(texts, {}, answer.etag, skipped))
@@ -130,16 +137,32 @@ def refresh_server(
     return replace(loaded, asked=store.asked(key))
 
 
-def _failed_server(server: ServerSource, stored: Stored | None, reason: str) -> LoadedSource:
+def _failed_server(server: ServerSource, store: Store, stored: Stored | None, reason: str) -> LoadedSource:
+    """The server after a request that failed; the reason is stored, so that every later run can report it."""
+    key = server_key(server)
+    with suppress(OSError):
+        store.save(_failure_key(key), Stored((), {}, skipped=(reason,)))
+    asked = _last_asked(key, store)
     if stored is None:
-        return LoadedSource(server.url, state=SourceState.UNREACHABLE, note=reason)
+        return LoadedSource(server.url, state=SourceState.UNREACHABLE, note=reason, asked=asked)
     note = f"{reason}; last {_updated(time.time() - stored.asked)}"
-    return LoadedSource(server.url, stored.texts, SourceState.STALE, note, stored.skipped, asked=stored.asked)
+    return LoadedSource(server.url, stored.texts, SourceState.STALE, note, stored.skipped, asked=asked)
 
 
 def server_key(server: ServerSource) -> str:
     """The cache key of a server. It has the origin of the token, on which the items depend, but not the token."""
     return "\n".join(("server", server.url, server.token_env or "", *server.token_command))
+
+
+def _failure_key(key: str) -> str:
+    """The cache key of why the last requests of a source failed; nothing is stored there after a success."""
+    return f"failed\n{key}"
+
+
+def _last_asked(key: str, store: Store) -> float | None:
+    """When a source was last asked, whether it answered or not, in seconds since 1970; None for never."""
+    times = (store.asked(key), store.asked(_failure_key(key)))
+    return max((one for one in times if one is not None), default=None)
 
 
 def _updated(seconds: float) -> str:
@@ -172,6 +195,8 @@ def read_items(
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
+        if _is_web_page(body):
+            raise NoItemsError(f"{_WEB_PAGE_NOTE} instead of JSON; check the address and the access token") from None
         raise NoItemsError("the answer is not JSON; check the server's address") from None
     if not isinstance(answer, list):
         raise NoItemsError("the answer is not a list of items; check the server's address")
@@ -243,13 +268,19 @@ def _named(item: Any) -> str:
     return name[:_LONGEST_ITEM_NAME] or _word(item, "id")[:_LONGEST_ITEM_NAME] or "without a name"
 
 
+def _is_web_page(body: bytes) -> bool:
+    return body.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"<"
+
+
 @dataclass(frozen=True, slots=True)
 class WebPage:
     """What is known of one web address.
 
+    path: the address for display; see `page_path`.
     text: None when there is nothing at the address or, with UNREACHABLE, when nothing is known of it.
     """
 
+    path: str
     text: DefinitionText | None
     state: SourceState = SourceState.READY
     note: str = ""
@@ -257,17 +288,28 @@ class WebPage:
 
 def load_pages(folder: str, store: Store) -> dict[str, WebPage]:
     """The cached web addresses of a project, by `page_key`. Does not use the network."""
-    stored = store.load(_pages_key(folder))
-    if stored is None:
-        return {}
-    seconds = time.time() - stored.asked
-    state = SourceState.STALE if seconds > FRESH else SourceState.READY
-    return {text.item: _page(text, state, _updated(seconds)) for text in stored.texts}
+    stored, failed = store.load(_pages_key(folder)), store.load(_failure_key(_pages_key(folder)))
+    pages: dict[str, WebPage] = {}
+    if stored is not None:
+        seconds = time.time() - stored.asked
+        state = SourceState.STALE if seconds > FRESH else SourceState.READY
+        pages = {text.item: _page(text, state, _updated(seconds)) for text in stored.texts}
+    for failure in failed.texts if failed else ():
+        reason = f"{failure.fault}; asked {age(time.time() - failed.asked)}" if failed else failure.fault
+        before = pages.get(failure.item)
+        text, note = (before.text, before.note) if before else (None, "")
+        pages[failure.item] = _failed_page(failure.path, text, reason, note)
+    return pages
 
 
 def pages_asked(folder: str, store: Store) -> float | None:
     """When the addresses of a project last answered, in seconds since 1970; None for never."""
     return store.asked(_pages_key(folder))
+
+
+def pages_last_asked(folder: str, store: Store) -> float | None:
+    """When the addresses of a project were last asked, whether they answered or not; None for never."""
+    return _last_asked(_pages_key(folder), store)
 
 
 def refresh_pages(
@@ -282,25 +324,46 @@ def refresh_pages(
     before = load_pages(folder, store)
     if not wanted:
         return before
-    stored = store.load(_pages_key(folder))
-    texts = {text.item: text for text in stored.texts} if stored else {}
-    stamps = dict(stored.stamps) if stored else {}
-    last = _updated(time.time() - stored.asked) if stored else ""
-    pages: dict[str, WebPage] = {}
-    for address in wanted:
-        pages[page_key(address)] = _requested(address, texts, stamps, last, limits)
-    if any(page.state is SourceState.READY for page in pages.values()):
-        try:
-            store.save(_pages_key(folder), Stored(tuple(texts.values()), stamps))
-        except OSError:  # they are requested again next time
-            return {**before, **pages}
+    key = _pages_key(folder)
+    stored, failed = store.load(key), store.load(_failure_key(key))
+    known = _Answers(
+        {text.item: text for text in stored.texts} if stored else {},
+        dict(stored.stamps) if stored else {},
+        {text.item: text for text in failed.texts} if failed else {},
+        _updated(time.time() - stored.asked) if stored else "",
+    )
+    pages = {page_key(address): _requested(address, known, limits) for address in wanted}
+    with suppress(OSError):  # what is not stored is requested again next time
+        if any(page.state is SourceState.READY for page in pages.values()):
+            store.save(key, Stored(tuple(known.texts.values()), known.stamps))
+        if known.failures:
+            store.save(_failure_key(key), Stored(tuple(known.failures.values())[-MOST_PAGES:], {}))
+        else:
+            store.forget(_failure_key(key))
     return {**before, **pages}
 
 
-def _requested(
-    address: str, texts: dict[str, DefinitionText], stamps: dict[str, str], last: str, limits: Limits | None
-) -> WebPage:
-    """The page at an address now; what is to be stored of it is put into `texts` and `stamps`."""
+@dataclass(slots=True, eq=False)
+class _Answers:
+    """The answers of a project's addresses while they are asked, by `page_key`; `stamps` has the ETags by path.
+
+    failures: empty texts whose fault is why the request failed.
+    last: when the texts were updated, in words.
+    """
+
+    texts: dict[str, DefinitionText]
+    stamps: dict[str, str]
+    failures: dict[str, DefinitionText]
+    last: str
+
+    def failed(self, key: str, path: str, reason: str) -> WebPage:
+        """The page after a request that failed."""
+        self.failures[key] = DefinitionText(path, "", key, (), Content.EITHER, fault=reason)
+        return _failed_page(path, self.texts.get(key), reason, self.last)
+
+
+def _requested(address: str, known: _Answers, limits: Limits | None) -> WebPage:
+    """The page at an address now; what is to be stored of it is put into `known`."""
     from pai_lsp.catalog.fetching import (  # noqa: PLC0415 - loads asyncio and ssl; most runs send no request
         FetchFailure,
         Limits,
@@ -308,39 +371,43 @@ def _requested(
     )
 
     key, path = page_key(address), page_path(address)
-    before = texts.get(key)
+    before = known.texts.get(key)
+    known.failures.pop(key, None)
     answer = fetch(
         address,
         accept="application/yaml, text/*;q=0.9, */*;q=0.5",
-        etag=stamps.get(path, "") if before else "",
+        etag=known.stamps.get(path, "") if before else "",
         limits=limits or Limits(size=MOST_BYTES),
     )
     if isinstance(answer, FetchFailure):
         if answer.is_absent:
-            stamps.pop(path, None)
-            texts[key] = DefinitionText(path, "", key, (), Content.EITHER)
-            return WebPage(None, note=answer.note)
-        return _failed_page(before, answer.note, last)
+            known.stamps.pop(path, None)
+            known.texts[key] = DefinitionText(path, "", key, (), Content.EITHER)
+            return WebPage(path, None, note=answer.note)
+        return known.failed(key, path, answer.note)
     if answer.is_unchanged and before is not None:
         return _page(before, SourceState.READY, _updated(0))
+    if _is_web_page(answer.body):
+        return known.failed(key, path, f"{_WEB_PAGE_NOTE} instead of YAML")
     try:
         text = answer.body.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return _failed_page(before, "the file is not UTF-8", last)
-    texts[key] = read_definition_text(path, text, item=key, content=Content.EITHER)
-    stamps[path] = answer.etag
-    return _page(texts[key], SourceState.READY, _updated(0))
+        return known.failed(key, path, "the file is not UTF-8")
+    known.texts[key] = read_definition_text(path, text, item=key, content=Content.EITHER)
+    known.stamps[path] = answer.etag
+    return _page(known.texts[key], SourceState.READY, _updated(0))
 
 
-def _failed_page(before: DefinitionText | None, reason: str, last: str) -> WebPage:
+def _failed_page(path: str, before: DefinitionText | None, reason: str, last: str) -> WebPage:
     if before is None:
-        return WebPage(None, SourceState.UNREACHABLE, reason)
-    return _page(before, SourceState.STALE, f"{reason}; last {last}")
+        return WebPage(path, None, SourceState.UNREACHABLE, reason)
+    page = _page(before, SourceState.STALE, f"{reason}; last {last}")
+    return page if page.text else replace(page, state=SourceState.UNREACHABLE)
 
 
 def _page(text: DefinitionText, state: SourceState, note: str) -> WebPage:
     """The page of a stored text; an empty text means that there was nothing at the address."""
-    return WebPage(text if text.text else None, state, note)
+    return WebPage(text.path, text if text.text else None, state, note if text.text else f"nothing is found, {note}")
 
 
 def _pages_key(folder: str) -> str:

@@ -12,6 +12,7 @@ import json
 import os
 import re
 import time
+from contextlib import suppress
 from enum import Enum
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -48,7 +49,8 @@ class LoadedSource:
     note: a message about the state and the age; empty for none.
     skipped: messages about files or items that cannot be read.
     stamps: by path, a text that changes whenever the file does.
-    asked: when a server last answered, in seconds since 1970; None for never, and for a folder.
+    asked: when a server was last asked, whether it answered or not, in seconds since 1970; None for never, and for a
+        folder.
     """
 
     label: str
@@ -130,6 +132,11 @@ class Store:
         records = (_record(text, stored.stamps.get(text.path, "")) for text in stored.texts)
         lines = (f"{json.dumps(line)}\n".encode() for line in chain([head], records))
         write_at_once(self._file(key), lines, 0o600)
+
+    def forget(self, key: str) -> None:
+        """Delete what is stored, if anything is."""
+        with suppress(OSError):
+            self._file(key).unlink(missing_ok=True)
 
     def view(self, path: str, text: str) -> str | None:
         """The path of a read-only file with `text`, which every editor can show; None if it cannot be written.

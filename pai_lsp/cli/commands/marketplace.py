@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.catalog.loading import Surroundings, load_catalog, locked_entries, refreshed_catalog, uses_of
 from pai_lsp.catalog.lock import definition_hash, lock_text
+from pai_lsp.catalog.remote_sources import page_key, page_path, why_not_asked
 from pai_lsp.catalog.setup import LOCK_NAME
 from pai_lsp.catalog.store import SourceState
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
@@ -83,6 +84,8 @@ def _list(catalog: Catalog, arguments: argparse.Namespace) -> int:
     else:
         _print_table(places)
         _print_sources(catalog)
+        for page in catalog.pages.values():
+            sys.stdout.write(visible(f"{page.path}: {page.note}") + "\n")
     if query and not places:
         sys.stderr.write(f"no definition in the marketplace contains '{visible(arguments.query)}'\n")
         return FINDINGS
@@ -136,9 +139,17 @@ def _refresh(catalog: Catalog, surroundings: Surroundings, projects: Projects, f
             sys.stderr.write(f"asking {visible(what)} ...\n")
 
     refreshed = refreshed_catalog(catalog, surroundings, addresses, begin)
-    _print_sources(refreshed)
-    known = [source.state for source in refreshed.sources] + [page.state for page in refreshed.pages.values()]
-    return 0 if all(state is SourceState.READY for state in known) else FINDINGS
+    if refreshed.sources:
+        _print_sources(refreshed)
+    is_good = all(source.state is SourceState.READY for source in refreshed.sources)
+    for address in dict.fromkeys(addresses(refreshed)):
+        page = refreshed.pages.get(page_key(address))
+        reason = why_not_asked(address, refreshed.setup.allowed_hosts)
+        note = f"not asked; {reason}" if reason else page.note if page else "not asked; there are too many addresses"
+        sys.stdout.write(visible(f"{page_path(address)}: {note}") + "\n")
+        is_there = page is not None and page.text is not None and page.state is SourceState.READY
+        is_good = is_good and (is_there or bool(reason))
+    return 0 if is_good else FINDINGS
 
 
 def _lock(catalog: Catalog, projects: Projects, paths: Sequence[str], *, is_check: bool) -> int:
@@ -206,9 +217,6 @@ def _print_sources(catalog: Catalog) -> None:
         sys.stdout.write(visible(f"{catalog.displayed(source.label)}: {source.count} {noun}{note}") + "\n")
         for skipped in source.skipped:
             sys.stdout.write(visible(f"  skipped: {skipped}") + "\n")
-    for page in catalog.pages.values():
-        if page.text is not None:
-            sys.stdout.write(visible(f"{page.text.path}: {page.note}") + "\n")
 
 
 def _report_lock_fault(catalog: Catalog) -> None:

@@ -14,6 +14,7 @@ from pai_lsp.expand.effective import Prerequisite, effective_job
 from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, problem
 from pai_lsp.platform.tables import Moment
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from pai_lsp.expand.write.role_commands import AddedCommands, Source
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.job import Job
-    from pai_lsp.source.text import Span
 
 # A plugin with what it runs before and after.
 _Run = tuple[str, str, str, str]
@@ -49,7 +49,7 @@ def proven(job: Job, text: str, form: ReleasedForm, items: Items, added: Mapping
     again = effective_job(after)
     roles = {role.role.name: role for role in again.roles}
     if again.problems:
-        span = form.effective.roles[0].role.name_span
+        span = next((role.role.name_span for role in form.effective.roles), Span(0, 0))
         return Proof(after, (_problem(span, f"expansion would make a job that is wrong: {again.problems[0].message}"),))
     found: list[Diagnostic] = []
     for role in form.effective.roles:

@@ -80,6 +80,8 @@ def invalid_event(job: Job) -> Iterator[Finding]:
                 yield Finding(entry.place, no_event(""))
                 continue
             span, name = name_span(scalar), scalar.text
+            if callback.entry("commands") is None and name.split(None, 1)[0] in events():
+                continue  # without the line 'commands:', its items are read as a part of the event
             fixes = near_name_fixes(span, name, events()) or choice_fixes(span, released_events())
             yield Finding(span, no_event(name), fixes)
 
