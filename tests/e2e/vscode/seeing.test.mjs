@@ -130,7 +130,7 @@ scene("an MPIJob becomes a job in a new file beside it", async () => {
   await page.locator(".tab.active", { hasText: "Untitled-2" }).waitFor();
   const shown = page.locator(".editor-group-container.active .monaco-editor");
   const text = await workbench.textBecomes(page, shown, (one) => one.includes("protocolVersion"), "no job");
-  assert.match(text, /-H worker-0:4,worker-1:4/);
+  assert.match(text, /taskRoles/);
 });
 
 scene("a job with a mistake is not expanded, and it is said why", async () => {
