@@ -8,7 +8,7 @@ import pytest
 
 from pai_lsp.document import Document
 from pai_lsp.job.definition import Origin, read_definitions
-from pai_lsp.job.lookup import LookupAnswer, LookupState, SuggestedDefinition
+from pai_lsp.job.lookup import JobTemplate, LookupAnswer, LookupState, SuggestedDefinition
 from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
@@ -53,6 +53,9 @@ class Catalog:
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._answers)
+
+    def job_templates(self) -> tuple[JobTemplate, ...]:
+        return ()
 
     def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
         found = [reference for reference in self._answers if typed in reference]

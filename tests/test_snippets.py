@@ -13,7 +13,7 @@ from pai_lsp.findings.diagnostic import Settings, Severity
 from pai_lsp.ide.completion import snippet_texts
 from pai_lsp.ide.completion.complete import complete
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, plain_text
-from pai_lsp.job.lookup import NoLookup, SuggestedDefinition
+from pai_lsp.job.lookup import JobTemplate, NoLookup, SuggestedDefinition
 from pai_lsp.platform.tables import plugins
 from pai_lsp.source.text import TextEdit, apply_edits
 
@@ -225,6 +225,9 @@ def test_a_piece_brings_along_what_it_needs() -> None:
 
 class Catalog(NoLookup):
     """A catalog with one definition, which has template variables."""
+
+    def job_templates(self) -> tuple[JobTemplate, ...]:
+        return ()
 
     def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
         del typed, most

@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from pai_lsp.platform.tables import EventForm, event_at
-from pai_lsp.source.nodes import Scalar, Sequence
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.writing import entry_lines, flow_value, value_lines
 
 if TYPE_CHECKING:
@@ -68,6 +68,11 @@ def definition_documentation(definition: Definition, where: str = "") -> str:
     requirements = [requirement.reference.name for requirement in definition.requirements]
     if requirements:
         lines.append("requires " + ", ".join(f"`{name}`" for name in requirements))
+    path = definition.node.get("pathForUser")
+    if isinstance(path, Scalar) and path.text:
+        lines.append(f"content at `{path.text}`")
+    if storages := list(_storages(definition)):
+        lines.append("needs the storage " + ", ".join(storages))
     variables = [variable.name for variable in definition.template_variables]
     if variables:
         lines.append("to fill: " + ", ".join(f"`{name}`" for name in variables))
@@ -76,6 +81,16 @@ def definition_documentation(definition: Definition, where: str = "") -> str:
         more = "\n…" if len(callback.commands) > _MOST_COMMANDS else ""
         lines.append(f"{callback.event_name or 'commands'}:\n```sh\n{commands}{more}\n```")
     return "\n\n".join(lines)
+
+
+def _storages(definition: Definition) -> Iterator[str]:
+    """The storages that it needs, with their mount paths. Source of the default path: docs/protocol.md."""
+    node = definition.node.get("requireStorages")
+    for item in node.items if isinstance(node, Sequence) else ():
+        name, mount = (item.get("name"), item.get("mountPath")) if isinstance(item, Mapping) else (None, None)
+        if isinstance(name, Scalar) and name.text:
+            path = mount.text if isinstance(mount, Scalar) and mount.text else f"/mnt/{name.text}"
+            yield f"`{name.text}` at `{path}`"
 
 
 def offer_documentation(offer: SuggestedDefinition) -> str:

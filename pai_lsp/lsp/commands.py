@@ -90,9 +90,11 @@ def _rule(arguments: Sequence[Any]) -> Rule:
 
 
 async def templates(session: Session, arguments: Sequence[Any]) -> list[dict[str, str]]:
-    """Job templates, each with its name, its purpose and its text."""
-    del session, arguments
-    return [{"name": name, "description": detail, "text": plain_text(snippet)} for name, detail, snippet in JOBS]
+    """Job templates, each with its name, its purpose and its text; those of all marketplaces come last."""
+    del arguments
+    own = [{"name": name, "description": detail, "text": plain_text(snippet)} for name, detail, snippet in JOBS]
+    found = dict.fromkeys(one for lookup in session.marketplaces.lookups() for one in lookup.job_templates())
+    return [*own, *({"name": one.name, "description": one.summary, "text": one.text} for one in found)]
 
 
 def _previewed(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:

@@ -29,6 +29,8 @@ _OPEN_TAG = lazy_pattern(r"<%\s*([$\w.\[\]-]*)$")
 _OPEN_VARIABLE = lazy_pattern(r"\{\{\s*([\w.-]*)$")
 # A `$` after a word is the end of a pattern, as in `grep end$`.
 _SHELL_NAME = lazy_pattern(r"((?<![\w)\]])\$\{?!?|\b)([A-Za-z_]\w*)?$")
+# An absolute path at the beginning of a word, or after `=` or `:`.
+_PATH = lazy_pattern(r"(?:(?<=[\s'\"=:(])|^)/[\w./-]*$")
 _MOST_INDEXES = 8
 _MOST_MEMBERS = 20
 _DEPTH = 3
@@ -46,12 +48,30 @@ def complete_in_text(point: InsertionPoint) -> list[Suggestion] | None:
         return list(_template_variables(point, owner, variable[1]))
     if not _is_command(point):
         return None
+    if (path := _PATH.search(line)) and (paths := list(_paths_for_user(point, path[0]))):
+        return paths
     name = _SHELL_NAME.search(line)
     typed = (name[2] or "") if name else ""
     # One letter is rather a variable of the script's own.
     if name is None or len(typed) == 1 or not (name[1] or typed.startswith(("PAI", "FC_"))):
         return []
     return [*_variables(point, name[1], typed), *_tags(point, name[1], typed)]
+
+
+def _paths_for_user(point: InsertionPoint, typed: str) -> Iterator[Suggestion]:
+    """Where the prerequisites of the task role have their content."""
+    from pai_lsp.expand.effective import effective_job  # noqa: PLC0415 - only for a path that is being typed
+
+    place = _typed(point, typed, r"[\w./-]*")
+    own = point.location.task_role
+    for role in effective_job(point.job).roles:
+        if own is None or role.role.name != own.name:
+            continue
+        for number, one in enumerate(role.prerequisites):
+            path = one.path_for_user
+            if path.startswith(typed) and path != typed:
+                detail = f"content of {one.definition.name}"
+                yield Suggestion(path, SuggestionKind.VALUE, TextEdit(place, path), None, detail, "", number)
 
 
 def _is_command(point: InsertionPoint) -> bool:
