@@ -38,6 +38,9 @@ CODES = {
     "cannot-be-expressed",
 }
 
+# What is no error as long as the job is not expanded: a plugin that no cluster has does nothing until then.
+REASONS = {"marketplace-not-asked", "prerequisite-without-effect"}
+
 # Those that `expand` finds before it looks at how the definitions go together.
 FOUND_FIRST = {"unresolved-this", "undeclared-template-variable", "unfilled-template-variable", "invalid-event"}
 
@@ -46,7 +49,7 @@ def assert_agreed(document: Document) -> None:
     result = expanded(document.job)
     problems = result.problems if result.run is None else ()
     found = [one for one in document.diagnostics if one.code not in ANSWERED]
-    reasons = [one for one in found if one.severity is Severity.ERROR or one.code == "marketplace-not-asked"]
+    reasons = [one for one in found if one.severity is Severity.ERROR or one.code in REASONS]
     places = [span for one in reasons for span in (one.span, *(related.span for related in one.related))]
     lines = {document.lines.line_of(span.start) for span in places}
     silent = [one for one in problems if not any(map(one.span.overlaps, places))]
