@@ -1,3 +1,27 @@
-"""pai-lsp: a language server and checker for OpenPAI job files."""
+"""pai-lsp: a language server and checker for OpenPAI job files.
+
+`check` is for programs; see api.py. It is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pai_lsp.api import Diagnostic, check
 
 __version__ = "0.1.0"
+__all__ = ["Diagnostic", "check"]
+
+
+def __getattr__(name: str) -> Any:
+    """A name of the interface, loaded now.
+
+    Raises:
+        AttributeError: for any other name.
+    """
+    if name not in __all__:
+        raise AttributeError(f"module 'pai_lsp' has no attribute '{name}'")
+    from pai_lsp import api  # noqa: PLC0415 - the command line does not need it
+
+    return getattr(api, name)

@@ -7,16 +7,19 @@ the author's `# pai-lsp: ignore[code]` comments; one broken rule never silences 
 from __future__ import annotations
 
 import re
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Settings, Severity
 from pai_lsp.findings.fixes import takes_what_is_repeated
 from pai_lsp.findings.suppression import ignores, ineffective_comments, unused_ignore, unused_ignores
+from pai_lsp.job.definition import unfilled_values
 from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.rules import BY_CODE, EXPLAINING, RULES
 from pai_lsp.rules.cluster_rules import rules_on
+from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION, cannot_be_expanded
 from pai_lsp.rules.structure.job_shape import job_template, placeholders, touched
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeAlias
 
+    from pai_lsp.expand.effective import Prerequisite
+    from pai_lsp.expand.write.released_job import ExpandedJob
     from pai_lsp.findings.diagnostic import Finding, Fix, Rule
     from pai_lsp.job.symbols import Occurrence
     from pai_lsp.platform.platforms import Platform
@@ -42,8 +47,7 @@ _DOCUMENT = lazy_pattern(r"^---", re.MULTILINE)
 JOB_FILE = lazy_pattern(r"\.pai\.ya?ml$", re.IGNORECASE)
 _LONGEST_MESSAGE = 500
 # A mistake that keeps a job from being expanded usually has a rule of its own; that a job is not expanded yet is none.
-_CONSEQUENCE = "cannot-be-expanded"
-_ANSWERED_BY_EXPANSION = frozenset({"needs-expansion", "refused-until-expanded"})
+_CONSEQUENCE = cannot_be_expanded.code
 _SYNTAX_CODES = frozenset({"alias-refused", job_template.code, *(kind.value for kind in ProblemKind)})
 # How the text was read decides about these; after a syntax problem, a line may be read into the wrong mapping.
 _READING_CODES = frozenset(
@@ -164,20 +168,56 @@ def check(
     """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once."""
     if document.is_mpijob:
         return _check_mpijob(document, on_fault)
-    found: dict[Diagnostic, None] = {}
     template = document.job.once(placeholders)
     rules = rules_on(None if template else document.settings.cluster, RULES)
-    for rule in rules:
-        if not rule.is_last:
-            for diagnostic in _run(rule, document, on_fault):
-                found[diagnostic] = None
+    job = document.job.as_meant
+    checks = ((rule, partial(rule.check, job)) for rule in rules if not rule.is_last)
+    found = dict.fromkeys(_found(checks, document, on_fault))
+    known = {(one.code, one.span) for one in found}
+    outside = _in_definitions_outside(document, on_fault)
+    found |= dict.fromkeys(one for one in outside if (one.code, one.span) not in known)
     if template:
         found = dict.fromkeys(_without_placeholders(found, template))
     elif not _explains_stop(found, document):
-        for rule in rules:
-            if rule.is_last:
-                found |= dict.fromkeys(_run(rule, document, on_fault))
+        checks = ((rule, partial(rule.check, job)) for rule in rules if rule.is_last)
+        found |= dict.fromkeys(_found(checks, document, on_fault))
     return _finished((*found, *others), document)
+
+
+def check_expanded(document: Document, found: ExpandedJob) -> Iterator[Diagnostic]:
+    """What the checker finds in the expanded job, at the places in the source that it comes from."""
+    return (diagnostic for _, diagnostic in _carried_back(document, found, _log_fault))
+
+
+def _in_definitions_outside(document: Document, on_fault: OnFault) -> Iterator[Diagnostic]:
+    """What the checker finds in definitions outside the file once they are filled, at the references to them."""
+    job = document.job.as_meant
+    graph = job.require_graph
+    if document.is_catalog or not any(map(graph.is_outside, graph.definitions)):
+        return
+    from pai_lsp.expand.write.released_job import expanded  # noqa: PLC0415 - most jobs use no other file
+
+    found = expanded(job)
+    if any(not prerequisite.is_own for _, prerequisite in found.places.origins):
+        for prerequisite, diagnostic in _carried_back(document, found, on_fault):
+            if prerequisite and not prerequisite.is_own and diagnostic.severity <= Severity.WARNING:
+                yield diagnostic
+
+
+def _carried_back(
+    document: Document, found: ExpandedJob, on_fault: OnFault
+) -> Iterator[tuple[Prerequisite | None, Diagnostic]]:
+    """The findings in an expanded job, each with the prerequisite whose added definition has it."""
+    if found.job is None:
+        return
+    places = found.places
+    after = replace(document, text=found.job.text, known_job=found.job)
+    for one in check(after, on_fault):
+        origin = places.origin(one.span)
+        message = f"in '{origin.definition.name}': {one.message}" if origin else one.message
+        related = tuple(other if other.path else replace(other, span=places.span(other.span)) for other in one.related)
+        related = (*origin.related, *related) if origin else related
+        yield origin, replace(one, span=places.span(one.span), message=message, fixes=(), related=related)
 
 
 def _without_placeholders(found: Iterable[Diagnostic], template: Sequence[Span]) -> Iterator[Diagnostic]:
@@ -188,8 +228,7 @@ def _without_placeholders(found: Iterable[Diagnostic], template: Sequence[Span])
 def _check_mpijob(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ...]:
     from pai_lsp.mpijob.manifest_check import manifest_checks, rules_by_code  # noqa: PLC0415 - as in is_mpijob
 
-    checks = manifest_checks(document.syntax)
-    found = dict.fromkeys(one for rule, check in checks for one in _run(rule, document, on_fault, check))
+    found = dict.fromkeys(_found(manifest_checks(document.syntax), document, on_fault))
     return _without_ignored(tuple(found), document, {**BY_CODE, **rules_by_code()})
 
 
@@ -200,12 +239,20 @@ def _explains_stop(found: Iterable[Diagnostic], document: Document) -> bool:
     """
     if any(diagnostic.code in EXPLAINING for diagnostic in found):
         return True
-    silent = [rule for rule in EXPLAINING.values() if document.settings.severity_of(rule) is None]
-    return any(True for rule in silent for _ in rule.check(document.job.as_meant))
+    silent = [EXPLAINING.get(code) for code, severity in document.settings.severities.items() if severity is None]
+    return any(True for rule in silent if rule for _ in rule.check(document.job.as_meant))
 
 
 def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
-    return _without_ignored(_without_echoes(found, document), document, BY_CODE)
+    return _without_ignored(_without_echoes(_without_unfilled(found, document), document), document, BY_CODE)
+
+
+def _without_unfilled(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
+    """The diagnostics without those about values that nobody knows yet, as they are variables of a definition."""
+    if "{{" not in document.text:
+        return found
+    values = {scalar.span for definition in document.job.as_meant.definitions for scalar in unfilled_values(definition)}
+    return tuple(one for one in found if not any(_holds(span, one.span) for span in values)) if values else found
 
 
 def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: Iterable[str]) -> tuple[Diagnostic, ...]:
@@ -224,20 +271,25 @@ def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: It
     return tuple(sorted(kept, key=lambda diagnostic: (diagnostic.span, diagnostic.code, diagnostic.message)))
 
 
-def _run(
-    rule: Rule, document: Document, on_fault: OnFault, check: Callable[[], Iterable[Finding]] | None = None
-) -> Iterable[Diagnostic]:
-    """The diagnostics of a rule: of its check of the job, unless another one is given."""
-    severity = document.settings.severity_of(rule)
-    if severity is None:
-        return ()
-    try:
-        found = rule.check(document.job.as_meant) if check is None else check()
-        findings = tuple(islice(found, MOST_FOUND))
-        return _diagnostics(rule, severity, findings, document) if findings else ()
-    except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
-        on_fault(rule, error)
-        return ()
+def _found(
+    checks: Iterable[tuple[Rule, Callable[[], Iterable[Finding]]]], document: Document, on_fault: OnFault
+) -> Iterator[Diagnostic]:
+    """What rules find, each with its check. Most of them find nothing, so each step of this loop counts."""
+    settings = document.settings
+    for rule, check in checks:
+        severity = settings.severity_of(rule) if settings.severities else rule.severity
+        if severity is None:
+            continue
+        try:
+            findings = iter(check())
+            first = next(findings, None)
+            if first is None:
+                continue
+            diagnostics = _diagnostics(rule, severity, (first, *islice(findings, MOST_FOUND - 1)), document)
+        except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
+            on_fault(rule, error)
+        else:
+            yield from diagnostics
 
 
 def _diagnostics(rule: Rule, severity: Severity, findings: Iterable[Finding], document: Document) -> list[Diagnostic]:
@@ -278,7 +330,7 @@ def _sentence(message: str) -> str:
 def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
     """The diagnostics without those that only follow from a syntax problem, or from another error, at their place."""
     if any(one.code == _CONSEQUENCE for one in found):
-        errors = [one for one in found if one.severity is Severity.ERROR and one.code not in _ANSWERED_BY_EXPANSION]
+        errors = [one for one in found if one.severity is Severity.ERROR and one.code not in ANSWERED_BY_EXPANSION]
         causes = tuple(dict.fromkeys(one.span for one in errors if one.code != _CONSEQUENCE))
         found = tuple(one for one in found if one.code != _CONSEQUENCE or not any(map(one.span.overlaps, causes)))
     if not document.syntax.problems:

@@ -26,6 +26,7 @@ LAYERS = (
     "document",
     "safe_fixes",
     "project",
+    "api",
     "ide",
     "lsp",
     "cli",

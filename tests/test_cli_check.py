@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import json
 import os
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -406,7 +408,7 @@ def test_wrong_usage_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     for number in ("0", "-1", "abc", "²", ""):
         status, _, errors = run(capsys, f"--jobs={number}")
         assert status == 2
-        assert errors.endswith(f"argument --jobs: '{number}' is not a number of processes, such as 4\n")
+        assert errors.startswith(f"pai-lsp check: --jobs: '{number}' is not a number of processes, such as 4\n")
     assert run(capsys, "--fix", "--diff")[0] == 2
     status, output, _ = run(capsys, "--help")
     assert status == 0
@@ -559,3 +561,35 @@ def test_fixes_that_may_be_wrong(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--fix", "--unsafe-fixes", "--select", "unknown-prerequisite"]) == 0
     assert main(["check", "--unsafe-fixes"]) == 2
     assert "--unsafe-fixes is for --fix and --diff" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_files_that_git_ignores(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is found in folders is what git would not ignore; git itself is asked."""
+    git = shutil.which("git") or "git"
+    subprocess.run([git, "init", "-q"], check=True)
+    files = [
+        "a.yaml",
+        "venv/a.yaml",
+        "jobs/build/a.yaml",
+        "jobs/keep.yaml",
+        "jobs/b.tmp.yaml",
+        "out/a.yaml",
+        "# x.yaml",
+    ]
+    for path in (*files, "# x.yaml", "jobs/sub/keep.yaml", "private/a.yaml", "end .yaml"):
+        write(path, GOOD)
+    write(".gitignore", "# comment\n/venv\nbuild/\n*.tmp.yaml   \n\\# x.yaml\nend\\ .yaml\n")
+    write("jobs/.gitignore", "/keep.yaml\n!*.tmp.yaml\n")
+    write("out/.gitignore", "*\n")
+    write(".git/info/exclude", "private/\n")
+    assert main(["check", "--show-files"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    run = subprocess.run(
+        [git, "ls-files", "--others", "--exclude-standard", "*.yaml"], check=True, capture_output=True, text=True
+    )
+    assert shown == sorted(run.stdout.splitlines()) == ["a.yaml", "jobs/b.tmp.yaml", "jobs/sub/keep.yaml"]
+    assert main(["check", "--show-files", "out/a.yaml", "venv"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["out/a.yaml", "venv/a.yaml"]
+    assert main(["check", "--show-files", "--no-gitignore"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 10

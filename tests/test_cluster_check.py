@@ -178,8 +178,12 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     [("default", set()), ("hived", {"hived-wrong-type", "hived-needs-instances"})],
 )
 def test_without_hived_its_refusals_do_not_matter(scheduler: str, codes: set[str]) -> None:
-    document = Document(f"{HEAD}{NO_INSTANCES}{HIVED}", Settings(cluster=read_profile(BARE % scheduler)))
+    settings = Settings(cluster=read_profile(BARE % scheduler))
+    document = Document(f"{HEAD}{NO_INSTANCES}{HIVED}", settings)
     assert {one.code for one in document.diagnostics if one.severity == 1} == codes
+    misspelled = HIVED.replace("taskRoles: {}", "taskRoles: {worker: {skuTyp: K80}}")
+    found = {one.code for one in Document(f"{HEAD}{ROLE}{misspelled}", settings).diagnostics}
+    assert ("hived-key-misspelled" in found) == (scheduler == "hived")
 
 
 @pytest.mark.parametrize("roles", ["{worker: {skuType: V100}}", "[{}]"])

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pai_lsp.document import Document
+from pai_lsp.document import Document, check_expanded
+from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.job.definition import Origin, read_definitions
-from pai_lsp.job.lookup import JobTemplate, LookupAnswer, LookupState, SuggestedDefinition
+from pai_lsp.job.lookup import JobTemplate, LookupAnswer, LookupState, NoLookup, SuggestedDefinition
 from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
@@ -27,12 +29,46 @@ template_variables: [{name: dataPath}]
     "first": "name: first\nrequire: [second]\n",
     "second": 'name: second\nrequire: ["marketplace://name/first"]\n',
     "disk": "name: disk\nrequireStorages: [{name: nfs, mountPath: /a}]\n",
-    "lost": "name: lost\nuri: <% this.nothing %>\nserver: {host: '{{ port }}'}\n",
+    "lost": "name: lost\nplugin: cmd\nuri: <% this.nothing %>\nserver: {host: '{{ port }}'}\n",
     "event": "name: event\nplugin: cmd\ncallbacks: [{event: taskEnd, commands: [ls]}]\n",
     "number": "name: number\nplugin: cmd\ncallbacks: [{event: taskStarts, commands: [[ls]]}]\n",
     "parameter": "name: parameter\nplugin: cmd\ncallbacks: [{event: taskFails, commands: [<% $parameters.no %>]}]\n",
     "offline": "name: offline\nmountPath: /mnt/offline\nrequire: [https://example.com/other.yaml]\n",
 }
+
+
+# By the code of the finding at the reference, the rest of a definition with a mistake.
+FAULTY = {
+    "unknown-plugin": "plugin: gitt, plugin_params: {repo_uri: https://example.com/x}",
+    "plugin-missing-parameter": "plugin: git, plugin_params: {repo: https://example.com/x}",
+    "plugin-parameter-type": "plugin: tensorboard, plugin_params: {port: 1, logdir: /logs}",
+    "unknown-plugin-parameter": "plugin: ssh, jobssh: true, publicKeys: [a]",
+    "ssh-switch-not-boolean": "plugin: ssh, jobssh: maybe",
+    "invalid-failure-policy": "plugin: cmd, failurePolicy: maybe, preCommands: [ls]",
+    "failure-policy-not-text": "plugin: cmd, failurePolicy: 5, preCommands: [ls]",
+    "undefined-parameter": "plugin: git, plugin_params: {repo_uri: <% $parameters.no %>}",
+    "undefined-secret": "plugin: git, plugin_params: {repo_uri: <% $secrets.no %>}",
+    "test-brackets": 'plugin: cmd, preCommands: ["[ -z ${X+x}]"]',
+    "export-in-callback": "plugin: cmd, preCommands: [export A=1], postCommands: [ls $A]",
+    "prerequisite-without-effect": "type: data, uri: https://example.com/x",
+    "cannot-be-expanded": "plugin: cmd, callbacks: [{event: taskStarts, commands: [ls: a]}]",
+    "unresolved-this": "plugin: cmd, preCommands: [<% this.no %>]",
+    "unfilled-template-variable": "plugin: cmd, preCommands: ['{{ a }}'], template_variables: [{name: a, default: b}]",
+}
+ADDRESSES = ("marketplace://name/faulty", "marketplace://prerequisites/itemId/7", "https://example.com/faulty.yaml")
+
+
+class Faulty(NoLookup):
+    """Finds the same definition at every address."""
+
+    def __init__(self, rest: str) -> None:
+        super().__init__()
+        text = f"{{name: faulty, {rest}}}"
+        self._found = read_definitions(parse(text).root, Origin.CATALOG)
+
+    def find(self, reference: str) -> LookupAnswer:
+        del reference
+        return LookupAnswer(LookupState.FOUND, self._found, path="marketplace/faulty.yaml")
 
 
 class Catalog:
@@ -186,3 +222,42 @@ def test_a_mistake_in_another_file_is_reported_where_the_job_uses_the_definition
     assert (finding.code, finding.message) == ("cannot-be-expanded", message)
     assert len(finding.span) == len(f"marketplace://name/{name}")
     assert [(one.path, one.message) for one in finding.related] == [(f"marketplace/{name}.yaml", "defined here")]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("code", FAULTY)
+def test_a_fault_of_a_definition_is_reported_at_the_reference(code: str, address: str) -> None:
+    document = Document(JOB.format(listed=f"'{address}'", definitions=""), lookup=Faulty(FAULTY[code]))
+    (finding,) = [one for one in document.diagnostics if one.code not in OF_EVERY_EXTENDED_JOB]
+    assert finding.code == code
+    assert document.text[finding.span.start : finding.span.end] == address
+    assert "marketplace/faulty.yaml" in {related.path for related in finding.related}
+
+
+@pytest.mark.parametrize("code", FAULTY)
+def test_what_expand_reports_of_a_definition_is_reported_at_the_reference(code: str) -> None:
+    document = Document(JOB.format(listed=f"'{ADDRESSES[0]}'", definitions=""), lookup=Faulty(FAULTY[code]))
+    result = expanded(document.job)
+    reference = document.job.require_graph.entries[0].reference.span
+    reported = {one.code for one in document.diagnostics if one.span == reference}
+    found_after = [one for one in check_expanded(document, result) if one.severity <= Severity.WARNING]
+    assert {one.code for one in found_after if one.span == reference} <= reported
+    assert not result.problems or reported - OF_EVERY_EXTENDED_JOB
+
+
+def test_a_default_that_has_no_effect_is_shown_with_the_missing_value() -> None:
+    text = JOB.format(listed=f"'{ADDRESSES[0]}'", definitions="")
+    document = Document(text, lookup=Faulty(FAULTY["unfilled-template-variable"]))
+    (finding,) = [one for one in document.diagnostics if one.code == "unfilled-template-variable"]
+    assert [one.message for one in finding.related] == ["the 'default' of 'a' has no effect"]
+
+
+def test_a_definition_with_hooks_is_read_for_exports() -> None:
+    rest = (
+        "plugin: cmd, callbacks: [{event: taskStarts, commands: [export A=1]}, {event: taskFails, commands: [ls $A]}]"
+    )
+    document = Document(JOB.format(listed=f"'{ADDRESSES[0]}'", definitions=""), lookup=Faulty(rest))
+    (finding,) = [one for one in document.diagnostics if one.code not in OF_EVERY_EXTENDED_JOB]
+    assert finding.message == (
+        "in 'faulty': a callback runs in a separate process, so 'A' is not set in taskFails of 'faulty'"
+    )

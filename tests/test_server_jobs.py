@@ -208,3 +208,32 @@ async def test_definitions_have_a_graph_and_nothing_else(tmp_path: Path) -> None
         assert "marketplace/tool.yaml" in graph["mermaid"]
         assert await result(client, "preview", uri) is None
         assert await result(client, "expand", uri) is None
+
+
+async def test_how_a_job_is_checked() -> None:
+    async with connected() as client:
+        client.open(JOB)
+        assert await result(client, "status", URI) == {"platform": "OpenPAI", "cluster": None}
+        client.open(f"# pai-lsp: platform=ltp/1.3\n{JOB}", uri="file:///jobs/ltp.pai.yaml")
+        assert await result(client, "status", "file:///jobs/ltp.pai.yaml") == {"platform": "LTP 1.3", "cluster": None}
+        client.open("services: {web: {image: nginx}}\n", uri="file:///jobs/compose.yaml")
+        assert await result(client, "status", "file:///jobs/compose.yaml") is None
+
+
+async def test_the_cluster_of_the_settings_sets_the_platform(tmp_path: Path) -> None:
+    profile = tmp_path / "lab.json"
+    profile.write_text('{"profileVersion": 1, "name": "lab", "platform": "ltp", "scheduler": "default"}')
+    async with connected(initializationOptions={"openpai": {"cluster": str(profile)}}) as client:
+        client.open(JOB)
+        assert await result(client, "status", URI) == {"platform": "LTP", "cluster": "lab"}
+
+
+async def test_a_failure_is_explained_with_its_line() -> None:
+    log = "/usr/local/pai/runtime.d/user.sh: line 25: python: command not found"
+    async with connected() as client:
+        client.open(JOB)
+        found = await result(client, "why", log, URI)
+        assert found["text"].startswith("command-not-found")
+        assert found["place"]["range"]["start"]["line"] == JOB[: JOB.index("python train.py")].count("\n")
+        assert (await result(client, "why", "137", None))["text"].startswith("137 ContainerSigKillReceived")
+        assert (await result(client, "why", log, None))["place"] is None

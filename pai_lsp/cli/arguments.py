@@ -18,8 +18,9 @@ intended.
 
 In a folder, job files are those named *.pai.yaml or *.pai.yml, and other .yaml
 and .yml files whose top level has protocolVersion 2 and either taskRoles or
-type: job. Hidden folders, node_modules and everything that 'exclude' in
-.pai-lsp.yaml matches are skipped. A file that is named here is always checked.
+type: job. Hidden folders, node_modules and everything that .gitignore or
+'exclude' in .pai-lsp.yaml matches are skipped. A file that is named here is
+always checked.
 """
 
 _CHECK_EPILOG = """\
@@ -99,6 +100,7 @@ def check(parser: argparse.ArgumentParser) -> None:
     )
     add("--cluster", metavar="CLUSTER", help="also check whether the jobs fit this cluster: its name, or a profile")
     add("--force-exclude", action="store_true", help="skip excluded files even if they are named here")
+    add("--no-gitignore", action="store_true", help="also check files in folders that .gitignore excludes")
     add("--only-jobs", action="store_true", help="skip files that are not jobs even if they are named here")
     add(
         "--jobs",
@@ -110,7 +112,7 @@ def check(parser: argparse.ArgumentParser) -> None:
         "--shellcheck",
         type=path,
         metavar="PROGRAM",
-        help="also run this ShellCheck on the commands and report what it finds (codes SC1000 to SC2999)",
+        help="also run ShellCheck on the commands: a program, 'auto' (where it is installed) or 'off'",
     )
     configuring = parser.add_mutually_exclusive_group()
     configuring.add_argument("--config", type=path, metavar="FILE", help="use this configuration for all files")

@@ -73,6 +73,28 @@ def failure(
     return Failure(cause, report.code, line_of(cause.name, report, job) if job is not None else None)
 
 
+def code_text(code: int) -> str:
+    """What an exit code means, in lines."""
+    known = explained_code(code)
+    note = "" if known.code == code else f", described by the entry {known.code}"
+    lines = [f"{code} {known.phrase}{note} ({retry_text(known)})", "", known.description]
+    lines += [known.hint] if known.hint else []
+    lines += ["", f"Note: {known.trap}"] if known.trap else []
+    return "\n".join(lines) + "\n"
+
+
+def failure_text(found: Failure, job: Job | None, path: str) -> str:
+    """The explanation in lines, with the line of the job, which is called `path`; no secret in it."""
+    text = f"{found.cause.name}: {found.cause.explanation}\n{found.cause.fix}\n"
+    if found.line is not None and job is not None:
+        line = job.hidden.without(job.text.splitlines()[found.line - 1].strip())
+        text += f"\n{path}:{found.line}: {line}\n"
+    if found.code is not None:
+        known = explained_code(found.code)
+        text += f"\ncode {found.code} {known.phrase} ({retry_text(known)})\n"
+    return text
+
+
 def _cause(report: FailureReport, job: Job | None) -> Cause:
     is_log = report.user_code is not None and report.child is None and report.pod is None
     if not is_log:

@@ -83,6 +83,16 @@ class Prerequisite:
         return self.step.definition
 
     @property
+    def title(self) -> str:
+        """The owner of its commands, in words."""
+        return f"'{self.definition.name}'"
+
+    @property
+    def reference(self) -> Span | None:
+        """The reference in the job that leads to a definition outside it; None for the job's own."""
+        return None if self.is_own else self.entry.reference.span
+
+    @property
     def related(self) -> tuple[Related, ...]:
         """Where it is defined, for problems reported at a reference in the job; nothing for the job's own."""
         return () if self.is_own else (Related(self.definition.name_span, "defined here", self.step.path),)
@@ -109,6 +119,9 @@ class CmdPluginEntry:
 
     entry: PluginEntry
     commands: tuple[Commands, ...]
+    title = "the cmd plugin of extras"
+    reference = None
+    related = ()
 
     @property
     def ignores_failure(self) -> bool:
@@ -150,15 +163,20 @@ class EffectiveJob:
 
 def effective_job(job: Job) -> EffectiveJob:
     """What the job means; one with syntax problems has only these. A job is read once."""
-    return job.once(_read_effective_job)
-
-
-def _read_effective_job(job: Job) -> EffectiveJob:
     if job.syntax.problems:
         return EffectiveJob(
             (),
             tuple(problem(one.kind.value, one.span, one.message) for one in job.syntax.problems),
         )
+    return job.once(_read_effective_job)
+
+
+def effective_roles(job: Job) -> tuple[EffectiveRole, ...]:
+    """The plans of all task roles, as far as they can be read; also of a job with problems."""
+    return job.once(_read_effective_job).roles
+
+
+def _read_effective_job(job: Job) -> EffectiveJob:
     return _EffectiveJobReader(job).read()
 
 

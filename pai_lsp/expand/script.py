@@ -9,7 +9,6 @@ from pai_lsp.embedded.template import TemplateFault
 from pai_lsp.expand.as_is.released_run import command_source, server_command
 from pai_lsp.expand.effective import CmdPluginEntry, Prerequisite
 from pai_lsp.expand.write.released_commands import role_values, shown_text
-from pai_lsp.expand.write.role_commands import owner
 from pai_lsp.job.lookup import displayed_path
 from pai_lsp.platform.tables import EventForm, Moment, moments_with
 from pai_lsp.source.frozen import dataclass
@@ -145,7 +144,7 @@ def _start(source: Source | PluginEntry, values: RoleValues, origins: Origins) -
         if not isinstance(source, Prerequisite) or source.plugin in {None, "cmd"}:
             yield from _callbacks(source, Moment.START, values, origins)
             return
-        name, place = f"{owner(source)}, plugin '{source.plugin}'", origins.source(source)
+        name, place = f"{source.title}, plugin '{source.plugin}'", origins.source(source)
     else:
         name, place = f"plugin '{source.plugin}' of extras", f" ({origins.line(source.node.span)})"
     yield ScriptPart(f"{Moment.START.value}: {name}{place}", ())
@@ -158,7 +157,7 @@ def _callbacks(source: Source, moment: Moment, values: RoleValues, origins: Orig
     path = source.step.path if isinstance(source, Prerequisite) and not source.is_own else None
     lines = tuple(ScriptLine(shown_text(item.text.rstrip("\n"), values), item.scalar.span, path) for item in items)
     policy = "; failures are ignored" if source.ignores_failure else ""
-    yield ScriptPart(f"{moment.value}: {owner(source)}{origins.source(source)}{policy}", lines)
+    yield ScriptPart(f"{moment.value}: {source.title}{origins.source(source)}{policy}", lines)
 
 
 def _command(job: Job, role: EffectiveRole, origins: Origins) -> ScriptPart:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.template_uses import TemplateUse
     from pai_lsp.source.text import Span
 
-_VARIABLE = lazy_pattern(r"(?<!\w)(?:PAI|FC|AZCOPY)_\w+|NVIDIA_VISIBLE_DEVICES")
+_VARIABLE = lazy_pattern(r"(?<!\w)[A-Z]+_\w+")
 _EXIT = lazy_pattern(r"(?<!\w)exit[ \t]+(\d+)")
 
 

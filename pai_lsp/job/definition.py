@@ -306,6 +306,15 @@ def filled_texts(definition: Definition) -> Iterator[Scalar]:
             yield from (node for node in walk(entry.value) if isinstance(node, Scalar) and "{{" in node.text)
 
 
+def unfilled_values(definition: Definition) -> Iterator[Scalar]:
+    """The values that are one declared variable: whoever requires the definition decides what they are."""
+    declared = {variable.name for variable in definition.template_variables}
+    for scalar in filled_texts(definition) if declared else ():
+        found = next(variables(scalar.text), None)
+        if found is not None and found.name in declared and len(found.span) == len(scalar.text.strip()):
+            yield scalar
+
+
 def undeclared_variables(definition: Definition) -> Iterator[tuple[Scalar, Variable]]:
     """The undeclared variables of a definition that is written to be required: each is never filled.
 

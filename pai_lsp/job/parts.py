@@ -94,6 +94,25 @@ class TaskRole:
         return node if isinstance(node, Mapping) else None
 
     @cached_property
+    def requests(self) -> tuple[Entry, ...]:
+        """What it asks for of `cpu`, `memoryMB` and `gpu`, in this order."""
+        wanted = self.resources
+        return tuple(entry for name in ("cpu", "memoryMB", "gpu") if (entry := wanted.entry(name))) if wanted else ()
+
+    @cached_property
+    def shared_memory(self) -> Entry | None:
+        """The size of shared memory that it asks for."""
+        node = self.get("extraContainerOptions")
+        return node.entry("shmMB") if isinstance(node, Mapping) else None
+
+    @cached_property
+    def completion_limits(self) -> tuple[Entry, ...]:
+        """The numbers of its completion policy."""
+        node = self.get("completion")
+        names = ("minFailedInstances", "minSucceededInstances")
+        return tuple(entry for name in names if (entry := node.entry(name))) if isinstance(node, Mapping) else ()
+
+    @cached_property
     def port_labels(self) -> tuple[Entry, ...]:
         """The ports that the role declares; `ssh` and `http` exist besides them."""
         ports = self.resources.get("ports") if self.resources else None

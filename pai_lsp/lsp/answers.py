@@ -48,7 +48,9 @@ from pai_lsp.lsp.features import (
     MARKETPLACE_TEXT,
     OPEN_RULE,
     PREVIEW,
+    STATUS,
     TEMPLATES,
+    WHY,
 )
 
 if TYPE_CHECKING:
@@ -317,6 +319,8 @@ COMMANDS: Mapping[str, Command] = {
     PREVIEW: commands.previewed,
     GRAPH: commands.drawn,
     EXPAND: commands.expanded_job,
+    STATUS: commands.described,
+    WHY: commands.failure_explained,
     TEMPLATES: commands.templates,
     MARKETPLACE_LIST: commands.listed,
     MARKETPLACE_INSERT: commands.inserted,

@@ -7,6 +7,7 @@ them, because it is the text to submit.
 from __future__ import annotations
 
 from functools import partial
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
@@ -14,6 +15,7 @@ from lsprotocol.converters import get_converter
 from pygls.exceptions import JsonRpcInvalidParams
 
 from pai_lsp.catalog.catalog import Catalog
+from pai_lsp.cluster.profile import Profile
 from pai_lsp.expand.write.released_job import expanded
 from pai_lsp.ide.completion.snippet_texts import JOBS
 from pai_lsp.ide.completion.suggestion import plain_text
@@ -25,9 +27,11 @@ from pai_lsp.ide.preview import preview
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.lsp.convert import location, workspace_edit
 from pai_lsp.lsp.documents import FileKind, file_at
-from pai_lsp.lsp.features import APPLY_EDIT, MARKETPLACE_INSERT, PREVIEW
+from pai_lsp.lsp.features import APPLY_EDIT, MARKETPLACE_INSERT, PREVIEW, WHY
 from pai_lsp.lsp.session import ARRIVED
 from pai_lsp.rules import UnknownCodeError, known
+from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -35,7 +39,6 @@ if TYPE_CHECKING:
     from pai_lsp.findings.diagnostic import Rule
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.lsp.session import Session
-    from pai_lsp.source.text import Span
 
     Command = Callable[[Session, Sequence[Any]], Awaitable[Any]]
     from collections.abc import Sequence
@@ -142,6 +145,15 @@ def _expanded(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any
     }
 
 
+def _described(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
+    del arguments
+    if document.kind is not FileKind.JOB:
+        return None
+    cluster = document.settings.cluster
+    name = cluster.name if isinstance(cluster, Profile) else None
+    return {"platform": document.document.platform.title, "cluster": name}
+
+
 def _is_job(document: OpenDocument) -> bool:
     return document.kind is FileKind.JOB and not document.document.is_catalog
 
@@ -154,6 +166,39 @@ previewed = about_document(_previewed)
 drawn = about_document(_drawn)
 # The expanded job, or the findings that prevent it; the argument is the job's URI.
 expanded_job = about_document(_expanded)
+# The platform that a job is checked for, and the name of its cluster or null; the argument is the job's URI.
+described = about_document(_described)
+
+# The end of a longer log is what matters.
+_MOST_CHARACTERS = 200_000
+_EXIT_CODE = lazy_pattern(r"\s*[+-]?[0-9]{1,6}\s*")
+
+
+async def failure_explained(session: Session, arguments: Sequence[Any]) -> dict[str, Any]:
+    """Why a task failed: the arguments are an exit code or a pasted text, and the job's URI or null."""
+    text, uri = (*arguments, None, None)[:2]
+    if not isinstance(text, str):
+        raise JsonRpcInvalidParams(f"'{WHY}' expects a text, and the URI of a job or null")
+    document = ARRIVED.get().get(uri) if isinstance(uri, str) else None
+    return await session.lane.run(partial(_explained_failure, text[-_MOST_CHARACTERS:], document), is_request=True)
+
+
+def _explained_failure(text: str, document: OpenDocument | None) -> dict[str, Any]:
+    from pai_lsp.cluster.why import code_text, failure, failure_text  # noqa: PLC0415 - rarely asked for
+
+    if _EXIT_CODE.fullmatch(text):
+        return {"text": code_text(int(text)), "place": None}
+    is_job = document is not None and _is_job(document)
+    job = document.document.job if document is not None and is_job else None
+    found = failure(text, job)
+    place = None
+    if document is not None and found.line is not None:
+        lines = document.document.lines
+        start = lines.line_start(found.line - 1)
+        span = Span(start, start + len(lines.line_text(found.line - 1)))
+        place = get_converter().unstructure(location(document.uri, span, document.places))
+    name = PurePath(document.path).name if document is not None else ""
+    return {"text": failure_text(found, job, name), "place": place}
 
 
 # An editor shows the definitions in one searchable list.

@@ -32,6 +32,8 @@ APPLY_EDIT = "pai-lsp.applyEdit"
 PREVIEW = "pai-lsp.preview"
 GRAPH = "pai-lsp.graph"
 EXPAND = "pai-lsp.expand"
+STATUS = "pai-lsp.status"
+WHY = "pai-lsp.why"
 TEMPLATES = "pai-lsp.templates"
 
 # Our own notification, `{"trusted": false}` while the client trusts nothing, and any other value afterwards.
@@ -49,6 +51,8 @@ COMMAND_NAMES = (
     PREVIEW,
     GRAPH,
     EXPAND,
+    STATUS,
+    WHY,
     TEMPLATES,
     MARKETPLACE_LIST,
     MARKETPLACE_INSERT,

@@ -21,6 +21,7 @@ from pai_lsp.lsp.client import Client
 from pai_lsp.lsp.convert import path_of
 from pai_lsp.lsp.documents import OpenDocument
 from pai_lsp.lsp.marketplaces import Marketplaces
+from pai_lsp.lsp.shellchecks import ShellChecks
 from pai_lsp.lsp.worker_threads import Lane
 from pai_lsp.lsp.workspace import JobFiles, Workspace
 from pai_lsp.lsp.workspace_settings import (
@@ -68,6 +69,7 @@ class Session:
         self._is_trust_withdrawn = False
         self._job_files = JobFiles()
         self._publisher = Publisher(self, self.lane)
+        self._shellchecks = ShellChecks(self)
         self._background: set[asyncio.Task[None]] = set()
 
     def begin(self, params: lsp.InitializeParams, client: Client) -> None:
@@ -199,6 +201,7 @@ class Session:
         if look_at_files:
             self.projects.forget_files()
             self.marketplaces.reload()
+            self._shellchecks.forget()
         again = [self._configured(one) for one in self.documents.values()]
         changed = [one for one in again if not one.is_checked_like(self.documents[one.uri])]
         for document in changed:
@@ -206,6 +209,14 @@ class Session:
         if changed:
             self._publisher.refresh()
             self.in_background(refresh_hints(self.server, self.client))
+
+    def check_again(self, uri: str) -> None:
+        """Check the same version of an open document again: another program has found something."""
+        document = self.documents.get(uri)
+        if document is not None:
+            self.documents = {**self.documents, uri: replace(document)}
+            self._publisher.check_soon(uri)
+            self._publisher.refresh()
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine without waiting for it."""
@@ -216,6 +227,7 @@ class Session:
     def end(self) -> None:
         """Cancel all checks and all background work."""
         self._publisher.stop()
+        self._shellchecks.stop()
         for task in self._background:
             task.cancel()
 
@@ -227,6 +239,7 @@ class Session:
     def _put(self, document: OpenDocument) -> None:
         self.documents = {**self.documents, document.uri: document}
         self._publisher.check_soon(document.uri)
+        self._shellchecks.soon(document)
 
     def _configured(self, document: OpenDocument) -> OpenDocument:
         """The same version with the settings and definitions that apply to its file now."""
@@ -237,6 +250,7 @@ class Session:
         return replace(
             document,
             settings=effective.settings,
+            shellcheck=self._shellchecks.of(effective.settings.shellcheck),
             is_excluded=effective.is_excluded,
             lookup=marketplace.lookup if marketplace else NoLookup(),
             is_in_catalog=directory is not None,

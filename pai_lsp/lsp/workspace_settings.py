@@ -39,7 +39,7 @@ def section_configuration(section: Any, folder: str = "") -> Configuration:
     from pai_lsp.rules import CODES  # noqa: PLC0415 - most editors have no settings
 
     ours = {key: section[key] for key in KEYS if section.get(key)}
-    return parse_configuration(json.dumps(ours, ensure_ascii=False), CODES, folder=folder)
+    return parse_configuration(json.dumps(ours, ensure_ascii=False), CODES, folder=folder, is_users=True)
 
 
 def hidden_hints(section: Any) -> frozenset[str]:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 OPEN_MPI = "Open MPI"
 HYDRA = "Hydra"
 HOROVOD = "horovodrun"
+# The variable with which the MPI operator of Kubernetes names its file of hosts.
+OPERATOR_HOST_FILE = "OMPI_MCA_orte_default_hostfile"
 ALLOW_ROOT = "-allow-run-as-root"
 _NUMBER = lazy_pattern(r"[0-9]{1,9}")
 

@@ -36,6 +36,7 @@ SEVERITIES: dict[str, Severity | None] = {**{severity.label: severity for severi
 # Kinds of errors: a folder that is not there now, which stays in the sources; and a code that no rule has.
 _HOME_FOLDER, _UNKNOWN_RULE, _UNKNOWN_CLUSTER = "home-folder", "unknown-rule", "unknown-cluster"
 _OTHER_PLATFORM = "other-platform"
+_SHELLCHECK = ("auto", "off")
 # No reason to let a build fail: a rule may have been retired, and a profile may exist on another machine only.
 _MILD = {
     _UNKNOWN_RULE: Severity.WARNING,
@@ -56,14 +57,17 @@ def load_configuration(path: str, codes: Collection[str]) -> Configuration:
 
 
 def parse_configuration(
-    text: str, codes: Collection[str], *, path: str | None = None, folder: str = ""
+    text: str, codes: Collection[str], *, path: str | None = None, folder: str = "", is_users: bool = False
 ) -> Configuration:
-    """The values of a configuration's text; wrong parts are reported and count as not written."""
+    """The values of a configuration's text; wrong parts are reported and count as not written.
+
+    is_users: whether it is the user's own, whose programs may be run.
+    """
     syntax = parse(text)
     value = plain_value(syntax.root)
     errors = list(structure_errors(value, "configuration"))
     value = _without(value, errors)
-    more = [*_unknown_rules(value, codes), *_source_errors(value)]
+    more = [*_unknown_rules(value, codes), *_source_errors(value), *(() if is_users else _foreign_program(value))]
     value = _without(value, (error for error in more if error.kind != _HOME_FOLDER)) or {}
     found = [_syntax_fault(problem) for problem in syntax.problems]
     found += (_finding(error, syntax.root) for error in (*errors, *more) if syntax.root is not None)
@@ -87,7 +91,7 @@ def parse_configuration(
     return Configuration(
         path,
         folder,
-        Settings(severities, plugins, cluster, platform=platform),
+        Settings(severities, plugins, cluster, platform=platform, shellcheck=value.get("shellcheck") or ""),
         exclusion_of(_items(value, "exclude")),
         tuple(
             (exclusion_of([pattern]), frozenset(_items(value["per_file_ignores"], pattern)))
@@ -143,6 +147,14 @@ def _unknown_rules(value: Any, codes: Collection[str]) -> Iterator[StructureErro
 def _no_rule(code: str, codes: Collection[str]) -> tuple[str, tuple[str, ...]]:
     """The message about a code that no rule has, and the code that may be meant."""
     return f"no rule has the code '{code}'{did_you_mean(code, codes)}", tuple(nearest(code, codes)[:1])
+
+
+def _foreign_program(value: Any) -> Iterator[StructureError]:
+    """A program in a file that may be somebody else's: it is not run."""
+    setting = (value or {}).get("shellcheck")
+    if isinstance(setting, str) and setting not in _SHELLCHECK:
+        message = "a program counts only in the settings of the editor and on the command line; write 'auto' or 'off'"
+        yield StructureError("program", ("shellcheck",), None, message, _SHELLCHECK)
 
 
 def _source_errors(value: Any) -> Iterator[StructureError]:

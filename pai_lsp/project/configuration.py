@@ -92,6 +92,11 @@ def project_folder(folder: str) -> str | None:
     return None
 
 
+def repository_of(folder: str) -> str | None:
+    """The root of the git repository that a folder is in, its path absolute; None outside of repositories."""
+    return next((here for here in _with_parents(folder) if os.path.lexists(os.path.join(here, ".git"))), None)
+
+
 def _with_parents(folder: str) -> Iterator[str]:
     """A folder, an absolute path, and the folders above it, the nearest first."""
     yield folder

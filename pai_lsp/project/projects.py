@@ -88,7 +88,9 @@ class Projects:
             settings,
             severities={**in_editor.severities, **settings.severities},
             plugins=section.settings.plugins | file.settings.plugins,
+            cluster=file.settings.cluster or section.settings.cluster,
             platform=file.settings.platform or section.settings.platform,
+            shellcheck="off" if file.settings.shellcheck == "off" else section.settings.shellcheck or "auto",
         )
         named = next((one for one in (file, section) if one.marketplace is not None and one.marketplace.is_named), file)
         return FileSettings(settings, is_excluded or section.excludes(path), named.marketplace, named.folder)

@@ -1,6 +1,6 @@
 """Which files a run checks, each with the configuration and the definitions that apply to it."""
 
-# ruff: noqa: PTH100, PTH109, PTH116, PTH119 - importing pathlib takes a twentieth of the time that checking a file does
+# ruff: noqa: PTH100, PTH109, PTH116, PTH119, PTH120 - importing pathlib takes a twentieth of the time that checking a file does
 from __future__ import annotations
 
 import os
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.job.lookup import Lookup, NoLookup
-from pai_lsp.project.configuration import FILE_NAME
+from pai_lsp.project.configuration import FILE_NAME, repository_of
+from pai_lsp.project.exclusion import IgnoredByGit
 from pai_lsp.project.projects import Projects
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.files import Candidate, candidates
@@ -99,11 +100,13 @@ def targets(
     given_name: str,
     force_exclude: bool,
     only_jobs: bool = False,
+    respects_git: bool = True,
 ) -> Iterator[Target]:
     """The files for the paths that a user named, each once, in the order of the paths and their names.
 
     `given` are the bytes on standard input, which reports call `given_name`. With `only_jobs`, naming a file does not
-    make it a job: for programs that name every changed file.
+    make it a job: for programs that name every changed file. With `respects_git`, what git ignores is not found in
+    folders.
     """
     seen: set[str] = set()
 
@@ -111,11 +114,26 @@ def targets(
         full = os.path.abspath(path)
         return projects.configuration_of(full).excludes(full, is_folder=is_folder)
 
+    ignored: dict[str, IgnoredByGit | None] = {}  # by folder, and by the root of the repository
+
+    def is_skipped(path: str, is_folder: bool) -> bool:
+        by_configuration = is_excluded(path, is_folder)
+        if by_configuration or not respects_git:
+            return by_configuration
+        full = os.path.abspath(path)
+        folder = os.path.dirname(full)
+        if folder not in ignored:
+            root = repository_of(folder)
+            ignored[folder] = None if root is None else ignored.get(root) or IgnoredByGit(root)
+            ignored.setdefault(root or folder, ignored[folder])
+        by_git = ignored[folder]
+        return by_git is not None and by_git.excludes(full, is_folder=is_folder)
+
     for path in paths:
         if path == STANDARD_INPUT:
             yield _target(Candidate(given_name, is_named=True), projects, given)
             continue
-        for candidate in candidates(path, is_excluded):
+        for candidate in candidates(path, is_skipped):
             full = os.path.abspath(candidate.path)
             if full in seen or (candidate.is_named and force_exclude and is_excluded(full, False)):
                 continue

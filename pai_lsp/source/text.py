@@ -72,6 +72,15 @@ class Position:
     column: int
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place as reports give it: line and column count from 1, the offset from 0, all in code points."""
+
+    line: int
+    column: int
+    offset: int
+
+
 class LineIndex:
     """Finds lines and columns in one text; lines end as in LSP: at CR LF, LF or CR."""
 
@@ -86,6 +95,12 @@ class LineIndex:
 
     def __len__(self) -> int:
         return len(self._starts)
+
+    def place(self, offset: int) -> Place:
+        """The place at `offset`; for one outside the text, the nearest end of the text."""
+        offset = min(max(offset, 0), len(self.text))
+        position = self.position(offset)
+        return Place(position.line + 1, position.column + 1, offset)
 
     def line_of(self, offset: int) -> int:
         """The number, from 0, of the line that `offset` is in."""

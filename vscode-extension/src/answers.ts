@@ -60,6 +60,29 @@ export interface Template {
 /** An expanded job, or the findings that prevent it. */
 export type Expansion = { readonly text: string } | { readonly findings: readonly string[] };
 
+/** How a job is checked. */
+export interface JobStatus {
+  readonly platform: string;
+  /** The cluster that it is checked for; empty for none. */
+  readonly cluster: string;
+}
+
+/** Why a task failed: lines of text, and the place in the job that led to it. */
+export interface FailureAnswer {
+  readonly text: string;
+  readonly place: Place | undefined;
+}
+
+export function jobStatus(answer: unknown): JobStatus | undefined {
+  const { platform, cluster } = fields(answer);
+  return typeof platform === "string" ? { platform, cluster: string(cluster) } : undefined;
+}
+
+export function failureAnswer(answer: unknown): FailureAnswer | undefined {
+  const { text, place: named } = fields(answer);
+  return typeof text === "string" ? { text, place: place(named) } : undefined;
+}
+
 export function textAnswer(answer: unknown): TextAnswer | undefined {
   const { text, languageId, places: named } = fields(answer);
   return typeof text === "string"

@@ -6,6 +6,7 @@ import { activeJobEditor, isOurs } from "./activeJob";
 import { reportingFailure } from "./ask";
 import { expandJob } from "./commands/expand";
 import { Explanations } from "./commands/explain";
+import { explainFailure } from "./commands/failure";
 import { Graphs } from "./commands/graph";
 import { insertFromMarketplace, refreshMarketplace } from "./commands/marketplace";
 import { newJob } from "./commands/newJob";
@@ -53,6 +54,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
     command("refreshMarketplace", () => refreshMarketplace(controller)),
     command("newJob", () => newJob(controller)),
     command("explainFinding", (code) => explanations.show(code)),
+    command("explainFailure", () => explainFailure(controller)),
     command("restartServer", () => controller.restart()),
     command("showOutput", () => output.show()),
     command("showStatus", () => showStatus(controller)),

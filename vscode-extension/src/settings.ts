@@ -16,6 +16,8 @@ const SENT: readonly (readonly [setting: string, ...path: string[]])[] = [
   ["exclude", "exclude"],
   ["plugins", "plugins"],
   ["platform", "platform"],
+  ["cluster", "cluster"],
+  ["shellcheck", "shellcheck"],
   ["marketplace.sources", "marketplace", "sources"],
   ["marketplace.allowedHosts", "marketplace", "allowed_hosts"],
   ["inlayHints.templateValues", "inlayHints", "templateValues"],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file, names_input, put, show_findings
 from pai_lsp.cli.report.results import CheckedFile, checked_file
-from pai_lsp.document import check
+from pai_lsp.document import check, check_expanded
 from pai_lsp.expand.as_is.released_run import released_run
 from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, problem
@@ -17,6 +17,7 @@ from pai_lsp.expand.script import released_script, scripts, together
 from pai_lsp.expand.write.released_job import expanded
 from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Severity, limited
 from pai_lsp.project.targets import missing
+from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 from pai_lsp.source.failures import why
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import ProblemKind
@@ -25,17 +26,14 @@ from pai_lsp.source.text import visible
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
 
     from pai_lsp.document import Document
     from pai_lsp.expand.as_is.released_run import ReleasedRun, RoleRun
-    from pai_lsp.expand.write.released_job import ExpandedJob
     from pai_lsp.job.hidden import Hidden
     from pai_lsp.job.job import Job
 
 _VERSION = 1
 # Rules that ask for expansion, which the author does here.
-_ANSWERED = frozenset({"needs-expansion", "refused-until-expanded"})
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -57,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         near = did_you_mean(arguments.task_role, roles)
         return failed("expand", f"the job has no task role '{visible(arguments.task_role)}'{near}", WRONG_USAGE)
     result = _as_is(document.job, form, arguments) if arguments.as_is else _expanded(document, form, arguments)
-    show_findings(_reported(document, result, ignored=frozenset() if arguments.as_is else _ANSWERED))
+    show_findings(_reported(document, result, ignored=frozenset() if arguments.as_is else ANSWERED_BY_EXPANSION))
     if result.output is None:
         return FINDINGS
     if result.is_wrong and form == "yaml" and not arguments.force:
@@ -101,7 +99,7 @@ def _expanded(document: Document, form: str, arguments: argparse.Namespace) -> _
         return _Result(None, found.problems)
     # In a role that runs in one shell, the rule would not see the callbacks any more.
     exports = () if arguments.inline else (one for one in document.diagnostics if one.code == "export-in-callback")
-    findings = tuple({(one.code, one.span): one for one in (*_findings_after(document, found), *exports)}.values())
+    findings = tuple({(one.code, one.span): one for one in (*check_expanded(document, found), *exports)}.values())
     if form == "yaml":
         return _Result(found.text, found.problems, findings)
     if form == "script" and not arguments.inline:
@@ -112,16 +110,6 @@ def _expanded(document: Document, form: str, arguments: argparse.Namespace) -> _
     stops = tuple(replace(stop, span=span) for stop, span in zip(found.run.stops, missing, strict=False))
     result = _run_result(_without_secrets(replace(found.run, stops=stops), job.hidden), form, arguments)
     return result if result.output is None else replace(result, problems=found.problems, findings=findings)
-
-
-def _findings_after(document: Document, found: ExpandedJob) -> Iterator[Diagnostic]:
-    """What the checker finds in the expanded job, at the places in the source that it comes from."""
-    after = replace(document, text=found.text or "", known_job=found.job)
-    for one in check(after):
-        related = tuple(
-            other if other.path else replace(other, span=found.places.span(other.span)) for other in one.related
-        )
-        yield replace(one, span=found.places.span(one.span), fixes=(), related=related)
 
 
 def _without_secrets(run: ReleasedRun, hidden: Hidden) -> ReleasedRun:

@@ -17,12 +17,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.cli.report.results import fingerprints, place, placed
+from pai_lsp.cli.report.results import fingerprints, placed
 from pai_lsp.findings.diagnostic import DOCUMENTATION, Severity
 
 if TYPE_CHECKING:
-    from pai_lsp.cli.report.results import Place, PlacedDiagnostic, Results
-    from pai_lsp.source.text import LineIndex, Span
+    from pai_lsp.cli.report.results import PlacedDiagnostic, Results
+    from pai_lsp.source.text import LineIndex, Place, Span
 
 # It changes when a program that reads the report has to change.
 VERSION = 1
@@ -123,7 +123,7 @@ def _reviewdog_diagnostic(item: PlacedDiagnostic) -> dict[str, Any]:
 
 def _reviewdog_range(lines: LineIndex, span: Span) -> dict[str, dict[str, int]]:
     def position(offset: int) -> dict[str, int]:
-        found = place(lines, offset)
+        found = lines.place(offset)
         before = lines.line_text(found.line - 1)[: found.column - 1]
         return {"line": found.line, "column": len(before.encode("utf-8", "surrogatepass")) + 1}
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.findings.diagnostic import Diagnostic, Fix, Related
     from pai_lsp.job.hidden import Hidden
+    from pai_lsp.source.text import Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +67,6 @@ class Results:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """One place as reports give it: line and column count from 1, the offset from 0, all in code points."""
-
-    line: int
-    column: int
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
 class PlacedRelated:
     """A related place with its file; `start` and `end` are None where that file could not be read."""
 
@@ -86,12 +78,12 @@ class PlacedRelated:
     @property
     def start(self) -> Place | None:
         """Where it begins."""
-        return None if self.lines is None else place(self.lines, self.span.start)
+        return None if self.lines is None else self.lines.place(self.span.start)
 
     @property
     def end(self) -> Place | None:
         """Where it ends."""
-        return None if self.lines is None else place(self.lines, self.span.end)
+        return None if self.lines is None else self.lines.place(self.span.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +111,8 @@ def placed(results: Results) -> Iterator[PlacedDiagnostic]:
                 file.path,
                 lines,
                 diagnostic,
-                place(lines, diagnostic.span.start),
-                place(lines, diagnostic.span.end),
+                lines.place(diagnostic.span.start),
+                lines.place(diagnostic.span.end),
                 tuple(_related(file.path, lines, others, related) for related in diagnostic.related),
                 tuple(fix for fix in diagnostic.fixes if not _shows_hidden(fix, file)),
             )
@@ -140,13 +132,6 @@ def fingerprints(results: Results) -> Iterator[tuple[PlacedDiagnostic, str]]:
         seen[same] = seen.get(same, 0) + 1
         words = "\0".join((*same, str(seen[same])))
         yield item, hashlib.sha256(words.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def place(lines: LineIndex, offset: int) -> Place:
-    """The place at `offset`; one outside the text is drawn to its nearest end."""
-    offset = min(max(offset, 0), len(lines.text))
-    position = lines.position(offset)
-    return Place(position.line + 1, position.column + 1, offset)
 
 
 def checked_file(document: Document, diagnostics: Iterable[Diagnostic], *, not_shown: int = 0) -> CheckedFile:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from pai_lsp import __version__
-from pai_lsp.cli.report.results import fingerprints, place
+from pai_lsp.cli.report.results import fingerprints
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.rules import family_of
 from pai_lsp.source.patterns import lazy_pattern
@@ -151,7 +151,7 @@ def _location(path: str, lines: LineIndex, span: Span, folder: str) -> dict[str,
 
 def _region(lines: LineIndex, span: Span) -> dict[str, int]:
     """3.30: lines and columns count from 1, and `endColumn` is the one after the last character."""
-    start, end = place(lines, span.start), place(lines, span.end)
+    start, end = lines.place(span.start), lines.place(span.end)
     return {"startLine": start.line, "startColumn": start.column, "endLine": end.line, "endColumn": end.column}
 
 

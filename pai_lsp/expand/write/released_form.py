@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
     from pai_lsp.source.nodes import Mapping
-    from pai_lsp.source.text import Span
 
 _NOT_IN_NAME = lazy_pattern(r"[^a-zA-Z0-9_-]+")
 _LONGEST_NAME = 255
@@ -52,12 +51,11 @@ class ReleasedForm:
         """The prerequisite's name in the released job."""
         return self.names[prerequisite]
 
-    def origin_of(self, name: str) -> Span | None:
-        """The reference in the job that brings in the definition of this name from another place; else None."""
+    @cached_property
+    def added(self) -> dict[str, Prerequisite]:
+        """By their names in the released job, the prerequisites whose definitions are not in the job yet."""
         homes = set(self.homes.values())
-        return next(
-            (one.entry.reference.span for one, own in self.names.items() if own == name and one not in homes), None
-        )
+        return {name: one for one, name in self.names.items() if one not in homes}
 
     @cached_property
     def users(self) -> dict[Prerequisite, list[EffectiveRole]]:

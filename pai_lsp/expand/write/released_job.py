@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_syntax import syntax_problem
-from pai_lsp.expand.effective import Prerequisite, effective_job
+from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRESSED, merged_storages, problem
 from pai_lsp.expand.write.proof import proven
 from pai_lsp.expand.write.released_commands import CanNotExpressError, callback_items, role_values
@@ -25,7 +25,7 @@ from pai_lsp.expand.write.released_edits import (
     role_list_edits,
 )
 from pai_lsp.expand.write.released_form import is_extended, origin_comment, released_form
-from pai_lsp.expand.write.role_commands import AddedCommands, added_commands, owner, place_of
+from pai_lsp.expand.write.role_commands import AddedCommands, added_commands, place_of
 from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, EventForm, event_at, moments_with
 from pai_lsp.source.comments import comments
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from pai_lsp.expand.as_is.released_run import ReleasedRun
-    from pai_lsp.expand.effective import EffectiveJob, EffectiveRole
+    from pai_lsp.expand.effective import EffectiveJob, EffectiveRole, Prerequisite
     from pai_lsp.expand.write.released_edits import Items
     from pai_lsp.expand.write.role_commands import Source
-    from pai_lsp.findings.diagnostic import Diagnostic
+    from pai_lsp.findings.diagnostic import Diagnostic, Related
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.source.nodes import Entry, Node
@@ -54,17 +54,21 @@ class SourcePlaces:
     """Carries places in an expanded job back to the text that its author wrote.
 
     edits: what was changed in the source, in order.
-    origins: parts of the expanded text, each with the place in the source that it comes from.
+    origins: the definitions that were added to the expanded text, each with the prerequisite that it comes from.
     """
 
     edits: tuple[TextEdit, ...] = ()
-    origins: tuple[tuple[Span, Span], ...] = ()
+    origins: tuple[tuple[Span, Prerequisite], ...] = ()
+
+    def origin(self, span: Span) -> Prerequisite | None:
+        """The prerequisite that a place in the expanded text comes from, if its definition was added there."""
+        return next((one for part, one in self.origins if part.start <= span.start < part.end), None)
 
     def span(self, span: Span) -> Span:
         """The place in the source; for text that expansion has written, what it has replaced, or where it was added."""
-        origin = next((source for part, source in self.origins if part.start <= span.start < part.end), None)
+        origin = self.origin(span)
         if origin is not None:
-            return origin
+            return origin.entry.reference.span
         start = self._offset(span.start, is_end=False)
         return Span(start, max(start, self._offset(span.end, is_end=True)))
 
@@ -85,8 +89,8 @@ class ExpandedJob:
     """The released job's text, and what it runs; without a text, the problems have the reasons.
 
     problems: with a text, callbacks that bash refuses; everything else runs.
-    job: the text as it was read again; `places` carries its spans back.
-    run: None if the job cannot be expanded; with stops, and without a text, if its tasks would not start.
+    job: the text as it was read again; `places` carries its spans back. None if the job cannot be expanded.
+    run: None in the same case; with stops, and without a text, if its tasks would not start.
     """
 
     text: str | None
@@ -114,10 +118,10 @@ def _expanded(job: Job, inlined: Collection[str] = ()) -> ExpandedJob:
     if writer.problems:
         return ExpandedJob(None, tuple(writer.problems))
     proof = proven(job, text, writer.form, writer.items, writer.added)
-    if proof.problems:
-        return ExpandedJob(None, proof.problems, proof.run)
-    origins = ((definition.node.span, writer.form.origin_of(definition.name)) for definition in proof.job.prerequisites)
+    origins = ((definition.node.span, writer.form.added.get(definition.name)) for definition in proof.job.prerequisites)
     places = SourcePlaces(tuple(sorted(writer.edits)), tuple((part, origin) for part, origin in origins if origin))
+    if proof.problems:
+        return ExpandedJob(None, proof.problems, proof.run, proof.job if proof.run else None, places)
     return ExpandedJob(text, tuple(_broken_callbacks(effective)), proof.run, proof.job, places)
 
 
@@ -127,9 +131,8 @@ def _broken_callbacks(effective: EffectiveJob) -> Iterator[Diagnostic]:
         for commands in one.commands:
             fault = syntax_problem(read_script("\n".join(item.text for item in commands.items)))
             if fault and fault.is_error:
-                message = f"bash cannot read {event_at(commands.moment)} of {owner(one)}: {fault.message}"
-                related = one.related if isinstance(one, Prerequisite) else ()
-                yield problem("shell-syntax", place_of(one, commands.items), message, *related)
+                message = f"bash cannot read {event_at(commands.moment)} of {one.title}: {fault.message}"
+                yield problem("shell-syntax", place_of(one, commands.items), message, *one.related)
 
 
 class _ReleasedJobWriter:
@@ -171,8 +174,8 @@ class _ReleasedJobWriter:
             self._problem(Span(0, 0), "aliases in this job share text that expansion must change in different ways")
             return ""
 
-    def _problem(self, span: Span, message: str) -> None:
-        self.problems.append(problem(CANNOT_BE_EXPANDED, span, message))
+    def _problem(self, span: Span, message: str, *related: Related) -> None:
+        self.problems.append(problem(CANNOT_BE_EXPANDED, span, message, *related))
 
     def _edit(self, edits: Iterable[TextEdit]) -> None:
         self._edits.update(dict.fromkeys(edits))
@@ -215,7 +218,7 @@ class _ReleasedJobWriter:
                 try:
                     self.items[one] = callback_items([item.text for item in one.items], values)
                 except CanNotExpressError as error:
-                    self._problem(place_of(source, one.items), str(error))
+                    self._problem(place_of(source, one.items), str(error), *source.related)
 
     def _role_commands(self, role: EffectiveRole) -> None:
         name = role.role.name

@@ -61,7 +61,7 @@ class _HookText:
     @property
     def title(self) -> str:
         """Its event and owner; bash puts it in front of its messages."""
-        return f"{event_at(self.moment)} of {owner(self.source)}"
+        return f"{event_at(self.moment)} of {self.source.title}"
 
     @property
     def script(self) -> Script:
@@ -98,19 +98,12 @@ def added_commands(
     return AddedCommands(tuple(text.removesuffix("\n") for text in before), after)
 
 
-def owner(source: Source) -> str:
-    """The owner of these commands, in words."""
-    return f"'{source.definition.name}'" if isinstance(source, Prerequisite) else "the cmd plugin of extras"
-
-
 def place_of(source: Source, items: tuple[CommandItem, ...]) -> Span:
     """The place of commands that cannot be expressed, usually because of their references.
 
     For a definition in another file, the reference in the job that leads there.
     """
-    if isinstance(source, Prerequisite) and not source.is_own:
-        return source.entry.reference.span
-    return next((item for item in items if OPENING in item.text), items[0]).scalar.span
+    return source.reference or next((item for item in items if OPENING in item.text), items[0]).scalar.span
 
 
 def _callbacks(sources: Iterable[Source], moment: Moment, values: RoleValues, report: Report) -> list[_HookText]:
@@ -122,8 +115,7 @@ def _callbacks(sources: Iterable[Source], moment: Moment, values: RoleValues, re
                 text = command_text([item.text for item in items], values)
             except CanNotExpressError as error:
                 code = CANNOT_BE_EXPANDED if isinstance(error, FindsNothingError) else CANNOT_BE_EXPRESSED
-                related = source.related if isinstance(source, Prerequisite) else ()
-                report(problem(code, place_of(source, items), str(error), *related))
+                report(problem(code, place_of(source, items), str(error), *source.related))
             found.append(_HookText(source, moment, text))
     return found
 

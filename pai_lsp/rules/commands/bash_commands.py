@@ -14,7 +14,10 @@ from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
+from pai_lsp.platform.launchers import OPERATOR_HOST_FILE
+from pai_lsp.platform.tables import Moment, event_at
 from pai_lsp.source.content import mapped
+from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, ScalarStyle
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
@@ -23,12 +26,15 @@ from pai_lsp.source.text import Span, TextEdit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.embedded.shell_script import Script, VariableUse
+    from pai_lsp.embedded.shell_script import Assignment, Script, VariableUse
+    from pai_lsp.expand.effective import EffectiveRole
+    from pai_lsp.expand.write.role_commands import Source
     from pai_lsp.job.job import Job
-    from pai_lsp.job.uses import PluginUse
 
 # Minimum length of a line of prose that continues on the next line; a shorter line was ended on purpose.
 _PROSE_WIDTH = 50
+# What is in front of a file of hosts.
+_HOST_FILE = lazy_pattern(r"(?:hostfile|machinefile)[ =]+[\"']?\Z")
 # Lower-case variables that a container may have by default.
 _PROXIES = frozenset({"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"})
 _NEAR = 0.87
@@ -128,11 +134,11 @@ def crlf_in_commands(job: Job) -> Iterator[Finding]:
 
 @rule(Severity.WARNING)
 def export_in_callback(job: Job) -> Iterator[Finding]:
-    """Variable exported in a callback but read in the task role's commands.
+    """Variable exported in a callback but read in the task role's commands or in a later callback.
 
     Every callback runs in a separate process, so its variables, functions and working directory end with it. The
-    commands stop at the variable: "unbound variable". Set it in the commands, or let the callback write a file that the
-    commands `source`; `pai-lsp expand --inline` puts callbacks before the commands.
+    commands stop at the variable: "unbound variable"; in a callback it is empty. Set it where it is read, or let the
+    callback write a file that the others `source`; `pai-lsp expand --inline` puts callbacks before the commands.
     Source: openpai-runtime, src/runtime.d/runtime_entry.sh (precommands.sh and user.sh are siblings); openpai, issue
     5145, whose own example has this mistake.
 
@@ -163,19 +169,80 @@ def export_in_callback(job: Job) -> Iterator[Finding]:
             prerequisites: [mnist]
             commands: [export DATA_DIR=/mnt/mnist, ls $DATA_DIR]
     """
-    for plugin in job.uses_of_plugin("cmd"):
-        for place in callback_scripts(job, command_lists([plugin], "export")):
-            for assignment in place.script.assignments:
-                if not assignment.is_exported:
-                    continue
-                reading = _first_reading(job, plugin, assignment.name)
+    if not _may_export(job):
+        return
+    from pai_lsp.expand.effective import effective_roles  # noqa: PLC0415 - few jobs export anything in a callback
+
+    found: dict[tuple[Span, str], Finding] = {}
+    for role in effective_roles(job):
+        scripts = _scripts_in_order(job, role)
+        for number, exporter in enumerate(scripts):
+            if exporter.owner is None:
+                continue
+            for assignment in exporter.place.script.assignments:
+                name = assignment.name
+                reading = (
+                    _first_reading(exporter, assignment, scripts[number + 1 :]) if assignment.is_exported else None
+                )
                 if reading is not None:
-                    commands, use = reading
-                    message = (
-                        f"a callback runs in a separate process, so '{assignment.name}' is not set in the commands"
-                    )
-                    related = (Related(commands.span(use.span), "not set here"),)
-                    yield Finding(place.span(assignment.span), message, related=related)
+                    reader, use = reading
+                    message = f"a callback runs in a separate process, so '{name}' is not set in {reader.title}"
+                    finding = _exported(exporter, assignment, reader, use, message)
+                    found.setdefault((finding.span, name), finding)
+    yield from found.values()
+
+
+@dataclass(frozen=True, slots=True)
+class _RunScript:
+    """What one process runs; `owner` is None for the commands of the task role."""
+
+    place: ScriptPlace
+    title: str
+    owner: Source | None = None
+
+
+def _scripts_in_order(job: Job, role: EffectiveRole) -> list[_RunScript]:
+    """What a task role runs when nothing fails, and its hooks, in the order in which it runs."""
+    found: list[_RunScript] = []
+    for moment in Moment:
+        for source in role.sources if moment is Moment.START else role.sources[::-1]:
+            scalars = tuple(item.scalar for item in source.moments(moment))
+            if scalars:
+                (place,) = callback_scripts(job, [scalars])
+                found.append(_RunScript(place, f"{event_at(moment)} of {source.title}", source))
+        if moment is Moment.START:
+            found += (_RunScript(place, "the commands") for place in job.role_scripts if place.role is role.role)
+    return found
+
+
+def _first_reading(
+    exporter: _RunScript, assignment: Assignment, later: list[_RunScript]
+) -> tuple[_RunScript, VariableUse] | None:
+    """The first use of an exported variable in a later process that does not set it itself."""
+    if not assignment.is_exported:
+        return None
+    text, end = exporter.place.script.text, assignment.span.end
+    # A value that extends the variable, as in PATH=$PATH:/opt, shows that all processes have one.
+    is_extended = assignment.name in text[end : f"{text}\n".index("\n", end)]
+    for reader in later:
+        if reader.place.script.is_open_ended or (is_extended and reader.owner is not None):
+            continue
+        for use in reader.place.script.uses:
+            if use.name == assignment.name and _is_unset(reader.place.script, use):
+                return reader, use
+    return None
+
+
+def _exported(
+    exporter: _RunScript, assignment: Assignment, reader: _RunScript, use: VariableUse, message: str
+) -> Finding:
+    """The finding at the export, or at the reference that leads to its definition."""
+    is_outside = reader.owner is not None and reader.owner.reference is not None
+    related = () if is_outside else (Related(reader.place.span(use.span), "not set here"),)
+    if exporter.owner is None or exporter.owner.reference is None:
+        return Finding(exporter.place.span(assignment.span), message, related=related)
+    message = f"in {exporter.owner.title}: {message}"
+    return Finding(exporter.owner.reference, message, related=(*exporter.owner.related, *related))
 
 
 @rule(Severity.INFORMATION)
@@ -213,6 +280,8 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
                 continue
             if any(span.start <= use.span.start < span.end for span in script.bad_substitutions):
                 continue
+            if use.name == OPERATOR_HOST_FILE and _HOST_FILE.search(script.text, 0, use.span.start):
+                continue  # `mpi_hostfile_missing` reports it
             if use.name.rstrip("_") in {"taskRole", "taskIndex", "portType"}:
                 continue
             near = nearest(use.name, script.assigned_names, _NEAR)[:1]
@@ -243,20 +312,21 @@ def _is_unset(script: Script, use: VariableUse) -> bool:
     return not script.provides_for(use.name)
 
 
-def _first_reading(job: Job, plugin: PluginUse, name: str) -> tuple[ScriptPlace, VariableUse] | None:
-    """The first use of an unset variable in the commands of a role for which the callbacks run."""
-    roles = job.roles_of(plugin)
-    for place in job.role_scripts:
-        if place.role in roles:
-            for use in place.script.uses:
-                if use.name == name and _is_unset(place.script, use):
-                    return place, use
-    return None
+def _may_export(job: Job) -> bool:
+    """Whether a callback may export something; cheap, as most export nothing."""
+    if command_lists(job.uses_of_plugin("cmd") if "export" in job.text else (), "export"):
+        return True
+    graph = job.require_graph
+    return any(map(graph.is_outside, graph.definitions))
 
 
 def _exported_names(job: Job) -> set[str]:
     """The variables that callbacks export; `export_in_callback` reports those."""
-    scripts = [place.script for place in callback_scripts(job, command_lists(job.uses_of_plugin("cmd")))]
+    if not _may_export(job):
+        return set()
+    from pai_lsp.expand.effective import effective_roles  # noqa: PLC0415 - as above
+
+    scripts = (one.place.script for role in effective_roles(job) for one in _scripts_in_order(job, role) if one.owner)
     return {assignment.name for script in scripts for assignment in script.assignments if assignment.is_exported}
 
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import change_fix, fix_of, quote_fix, wrap_in_list_fix
-from pai_lsp.job.definition import PROTOCOL_KEYS, Definition, name_span
+from pai_lsp.job.definition import PROTOCOL_KEYS, Definition, key_name_span, name_span
 from pai_lsp.job.plugin_parameters import runtime_round_trip
 from pai_lsp.job.template_answers import PathOutcome
 from pai_lsp.platform.secrets_section import runtime_secrets
 from pai_lsp.rules.plugins.plugin_entries import PLUGIN_KEYS, misspelt_key
 from pai_lsp.rules.templates.parameters import first_item_fix, kind_of_value
 from pai_lsp.rules.templates.template_fixes import quote_insertions
-from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence
+from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, walk
 from pai_lsp.source.text import TextEdit
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.job.template_answers import TemplateAnswer
     from pai_lsp.job.uses import PluginUse
-    from pai_lsp.source.nodes import Node
+    from pai_lsp.source.nodes import Entry, Node
 
 
 @rule(Severity.ERROR)
@@ -186,6 +186,66 @@ def _misspelt(holder: Mapping, known: Collection[str], ignored: frozenset[str]) 
             is_free = holder.entry(meant) is None
             fixes = (change_fix(span, meant, safe=True),) if is_free else ()
             yield Finding(span, f"unknown key '{entry.name}' has no effect; did you mean '{meant}'?", fixes)
+
+
+@rule(Severity.WARNING)
+def unknown_plugin_parameter(job: Job) -> Iterator[Finding]:
+    """Parameter that a runtime plugin does not read.
+
+    It has no effect: the ssh plugin reads `userssh`, not `publicKeys`, and git clones the default branch whatever
+    `branch` says. Keys of a prerequisite that a template uses are not reported, and with the plugin `cmd` only those
+    under `extras`, because prerequisites have keys of their own for templates. If a required parameter is missing,
+    only that is reported.
+    Source: openpai-runtime, src/plugins/*/init.py.
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: git
+              parameters:
+                repo_uri: https://github.com/microsoft/pai.git
+                branch: main
+                #^^^^^ warning
+
+    Good:
+
+        extras:
+          com.microsoft.pai.runtimeplugin:
+            - plugin: git
+              parameters:
+                repo_uri: https://github.com/microsoft/pai.git
+                options: [--branch=main]
+    """
+    for use in job.plugin_uses:
+        is_definition = isinstance(use.owner, Definition)
+        if use.parameters is None or (is_definition and use.plugin.name == "cmd"):
+            continue
+        if any(parameter.required and use.entry(parameter.name) is None for parameter in use.plugin.parameters):
+            continue  # plugin_missing_parameter reports it, and another key may stand for the missing one
+        known = [parameter.name for parameter in use.plugin.parameters]
+        others = {*known, *PROTOCOL_KEYS, *_VALUES} if is_definition else {*known}
+        for entry in use.parameters.effective_entries():
+            if entry.name in others or misspelt_key(entry.name, known) or (is_definition and _is_filled_in(job, entry)):
+                continue
+            message = f"the plugin '{use.plugin.name}' does not read '{entry.name}'; it reads {', '.join(known)}"
+            yield Finding(key_name_span(entry), message)
+
+
+# Keys of a prerequisite that are for templates and people.
+_VALUES = frozenset({"uri", "url"})
+
+
+def _is_filled_in(job: Job, entry: Entry) -> bool:
+    """Whether a template may use a key of a prerequisite: `<% this.key %>`, `<% $data.key %>`."""
+    return any(f"{mark}{entry.name}" in text for text in _templates(job) for mark in ".['\"")
+
+
+def _templates(job: Job) -> Iterator[str]:
+    """Every text of the job and of the definitions that it uses in which there may be a template."""
+    if "<%" in job.text:
+        yield job.text
+    graph = job.require_graph
+    for definition in filter(graph.is_outside, graph.definitions):
+        yield from (one.text for one in walk(definition.node) if isinstance(one, Scalar) and "<%" in one.text)
 
 
 @rule(Severity.WARNING)
@@ -383,6 +443,7 @@ def _breaks(answer: TemplateAnswer, value: str) -> bool:
 RULES = (
     plugin_parameter_type,
     plugin_key_misspelt,
+    unknown_plugin_parameter,
     tensorboard_wrong_role,
     non_string_parameter_in_plugin,
     value_breaks_plugin_parameter,

@@ -265,6 +265,44 @@ def _moved(job: Job, definition: Definition, params: Mapping, entry: Entry) -> t
     return (Fix("Move it into 'plugin_params'", edits, safe=True),) if removal else ()
 
 
+@rule(Severity.WARNING)
+def shadowed_prerequisite(job: Job) -> Iterator[Finding]:
+    """Entry of `extras.reference_prerequisites` with the name of a prerequisite of the job.
+
+    A name means the job's own prerequisite first, so the entry has no effect.
+    Source: docs/protocol.md, "References".
+
+        prerequisites:
+          - name: mnist
+            type: data
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+        taskRoles:
+          worker:
+            prerequisites: [mnist]
+        extras:
+          reference_prerequisites:
+            - name: mnist
+              #     ^^^^^ warning
+              require: ["marketplace://name/mnist"]
+
+    Good:
+
+        taskRoles:
+          worker:
+            prerequisites: [mnist]
+        extras:
+          reference_prerequisites:
+            - name: mnist
+              require: ["marketplace://name/mnist"]
+    """
+    own = {definition.name: definition for definition in reversed(job.prerequisites)}
+    for definition in job.definitions:
+        if definition.origin is Origin.EXTRAS and definition.name in own:
+            related = (Related(own[definition.name].name_span, "this one is used"),)
+            message = f"'{definition.name}' means the prerequisite of the job, so this one has no effect"
+            yield Finding(definition.name_span, message, related=related)
+
+
 @rule(Severity.ERROR)
 def cannot_be_expressed(job: Job) -> Iterator[Finding]:
     """Commands that no released cluster can run, even after expansion.
@@ -356,10 +394,14 @@ def _problems_of_expansion(job: Job) -> tuple[Diagnostic, ...]:
     return () if is_stopped and released_run(job).stops else found.problems
 
 
+# The codes of findings that end with expansion.
+ANSWERED_BY_EXPANSION = frozenset({needs_expansion.code, refused_until_expanded.code})
+
 RULES = (
     needs_expansion,
     refused_until_expanded,
     plugin_parameters_twice,
+    shadowed_prerequisite,
     cannot_be_expressed,
     cannot_be_expanded,
 )

@@ -134,16 +134,19 @@ def prerequisite_without_effect(job: Job) -> Iterator[Finding]:
           worker:
             prerequisites: [cifar10]
     """
+    graph = job.require_graph
     for role in job.task_roles:
         for reference in role.prerequisites:
-            definition = job.definitions_by_name.get(reference.name)
-            # Definitions in `extras` belong to the extended protocol; unknown_plugin checks their plugin.
-            reason = _idle(job, definition) if definition and definition.origin is Origin.JOB else None
-            if definition is None or reason is None:
+            found = graph.link(reference).targets
+            reasons = [_idle(job, definition) for definition in found]
+            if not found or None in reasons:
                 continue
-            fixes = _plugin_fixes(job, definition) + _unlisted(job, role, reference, "Remove it from the list")
-            message = f"listing '{reference.name}' here has no effect: {reason}"
-            yield Finding(reference.span, message, fixes, (Related(definition.name_span, "defined here"),))
+            fixes = () if graph.is_outside(found[0]) else _plugin_fixes(job, found[0])
+            fixes += _unlisted(job, role, reference, "Remove it from the list")
+            related = (Related(found[0].name_span, "defined here", graph.path(found[0])),)
+            yield Finding(
+                reference.span, f"listing '{reference.name}' here has no effect: {reasons[0]}", fixes, related
+            )
 
 
 # Keys of the extended protocol that have an effect without a plugin.
@@ -153,7 +156,10 @@ _ACTING = ("require", "requireStorages")
 def _idle(job: Job, definition: Definition) -> str | None:
     """Why a listed definition has no effect; None if it has one, in the released or the extended protocol."""
     if definition.type == "dockerimage":
-        return "select a docker image with 'dockerImage'"
+        is_outside = definition.origin is Origin.CATALOG
+        return (
+            "a job must define its docker images itself" if is_outside else "select a docker image with 'dockerImage'"
+        )
     if definition.runtime_plugin is not None or definition.type == "storage":
         return None
     if any(definition.node.entry(key) for key in _ACTING):
@@ -161,6 +167,8 @@ def _idle(job: Job, definition: Definition) -> str | None:
     plugin = definition.extended_plugin
     if plugin is None:
         return "it has no 'plugin'"
+    if definition.origin is not Origin.JOB:
+        return None  # unknown_plugin checks the plugins of the extended protocol
     if definition.plugin_scalar and not isinstance(definition.plugin_scalar.runtime_value, str):
         return None  # the runtime fails on it, which is reported there
     known = (*job.platform.plugins, *job.site_plugins)

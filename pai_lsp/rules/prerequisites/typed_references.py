@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import near_name_fixes
-from pai_lsp.job.definition import LEGACY_TYPES, TYPED_FIELDS, Origin, Reference, name_span
+from pai_lsp.job.definition import (
+    COMMAND_KEYS,
+    LEGACY_TYPES,
+    ROLE_TYPES,
+    TYPED_FIELDS,
+    Origin,
+    Reference,
+    name_span,
+)
 from pai_lsp.rules.prerequisites.references import prerequisite_stub
-from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.nodes import Scalar, Sequence
 from pai_lsp.source.spelling import did_you_mean
 from pai_lsp.source.text import TextEdit
+from pai_lsp.source.tree_edits import append_value, insert_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,8 +86,10 @@ def _a(kind: str) -> str:
 def _typed(job: Job, field: str) -> Iterator[tuple[TaskRole, Reference]]:
     """The names in one of the four typed fields of task roles, even empty ones."""
     for role in job.task_roles:
-        node = role.get(field)
-        if isinstance(node, Scalar) and node.is_string:
+        if (reference := role.typed_references.get(field)) is not None:
+            if reference.scalar.is_string:
+                yield role, reference
+        elif isinstance(node := role.get(field), Scalar) and node.is_string:
             yield role, Reference(node.text, node)
 
 
@@ -213,10 +224,69 @@ def unknown_output(job: Job) -> Iterator[Finding]:
     return _unknown(job, "output")
 
 
+@rule(Severity.WARNING)
+def plugin_never_runs(job: Job) -> Iterator[Finding]:
+    """Prerequisite with a plugin that is only named in `data`, `script` or `output`.
+
+    These fields only make the values of a prerequisite available in commands. Its callbacks, and any other plugin, run
+    only for task roles that list it in `prerequisites`. Not reported if some task role does.
+    Source: openpai-runtime, src/init.d/initializer.py, collect_plugin_configs.
+
+        prerequisites:
+          - name: mnist
+            type: data
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: taskStarts
+                commands: [mkdir -p /dataset/mnist]
+        taskRoles:
+          worker:
+            data: mnist
+            #     ^^^^^ warning
+
+    Good:
+
+        prerequisites:
+          - name: mnist
+            type: data
+            plugin: com.microsoft.pai.runtimeplugin.cmd
+            callbacks:
+              - event: taskStarts
+                commands: [mkdir -p /dataset/mnist]
+        taskRoles:
+          worker:
+            data: mnist
+            prerequisites: [mnist]
+    """
+    for field in ROLE_TYPES:
+        for role, reference in _typed(job, field):
+            definition = job.find_typed(field, reference.name)
+            plugin = definition.extended_plugin if definition else None
+            if definition is None or plugin is None or job.roles_running(definition):
+                continue
+            if plugin == "cmd" and not any(map(definition.parameter, COMMAND_KEYS)):
+                continue
+            what = "callbacks of" if plugin == "cmd" else f"plugin '{plugin}' of"
+            verb = "run" if plugin == "cmd" else "runs"
+            message = f"the {what} '{reference.name}' never {verb}; list it in 'prerequisites', too"
+            related = (Related(definition.name_span, "defined here"),)
+            yield Finding(reference.span, message, _listed_too(job, role, reference.name), related)
+
+
+def _listed_too(job: Job, role: TaskRole, name: str) -> tuple[Fix, ...]:
+    title, entry = f"List '{name}' in 'prerequisites'", role.field("prerequisites")
+    if entry is not None and isinstance(entry.value, Sequence) and entry.value.items:
+        return (Fix(title, (append_value(job.text, entry.value, name),)),)
+    if entry is None and role.node is not None:
+        return (Fix(title, (insert_values(job.text, role.node, {"prerequisites": [name]}),)),)
+    return ()
+
+
 RULES = (
     wrong_prerequisite_type,
     unknown_docker_image,
     unknown_data,
     unknown_script,
     unknown_output,
+    plugin_never_runs,
 )

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.require_graph import RequireLink
     from pai_lsp.job.this_lookup import ThisFault
     from pai_lsp.source.content import MappedText
-    from pai_lsp.source.nodes import Node
+    from pai_lsp.source.nodes import Entry, Node
 
 
 @rule(Severity.ERROR)
@@ -66,7 +66,7 @@ def unfilled_template_variable(job: Job) -> Iterator[Finding]:
         missing = _missing(entry)
         if missing:
             names = list(dict.fromkeys(variable.name for variable in missing))
-            related = tuple(Related(one.span, f"'{one.name}' is declared here", _path(job, entry)) for one in missing)
+            related = tuple(_declaration(one, _path(job, entry)) for one in missing)
             message = needs_values(entry.reference.name, names, is_listed=entry.requirement is None)
             yield Finding(entry.reference.span, message, _fill(job, entry, names), related)
         for link in graph.beyond(entry) if any(map(graph.is_outside, entry.targets)) else ():
@@ -79,6 +79,17 @@ def unfilled_template_variable(job: Job) -> Iterator[Finding]:
 def _missing(link: RequireLink) -> list[TemplateVariable]:
     given = link.requirement.values() if link.requirement else {}
     return [one for target in link.targets for one in target.template_variables if one.name not in given]
+
+
+def _declaration(variable: TemplateVariable, path: str | None) -> Related:
+    default = _default(variable)
+    if default is not None:
+        return Related(default.key.span, f"the 'default' of '{variable.name}' has no effect", path)
+    return Related(variable.span, f"'{variable.name}' is declared here", path)
+
+
+def _default(variable: TemplateVariable) -> Entry | None:
+    return variable.node.entry("default") if isinstance(variable.node, Mapping) else None
 
 
 def _path(job: Job, link: RequireLink) -> str | None:
@@ -102,6 +113,48 @@ def _fill(job: Job, link: RequireLink, names: list[str]) -> tuple[Fix, ...]:
     if requirement.node.entry("template_variables"):
         return ()
     return (Fix(title, (insert_values(job.text, requirement.node, {"template_variables": values}),)),)
+
+
+@rule(Severity.WARNING)
+def template_variable_default(job: Job) -> Iterator[Finding]:
+    """Default of a template variable.
+
+    Template variables have no defaults: every entry that requires the definition must give each of them a value. Where
+    one does not, `unfilled-template-variable` is reported instead.
+    Source: docs/protocol.md, "Template variables"; openpai, issue 5345.
+
+        # a catalog file
+        - name: debug_hook
+          plugin: cmd
+          plugin_params:
+            callbacks:
+              - event: taskFails
+                commands: ["sleep {{ min }}m"]
+          template_variables:
+            - name: min
+              default: 30
+              #^^^^^^ warning
+
+    Good:
+
+        # a catalog file
+        - name: debug_hook
+          plugin: cmd
+          plugin_params:
+            callbacks:
+              - event: taskFails
+                commands: ["sleep {{ min }}m"]
+          template_variables:
+            - name: min
+    """
+    unfilled = {variable for entry in job.require_graph.entries for variable in _missing(entry)}
+    for definition in job.definitions:
+        for variable in definition.template_variables:
+            entry = _default(variable)
+            if entry is not None and isinstance(variable.node, Mapping) and variable not in unfilled:
+                message = "'default' has no effect; each entry that requires this definition must give a value"
+                fixes = fix_of("Remove 'default'", remove_entry(job.text, variable.node, entry))
+                yield Finding(entry.key.span, message, fixes)
 
 
 @rule(Severity.WARNING)
@@ -328,6 +381,7 @@ def _fixes(job: Job, tag: TemplateTag, text: MappedText, fault: ThisFault) -> tu
 
 RULES = (
     unfilled_template_variable,
+    template_variable_default,
     template_variable_not_wanted,
     undeclared_template_variable,
     unused_template_variable,

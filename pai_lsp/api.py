@@ -1,0 +1,84 @@
+"""The interface for programs, such as scripts that write jobs: `pai_lsp.check`.
+
+It is kept stable: names and fields may be added, and none is removed or changed in a release with the same first
+number. Lines and columns count from 1, offsets from 0, all in code points; `end` is the place after the last character.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pai_lsp.document import Document
+from pai_lsp.document import check as checked
+from pai_lsp.findings.diagnostic import Settings, limited
+from pai_lsp.job.lookup import Lookup, NoLookup
+from pai_lsp.platform.platforms import NAMES, platform_named
+from pai_lsp.project.projects import Projects
+from pai_lsp.source.failures import kind_and_place
+from pai_lsp.source.frozen import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from pai_lsp.findings import diagnostic
+    from pai_lsp.source.text import Place
+
+
+class Diagnostic(NamedTuple):
+    """One finding: the code of its rule, and how severe it is, `error`, `warning`, `information` or `hint`.
+
+    No message contains the value of a secret. `fixable` is whether `pai-lsp check --fix` fixes it.
+    """
+
+    code: str
+    severity: str
+    message: str
+    start: Place
+    end: Place
+    url: str
+    fixable: bool
+
+
+def check(text: str, *, path: str | None = None, platform: str | None = None) -> list[Diagnostic]:
+    """What `pai-lsp check` finds in the text of a job, all severities, by place.
+
+    path: where the job is, or would be: its `.pai-lsp.yaml` and its folder of definitions apply. The file itself is not
+        read. Without it nothing is read from the disk. The network is never used.
+    platform: `openpai` or `ltp`; None for what the text says or its configuration.
+
+    Raises:
+        ValueError: for an unknown platform.
+    """
+    document = _document(text, path, platform)
+    return _diagnostics(document, checked(document))
+
+
+def _document(text: str, path: str | None, platform: str | None) -> Document:
+    settings = Settings()
+    lookup: Lookup = NoLookup()
+    if path is not None:
+        file, base = str(Path(path).absolute()), str(Path.cwd())
+        projects = Projects(lambda _: None, kind_and_place)
+        settings, lookup = projects.settings_of(file).settings, projects.lookup_of(file, base)
+    if platform is not None:
+        if platform not in NAMES:
+            raise ValueError(f"there is no platform '{platform}'; there are {', '.join(NAMES)}")
+        settings = replace(settings, platform=platform_named(platform), is_platform_fixed=True)
+    return Document(text, settings, path, lookup)
+
+
+def _diagnostics(document: Document, found: Iterable[diagnostic.Diagnostic]) -> list[Diagnostic]:
+    hidden = document.job.hidden
+    return [
+        Diagnostic(
+            one.code,
+            one.severity.label,
+            one.without_secrets(hidden).message,
+            document.lines.place(one.span.start),
+            document.lines.place(one.span.end),
+            one.url,
+            any(fix.safe for fix in one.fixes),
+        )
+        for one in limited(tuple(found))
+    ]
