@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 from pai_lsp.catalog.remote_sources import item_page
 from pai_lsp.ide.cursor import Cursor
 from pai_lsp.ide.documentation import (
+    block,
+    code,
     definition_documentation,
     event_documentation,
     exit_code_documentation,
     field_documentation,
     plugin_documentation,
+    prose,
     variable_documentation,
 )
 from pai_lsp.ide.known_values import resources_sentence, template_value, variable_value
@@ -92,7 +95,7 @@ def _in_manifest(location: Location) -> Hover | None:
 
 def _template(document: Document, use: TemplateUse) -> str:
     value = template_value(document.job, use)
-    return f"`<% {use.tag.content} %>`\n\n{value}"
+    return f"{code(f'<% {use.tag.content} %>')}\n\n{value}"
 
 
 def _in_text(document: Document, location: Location, offset: int) -> Hover | None:
@@ -116,6 +119,7 @@ def _in_text(document: Document, location: Location, offset: int) -> Hover | Non
 
 def _symbol(document: Document, here: Occurrence) -> str:
     """A name: what it means, and how often it is used."""
+    title = f"**{prose(here.symbol.name)}**"
     job, symbol = document.job, here.symbol
     uses = sum(not one.is_definition for one in places_of(document, symbol))
     used = f"_used {uses} time{'' if uses == 1 else 's'} in this file_"
@@ -123,23 +127,23 @@ def _symbol(document: Document, here: Occurrence) -> str:
         definition = meant_prerequisite(job, here)
         if definition is not None:
             return f"{definition_documentation(definition, definition.origin.value)}\n\n{used}"
-        return f"no prerequisite is named `{symbol.name}`"
+        return f"no prerequisite is named {code(symbol.name)}"
     if symbol.kind is SymbolKind.TASK_ROLE:
         role = job.task_roles_by_name.get(symbol.name)
-        return f"**{symbol.name}** (task role)\n\n{resources_sentence(role) if role else 'not defined'}\n\n{used}"
+        return f"{title} (task role)\n\n{resources_sentence(role) if role else 'not defined'}\n\n{used}"
     if symbol.kind is SymbolKind.SECRET:
-        return f"**{symbol.name}** (secret; its value is not shown)\n\n{used}"
+        return f"{title} (secret; its value is not shown)\n\n{used}"
     if symbol.kind is SymbolKind.PARAMETER:
         entry = job.parameters.get(symbol.name)
         written = document.text[entry.value.span.start : entry.value.span.end] if entry else ""
-        return f"**{symbol.name}** (parameter)" + (f"\n\n```yaml\n{written}\n```" if written else "") + f"\n\n{used}"
-    scope = f" of role {symbol.scope}" if symbol.kind is SymbolKind.PORT else ""
-    return f"**{symbol.name}** ({symbol.kind.value}{scope})\n\n{used}"
+        return f"{title} (parameter)" + (f"\n\n{block('yaml', written)}" if written else "") + f"\n\n{used}"
+    scope = f" of role {prose(str(symbol.scope))}" if symbol.kind is SymbolKind.PORT else ""
+    return f"{title} ({symbol.kind.value}{scope})\n\n{used}"
 
 
 def _key(document: Document, location: Location) -> str:
     if location.path == ("taskRoles",):
-        total = "\n\n".join(f"`{role.name}`: {resources_sentence(role)}" for role in document.job.task_roles)
+        total = "\n\n".join(f"{code(role.name)}: {resources_sentence(role)}" for role in document.job.task_roles)
         described = _described(document, location)
         return f"{described}\n\n{total}".strip()
     return _described(document, location)
@@ -179,5 +183,5 @@ def _address(document: Document, reference: str) -> str:
         found = "\n\n---\n\n".join(definition_documentation(one, "marketplace") for one in answer.definitions)
         page = item_page(answer.path or "")
         return f"{found}\n\n[Open the page in the marketplace]({page})" if page else found
-    note = f" ({answer.note})" if answer.note else ""
-    return f"`{reference}`: {answer.state.value}{note}"
+    note = f" ({prose(answer.note)})" if answer.note else ""
+    return f"{code(reference)}: {answer.state.value}{note}"
