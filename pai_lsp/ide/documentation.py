@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from pai_lsp.platform.programs import option_help
 from pai_lsp.platform.tables import EventForm, event_at
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.lookup import SuggestedDefinition
     from pai_lsp.platform.job_schema import Field
+    from pai_lsp.platform.launchers import KnownLine
     from pai_lsp.platform.tables import EnvironmentVariable, Event, ExitCode, Plugin
 
 
@@ -168,6 +170,15 @@ def variable_documentation(variable: EnvironmentVariable, name: str, value: str 
         instead = f"; use `{variable.replacement}`" if variable.replacement else ""
         lines.append(f"_{variable.status}{instead}_")
     return "\n\n".join(lines)
+
+
+def option_documentation(line: KnownLine, name: str) -> str:
+    """What an option of a known program means; `name` is its first name in the table."""
+    names, takes = line.program.options[name]
+    value = {0: "no value", 1: "with a value", "?": "with or without a value"}.get(takes, "with values")
+    also = ", ".join(f"`{one}`" for one in names if one != name)
+    facts = f"_option of {line.name}, {value}{'; also ' + also if also else ''}_"
+    return "\n\n".join(part for part in (f"**{name}**", option_help(line.name).get(name, ""), facts) if part)
 
 
 def exit_code_documentation(code: int, known: ExitCode | None) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.catalog.remote_sources import item_page
+from pai_lsp.embedded.command_lines import command_lines
+from pai_lsp.embedded.shell import read_script
 from pai_lsp.ide.cursor import Cursor
 from pai_lsp.ide.documentation import (
     block,
@@ -13,6 +15,7 @@ from pai_lsp.ide.documentation import (
     event_documentation,
     exit_code_documentation,
     field_documentation,
+    option_documentation,
     plugin_documentation,
     prose,
     variable_documentation,
@@ -22,6 +25,8 @@ from pai_lsp.ide.names import places_of
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.symbols import Occurrence, SymbolKind, meant_prerequisite
 from pai_lsp.platform.job_schema import field
+from pai_lsp.platform.launchers import known_line
+from pai_lsp.platform.programs import nccl_help, nccl_variables
 from pai_lsp.platform.tables import PLUGIN_PREFIX, events, exit_codes
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.ide.cursor import Location
     from pai_lsp.job.template_uses import TemplateUse
+    from pai_lsp.source.content import MappedText
     from pai_lsp.source.text import Span
 
 _VARIABLE = lazy_pattern(r"(?<!\w)[A-Z]+_\w+")
@@ -110,10 +116,28 @@ def _in_text(document: Document, location: Location, offset: int) -> Hover | Non
         if variable is not None:
             value = variable_value(document.job, location.task_role, variable, match[0])
             return Hover(variable_documentation(variable, match[0], value), span)
+        if span.touches(offset) and match[0] in nccl_variables():
+            meaning = nccl_help().get(match[0], "")
+            read_by = "" if meaning.startswith("PyTorch") else "_read by NCCL_"
+            return Hover("\n\n".join(part for part in (f"**{match[0]}**", meaning, read_by) if part), span)
+    if location.is_command and (option := _option(text, node.text, offset)) is not None:
+        return option
     for match in _EXIT.finditer(node.text):
         span = text.span(*match.span(1))
         if span.touches(offset):
             return Hover(exit_code_documentation(int(match[1]), exit_codes().get(int(match[1]))), span)
+    return None
+
+
+def _option(text: MappedText, script: str, offset: int) -> Hover | None:
+    """The option of a well-known program at an offset of the file."""
+    for line in command_lines(read_script(script)).all:
+        words = (text.span(word.span.start, word.span.end) for word in line.arguments)
+        if any(span.touches(offset) for span in words) and (known := known_line(line)) is not None:
+            for option in known.arguments.options:
+                span = text.span(option.span.start, option.span.end)
+                if span.touches(offset) and option.name in known.program.options:
+                    return Hover(option_documentation(known, option.name), span)
     return None
 
 
