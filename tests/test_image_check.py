@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pai_lsp.catalog.fetching import keeps_secrets
 from pai_lsp.cli.main import main
 from pai_lsp.cluster.image_check import image_verdict
-from pai_lsp.cluster.registry_access import NetworkRegistry, RecordedRegistry, is_safe
+from pai_lsp.cluster.registry_access import NetworkRegistry, RecordedRegistry
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.platform.platforms import platform_named
@@ -133,10 +134,10 @@ def test_ltp_does_not_ask_its_own_registries() -> None:
 
 
 def test_only_safe_addresses_are_asked() -> None:
-    assert is_safe("https://r.example.com/v2/")
-    assert is_safe("http://127.0.0.1:5000/v2/")
-    assert not is_safe("http://r.example.com/v2/")
-    assert not is_safe("ftp://r.example.com")
+    assert keeps_secrets("https://r.example.com/v2/")
+    assert keeps_secrets("http://127.0.0.1:5000/v2/")
+    assert not keeps_secrets("http://r.example.com/v2/")
+    assert not keeps_secrets("ftp://r.example.com")
     text = job(
         "r.example.com/team/image:v1", ACCOUNT.replace("r.example.com", "http://r.example.com"), "secrets: {word: p}"
     )

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from pai_lsp import __version__
+from pai_lsp.catalog.fetching import keeps_secrets
 from pai_lsp.cluster.image_check import CouldNotAskError, Reply
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _SECONDS = 10.0
 _MOST_BYTES = 1024 * 1024
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class RecordedRegistry:
@@ -46,7 +45,7 @@ class NetworkRegistry:
         """The registry's answer; see `Registry`."""
         import httpx  # noqa: PLC0415 - slow to import
 
-        if not is_safe(url):
+        if not keeps_secrets(url):
             raise CouldNotAskError("only https is used, except on this machine")
         headers = {"User-Agent": f"pai-lsp/{__version__}", "Accept": "*/*"}
         if authorization is not None:
@@ -64,15 +63,6 @@ class NetworkRegistry:
                 return Reply(reply.status_code, dict(reply.headers), _as_json(body))
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             raise CouldNotAskError(type(error).__name__) from None
-
-
-def is_safe(url: str) -> bool:
-    """Whether an account or a token may be sent there: https, or this machine."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
 
 
 def _as_json(body: bytes) -> Any:
