@@ -97,9 +97,9 @@ class Listening(RecordedRegistry):
         super().__init__(answers)
         self.accounts: list[str | None] = []
 
-    def ask(self, method: str, url: str, authorization: str | None, parameters: Any) -> Any:
+    def ask(self, method: str, url: str, authorization: str | None, parameters: Any, accept: str = "") -> Any:
         self.accounts.append(authorization)
-        return super().ask(method, url, authorization, parameters)
+        return super().ask(method, url, authorization, parameters, accept)
 
 
 ACCOUNT = ', auth: {username: bob, password: "<% $secrets.word %>", registryuri: r.example.com}'
@@ -117,7 +117,7 @@ ACCOUNT = ', auth: {username: bob, password: "<% $secrets.word %>", registryuri:
 def test_the_account_is_used_only_with_secrets(auth: str, secrets: str, account: str | None) -> None:
     registry = Listening([head(OWN, 200), head(MANIFEST, 200), head(MANIFEST, 200)])
     image_verdict(Document(job("r.example.com/team/image:v1", auth, secrets)).job, "worker", registry)
-    assert registry.accounts == [account] * 3
+    assert registry.accounts == [account] * 4  # the last one asks for the configuration
 
 
 def test_an_account_without_a_registry_ends_the_check() -> None:

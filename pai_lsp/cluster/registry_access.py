@@ -16,7 +16,8 @@ from pai_lsp.cluster.image_check import CouldNotAskError, Reply
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_SECONDS = 10.0
+# How long an answer may take.
+SECONDS = 10.0
 _MOST_BYTES = 1024 * 1024
 
 
@@ -26,9 +27,11 @@ class RecordedRegistry:
     def __init__(self, answers: Sequence[Mapping[str, Any]]) -> None:
         self._answers = list(answers)
 
-    def ask(self, method: str, url: str, authorization: str | None, parameters: Mapping[str, str]) -> Reply:
+    def ask(
+        self, method: str, url: str, authorization: str | None, parameters: Mapping[str, str], accept: str = "*/*"
+    ) -> Reply:
         """The recorded answer; see `Registry`."""
-        del authorization, parameters
+        del authorization, parameters, accept
         for number, one in enumerate(self._answers):
             if (one.get("method"), one.get("url")) == (method, url):
                 del self._answers[number]
@@ -41,18 +44,20 @@ class RecordedRegistry:
 class NetworkRegistry:
     """Answers from the registry itself."""
 
-    def ask(self, method: str, url: str, authorization: str | None, parameters: Mapping[str, str]) -> Reply:
+    def ask(
+        self, method: str, url: str, authorization: str | None, parameters: Mapping[str, str], accept: str = "*/*"
+    ) -> Reply:
         """The registry's answer; see `Registry`."""
         import httpx  # noqa: PLC0415 - slow to import
 
         if not keeps_secrets(url):
             raise CouldNotAskError("only https is used, except on this machine")
-        headers = {"User-Agent": f"pai-lsp/{__version__}", "Accept": "*/*"}
+        headers = {"User-Agent": f"pai-lsp/{__version__}", "Accept": accept}
         if authorization is not None:
             headers["Authorization"] = authorization
         try:
             with (
-                httpx.Client(timeout=_SECONDS, follow_redirects=False) as client,
+                httpx.Client(timeout=SECONDS, follow_redirects=False) as client,
                 client.stream(method, url, headers=headers, params=dict(parameters) or None) as reply,
             ):
                 body = b""
