@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 import trustme
+from budgets import some
 from loopback import (
     Marketplace,
     Reaction,
@@ -31,6 +32,7 @@ from loopback import (
 
 from pai_lsp.catalog.fetching import FetchFailure, Limits, fetch
 from pai_lsp.catalog.loading import Surroundings, load_catalog, refreshed_catalog
+from pai_lsp.catalog.remote_sources import NoItemsError, read_items
 from pai_lsp.catalog.setup import CatalogSetup, ServerSource
 from pai_lsp.catalog.store import SourceState
 from pai_lsp.job.lookup import LookupState
@@ -211,6 +213,7 @@ def test_an_untrusted_workspace_asks_nobody_and_runs_nothing(server: Marketplace
     assert len(server.requests) == 1
 
 
+NOT_FOLLOWED = "is not followed; if that is a login page, the request needs a token"
 FAULTS: dict[str, tuple[Reaction, str]] = {
     "silent": (never, "the server did not answer in time"),
     "dripping": (dripping, "the server did not answer in time"),
@@ -242,18 +245,39 @@ FAULTS: dict[str, tuple[Reaction, str]] = {
     ),
     "elsewhere": (
         says(302, Location="http://example.com/items"),
-        "a redirect to another host, 'example.com', is not followed",
+        f"a redirect to another host, 'example.com', {NOT_FOLLOWED}",
     ),
     "another port": (
         says(302, Location="http://127.0.0.1:1/items"),
-        "a redirect to another host, '127.0.0.1', is not followed",
+        f"a redirect to another host, '127.0.0.1', {NOT_FOLLOWED}",
     ),
-    "odd scheme": (says(301, Location="file:///etc/passwd"), "a redirect to another host, '', is not followed"),
+    "odd scheme": (
+        says(301, Location="file:///etc/passwd"),
+        f"a redirect to another host, '', {NOT_FOLLOWED}",
+    ),
+    "login page": (
+        says(200, b"<p>Please log in", Content_Type="text/html; charset=utf-8"),
+        "the answer is a web page, perhaps a login page, instead of JSON; check the address and the access token",
+    ),
+    "login page without a type": (
+        says(200, b"\n<!DOCTYPE html><title>Log in</title>"),
+        "the answer is a web page, perhaps a login page, instead of JSON; check the address and the access token",
+    ),
+    "407": (says(407), "the proxy requires a user name and a password (407); write them into HTTPS_PROXY"),
+    "429": (says(429), "the server refuses further requests for now (429); try again later"),
+    "429 with a time": (
+        says(429, Retry_After="60"),
+        "the server refuses further requests for now (429); try again in 60 seconds",
+    ),
+    "429 with a date": (
+        says(429, Retry_After="Wed, 21 Oct 2026 07:28:00 GMT"),
+        "the server refuses further requests for now (429); try again later",
+    ),
     "round": (says(307, Location="/items"), "too many redirects"),
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", some(FAULTS))
 def test_faults(server: Marketplace, fault: str) -> None:
     reaction, note = FAULTS[fault]
     source = setup(server)
@@ -321,10 +345,7 @@ def test_certificates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv("SSL_CERT_FILE", str(file))
         assert refreshed(setup(server), Limits()).find(MNIST).state is LookupState.FOUND
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
-        assert (
-            "check the proxy and certificate variables of the environment"
-            in refreshed(setup(server), Limits()).doubts[0]
-        )
+        assert "check the variables HTTPS_PROXY" in refreshed(setup(server), Limits()).doubts[0]
 
 
 def test_a_proxy_from_the_environment_is_used(server: Marketplace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,8 +353,33 @@ def test_a_proxy_from_the_environment_is_used(server: Marketplace, monkeypatch: 
     outcome = fetch("http://marketplace.example/items", accept="application/json", limits=QUICK)
     assert not isinstance(outcome, FetchFailure)
     assert [request.path for request in server.requests] == ["http://marketplace.example/items"]
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    assert isinstance(fetch("http://marketplace.example/items", accept="*/*", limits=QUICK), FetchFailure)
+    for proxy, note in (
+        (
+            "http://me:pw@127.0.0.1:1",
+            "through the proxy '127.0.0.1:1': connection refused; check HTTPS_PROXY and NO_PROXY",
+        ),
+        ("nonsense://x", "the request cannot be made (ValueError); check the variables HTTPS_PROXY, HTTP_PROXY, "),
+    ):
+        monkeypatch.setenv("HTTP_PROXY", proxy)
+        failure = fetch("http://marketplace.example/items", accept="*/*", limits=QUICK)
+        assert isinstance(failure, FetchFailure)
+        assert failure.note.startswith(note)
+
+
+@pytest.mark.parametrize(
+    ("body", "note"),
+    [
+        (b"[" + b",".join([b"{}"] * 20_001) + b"]", "the answer has more than 20,000 items"),
+        (b"[" + b",".join([b"{}"] * 1_000_001) + b"]", "the answer has more than 2,000,000 values"),
+        (b'["' + b'","' * 1_000_000, "the answer has more than 2,000,000 values"),
+        (b'["' + b'\\"' * 2_000_000, "the answer is not JSON; check the server's address"),
+    ],
+    ids=["items", "values", "texts", "an open text"],
+)
+def test_the_number_of_items_has_a_limit_too(body: bytes, note: str) -> None:
+    with pytest.raises(NoItemsError) as error:
+        read_items(body, "https://pai.example.com")
+    assert str(error.value) == note
 
 
 def test_unreadable_items_are_skipped(server: Marketplace) -> None:
@@ -399,16 +445,18 @@ RECORD = {
 
 @pytest.mark.parametrize(
     "damage",
-    [
-        b"",
-        b"{",
-        b"[]\n",
-        b'{"form": 0}\n',
-        HEAD + b'{"path": 1}\n',
-        HEAD + json.dumps(RECORD).encode(),
-        HEAD + json.dumps({**RECORD, "text": 7}).encode(),
-        b"\xff\xfe",
-    ],
+    some(
+        [
+            b"",
+            b"{",
+            b"[]\n",
+            b'{"form": 0}\n',
+            HEAD + b'{"path": 1}\n',
+            HEAD + json.dumps(RECORD).encode(),
+            HEAD + json.dumps({**RECORD, "text": 7}).encode(),
+            b"\xff\xfe",
+        ]
+    ),
 )
 def test_a_damaged_cache_is_ignored(server: Marketplace, damage: bytes) -> None:
     refreshed(setup(server))

@@ -408,7 +408,7 @@ def test_wrong_usage_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     for number in ("0", "-1", "abc", "²", ""):
         status, _, errors = run(capsys, f"--jobs={number}")
         assert status == 2
-        assert errors.endswith(f"argument --jobs: '{number}' is not a number of processes, such as 4\n")
+        assert errors.startswith(f"pai-lsp check: --jobs: '{number}' is not a number of processes, such as 4\n")
     assert run(capsys, "--fix", "--diff")[0] == 2
     status, output, _ = run(capsys, "--help")
     assert status == 0

@@ -80,6 +80,17 @@ def requiring(item: str) -> str:
 
 # name, text, what must be offered, what must not
 CONTEXTS = [
+    ("option", in_commands("      - torchrun --nn$0 train.py"), ["--nnodes"], ["--node-rank"]),
+    ("option, other program", in_commands("      - mpirun -np 2 --hos$0"), ["--hostfile", "--host"], ["-hostfile", "--nnodes"]),
+    ("option after a line", in_commands("      - |\n        cd a\n        pip install --no-c$0"), ["--no-cache-dir"], []),
+    ("option of the script", in_commands("      - torchrun train.py --nn$0"), [], ["--nnodes"]),
+    ("option of another program", in_commands("      - echo --nn$0"), [], ["--nnodes"]),
+    ("rank", in_commands("      - torchrun --node_rank $0 train.py"), ["$PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX"], ["2"]),
+    ("rank, begun", in_commands("      - torchrun --node_rank=$PAI$0 train.py"), ["$PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX"], []),
+    ("nodes", in_commands("      - torchrun --nnodes $0"), ["2", "$PAI_TASK_ROLE_TASK_COUNT_worker"], []),
+    ("master", in_commands("      - accelerate launch --main_process_ip $0"), ["$PAI_HOST_IP_worker_0"], []),
+    ("master's port", in_commands("      - torchrun --master_port $0"), ["$PAI_PORT_LIST_worker_0_sync"], []),
+    ("hosts", in_commands("      - mpirun -np 2 -H $0"), ["worker-0,worker-1"], []),
     ("role keys", in_role("$0"), ["dockerImage", "prerequisites", "completion"], ["data", "instances", "gpu"]),
     ("role keys, typing", in_role("docker$0"), ["dockerImage"], ["instances"]),
     ("role keys, changing", in_role("dockerIm$0: x"), ["dockerImage"], ["instances"]),

@@ -8,6 +8,7 @@ import stat
 import sys
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 from server_client import codes, connected
@@ -151,12 +152,15 @@ async def test_the_editor_shows_what_it_finds_when_nobody_types(
 async def test_nothing_is_run_where_nothing_is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shellchecks, "PAUSE", 0)
     marker = tmp_path / "was-run"
-    settings = {"trusted": False, "shellcheck": program(tmp_path, f"open({str(marker)!r}, 'w')\n{STAND_IN}")}
-    answers = {"workspace/configuration": lambda parameters: [settings for _ in parameters["items"]]}
-    async with connected(answers=answers) as client:
-        client.open(HEAD + "      - unused=2\n")
-        assert "SC2034" not in codes(await client.published())
-        await client.settle()
+    own = {"shellcheck": program(tmp_path, f"open({str(marker)!r}, 'w')\n{STAND_IN}")}
+    # A program that came with the workspace is not run either: settings can come with it too.
+    workspace = {"workspaceFolders": [{"uri": tmp_path.as_uri(), "name": "jobs"}]}
+    for settings, more in ({"trusted": False, **own}, {}), (own, workspace):
+        parameters: dict[str, Any] = {"initializationOptions": settings, **more}
+        async with connected(capabilities={}, **parameters) as client:
+            client.open(HEAD + "      - unused=2\n")
+            assert "SC2034" not in codes(await client.published())
+            await client.settle()
     assert not marker.exists()
 
 

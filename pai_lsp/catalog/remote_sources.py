@@ -44,6 +44,11 @@ NOT_LOADED_NOTE = "not loaded yet; run 'pai-lsp marketplace refresh'"
 # The largest number of web addresses of a project, and the largest size of the file at one, in bytes.
 MOST_PAGES = 200
 MOST_BYTES = 1_000_000
+# The largest number of items of a server, and of texts and marks in its answer: as Python's objects, an answer of a few
+# megabytes without any text would take gigabytes.
+MOST_ITEMS = 20_000
+MOST_TOKENS = 2_000_000
+_TOKENS = lazy_pattern(rb'[\[{,]|"[^"\\]*(?:\\[\x00-\xff][^"\\]*)*(?:"|\Z)')
 _LONGEST_ITEM_NAME = 80
 _BLANKS = lazy_pattern(r"[ \t\r\n]*")
 
@@ -192,6 +197,8 @@ def read_items(
     Raises:
         NoItemsError: if the answer is not a list of items.
     """
+    if any(number >= MOST_TOKENS for number, _ in enumerate(_TOKENS.finditer(body))):
+        raise NoItemsError(f"the answer has more than {MOST_TOKENS:,} values")
     try:
         answer = json.loads(body)
     except (ValueError, RecursionError):
@@ -200,6 +207,8 @@ def read_items(
         raise NoItemsError("the answer is not JSON; check the server's address") from None
     if not isinstance(answer, list):
         raise NoItemsError("the answer is not a list of items; check the server's address")
+    if len(answer) > MOST_ITEMS:
+        raise NoItemsError(f"the answer has more than {MOST_ITEMS:,} items")
     known = known or {}
     texts: list[DefinitionText] = []
     skipped: list[str] = []

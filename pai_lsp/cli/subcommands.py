@@ -9,10 +9,10 @@ from __future__ import annotations
 import argparse
 import gc
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pai_lsp import __version__
-from pai_lsp.cli import arguments
+from pai_lsp.cli import WRONG_USAGE, arguments
 from pai_lsp.source.frozen import dataclass
 
 if TYPE_CHECKING:
@@ -253,7 +253,33 @@ def whole_parser(words: Collection[str] = ()) -> argparse.ArgumentParser:
 
 
 class _CommandParser(argparse.ArgumentParser):
-    """A parser whose help fails where it cannot be written; argparse ignores that and ends with success."""
+    """A parser with short messages, which suggest what may be meant.
+
+    Its help fails where it cannot be written; argparse ignores that and ends with success.
+    """
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As in argparse, but an unknown option comes with the known one that it resembles."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            from pai_lsp.source.spelling import did_you_mean  # only for a mistake
+
+            name = unknown[0].partition("=")[0]
+            kind = "option" if name.startswith("-") else "argument"
+            self.error(f"unknown {kind} '{name}'{did_you_mean(name, self._option_string_actions)}")
+        return found
+
+    def error(self, message: str) -> NoReturn:
+        """Print the message and where the options are described; exit with 2."""
+        self.exit(WRONG_USAGE, f"{self.prog}: {message.removeprefix('argument ')}\nsee {self.prog} --help\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        choices = [str(choice) for choice in action.choices or ()]
+        if choices and value not in choices:
+            from pai_lsp.source.spelling import did_you_mean  # only for a mistake
+
+            hint = did_you_mean(str(value), choices) or f"; choose from {', '.join(choices)}"
+            raise argparse.ArgumentError(action, f"'{value}' is not known{hint}")
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         if file is not None and file is sys.stdout:

@@ -90,12 +90,15 @@ class Program:
     takes_rest: whether everything after the first operand belongs to another program.
     options: by name, all names of the option and the number of its values, or `?` or `*`.
     is_partial: whether other versions have further options.
+    launch: for a launcher, the options by what they say, in the terms that all launchers share: `nodes`, `rank`,
+        `master`, `port`, `processes` (of a node), `total` (of all nodes), `hosts` and `host_files`.
     """
 
     style: str
     takes_rest: bool
     options: Mapping[str, tuple[tuple[str, ...], int | str]]
     is_partial: bool = False
+    launch: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.job.definition import name_span
+from pai_lsp.rules.resources.docker_images import DOCKER_HUB_HOSTS
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar
@@ -27,7 +28,6 @@ _TRAILING = ".,;:!?)&"
 _UNFILLED = lazy_pattern(r"\$|<%|\{\{")
 # Docker's form of an image: registry, repository, tag, digest. Source: distribution, reference/regexp.go.
 _IMAGE = lazy_pattern(r"(?:(?P<registry>[^/]*[.:][^/]*|localhost)/)?(?P<name>[a-z0-9][\w./-]*?)(?::[\w.-]+)?(?:@\S+)?")
-_DOCKER_HUB = frozenset({None, "docker.io", "index.docker.io", "registry-1.docker.io"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def _images(document: Document) -> Iterator[WebLink]:
 def image_page(image: str) -> str:
     """The page of an image; empty for one that is not on Docker Hub."""
     match = _IMAGE.fullmatch(image)
-    if match is None or match["registry"] not in _DOCKER_HUB:
+    if match is None or (match["registry"] or "") not in DOCKER_HUB_HOSTS:
         return ""
     name = match["name"].removeprefix("library/")
     return f"https://hub.docker.com/r/{name}" if "/" in name else f"https://hub.docker.com/_/{name}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import time
 from contextvars import ContextVar
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from pai_lsp.lsp.shellchecks import ShellChecks
 from pai_lsp.lsp.worker_threads import Lane
 from pai_lsp.lsp.workspace import JobFiles, Workspace
 from pai_lsp.lsp.workspace_settings import (
+    ConfigurationFaults,
     asked_sections,
     hidden_hints,
     known,
@@ -35,7 +37,7 @@ from pai_lsp.lsp.workspace_settings import (
     section_in,
 )
 from pai_lsp.project.configuration import FILE_NAME, Configuration
-from pai_lsp.project.projects import Projects
+from pai_lsp.project.projects import Projects, stamp_of
 from pai_lsp.project.trust import TrustAnswers
 from pai_lsp.source.frozen import replace
 
@@ -47,6 +49,8 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.setup import CatalogSetup
 
 _log = logging.getLogger(__name__)
+# After how many seconds an edit looks for outside changes again, for a client that does not watch files.
+LOOK_AGAIN = 2.0
 
 # The documents as they were when the current message arrived: later changes do not count for it.
 ARRIVED: ContextVar[Mapping[str, OpenDocument]] = ContextVar("documents at arrival")
@@ -71,6 +75,9 @@ class Session:
         self._publisher = Publisher(self, self.lane)
         self._shellchecks = ShellChecks(self)
         self._background: set[asyncio.Task[None]] = set()
+        self._faults = ConfigurationFaults()
+        self._read_stamps: object = None
+        self._looked = 0.0
 
     def begin(self, params: lsp.InitializeParams, client: Client) -> None:
         """Take the folders, options and trust of an `initialize` request."""
@@ -160,12 +167,16 @@ class Session:
         path = path_of(item.uri)
         document = OpenDocument(item.uri, item.version, item.language_id, item.text, path, self.client)
         self._put(self._configured(document))
+        self._files_read()
 
     def change(
         self, identifier: lsp.VersionedTextDocumentIdentifier, changes: Sequence[lsp.TextDocumentContentChangeEvent]
     ) -> None:
         """Apply changes to an open document; those to any other document are ignored."""
         before = self.documents.get(identifier.uri)
+        if not self.client.watch_registration and time.monotonic() > self._looked + LOOK_AGAIN:
+            self._look_for_changes()
+            before = self.documents.get(identifier.uri)
         if before is not None:
             self._put(self._configured(before.changed(identifier.version, changes)))
             if before.is_in_catalog:
@@ -185,10 +196,30 @@ class Session:
         return max((one for one in self.folders if PurePath(path).is_relative_to(one)), key=len, default="")
 
     def saved(self, uri: str) -> None:
-        """Reconfigure when a saved file is one that others depend on."""
+        """Reconfigure when a saved file is one that others depend on, or when such a file has changed outside."""
         path = path_of(uri)
         if PurePath(path).name == FILE_NAME or self.marketplaces.contains(path):
             self.reconfigure(look_at_files=True)
+        else:
+            self._look_for_changes()
+
+    def _look_for_changes(self) -> None:
+        """Take over changes of files by other programs: not every client watches files, and none the answers."""
+        self._looked = time.monotonic()
+        if self._stamps() != self._read_stamps:
+            self.reconfigure(look_at_files=True)
+            self.marketplaces.trust_changed()
+        else:
+            self.marketplaces.reload()
+
+    def _stamps(self) -> object:
+        return self.projects.stamps(), stamp_of(str(self._answers.path))
+
+    def _files_read(self) -> None:
+        """Remember the state of the files that were read, and show what is wrong in configurations."""
+        self._looked = time.monotonic()
+        self._read_stamps = self._stamps()
+        self._faults.show(self.server, self.projects.configurations(), {one.path for one in self.documents.values()})
 
     def close(self, uri: str) -> None:
         """Remove a document that the client has closed."""
@@ -209,6 +240,8 @@ class Session:
         if changed:
             self._publisher.refresh()
             self.in_background(refresh_hints(self.server, self.client))
+        if look_at_files:
+            self._files_read()
 
     def check_again(self, uri: str) -> None:
         """Check the same version of an open document again: another program has found something."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.lsp.documents import FileKind
 from pai_lsp.lsp.worker_threads import in_thread
+from pai_lsp.source.files import is_in_folder
 
 if TYPE_CHECKING:
     from pai_lsp.lsp.connection import Connection
@@ -44,6 +45,9 @@ class ShellChecks:
             from pai_lsp.project.shellcheck import ShellCheck, shellcheck_program  # noqa: PLC0415 - rarely there
 
             program = shellcheck_program(setting)
+            # Settings may come with a folder; a program that came with it is not run.
+            if setting != "auto" and any(is_in_folder(program, folder) for folder in self._connection.folders):
+                program = ""
             self._programs[setting] = ShellCheck(program) if program else None
         return self._programs[setting]
 

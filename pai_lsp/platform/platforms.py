@@ -32,8 +32,14 @@ NAMES = ("openpai", "ltp")
 VERSIONS = ("ltp/1.0", "ltp/1.1", "ltp/1.2", "ltp/1.3", "ltp/1.4", "ltp/1.5")
 ALL_NAMES = (*NAMES, *VERSIONS)
 # A job without any of these words has no mark of another platform, so no table is read for it.
-MARK_WORDS = lazy_pattern(
-    r"jobType|enableLocalStorage|forceNodes|allowAzCopy|\bdind\b|luciatrainingplatform|runtime\.d/barrier"
+_MARK_WORDS = (
+    "jobType",
+    "enableLocalStorage",
+    "forceNodes",
+    "allowAzCopy",
+    "dind",
+    "luciatrainingplatform",
+    "runtime.d/barrier",
 )
 _COMMENT = lazy_pattern(r"#[ \t]*pai-lsp:[ \t]*platform[ \t]*=[ \t]*(?P<name>[^\s#]+)")
 
@@ -145,6 +151,11 @@ def platform_named(name: str) -> Platform:
         changes=tuple(rows),
         **answers,
     )
+
+
+def may_be_marked(text: str) -> bool:
+    """Whether a job may have a part that only some platforms read; sure if it is false."""
+    return any(word in text for word in _MARK_WORDS)
 
 
 def _number(version: str) -> tuple[int, ...]:

@@ -16,9 +16,9 @@ from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.platform.job_schema import StructureError, published_schema, structure_errors
 from pai_lsp.platform.platforms import platform_named
 from pai_lsp.platform.tables import PLUGIN_PREFIX
-from pai_lsp.project.configuration import Configuration
+from pai_lsp.project.configuration import Configuration, project_folder
 from pai_lsp.project.exclusion import exclusion_of
-from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.source.files import UnreadableFile, decoded, is_in_folder, read_bytes
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.syntax import parse
@@ -104,14 +104,24 @@ def parse_configuration(
 
 
 def _profile(name: str, folder: str) -> Profile:
-    """The profile that the configuration names: a JSON file, from its folder, or the name of one of the user's.
+    """The profile that the configuration names: a JSON file of the project, or the name of one of the user's.
+
+    No other file is read because a configuration names it, and none of another machine.
 
     Raises:
         ValueError: if there is none, or it cannot be read.
     """
-    from pai_lsp.cluster.profile_file import profile_named  # noqa: PLC0415 - few configurations name a cluster
+    from pai_lsp.cluster.profile_file import path_of_name, profile_named  # noqa: PLC0415 - few configurations name one
 
-    return profile_named(os.path.join(folder, name) if name.endswith(".json") else name)  # noqa: PTH118 - a text
+    if not name.endswith(".json"):
+        path_of_name(name)
+        return profile_named(name)
+    path, project = os.path.normpath(os.path.join(folder, name)), project_folder(folder) or folder  # noqa: PTH118 - texts
+    if not is_in_folder(path, project) or not is_in_folder(os.path.realpath(path), os.path.realpath(project)):
+        raise ValueError(
+            f"'{visible(name)}' is outside the project; copy it into the project, or make it one of your profiles"
+        )
+    return profile_named(path)
 
 
 def _contradiction(name: str, cluster: Profile) -> StructureError:

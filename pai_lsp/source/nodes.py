@@ -17,7 +17,7 @@ from yaml.resolver import Resolver
 
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.scalar import REFUSED, Reader, server_value, tagged_server_value
+from pai_lsp.source.scalar import BEGIN_OF_VALUES, REFUSED, Reader, server_value, tagged_server_value
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ NO_TYPE = "!"
 
 class ScalarStyle(Enum):
     """How a scalar is written; the values are YAML's indicators."""
+
+    __hash__ = object.__hash__  # the one of Enum is many times slower
 
     PLAIN = ""
     SINGLE = "'"
@@ -55,7 +57,10 @@ class Scalar:
         Where it refuses the tag, the text as written.
         """
         if self.tag is None:
-            return server_value(self.text, self.reader) if self.style is ScalarStyle.PLAIN else self.text
+            text = self.text
+            if self.style is not ScalarStyle.PLAIN or (text and text[0] not in BEGIN_OF_VALUES):
+                return text
+            return server_value(text, self.reader)
         kind = self.tag.removeprefix(YAML_TAG)
         if self.is_empty:
             return "" if kind == "str" else None
@@ -206,9 +211,11 @@ Node = Union[Scalar, Mapping, Sequence]  # noqa: UP007 - the classes name it bef
 
 def mapping_of(span: Span, entries: tuple[Entry, ...], *, is_flow: bool = False, tag: str | None = None) -> Mapping:
     """A mapping with these entries."""
-    first_by_name: dict[str, Entry] = {}
-    for entry in entries:
-        first_by_name.setdefault(entry.name, entry)
+    first_by_name = {entry.name: entry for entry in entries}
+    if len(first_by_name) < len(entries):
+        first_by_name = {}
+        for entry in entries:
+            first_by_name.setdefault(entry.name, entry)
     return Mapping(span, entries, is_flow, tag, first_by_name)
 
 

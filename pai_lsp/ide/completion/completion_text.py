@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.ide.completion.completion_options import complete_option, complete_value, typed_place
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped
 from pai_lsp.ide.documentation import variable_documentation
 from pai_lsp.ide.known_values import short, variable_value
-from pai_lsp.job.definition import ROLE_TYPES, SIMPLE_KEYS
+from pai_lsp.job.definition import ROLE_TYPES
 from pai_lsp.job.this_lookup import this_parameters
 from pai_lsp.job.variable_places import task_variables
 from pai_lsp.source.nodes import Mapping, Node, Scalar, Sequence
@@ -44,29 +45,21 @@ def complete_in_text(point: InsertionPoint) -> list[Suggestion] | None:
     owner = point.location.definition
     if owner is not None and (variable := _OPEN_VARIABLE.search(line)):
         return list(_template_variables(point, owner, variable[1]))
-    if not _is_command(point):
+    if not point.location.is_command:
         return None
+    if options := complete_option(point, line):
+        return options
     name = _SHELL_NAME.search(line)
     typed = (name[2] or "") if name else ""
     # One letter is rather a variable of the script's own.
     if name is None or len(typed) == 1 or not (name[1] or typed.startswith(("PAI", "FC_"))):
-        return []
-    return [*_variables(point, name[1], typed), *_tags(point, name[1], typed)]
-
-
-def _is_command(point: InsertionPoint) -> bool:
-    keys = [step for step in point.path if isinstance(step, str)]
-    return bool(keys) and keys[-1] in {"commands", *SIMPLE_KEYS}
-
-
-def _typed(point: InsertionPoint, typed: str, word_end: str) -> Span:
-    """The place in the document of what is typed before the cursor and of the rest of the word after it."""
-    rest = re.match(word_end, point.content[point.index :].split("\n")[0])
-    return Span(point.offset - len(typed), point.offset + (len(rest[0]) if rest else 0))
+        return complete_value(point, line)
+    values = complete_value(point, line)
+    return [*values, *_variables(point, name[1], typed), *_tags(point, name[1], typed)]
 
 
 def _members(point: InsertionPoint, typed: str) -> Iterator[Suggestion]:
-    place = _typed(point, typed, r"[$\w.\[\]-]*")
+    place = typed_place(point, typed, r"[$\w.\[\]-]*")
     rest = point.content[point.index :].split("\n")[0]
     following = re.sub(r"^[$\w.\[\]-]*", "", rest)
     closing = "" if following.lstrip().startswith("%>") else " %>"
@@ -144,7 +137,7 @@ def _shown(value: Any) -> str:
 
 
 def _template_variables(point: InsertionPoint, owner: Definition, typed: str) -> Iterator[Suggestion]:
-    place = _typed(point, typed, r"[\w.-]*")
+    place = typed_place(point, typed, r"[\w.-]*")
     following = re.sub(r"^[\w.-]*", "", point.content[point.index :].split("\n")[0])
     closing = "" if following.lstrip().startswith("}}") else " }}"
     blank = " " if point.content[: point.index - len(typed)].endswith("{{") else ""
@@ -154,7 +147,7 @@ def _template_variables(point: InsertionPoint, owner: Definition, typed: str) ->
 
 
 def _variables(point: InsertionPoint, sigil: str, typed: str) -> Iterator[Suggestion]:
-    place = _typed(point, typed, r"\w*")
+    place = typed_place(point, typed, r"\w*")
     closing = "}" if "{" in sigil and not point.content[point.index :].lstrip("_" + _WORD).startswith("}") else ""
     for number, (name, variable, value) in enumerate(_names(point.job, point.location.task_role)):
         if not name.lower().startswith(typed.lower()):

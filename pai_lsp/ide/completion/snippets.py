@@ -32,7 +32,6 @@ _SSH = {"plugin": "ssh", "parameters": {"jobssh": True, "sshbarrier": True}}
 _VALUES = {
     "resourcePerInstance": "cpu: ${1:4}\nmemoryMB: ${2:8192}\ngpu: ${3:1}",
     "completion": "minFailedInstances: ${1:1}\nminSucceededInstances: ${2:-1}",
-    "extraContainerOptions": "shmMB: ${1:512}",
     "defaults": "virtualCluster: ${1:default}",
     "ports": "${1:sync}: ${2:1}",
 }
@@ -52,7 +51,9 @@ def value(point: InsertionPoint, key: str) -> str | None:
     """What follows the colon of a key whose value is a mapping, as a snippet; None where nothing is known."""
     lines = _VALUES.get(key)
     job = point.job
-    if key == "auth" and job.secrets:
+    if key == "extraContainerOptions":
+        lines = f"shmMB: ${{1:{job.platform.shared_memory}}}"
+    elif key == "auth" and job.secrets:
         lines = texts.registry_login(job.secrets)
     elif key == "taskRoles" and not point.path and (images := _images(job)):
         lines = texts.task_role("worker", texts.place(3, images))

@@ -392,6 +392,9 @@ def _problems_of_expansion(job: Job) -> tuple[Diagnostic, ...]:
     return () if is_stopped else found.problems
 
 
+# The codes of findings that end with expansion.
+ANSWERED_BY_EXPANSION = frozenset({needs_expansion.code, refused_until_expanded.code})
+
 RULES = (
     needs_expansion,
     refused_until_expanded,
