@@ -10,6 +10,7 @@ from budgets import budget, some
 from expansion import marketplace
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from job_text import HEAD
 from random_edits import edited, job_texts
 from test_expand_round_trip import ANSWERED, document_of, jobs
 
@@ -131,13 +132,6 @@ def test_on_edited_jobs(name: str, seed: int) -> None:
     assert_agreed_on_text(edited(TEXTS[name], seed))
 
 
-HEAD = """\
-protocolVersion: 2
-name: agreement
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
-"""
 ROLE = """\
 taskRoles:
   worker:

@@ -196,6 +196,12 @@ def _value(document: Document, location: Location, node: Scalar) -> str:
         return event_documentation(events()[node.text])
     if key == "plugin" and (plugin := document.platform.plugins.get(node.text.removeprefix(PLUGIN_PREFIX))):
         return plugin_documentation(plugin)
+    if document.settings.cluster is not None:
+        from pai_lsp.ide.cluster_names import cluster_name_documentation  # noqa: PLC0415 - few projects name a cluster
+
+        found = cluster_name_documentation(document.job, document.settings.cluster, location.path, node.text)
+        if found is not None:
+            return found
     if "://" in node.text and ("require" in location.path or "prerequisites" in location.path):
         return _address(document, node.text)
     return _described(document, location) if isinstance(key, str) else ""
