@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from job_text import HEAD
 
 from pai_lsp.cli.main import main
 from pai_lsp.cli.report.terminal import Terminal
@@ -268,12 +269,9 @@ def test_a_fix_that_contradicts_itself_is_dropped() -> None:
     assert (result.document.text, result.fixed) == ("abc", 0)
 
 
-RUNNING = """\
-protocolVersion: 2
-name: train
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: ubuntu:18.04}
+RUNNING = (
+    HEAD
+    + """\
   - type: script
     name: setup
     callbacks:
@@ -289,6 +287,7 @@ taskRoles:
     resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
     commands: [echo hi]
 """
+)
 
 
 @pytest.mark.parametrize("plugin", ["", "    plugin: cmd\n"])

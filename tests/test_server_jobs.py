@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from job_text import HEAD
 from server_client import URI, Client, connected, place
 
 from pai_lsp.document import Document
@@ -17,12 +18,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio
 
-JOB = """\
-protocolVersion: 2
-name: train
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
+JOB = (
+    HEAD
+    + """\
   - name: prepare
     type: script
     callbacks:
@@ -43,6 +41,7 @@ taskRoles:
     commands: [python watch.py]
 secrets: {token: scissors-and-stone}
 """
+)
 
 WORKER = """\
 # --- before the commands: 'prepare' (line 6) ---

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from job_text import HEAD
 
 from pai_lsp.document import Document
 from pai_lsp.platform.structure_errors import StructureError
@@ -13,12 +14,9 @@ from pai_lsp.source.text import apply_edits
 
 CODES = {rule.code for rule in (*job_shape.RULES, *value_types.RULES)}
 
-JOB = """\
-protocolVersion: 2
-name: train
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: "ubuntu:18.04"}
+JOB = (
+    HEAD
+    + """\
 taskRoles:
   worker:
     instances: 1
@@ -27,6 +25,7 @@ taskRoles:
     commands:
       - sleep 1
 """
+)
 
 
 def found(text: str, *, is_catalog: bool = False) -> list[tuple[str, str]]:

@@ -39,6 +39,7 @@ from pai_lsp.lsp.convert import (
 from pai_lsp.lsp.documents import file_at
 from pai_lsp.lsp.features import (
     APPLY_EDIT,
+    CONVERT,
     EXPAND,
     EXPLAIN,
     GRAPH,
@@ -321,6 +322,7 @@ COMMANDS: Mapping[str, Command] = {
     STATUS: commands.described,
     WHY: commands.failure_explained,
     TEMPLATES: commands.templates,
+    CONVERT: commands.converted_file,
     MARKETPLACE_LIST: commands.listed,
     MARKETPLACE_INSERT: commands.inserted,
     MARKETPLACE_REFRESH: commands.refreshed,

@@ -36,6 +36,9 @@ EXPAND = "pai-lsp.expand"
 STATUS = "pai-lsp.status"
 WHY = "pai-lsp.why"
 TEMPLATES = "pai-lsp.templates"
+CONVERT = "pai-lsp.convert"
+# The command of a client that opens a converted file beside its source.
+CLIENT_CONVERT = "openpai.convert"
 
 # Our own notification, `{"trusted": false}` while the client trusts nothing, and any other value afterwards.
 WORKSPACE_TRUST = "pai-lsp/workspaceTrust"
@@ -56,6 +59,7 @@ COMMAND_NAMES = (
     STATUS,
     WHY,
     TEMPLATES,
+    CONVERT,
     MARKETPLACE_LIST,
     MARKETPLACE_INSERT,
     MARKETPLACE_REFRESH,

@@ -63,6 +63,11 @@ export interface Template {
   readonly text: string;
 }
 
+/** A file in another format with the paths of what it does not have, or the reason why there is none. */
+export type Conversion =
+  | { readonly text: string; readonly languageId: string; readonly lost: readonly string[] }
+  | { readonly message: string };
+
 /** An expanded job, or the findings that prevent it. */
 export type Expansion = { readonly text: string } | { readonly findings: readonly string[] };
 
@@ -133,6 +138,15 @@ export function expansion(answer: unknown): Expansion | undefined {
     return { text };
   }
   return Array.isArray(findings) ? { findings: findings.map(message).filter((line) => line !== "") } : undefined;
+}
+
+export function conversion(answer: unknown): Conversion | undefined {
+  const { text, languageId, lost, message: reason } = fields(answer);
+  if (typeof text === "string") {
+    const paths = Array.isArray(lost) ? lost.map((one) => string(fields(one).field)).filter((path) => path !== "") : [];
+    return { text, languageId: string(languageId) || "yaml", lost: paths };
+  }
+  return typeof reason === "string" ? { message: reason } : undefined;
 }
 
 export function listing(answer: unknown): readonly Item[] | undefined {

@@ -15,6 +15,7 @@ export const SERVER_COMMANDS = {
   "pai-lsp.script": "copy scripts",
   "pai-lsp.graph": "draw the prerequisite graph",
   "pai-lsp.expand": "expand a job",
+  "pai-lsp.convert": "convert a file",
   "pai-lsp.status": "say how a job is checked",
   "pai-lsp.why": "explain a failure",
   "pai-lsp.marketplace.list": "list the marketplace",
