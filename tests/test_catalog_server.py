@@ -16,6 +16,7 @@ import pytest
 import trustme
 from budgets import some
 from loopback import (
+    PROTOCOL,
     Marketplace,
     Reaction,
     Request,
@@ -105,6 +106,34 @@ def test_prerequisites_are_found_in_all_three_ways(server: Marketplace) -> None:
         "All of mnist",
         ("dataPath",),
     )
+
+
+def test_docker_images_are_found_and_not_suggested(server: Marketplace) -> None:
+    both = PROTOCOL.format(name="mnist").replace(
+        "prerequisites:\n", "prerequisites:\n  - {type: dockerimage, name: pytorch, uri: example/pytorch}\n"
+    )
+    server.reaction = items(item(1, "mnist", protocol=both))
+    catalog = refreshed(setup(server))
+    assert catalog.find("marketplace://name/pytorch").state is LookupState.FOUND
+    assert "marketplace://dockerimage/pytorch" in catalog.names()
+    assert [one.reference for one in catalog.suggestions("", 9)] == [MNIST]
+    assert catalog.suggestions("marketplace://dockerimage/", 9) == ()
+
+
+def test_items_of_type_template_begin_new_jobs(server: Marketplace) -> None:
+    training = PROTOCOL.format(name="mnist").replace("taskRoles: {}", "taskRoles: {worker: {commands: [echo run]}}")
+    flow = '{"protocolVersion": 2, "secrets": {"password": "hunter2"}, "taskRoles": {}}'
+    server.reaction = items(
+        item(1, "mnist"),
+        item(2, "training", type="template", summary="Trains.\nAnd more.", protocol=training),
+        item(3, "flow", type="template", protocol=flow),
+        item(4, "broken", type="template", protocol="a: ["),
+    )
+    for catalog in (refreshed(setup(server)), known(setup(server))):
+        (template,) = catalog.job_templates()
+        assert (template.name, template.summary) == ("The training dataset", "Trains.")
+        assert template.text == training.replace("  password: hunter2\n  # an older one: hunter1\n", '  password: ""\n')
+    assert "hunter" not in everything_kept()
 
 
 def test_nobody_is_asked_but_by_a_refresh(server: Marketplace) -> None:

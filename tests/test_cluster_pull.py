@@ -9,8 +9,8 @@ import pytest
 from loopback import answering, marketplace
 
 from pai_lsp.cli.main import main
+from pai_lsp.cluster.cluster_access import cluster_access
 from pai_lsp.cluster.profile import ProfileError
-from pai_lsp.cluster.profile_pull import cluster_access
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -226,7 +226,8 @@ def test_a_refresh_names_the_addresses_that_fail(capsys: pytest.CaptureFixture[s
         (project / "other.pai.yaml").write_text(JOB.replace("marketplace://name/mnist", "http://localhost:1/x"))
         status, printed, _ = run(capsys, "marketplace", "refresh")
     assert status == 1
-    moved = "a redirect to another host, 'login.example.com', is not followed"
+    login_page = "if that is a login page, the request needs a token"
+    moved = f"a redirect to another host, 'login.example.com', is not followed; {login_page}"
     login = "the answer is a web page, perhaps a login page, instead of YAML"
     host = "add the host 'localhost' to 'allowed_hosts' under 'marketplace' in the configuration"
     assert set(printed.splitlines()) == {

@@ -109,6 +109,18 @@ def edited(text: str, edit: dict[str, Any], uri: str) -> str:
 
 
 @in_a_loop
+async def test_templates_of_a_marketplace_begin_new_jobs(workspace: Path, server: Marketplace) -> None:
+    server.reaction = items(item(1, "mnist"), item(2, "training", type="template", summary="Trains."))
+    async with connected(**in_workspace(workspace)) as client:
+        open_job(client, workspace)
+        await status(client, "ready")
+        offered = await client.ask("workspace/executeCommand", command="pai-lsp.templates", arguments=[])
+    assert (offered[-1]["name"], offered[-1]["description"]) == ("The training dataset", "Trains.")
+    assert 'password: ""' in offered[-1]["text"]
+    assert "hunter" not in str(offered)
+
+
+@in_a_loop
 async def test_a_folder_is_known_from_the_first_check_on(workspace: Path) -> None:
     shutil.copytree(EXAMPLES / "marketplace", workspace / "marketplace")
     (workspace / "jobs").mkdir()

@@ -114,6 +114,7 @@ def check(parser: argparse.ArgumentParser) -> None:
         metavar="PROGRAM",
         help="also run ShellCheck on the commands: a program, 'auto' (where it is installed) or 'off'",
     )
+    add("--images", action="store_true", help="also ask the registries whether the images are there")
     configuring = parser.add_mutually_exclusive_group()
     configuring.add_argument("--config", type=path, metavar="FILE", help="use this configuration for all files")
     configuring.add_argument("--isolated", action="store_true", help="ignore all configuration files")

@@ -68,11 +68,14 @@ def cut_entry(text: str, mapping: Mapping, entry: Entry) -> tuple[TextEdit, ...]
 
 def _entry_removal(text: str, mapping: Mapping, entry: Entry) -> TextEdit | None:
     number = _number(mapping, entry)
-    if number is None or len(mapping.entries) == 1:
+    # The place of a key that is an alias is that of its anchor.
+    is_written_here = mapping.span.start <= entry.key.span.start <= entry.key.span.end <= mapping.span.end
+    if number is None or len(mapping.entries) == 1 or not is_written_here:
         return None
     if mapping.is_flow:
         spans = [Span(one.key.span.start, entry_end(text, one)) for one in mapping.entries]
-        return _removal_from_flow(spans, number)
+        edit = _removal_from_flow(spans, number)
+        return edit if edit.span.start <= edit.span.end else None
     start = entry.key.span.start
     span = line_span(text, Span(start, entry_end(text, entry)))
     if number == 0 and "-" in text[span.start : start]:
