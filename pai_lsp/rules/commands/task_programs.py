@@ -83,7 +83,7 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
         place = use.place
         word = use.line.step.command.words[0] if use.line.step.command else use.line.name
         name = word.text
-        gpu = whole_number(use.role.resources.get("gpu")) if use.role and use.role.resources else None
+        gpu = use.role.amount("gpu") if use.role else None
         why = _MISSING.get(name, "")
         if use.line.program == "nvidia-smi" and gpu == 0:
             name, word, why = "nvidia-smi", use.line.name, "the task has no GPU"
@@ -545,7 +545,7 @@ def cuda_devices(job: Job) -> Iterator[Finding]:
     """
     for place, _, value in _values(job, ("CUDA_VISIBLE_DEVICES",)):
         text = place.script.text[value.start : value.end].strip("\"'")
-        gpu = whole_number(place.role.resources.get("gpu")) if place.role and place.role.resources else None
+        gpu = place.role.amount("gpu") if place.role else None
         if text.endswith(",") and (
             match := re.compile(r"[ \t]+([0-9, ]*[0-9])(?=[ \t])").match(place.script.text, value.end)
         ):
