@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.catalog.remote_sources import item_page
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.ide.cursor import Cursor
@@ -195,6 +196,12 @@ def _value(document: Document, location: Location, node: Scalar) -> str:
         return event_documentation(events()[node.text])
     if key == "plugin" and (plugin := document.platform.plugins.get(node.text.removeprefix(PLUGIN_PREFIX))):
         return plugin_documentation(plugin)
+    if document.settings.cluster is not None:
+        from pai_lsp.ide.cluster_names import cluster_name_documentation  # noqa: PLC0415 - few projects name a cluster
+
+        found = cluster_name_documentation(document.job, document.settings.cluster, location.path, node.text)
+        if found is not None:
+            return found
     if "://" in node.text and ("require" in location.path or "prerequisites" in location.path):
         return _address(document, node.text)
     return _described(document, location) if isinstance(key, str) else ""
@@ -203,6 +210,8 @@ def _value(document: Document, location: Location, node: Scalar) -> str:
 def _address(document: Document, reference: str) -> str:
     answer = document.job.lookup.find(reference)
     if answer.state is LookupState.FOUND:
-        return "\n\n---\n\n".join(definition_documentation(one, "marketplace") for one in answer.definitions)
+        found = "\n\n---\n\n".join(definition_documentation(one, "marketplace") for one in answer.definitions)
+        page = item_page(answer.path or "")
+        return f"{found}\n\n[Open the page in the marketplace]({page})" if page else found
     note = f" ({prose(answer.note)})" if answer.note else ""
     return f"{code(reference)}: {answer.state.value}{note}"

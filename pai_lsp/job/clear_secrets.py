@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.tree import JobTree
     from pai_lsp.source.nodes import Entry, Node
 
-# A word of a command that is not a variable or a template, and what may stand before it in the same command.
+# A word of a command that is not a variable or a template, and what may be before it in the same command.
 _WORD = r"['\"]?([^\s'\"`<>${}|;&()-][^\s'\"`<>${}|;&()]*)(?=['\"\s]|\Z)"
 _SAME_COMMAND = r"[^\n|;&#]{0,200}?"
 # Forms of tokens: a substring of every such token, its pattern, and its name in messages.

@@ -90,7 +90,7 @@ def _described(cls: type[Any], name: str) -> _FieldDescription:
 def _first_init(cls: type[Any], fields: dict[str, _FieldDescription], *, is_guarded: bool, has_slots: bool) -> Any:
     """An `__init__` for the first few instances, without compiling anything, which replaces itself by the compiled one.
 
-    Most classes have a few instances in a run. What is wrong with arguments is left to the compiled one as well.
+    Most classes have a few instances in a run. Wrong arguments are left to the compiled one as well.
     """
     made = 0
 

@@ -1,7 +1,7 @@
 """Rules about commands that install software: pip, apt-get, conda and git, as they behave without a terminal.
 
 Every command that fails ends the task, because the commands run with errexit. Facts: pip 23.2, APT 2.6, git 2.39 and
-conda, run behind the platform's header.
+conda, run after the platform's header.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def _is_left_over(script: Script, span: Span) -> bool:
     return script.text.startswith("%>", span.start - 1)
 
 
-# The pieces of a script with its tags filled: each text, and what it stands for in the script as it is written.
+# The pieces of a script with its tags filled: each text, and the part of the written script that it replaces.
 _Filled: TypeAlias = "list[tuple[str, Span]]"
 
 

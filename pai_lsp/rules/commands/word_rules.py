@@ -1,6 +1,6 @@
 """Rules about words that bash reads in another way than they look: spaces, quotes, brackets, pasted characters.
 
-Source of the facts: the bash reference manual; every example was run with bash 5.2 behind the platform's header.
+Source of the facts: the bash reference manual; every example was run with bash 5.2 after the platform's header.
 """
 
 from __future__ import annotations
@@ -620,7 +620,7 @@ def pasted_character(job: Job) -> Iterator[Finding]:
 def invisible_character(job: Job) -> Iterator[Finding]:
     """Invisible character in the file.
 
-    A zero-width character is a part of the word that it stands in: the name is another one. A bidirectional control
+    A zero-width character is a part of the word around it: the name is another one. A bidirectional control
     shows text in another order than the cluster reads it.
     Source: Unicode, "Default Ignorable Code Points" and Standard Annex 9; the bash reference manual, "Definitions".
 
