@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
@@ -53,7 +52,7 @@ _FORMS = (
         lazy_pattern(rf"\bcurl\s{_SAME_COMMAND}(?<=\s)(?:-[A-Za-z]*u|--user[ =])\s*['\"]?[^\s:'\"<${{}}]+:{_WORD}"),
         "a password",
     ),
-    ("://", re.compile(r"://(?:<%[^%]*%>|[^\s/:@'\"<>])*:([^\s/@'\"<>${}]+)@"), "a password in an address"),
+    ("@", lazy_pattern(r"://(?:<%[^%]*%>|[^\s/:@'\"<>])*:([^\s/@'\"<>${}]+)@"), "a password in an address"),
 )
 # A placeholder for a secret.
 _PLACEHOLDER = lazy_pattern(r"(?i)[*x.]+|[<\[{(].*[>\]})]|none|null")
