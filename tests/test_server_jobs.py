@@ -114,6 +114,19 @@ async def test_a_preview_without_a_role_shows_all() -> None:
         assert error["code"] == -32602
 
 
+async def test_the_script_of_a_role_can_be_copied() -> None:
+    async with connected() as client:
+        client.open(JOB)
+        (script,) = await result(client, "script", URI, "worker")
+        assert script["role"] == "worker"
+        header, _, commands = script["text"].partition("\n\n")
+        assert header == "#!/bin/bash\nset -o errexit\nset -o nounset\nset -o pipefail"
+        assert commands.strip() in WORKER
+        assert "scissors" not in script["text"]
+        assert [one["role"] for one in await result(client, "script", URI)] == ["worker", "watcher"]
+        assert await result(client, "script", URI, "nobody") == []
+
+
 async def test_a_preview_follows_edits_and_says_what_is_wrong() -> None:
     async with connected() as client:
         client.open(JOB)

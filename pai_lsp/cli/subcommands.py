@@ -209,7 +209,7 @@ SUBCOMMANDS = (
     Subcommand("why", "explain why a task failed: an exit code, a log, diagnostics", _why_arguments, _why),
     Subcommand("image-check", "check the images of a job as the platform does", _image_check_arguments, _image_check),
     Subcommand("cluster", "make and list the profiles of clusters", _cluster_arguments, _cluster),
-    Subcommand("convert", "convert a job from protocol version 1 to 2", arguments.convert, _convert),
+    Subcommand("convert", "convert protocol v1 jobs and MPIJob manifests", arguments.convert, _convert),
     Subcommand("graph", "draw the prerequisite graph: mermaid, dot, svg, png or pdf", arguments.graph, _graph),
     Subcommand("marketplace", "list, show, refresh and lock shared definitions", arguments.marketplace, _marketplace),
     Subcommand("trust", "trust the marketplace configuration of a folder", arguments.trust, _trust),

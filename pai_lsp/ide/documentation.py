@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.platform.programs import option_help
 from pai_lsp.platform.tables import EventForm, event_at
-from pai_lsp.source.nodes import Scalar, Sequence
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.writing import entry_lines, flow_value, value_lines
 
@@ -101,6 +101,11 @@ def definition_documentation(definition: Definition, where: str = "") -> str:
     requirements = [requirement.reference.name for requirement in definition.requirements]
     if requirements:
         lines.append("requires " + ", ".join(map(code, requirements)))
+    path = definition.node.get("pathForUser")
+    if isinstance(path, Scalar) and path.text:
+        lines.append(f"content at {code(path.text)}")
+    if storages := list(_storages(definition)):
+        lines.append("needs the storage " + ", ".join(storages))
     variables = [variable.name for variable in definition.template_variables]
     if variables:
         lines.append("to fill: " + ", ".join(map(code, variables)))
@@ -109,6 +114,16 @@ def definition_documentation(definition: Definition, where: str = "") -> str:
         more = "\n…" if len(callback.commands) > _MOST_COMMANDS else ""
         lines.append(f"{prose(callback.event_name or 'commands')}:\n{block('sh', commands + more)}")
     return "\n\n".join(lines)
+
+
+def _storages(definition: Definition) -> Iterator[str]:
+    """The storages that it needs, with their mount paths. Source of the default path: docs/protocol.md."""
+    node = definition.node.get("requireStorages")
+    for item in node.items if isinstance(node, Sequence) else ():
+        name, mount = (item.get("name"), item.get("mountPath")) if isinstance(item, Mapping) else (None, None)
+        if isinstance(name, Scalar) and name.text:
+            path = mount.text if isinstance(mount, Scalar) and mount.text else f"/mnt/{name.text}"
+            yield f"{code(name.text)} at {code(path)}"
 
 
 def offer_documentation(offer: SuggestedDefinition) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.catalog.remote_sources import item_page
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.ide.cursor import Cursor
@@ -209,6 +210,8 @@ def _value(document: Document, location: Location, node: Scalar) -> str:
 def _address(document: Document, reference: str) -> str:
     answer = document.job.lookup.find(reference)
     if answer.state is LookupState.FOUND:
-        return "\n\n---\n\n".join(definition_documentation(one, "marketplace") for one in answer.definitions)
+        found = "\n\n---\n\n".join(definition_documentation(one, "marketplace") for one in answer.definitions)
+        page = item_page(answer.path or "")
+        return f"{found}\n\n[Open the page in the marketplace]({page})" if page else found
     note = f" ({prose(answer.note)})" if answer.note else ""
     return f"{code(reference)}: {answer.state.value}{note}"

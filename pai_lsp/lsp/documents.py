@@ -72,7 +72,7 @@ class OpenDocument:
     is_in_catalog: whether it is in a folder of definitions; `is_wanted` whether that folder is configured.
     hidden_hints: the names of the inlay hints and lenses that are switched off.
     folder: its workspace folder, which the paths of other files are shown relative to; empty for none.
-    shellcheck: the ShellCheck that reads its commands, and what it has said.
+    shellcheck: the ShellCheck that reads its commands, and its findings.
     changes: the last changes that led to this version, oldest first.
     """
 

@@ -30,6 +30,7 @@ OPEN_RULE = "pai-lsp.openRule"
 APPLY_EDIT = "pai-lsp.applyEdit"
 
 PREVIEW = "pai-lsp.preview"
+SCRIPT = "pai-lsp.script"
 GRAPH = "pai-lsp.graph"
 EXPAND = "pai-lsp.expand"
 STATUS = "pai-lsp.status"
@@ -52,6 +53,7 @@ COMMAND_NAMES = (
     OPEN_RULE,
     APPLY_EDIT,
     PREVIEW,
+    SCRIPT,
     GRAPH,
     EXPAND,
     STATUS,

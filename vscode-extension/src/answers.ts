@@ -12,6 +12,12 @@ export interface TextAnswer {
   readonly places: Places;
 }
 
+/** The commands of a task role as a script. */
+export interface RoleScript {
+  readonly role: string;
+  readonly text: string;
+}
+
 /** A graph in Graphviz' language, and by the identifiers of its nodes the places of their definitions. */
 export interface GraphAnswer {
   readonly dot: string;
@@ -93,6 +99,15 @@ export function textAnswer(answer: unknown): TextAnswer | undefined {
   return typeof text === "string"
     ? { text, languageId: string(languageId) || "shellscript", places: places(named) }
     : undefined;
+}
+
+export function roleScripts(answer: unknown): readonly RoleScript[] | undefined {
+  return Array.isArray(answer) ? answer.map(roleScript).filter((one) => one !== undefined) : undefined;
+}
+
+function roleScript(answer: unknown): RoleScript | undefined {
+  const { role, text } = fields(answer);
+  return typeof role === "string" && typeof text === "string" ? { role, text } : undefined;
 }
 
 export function graph(answer: unknown): GraphAnswer | undefined {

@@ -12,6 +12,7 @@ import { sentence } from "./sentence";
 /** The commands of the server that this extension uses, with a description for the user. */
 export const SERVER_COMMANDS = {
   "pai-lsp.preview": "preview what runs",
+  "pai-lsp.script": "copy scripts",
   "pai-lsp.graph": "draw the prerequisite graph",
   "pai-lsp.expand": "expand a job",
   "pai-lsp.convert": "convert a file",

@@ -11,6 +11,7 @@ import { explainFailure } from "./commands/failure";
 import { Graphs } from "./commands/graph";
 import { insertFromMarketplace, refreshMarketplace } from "./commands/marketplace";
 import { newJob } from "./commands/newJob";
+import { copyScript } from "./commands/copyScript";
 import { Previews } from "./commands/preview";
 import { showPlace, showReferences } from "./commands/references";
 import { SHOW_PLACE } from "./graphPage";
@@ -49,6 +50,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
     explanations,
     statusItem(controller),
     command("preview", (job, role) => previews.show(job, role)),
+    command("copyScript", (job, role) => copyScript(controller, job, role)),
     command("showGraph", (job) => graphs.show(job)),
     command("expand", (job) => expandJob(controller, job)),
     command("convert", (file, to) => convertFile(controller, file, to)),
@@ -83,6 +85,7 @@ export async function deactivate(): Promise<void> {
 /** The server's commands whose answers are shown, and the commands here that show them. */
 const SHOWN_HERE: Readonly<Record<string, string>> = {
   "pai-lsp.preview": "openpai.preview",
+  "pai-lsp.script": "openpai.copyScript",
   "pai-lsp.graph": "openpai.showGraph",
   "pai-lsp.expand": "openpai.expand",
   "pai-lsp.convert": "openpai.convert",

@@ -30,6 +30,8 @@ _OPEN_TAG = lazy_pattern(r"<%\s*([$\w.\[\]-]*)$")
 _OPEN_VARIABLE = lazy_pattern(r"\{\{\s*([\w.-]*)$")
 # A `$` after a word is the end of a pattern, as in `grep end$`.
 _SHELL_NAME = lazy_pattern(r"((?<![\w)\]])\$\{?!?|\b)([A-Za-z_]\w*)?$")
+# An absolute path at the beginning of a word, or after `=` or `:`.
+_PATH = lazy_pattern(r"(?:(?<=[\s'\"=:(])|^)/[\w./-]*$")
 _MOST_INDEXES = 8
 _MOST_MEMBERS = 20
 _DEPTH = 3
@@ -47,6 +49,8 @@ def complete_in_text(point: InsertionPoint) -> list[Suggestion] | None:
         return list(_template_variables(point, owner, variable[1]))
     if not point.location.is_command:
         return None
+    if (path := _PATH.search(line)) and (paths := list(_paths_for_user(point, path[0]))):
+        return paths
     if options := complete_option(point, line):
         return options
     name = _SHELL_NAME.search(line)
@@ -56,6 +60,22 @@ def complete_in_text(point: InsertionPoint) -> list[Suggestion] | None:
         return complete_value(point, line)
     values = complete_value(point, line)
     return [*values, *_variables(point, name[1], typed), *_tags(point, name[1], typed)]
+
+
+def _paths_for_user(point: InsertionPoint, typed: str) -> Iterator[Suggestion]:
+    """Where the prerequisites of the task role have their content."""
+    from pai_lsp.expand.effective import effective_job  # noqa: PLC0415 - only for a path that is being typed
+
+    place = typed_place(point, typed, r"[\w./-]*")
+    own = point.location.task_role
+    for role in effective_job(point.job).roles:
+        if own is None or role.role.name != own.name:
+            continue
+        for number, one in enumerate(role.prerequisites):
+            path = one.path_for_user
+            if path.startswith(typed) and path != typed:
+                detail = f"content of {one.definition.name}"
+                yield Suggestion(path, SuggestionKind.VALUE, TextEdit(place, path), None, detail, "", number)
 
 
 def _members(point: InsertionPoint, typed: str) -> Iterator[Suggestion]:
