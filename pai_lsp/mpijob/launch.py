@@ -17,7 +17,7 @@ from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, Sequence
 from pai_lsp.source.text import Span, TextEdit
-from pai_lsp.source.tree_edits import items_behind
+from pai_lsp.source.tree_edits import items_after
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,7 +100,7 @@ class Container:
             items = value.node.items if value is not None and isinstance(value.node, Sequence) else ()
             for number, item in enumerate(items):
                 if item is command.name.node and value is not None and isinstance(value.node, Sequence):
-                    return (Fix(title, items_behind(source, value.node, words, number)),)
+                    return (Fix(title, items_after(source, value.node, words, number)),)
         return ()
 
     @property

@@ -45,6 +45,23 @@ def mpijob_np_over_slots(manifest: Manifest) -> Iterator[Finding]:
     Open MPI and horovodrun stop: "There are not enough slots available". MPICH and Intel MPI put several processes on
     one slot. The slots are slotsPerWorker for each worker, and for the launcher with runLauncherAsWorker.
     Source: Open MPI, mpirun(1), "Specifying Number of Processes"; Horovod, runner/common/util/hosts.py.
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, -np, "8", ./a.out]}]}}}
+            #                                                                 ^^^ error
+            Worker: {replicas: 2}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, -np, "2", ./a.out]}]}}}
+            Worker: {replicas: 2}
     """
     for found, (number, field, span), capacity, line in _counted(manifest):
         if number > capacity:
@@ -59,6 +76,23 @@ def mpijob_np_under_slots(manifest: Manifest) -> Iterator[Finding]:
     """Fewer processes than slots; the others stay empty.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`newConfigMap`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, -np, "1", ./a.out]}]}}}
+            #                                                                 ^^^ information
+            Worker: {replicas: 2}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, -np, "2", ./a.out]}]}}}
+            Worker: {replicas: 2}
     """
     for _, (number, field, span), capacity, _ in _counted(manifest):
         if number < capacity:
@@ -102,6 +136,19 @@ def mpijob_slots_zero(manifest: Manifest) -> Iterator[Finding]:
     """No slot on a worker: Open MPI starts nothing.
 
     Source: Open MPI 4.1, "All nodes which are allocated for this job are already filled".
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          slotsPerWorker: 0
+          #               ^ error
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          slotsPerWorker: 1
     """
     if layout(manifest) is not None and manifest.number("spec.slotsPerWorker") == 0:
         yield finding_at(manifest, "spec.slotsPerWorker", "0 slots: Open MPI starts no process on any worker")
@@ -113,6 +160,27 @@ def mpijob_horovodrun_no_hosts(manifest: Manifest) -> Iterator[Finding]:
 
     It never reads the host file of the operator. Add `--hostfile /etc/mpi/hostfile`.
     Source: Horovod 0.28.1, runner/launch.py (`_run`, default `localhost`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [horovodrun, -np, "2", ./a.py]}]}}}
+            #                                                    ^^^^^^^^^^ warning
+            Worker: {replicas: 2}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher:
+              template:
+                spec:
+                  containers:
+                    - command: [horovodrun, -np, "2", --hostfile, /etc/mpi/hostfile, ./a.py]
+            Worker: {replicas: 2}
     """
     found = layout(manifest)
     if found is None or not has_worker(found):
@@ -134,6 +202,23 @@ def mpijob_host_format(manifest: Manifest) -> Iterator[Finding]:
 
     Each host needs its slots, as in `worker-0:2`; a host file needs `slots=`, and Intel MPI and MPICH write another.
     Source: Horovod 0.28.1, runner/common/util/hosts.py.
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [horovodrun, -np, "1", -H, a-worker-0, ./a.py]}]}}}
+            #                                                                              ^^^^^^^^^^ error
+            Worker: {replicas: 2}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [horovodrun, -np, "1", -H, "a-worker-0:1", ./a.py]}]}}}
+            Worker: {replicas: 2}
     """
     found = layout(manifest)
     for command, line in found.starters if found else ():
@@ -164,6 +249,25 @@ def mpijob_unknown_host(manifest: Manifest) -> Iterator[Finding]:
 
     The names are `JOB-launcher` and `JOB-worker-0` to the number of workers less one, short or with the domain.
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`workerName`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        metadata: {name: train}
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, -H, worker-0, ./a.out]}]}}}
+            #                                                                ^^^^^^^^ warning
+            Worker: {replicas: 2}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        metadata: {name: train}
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, -H, train-worker-0, ./a.out]}]}}}
+            Worker: {replicas: 2}
     """
     found, name = layout(manifest), manifest.text("metadata.name")
     if found is None or name is None:
@@ -189,6 +293,23 @@ def mpijob_option_unknown(manifest: Manifest) -> Iterator[Finding]:
 
     Open MPI, Intel MPI and MPICH name their options differently, and stop at an unknown one.
     Source: schemas/programs.json, with the source of each program's options.
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, -ppn, "1", ./a.out]}]}}}
+            #                                                            ^^^^ error
+            Worker: {replicas: 2}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, -npernode, "1", ./a.out]}]}}}
+            Worker: {replicas: 2}
     """
     found = layout(manifest)
     for command, line in found.starters if found else ():
@@ -204,6 +325,23 @@ def mpijob_launcher_without_mpi(manifest: Manifest) -> Iterator[Finding]:
     """The launcher starts no MPI program, so the program runs once and the workers do nothing.
 
     Source: kubeflow/mpi-operator v0.8.2, README.md ("Creating an MPI Job").
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [python, train.py]}]}}}
+            #                                                    ^^^^^^ warning
+            Worker: {replicas: 2}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, python, train.py]}]}}}
+            Worker: {replicas: 2}
     """
     found = layout(manifest)
     for container in found.launcher_containers[:1] if found else ():
@@ -222,6 +360,23 @@ def mpijob_command_one_word(manifest: Manifest) -> Iterator[Finding]:
 
     Kubernetes starts the first word as a program; without a shell, blanks do not separate words.
     Source: Kubernetes, "Define a Command and Arguments for a Container".
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: ["mpirun -np 2 ./a.out"]}]}}}
+            #                                                    ^^^^^^^^^^^^^^^^^^^^^^ error
+            Worker: {replicas: 2}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, -np, "2", ./a.out]}]}}}
+            Worker: {replicas: 2}
     """
     for container in all_containers(manifest):
         if container.script is not None or not container.words:
@@ -252,6 +407,23 @@ def mpijob_no_shell(manifest: Manifest) -> Iterator[Finding]:
 
     Kubernetes replaces only `$(VAR)`; `$VAR`, `&&`, `|` and `>` reach the program as they are written.
     Source: Kubernetes, "Define a Command and Arguments for a Container".
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, ./a.out, $DATA]}]}}}
+            #                                                                     ^^^^^ warning
+            Worker: {replicas: 2}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, ./a.out, $(DATA)]}]}}}
+            Worker: {replicas: 2}
     """
     for container in all_containers(manifest):
         if container.script is not None or not container.has_command:
@@ -274,6 +446,23 @@ def mpijob_run_as_root(manifest: Manifest) -> Iterator[Finding]:
     Most images run as root. Add `--allow-run-as-root`, or set OMPI_ALLOW_RUN_AS_ROOT and
     OMPI_ALLOW_RUN_AS_ROOT_CONFIRM, or runAsUser.
     Source: Open MPI 4.1, mpirun(1), "--allow-run-as-root".
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, ./a.out]}]}}}
+            #                                                    ^^^^^^ warning
+            Worker: {replicas: 2}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, --allow-run-as-root, ./a.out]}]}}}
+            Worker: {replicas: 2}
     """
     found = layout(manifest)
     for container in found.launcher_containers[:1] if found else ():
@@ -307,6 +496,23 @@ def mpijob_hostfile_implicit(manifest: Manifest) -> Iterator[Finding]:
     The operator names it in variables that only Open MPI up to 4 reads. With Open MPI 5, mpirun starts all processes on
     the launcher, and the job succeeds. Write `--hostfile /etc/mpi/hostfile`, which all versions read.
     Source: kubeflow/mpi-operator, issue 842; pkg/controller/mpi_job_controller.go.
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, ./a.out]}]}}}
+            #                                                    ^^^^^^ hint
+            Worker: {replicas: 2}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, --hostfile, /etc/mpi/hostfile, ./a.out]}]}}}
+            Worker: {replicas: 2}
     """
     found = layout(manifest)
     if found is None or found.is_other or not found.workers or found.implementation != "OpenMPI":
@@ -329,6 +535,27 @@ def mpijob_kubexec(manifest: Manifest) -> Iterator[Finding]:
 
     The launcher connects by ssh. Remove the setting.
     Source: kubeflow/mpi-operator v0.3.0, CHANGELOG ("use ssh").
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher:
+              template:
+                spec:
+                  containers:
+                    - command: [mpirun, -mca, plm_rsh_agent, /etc/mpi/kubexec.sh, ./a.out]
+                    #                                        ^^^^^^^^^^^^^^^^^^^ error
+            Worker: {replicas: 2}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, ./a.out]}]}}}
+            Worker: {replicas: 2}
     """
     message = f"{_KUBEXEC} does not exist since v2beta1; the launcher connects by ssh"
     for container in all_containers(manifest) if manifest.is_served else ():

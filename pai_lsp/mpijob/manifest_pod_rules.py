@@ -30,6 +30,23 @@ def mpijob_launcher_gpu(manifest: Manifest) -> Iterator[Finding]:
 
     They are reserved, and the operator hides them from it. Set runLauncherAsWorker, or remove the limit.
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`nvidiaDisableEnvVars`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 1}}, command: [./a]}]}}}
+            #                                                                               ^ warning
+            Worker: {replicas: 2}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, ./a]}]}}}
+            Worker: {replicas: 2}
     """
     found = layout(manifest)
     if found is None or found.works or found.is_other:
@@ -48,6 +65,33 @@ def mpijob_not_first_container(manifest: Manifest) -> Iterator[Finding]:
 
     Only the first container gets the ssh key, the host file and the variables of the operator.
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`newLauncherPodTemplate`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher:
+              template:
+                spec:
+                  containers:
+                    - {name: log}
+                    - {name: main, command: [mpirun, --allow-run-as-root, ./a.out]}
+                    # ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ warning
+            Worker: {replicas: 2}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Launcher:
+              template:
+                spec:
+                  containers:
+                    - {name: main, command: [mpirun, --allow-run-as-root, ./a.out]}
+                    - {name: log}
+            Worker: {replicas: 2}
     """
     found = layout(manifest)
     for name, _, some in found.pods if found and not found.is_other else ():
@@ -63,6 +107,21 @@ def mpijob_env_overridden(manifest: Manifest) -> Iterator[Finding]:
     """A variable that the operator sets itself; its value wins.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`newLauncherPodTemplate`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{env: [{name: K_MPI_JOB_ROLE, value: a}]}]}}}
+            #                                                                  ^^^^^^^^^^^^^^ warning
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{env: [{name: ROLE, value: a}]}]}}}
     """
     found = layout(manifest)
     if found is None or found.is_other:
@@ -90,6 +149,21 @@ def mpijob_worker_without_sshd(manifest: Manifest) -> Iterator[Finding]:
 
     The operator adds `/usr/sbin/sshd -De` only if `command` and `args` are both absent. Remove them.
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`newWorker`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{command: [sleep, infinity]}]}}}
+            #                                                     ^^^^^^^ error
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{image: mpi}]}}}
     """
     found = layout(manifest)
     for container in found.worker_containers[:1] if found and not found.is_other else ():
@@ -119,6 +193,21 @@ def mpijob_sshd_background(manifest: Manifest) -> Iterator[Finding]:
 
     Use `/usr/sbin/sshd -De`, or a long `sleep` after it.
     Source: OpenSSH, sshd(8), "-D".
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{command: [/usr/sbin/sshd]}]}}}
+            #                                                               ^^^^^^^^^^^^^^ error
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{command: [/usr/sbin/sshd, -De]}]}}}
     """
     found = layout(manifest)
     for container in found.worker_containers[:1] if found and not found.is_other else ():
@@ -139,6 +228,22 @@ def mpijob_no_worker(manifest: Manifest) -> Iterator[Finding]:
     """No worker, and the launcher runs no process.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`newConfigMap`): an empty host file.
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+        # ^^^^^^^^^^^^^^^ warning
+            Launcher: {template: {spec: {containers: [{command: [mpirun, --allow-run-as-root, ./a.out]}]}}}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          runLauncherAsWorker: true
+          mpiReplicaSpecs:
+            Launcher: {template: {spec: {containers: [{command: [mpirun, --allow-run-as-root, ./a.out]}]}}}
     """
     found = layout(manifest)
     replicas = manifest.get(REPLICAS)
@@ -154,6 +259,21 @@ def mpijob_unknown_replica(manifest: Manifest) -> Iterator[Finding]:
 
     Only `Launcher` and `Worker` exist, with these capitals.
     Source: kubeflow/mpi-operator v0.8.2, pkg/apis/kubeflow/v2beta1/types.go (`MPIReplicaType`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Workers: {replicas: 2}
+          # ^^^^^^^ error
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2}
     """
     replicas = manifest.get(REPLICAS)
     if manifest.is_served and replicas is not None and replicas.kind == "object":
@@ -172,6 +292,23 @@ def mpijob_slots_over_gpus(manifest: Manifest) -> Iterator[Finding]:
     """More slots than GPUs on a worker, so processes share GPUs.
 
     Source: Horovod, docs/running.rst ("the number of GPUs on each server").
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          slotsPerWorker: 4
+          #               ^ warning
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 2}}}]}}}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          slotsPerWorker: 2
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 2}}}]}}}
     """
     if (found := worker_gpus(manifest)) and found[0].slots > found[1]:
         message = f"{found[0].slots} slots for {found[1]} GPUs of a worker; processes share a GPU"
@@ -185,6 +322,23 @@ def mpijob_slots_under_gpus(manifest: Manifest) -> Iterator[Finding]:
     """Fewer slots than GPUs on a worker.
 
     Source: Horovod, docs/running.rst ("the number of GPUs on each server").
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          slotsPerWorker: 2
+          #               ^ information
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 4}}}]}}}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          slotsPerWorker: 4
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 4}}}]}}}
     """
     if (found := worker_gpus(manifest)) and 0 < found[0].slots < found[1]:
         message = f"{found[0].slots} slots for {found[1]} GPUs of a worker; one process for each slot"
@@ -201,6 +355,19 @@ def mpijob_ssh_path(manifest: Manifest) -> Iterator[Finding]:
     Kubernetes does not expand `~`. ssh reads the key from the home directory of the user, and another user than root
     cannot read /root/.ssh.
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`setupSSHOnPod`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          sshAuthMountPath: ~/.ssh
+          #                 ^^^^^^ error
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          sshAuthMountPath: /root/.ssh
     """
     found = layout(manifest)
     if found is None or found.is_other:
@@ -223,6 +390,21 @@ def mpijob_mount_taken(manifest: Manifest) -> Iterator[Finding]:
     """A volume at a path that the operator uses; Kubernetes refuses the pod.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`setupSSHOnPod`, `configMountPath`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{volumeMounts: [{name: a, mountPath: /root/.ssh}]}]}}}
+            #                                                                                         ^^^^^^^^^^ error
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{volumeMounts: [{name: a, mountPath: /keys}]}]}}}
     """
     found = layout(manifest)
     key = manifest.text("spec.sshAuthMountPath") or "/root/.ssh"
@@ -242,6 +424,21 @@ def mpijob_volume_taken(manifest: Manifest) -> Iterator[Finding]:
     """A volume with a name that the operator uses; Kubernetes refuses the pod.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`sshAuthVolume`, `configVolumeName`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {volumes: [{name: ssh-auth}], containers: [{name: main}]}}}
+            #                                                        ^^^^^^^^ error
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {volumes: [{name: keys}], containers: [{name: main}]}}}
     """
     found = layout(manifest)
     for name, path, _ in found.pods if found and not found.is_other else ():
@@ -260,6 +457,21 @@ def mpijob_host_network(manifest: Manifest) -> Iterator[Finding]:
 
     Port 22 is taken by the ssh server of the node. Start `sshd -p` with another port, and tell Open MPI about it.
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`newWorker`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {hostNetwork: true, containers: [{name: main}]}}}
+            #                                                    ^^^^ warning
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {template: {spec: {hostNetwork: true, containers: [{command: [/usr/sbin/sshd, -D, -p, "9"]}]}}}
     """
     found = layout(manifest)
     if found is None or found.is_other or not manifest.flag(f"{found.worker}.hostNetwork"):
@@ -278,6 +490,19 @@ def mpijob_unknown_policy(manifest: Manifest) -> Iterator[Finding]:
     """A launcherCreationPolicy that is not known acts as WaitForWorkersReady.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go, line 678.
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          launcherCreationPolicy: AtStartUp
+          #                       ^^^^^^^^^ warning
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          launcherCreationPolicy: AtStartup
     """
     text = manifest.text("spec.launcherCreationPolicy")
     if manifest.is_served and text and text not in {"AtStartup", "WaitForWorkersReady"}:
@@ -292,6 +517,23 @@ def mpijob_wait_without_probe(manifest: Manifest) -> Iterator[Finding]:
 
     Without readinessProbe a pod is ready when it starts.
     Source: Kubernetes, "Configure Liveness, Readiness and Startup Probes".
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          launcherCreationPolicy: WaitForWorkersReady
+          #                       ^^^^^^^^^^^^^^^^^^^ information
+          mpiReplicaSpecs:
+            Worker: {template: {spec: {containers: [{args: [sh, -c, "./prepare; exec /usr/sbin/sshd -De"]}]}}}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          launcherCreationPolicy: WaitForWorkersReady
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{image: mpi}]}}}
     """
     found = layout(manifest)
     policy = manifest.text("spec.launcherCreationPolicy")
@@ -312,6 +554,21 @@ def mpijob_restart_policy_ignored(manifest: Manifest) -> Iterator[Finding]:
 
     Write it beside `template`, in the replica.
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`setRestartPolicy`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {restartPolicy: Never, containers: [{name: main}]}}}
+            #                                                      ^^^^^ warning
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {restartPolicy: Never, replicas: 2, template: {spec: {containers: [{image: mpi}]}}}
     """
     found = layout(manifest)
     if found is None:
@@ -335,6 +592,23 @@ def mpijob_workers_stay(manifest: Manifest) -> Iterator[Finding]:
 
     With cleanPodPolicy None, the default, they run for ever. `Running` deletes them.
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/mpi_job_controller.go (`cleanUpWorkerPods`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          runPolicy: {cleanPodPolicy: None}
+          #                           ^^^^ information
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 1}}}]}}}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          runPolicy: {cleanPodPolicy: Running}
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{resources: {limits: {nvidia.com/gpu: 1}}}]}}}
     """
     if worker_gpus(manifest) is None or manifest.text("spec.runPolicy.cleanPodPolicy") not in {None, "None"}:
         return
@@ -352,6 +626,25 @@ def mpijob_min_available(manifest: Manifest) -> Iterator[Finding]:
     """More pods are needed at once than the job has, so it never starts.
 
     Source: kubeflow/mpi-operator v0.8.2, pkg/controller/podgroup.go, line 396.
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          runPolicy: {schedulingPolicy: {minAvailable: 4}}
+          #                                            ^ warning
+          mpiReplicaSpecs:
+            Launcher: {}
+            Worker: {replicas: 2}
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          runPolicy: {schedulingPolicy: {minAvailable: 3}}
+          mpiReplicaSpecs:
+            Launcher: {}
+            Worker: {replicas: 2}
     """
     found = layout(manifest)
     path = "spec.runPolicy.schedulingPolicy.minAvailable"
@@ -365,6 +658,21 @@ def mpijob_image_missing(manifest: Manifest) -> Iterator[Finding]:
     """A container without an image: it is stored, and no pod can be made.
 
     Source: Kubernetes, pkg/apis/core/validation/validation.go (`validateContainers`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{name: main}]}}}
+            #                                                    ^^^^^^^^^^^^ error
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{image: mpi}]}}}
     """
     for container in all_containers(manifest):
         image = container.value.get("image")
@@ -380,6 +688,21 @@ def mpijob_container_name(manifest: Manifest) -> Iterator[Finding]:
 
     Lower-case letters, digits and `-`, at most 63 characters.
     Source: Kubernetes, pkg/apis/core/validation/validation.go (`ValidateDNS1123Label`).
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{name: my.main}]}}}
+            #                                                           ^^^^^^^ error
+
+    Good:
+
+        apiVersion: kubeflow.org/v2beta1
+        kind: MPIJob
+        spec:
+          mpiReplicaSpecs:
+            Worker: {replicas: 2, template: {spec: {containers: [{name: my-main}]}}}
     """
     for container in all_containers(manifest):
         name = container.value.get("name")
@@ -394,6 +717,29 @@ def mpijob_worker_ends(manifest: Manifest) -> Iterator[Finding]:
     """A worker of the operator batch.test.bdap.com whose script ends; it is started again and again.
 
     Source: FFFFFaraway/MPI-Operator, controllers/mpijob_controller.go.
+
+        apiVersion: batch.test.bdap.com/v1
+        kind: MPIJob
+        spec:
+          numWorkers: 2
+          workerTemplate:
+            spec:
+              containers:
+                - command: [bash, -c]
+                  args: [./prepare.sh]
+                # ^^^^ warning
+
+    Good:
+
+        apiVersion: batch.test.bdap.com/v1
+        kind: MPIJob
+        spec:
+          numWorkers: 2
+          workerTemplate:
+            spec:
+              containers:
+                - command: [bash, -c]
+                  args: [./prepare.sh; sleep infinity]
     """
     found = layout(manifest)
     for container in found.worker_containers[:1] if found and found.is_other else ():
