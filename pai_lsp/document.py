@@ -199,7 +199,10 @@ def _in_definitions_outside(document: Document, on_fault: OnFault) -> Iterator[D
         return
     from pai_lsp.expand.write.released_job import expanded  # noqa: PLC0415 - most jobs use no other file
 
-    found = expanded(job)
+    try:
+        found = expanded(job)
+    except Exception:  # noqa: BLE001 - the rule cannot_be_expanded has failed with it, and was reported
+        return
     if any(not prerequisite.is_own for _, prerequisite in found.places.origins):
         for prerequisite, diagnostic in _carried_back(document, found, on_fault):
             if prerequisite and not prerequisite.is_own and diagnostic.severity <= Severity.WARNING:
