@@ -1,5 +1,5 @@
 # One word each, the same here and in CI. Each target sets up what it needs.
-.PHONY: demo unit test lint docs bench bench-hostile fuzz lock clean python-tests e2e vsix dist man
+.PHONY: demo unit test lint docs bench bench-hostile fuzz lock clean python-tests e2e vsix dist man rules platforms
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -39,6 +39,10 @@ dist: .venvs/dist/.ready
 # The manual page docs/pai-lsp.1; a test compares it with the command line.
 man: $(VENV)/.ready
 	$(BIN)/python scripts/man_page.py
+
+# What each rule fixes, schemas/rules.json; a test compares it with the examples and fixtures.
+rules: $(VENV)/.ready
+	$(BIN)/python scripts/rules_table.py
 
 platforms: $(VENV)/.ready
 	$(BIN)/python scripts/platform_page.py

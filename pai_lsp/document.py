@@ -7,6 +7,7 @@ the author's `# pai-lsp: ignore[code]` comments; one broken rule never silences 
 from __future__ import annotations
 
 import re
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from pai_lsp.job.job import Job
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.rules import BY_CODE, EXPLAINING, RULES
 from pai_lsp.rules.cluster_rules import rules_on
+from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION, cannot_be_expanded
 from pai_lsp.rules.structure.job_shape import job_template, placeholders, touched
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
@@ -44,9 +46,9 @@ _JOB_KIND = lazy_pattern(r"^(?:taskRoles:|type:[ \t]+job[ \t]*(?:#.*)?\r?$)", re
 _DOCUMENT = lazy_pattern(r"^---", re.MULTILINE)
 JOB_FILE = lazy_pattern(r"\.pai\.ya?ml$", re.IGNORECASE)
 _LONGEST_MESSAGE = 500
-# A mistake that keeps a job from being expanded usually has a rule of its own; that a job is not expanded yet is none.
-_CONSEQUENCE = "cannot-be-expanded"
-_ANSWERED_BY_EXPANSION = frozenset({"needs-expansion", "refused-until-expanded"})
+# A mistake that keeps a job from being expanded usually has a rule of its own; a job that is not expanded yet is no
+# mistake.
+_CONSEQUENCE = cannot_be_expanded.code
 _SYNTAX_CODES = frozenset({"alias-refused", job_template.code, *(kind.value for kind in ProblemKind)})
 # How the text was read decides about these; after a syntax problem, a line may be read into the wrong mapping.
 _READING_CODES = frozenset(
@@ -167,22 +169,19 @@ def check(
     """All diagnostics of a document, with `others` that a program found, sorted by place and code, each once."""
     if document.is_mpijob:
         return _check_mpijob(document, on_fault)
-    found: dict[Diagnostic, None] = {}
     template = document.job.once(placeholders)
     rules = rules_on(None if template else document.settings.cluster, RULES)
-    for rule in rules:
-        if not rule.is_last:
-            for diagnostic in _run(rule, document, on_fault):
-                found[diagnostic] = None
+    job = document.job.as_meant
+    checks = ((rule, partial(rule.check, job)) for rule in rules if not rule.is_last)
+    found = dict.fromkeys(_found(checks, document, on_fault))
     known = {(one.code, one.span) for one in found}
     outside = _in_definitions_outside(document, on_fault)
     found |= dict.fromkeys(one for one in outside if (one.code, one.span) not in known)
     if template:
         found = dict.fromkeys(_without_placeholders(found, template))
     elif not _explains_stop(found, document):
-        for rule in rules:
-            if rule.is_last:
-                found |= dict.fromkeys(_run(rule, document, on_fault))
+        checks = ((rule, partial(rule.check, job)) for rule in rules if rule.is_last)
+        found |= dict.fromkeys(_found(checks, document, on_fault))
     return _finished((*found, *others), document)
 
 
@@ -233,8 +232,7 @@ def _without_placeholders(found: Iterable[Diagnostic], template: Sequence[Span])
 def _check_mpijob(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ...]:
     from pai_lsp.mpijob.manifest_check import manifest_checks, rules_by_code  # noqa: PLC0415 - as in is_mpijob
 
-    checks = manifest_checks(document.syntax)
-    found = dict.fromkeys(one for rule, check in checks for one in _run(rule, document, on_fault, check))
+    found = dict.fromkeys(_found(manifest_checks(document.syntax), document, on_fault))
     return _without_ignored(tuple(found), document, {**BY_CODE, **rules_by_code()})
 
 
@@ -245,8 +243,8 @@ def _explains_stop(found: Iterable[Diagnostic], document: Document) -> bool:
     """
     if any(diagnostic.code in EXPLAINING for diagnostic in found):
         return True
-    silent = [rule for rule in EXPLAINING.values() if document.settings.severity_of(rule) is None]
-    return any(True for rule in silent for _ in rule.check(document.job.as_meant))
+    silent = [EXPLAINING.get(code) for code, severity in document.settings.severities.items() if severity is None]
+    return any(True for rule in silent if rule for _ in rule.check(document.job.as_meant))
 
 
 def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
@@ -254,7 +252,7 @@ def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagno
 
 
 def _without_unfilled(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
-    """The diagnostics without those about values that nobody knows yet, as they are variables of a definition."""
+    """The diagnostics without those about values that are not known yet: the variables of definitions."""
     if "{{" not in document.text:
         return found
     values = {scalar.span for definition in document.job.as_meant.definitions for scalar in unfilled_values(definition)}
@@ -277,20 +275,25 @@ def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: It
     return tuple(sorted(kept, key=lambda diagnostic: (diagnostic.span, diagnostic.code, diagnostic.message)))
 
 
-def _run(
-    rule: Rule, document: Document, on_fault: OnFault, check: Callable[[], Iterable[Finding]] | None = None
-) -> Iterable[Diagnostic]:
-    """The diagnostics of a rule: of its check of the job, unless another one is given."""
-    severity = document.settings.severity_of(rule)
-    if severity is None:
-        return ()
-    try:
-        found = rule.check(document.job.as_meant) if check is None else check()
-        findings = tuple(islice(found, MOST_FOUND))
-        return _diagnostics(rule, severity, findings, document) if findings else ()
-    except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
-        on_fault(rule, error)
-        return ()
+def _found(
+    checks: Iterable[tuple[Rule, Callable[[], Iterable[Finding]]]], document: Document, on_fault: OnFault
+) -> Iterator[Diagnostic]:
+    """What rules find, each with its check. Most of them find nothing, so each step of this loop counts."""
+    settings = document.settings
+    for rule, check in checks:
+        severity = settings.severity_of(rule) if settings.severities else rule.severity
+        if severity is None:
+            continue
+        try:
+            findings = iter(check())
+            first = next(findings, None)
+            if first is None:
+                continue
+            diagnostics = _diagnostics(rule, severity, (first, *islice(findings, MOST_FOUND - 1)), document)
+        except Exception as error:  # noqa: BLE001 - one broken rule never silences the others
+            on_fault(rule, error)
+        else:
+            yield from diagnostics
 
 
 def _diagnostics(rule: Rule, severity: Severity, findings: Iterable[Finding], document: Document) -> list[Diagnostic]:
@@ -331,7 +334,7 @@ def _sentence(message: str) -> str:
 def _without_echoes(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
     """The diagnostics without those that only follow from a syntax problem, or from another error, at their place."""
     if any(one.code == _CONSEQUENCE for one in found):
-        errors = [one for one in found if one.severity is Severity.ERROR and one.code not in _ANSWERED_BY_EXPANSION]
+        errors = [one for one in found if one.severity is Severity.ERROR and one.code not in ANSWERED_BY_EXPANSION]
         causes = tuple(dict.fromkeys(one.span for one in errors if one.code != _CONSEQUENCE))
         found = tuple(one for one in found if one.code != _CONSEQUENCE or not any(map(one.span.overlaps, causes)))
     if not document.syntax.problems:

@@ -12,7 +12,7 @@ from mkdocs.structure.files import File, Files
 
 from pai_lsp.platform.job_schema import published_schema
 from pai_lsp.platform.tables import table
-from pai_lsp.rules import all_rules
+from pai_lsp.rules import all_rules, families, family_of
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -48,10 +48,12 @@ def _page(rule: Rule) -> str:
     if in_example:
         lines.append("```")
     body = "\n".join(lines).replace("\n\n```\n", "\n```\n\n")
+    fix = _FIXES[table("rules.json")[rule.code]["fix"]]
     silence = f"To ignore one finding, put `# pai-lsp: ignore[{rule.code}] reason` on its line or the line above."
     severity = rule.severity.label
     only = f" Only on {rule.platform.title}." if rule.platform else ""
-    return f"# {rule.code}\n\nDefault severity: **{severity}**.{only} {silence}\n\n{body}\n\n[All rules](index.md)\n"
+    head = f"Default severity: **{severity}**. Family: {family_of(rule.code)}.{only} {fix}"
+    return f"# {rule.code}\n\n{head}\n\n{body}\n\n{silence}\n\n[All rules](index.md)\n"
 
 
 _INDEX = """\
@@ -60,12 +62,38 @@ _INDEX = """\
 pai-lsp has {count} rules. *error*: the cluster rejects the job, or the job cannot do what it says. *warning*: the job
 runs, but not as intended. *information*: useful to know. *hint*: unused or outdated.
 
-| rule | severity | what is wrong |
-|---|---|---|
-{rows}
+Fixes: *safe* ones are applied by `pai-lsp check --fix`; a *suggestion* is offered in the editor and applied with
+`--unsafe-fixes`. `--select`, `--ignore` and comments take the codes below; the first two also take the names of the
+families.
 """
+_FIXES = {
+    "safe": "`pai-lsp check --fix` fixes it where the right text is certain.",
+    "suggestion": "The editor offers a fix, and `pai-lsp check --fix --unsafe-fixes` applies it.",
+    "none": "",
+}
+_FAMILIES = {
+    "text": "YAML syntax and characters",
+    "structure": "Keys, values and names of a job",
+    "prerequisites": "Prerequisites and the extended protocol",
+    "plugins": "Runtime plugins",
+    "platforms": "What differs between platforms",
+    "templates": "Templates",
+    "secrets": "Secrets",
+    "resources": "Resources, images, scheduling and completion",
+    "commands": "Commands",
+    "cluster": "What fits a cluster",
+    "mpijob": "MPIJob manifests",
+    "files": "Files and comments",
+}
 
 
 def _index() -> str:
-    rows = [f"| [{rule.code}]({rule.code}.md) | {rule.severity.label} | {rule.summary} |" for rule in all_rules()]
-    return _INDEX.format(count=len(rows), rows="\n".join(rows))
+    facts = table("rules.json")
+    parts = [_INDEX.format(count=len(facts))]
+    for family, rules in families().items():
+        parts.append(f"\n## {_FAMILIES[family]} {{#{family}}}\n\nFamily: `{family}`\n\n")
+        parts.append("| rule | severity | fix | what is wrong |\n|---|---|---|---|\n")
+        for rule in rules:
+            fix = "" if (kind := facts[rule.code]["fix"]) == "none" else kind
+            parts.append(f"| [{rule.code}]({rule.code}.md) | {rule.severity.label} | {fix} | {rule.summary} |\n")
+    return "".join(parts)

@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "pai_lsp"
 
 # Each package, or module beside the packages, imports only from itself and from those above it in this list.
 LAYERS = (
+    "version",
     "source",
     "embedded",
     "platform",
@@ -61,7 +62,15 @@ def tree(name: str) -> ast.Module:
 @cache
 def import_statements(name: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
     """All imports of a module, those only for types and inside functions included."""
-    return tuple(node for node in ast.walk(tree(name)) if isinstance(node, (ast.Import, ast.ImportFrom)))
+    found: list[ast.Import | ast.ImportFrom] = []
+    waiting: list[ast.AST] = [tree(name)]
+    while waiting:
+        for node in ast.iter_child_nodes(waiting.pop()):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                found.append(node)
+            elif isinstance(node, (ast.stmt, ast.ExceptHandler, ast.match_case)):
+                waiting.append(node)
+    return tuple(found)
 
 
 @cache

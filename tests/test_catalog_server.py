@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 import trustme
+from budgets import some
 from loopback import (
+    PROTOCOL,
     Marketplace,
     Reaction,
     Request,
     alone,
+    answering,
     dripping,
     endless,
     half,
@@ -26,11 +29,11 @@ from loopback import (
     items,
     marketplace,
     never,
-    says,
 )
 
 from pai_lsp.catalog.fetching import FetchFailure, Limits, fetch
 from pai_lsp.catalog.loading import Surroundings, load_catalog, refreshed_catalog
+from pai_lsp.catalog.remote_sources import NoItemsError, read_items
 from pai_lsp.catalog.setup import CatalogSetup, ServerSource
 from pai_lsp.catalog.store import SourceState
 from pai_lsp.job.lookup import LookupState
@@ -105,6 +108,34 @@ def test_prerequisites_are_found_in_all_three_ways(server: Marketplace) -> None:
     )
 
 
+def test_docker_images_are_found_and_not_suggested(server: Marketplace) -> None:
+    both = PROTOCOL.format(name="mnist").replace(
+        "prerequisites:\n", "prerequisites:\n  - {type: dockerimage, name: pytorch, uri: example/pytorch}\n"
+    )
+    server.reaction = items(item(1, "mnist", protocol=both))
+    catalog = refreshed(setup(server))
+    assert catalog.find("marketplace://name/pytorch").state is LookupState.FOUND
+    assert "marketplace://dockerimage/pytorch" in catalog.names()
+    assert [one.reference for one in catalog.suggestions("", 9)] == [MNIST]
+    assert catalog.suggestions("marketplace://dockerimage/", 9) == ()
+
+
+def test_items_of_type_template_begin_new_jobs(server: Marketplace) -> None:
+    training = PROTOCOL.format(name="mnist").replace("taskRoles: {}", "taskRoles: {worker: {commands: [echo run]}}")
+    flow = '{"protocolVersion": 2, "secrets": {"password": "hunter2"}, "taskRoles": {}}'
+    server.reaction = items(
+        item(1, "mnist"),
+        item(2, "training", type="template", summary="Trains.\nAnd more.", protocol=training),
+        item(3, "flow", type="template", protocol=flow),
+        item(4, "broken", type="template", protocol="a: ["),
+    )
+    for catalog in (refreshed(setup(server)), known(setup(server))):
+        (template,) = catalog.job_templates()
+        assert (template.name, template.summary) == ("The training dataset", "Trains.")
+        assert template.text == training.replace("  password: hunter2\n  # an older one: hunter1\n", '  password: ""\n')
+    assert "hunter" not in everything_kept()
+
+
 def test_nobody_is_asked_but_by_a_refresh(server: Marketplace) -> None:
     catalog = known(setup(server))
     assert catalog.find(MNIST).state is LookupState.UNKNOWN
@@ -158,7 +189,7 @@ def test_the_token_is_sent_and_never_shown(server: Marketplace) -> None:
     command = (sys.executable, "-c", f"print('{TOKEN}')")
     for source in (setup(server, token_env="PAI_TOKEN"), setup(server, token_command=command)):  # noqa: S106 - a variable
         assert refreshed(source, Limits()).find(MNIST).state is LookupState.FOUND
-    server.reaction = says(401, f"the token {TOKEN} is bad".encode())
+    server.reaction = answering(401, f"the token {TOKEN} is bad".encode())
     failed = refreshed(setup(server, token_env="PAI_TOKEN"))  # noqa: S106 - the name of a variable
     assert failed.doubts == (
         f"{server.url}: the server requires a valid access token (401): 'the token *** is bad'; last updated just now",
@@ -211,49 +242,71 @@ def test_an_untrusted_workspace_asks_nobody_and_runs_nothing(server: Marketplace
     assert len(server.requests) == 1
 
 
+NOT_FOLLOWED = "is not followed; if that is a login page, the request needs a token"
 FAULTS: dict[str, tuple[Reaction, str]] = {
     "silent": (never, "the server did not answer in time"),
     "dripping": (dripping, "the server did not answer in time"),
     "half": (half, "the connection was lost"),
     "endless": (endless, "the answer is larger than 20,000 bytes"),
     "401": (
-        says(401, b"Authentication token is missing or invalid"),
+        answering(401, b"Authentication token is missing or invalid"),
         "the server requires a valid access token (401): 'Authentication token is missing or invalid'",
     ),
     "403": (
-        says(403, b"The access to the item ID is forbidden"),
+        answering(403, b"The access to the item ID is forbidden"),
         "access is denied (403): 'The access to the item ID is forbidden'",
     ),
-    "404": (says(404, b"Result not found"), "nothing is found at this address (404): 'Result not found'"),
-    "500": (says(500, b"Database error"), "the server failed (500): 'Database error'"),
-    "gateway": (says(502, b"<html><h1>Bad Gateway</h1></html>"), "the server failed (502)"),
-    "long": (says(500, b"no " * 1000), f"the server failed (500): '{('no ' * 40)}'"),
-    "teapot": (says(418), "unexpected answer of the server (418)"),
-    "no JSON": (says(200, b"[{"), "the answer is not JSON; check the server's address"),
-    "deep": (says(200, b"[" * 15_000), "the answer is not JSON; check the server's address"),
-    "no list": (says(200, b'{"items": []}'), "the answer is not a list of items; check the server's address"),
+    "404": (answering(404, b"Result not found"), "nothing is found at this address (404): 'Result not found'"),
+    "500": (answering(500, b"Database error"), "the server failed (500): 'Database error'"),
+    "gateway": (answering(502, b"<html><h1>Bad Gateway</h1></html>"), "the server failed (502)"),
+    "long": (answering(500, b"no " * 1000), f"the server failed (500): '{('no ' * 40)}'"),
+    "teapot": (answering(418), "unexpected answer of the server (418)"),
+    "no JSON": (answering(200, b"[{"), "the answer is not JSON; check the server's address"),
+    "deep": (answering(200, b"[" * 15_000), "the answer is not JSON; check the server's address"),
+    "no list": (answering(200, b'{"items": []}'), "the answer is not a list of items; check the server's address"),
     "bad packing": (
-        says(200, b"no gzip", Content_Encoding="gzip"),
+        answering(200, b"no gzip", Content_Encoding="gzip"),
         "the answer cannot be decompressed",
     ),
     "bomb": (
-        says(200, gzip.compress(b" " * 1_000_000), Content_Encoding="gzip"),
+        answering(200, gzip.compress(b" " * 1_000_000), Content_Encoding="gzip"),
         "the answer is larger than 20,000 bytes",
     ),
     "elsewhere": (
-        says(302, Location="http://example.com/items"),
-        "a redirect to another host, 'example.com', is not followed",
+        answering(302, Location="http://example.com/items"),
+        f"a redirect to another host, 'example.com', {NOT_FOLLOWED}",
     ),
     "another port": (
-        says(302, Location="http://127.0.0.1:1/items"),
-        "a redirect to another host, '127.0.0.1', is not followed",
+        answering(302, Location="http://127.0.0.1:1/items"),
+        f"a redirect to another host, '127.0.0.1', {NOT_FOLLOWED}",
     ),
-    "odd scheme": (says(301, Location="file:///etc/passwd"), "a redirect to another host, '', is not followed"),
-    "round": (says(307, Location="/items"), "too many redirects"),
+    "odd scheme": (
+        answering(301, Location="file:///etc/passwd"),
+        f"a redirect to another host, '', {NOT_FOLLOWED}",
+    ),
+    "login page": (
+        answering(200, b"<p>Please log in", Content_Type="text/html; charset=utf-8"),
+        "the answer is a web page, perhaps a login page, instead of JSON; check the address and the access token",
+    ),
+    "login page without a type": (
+        answering(200, b"\n<!DOCTYPE html><title>Log in</title>"),
+        "the answer is a web page, perhaps a login page, instead of JSON; check the address and the access token",
+    ),
+    "407": (answering(407), "the proxy requires a user name and a password (407); write them into HTTPS_PROXY"),
+    "429": (answering(429), "the server refuses further requests for now (429); try again later"),
+    "429 with a time": (
+        answering(429, Retry_After="60"),
+        "the server refuses further requests for now (429); try again in 60 seconds",
+    ),
+    "429 with a date": (
+        answering(429, Retry_After="Wed, 21 Oct 2026 07:28:00 GMT"),
+        "the server refuses further requests for now (429); try again later",
+    ),
+    "round": (answering(307, Location="/items"), "too many redirects"),
 }
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", some(FAULTS))
 def test_faults(server: Marketplace, fault: str) -> None:
     reaction, note = FAULTS[fault]
     source = setup(server)
@@ -321,10 +374,7 @@ def test_certificates(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setenv("SSL_CERT_FILE", str(file))
         assert refreshed(setup(server), Limits()).find(MNIST).state is LookupState.FOUND
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
-        assert (
-            "check the proxy and certificate variables of the environment"
-            in refreshed(setup(server), Limits()).doubts[0]
-        )
+        assert "check the variables HTTPS_PROXY" in refreshed(setup(server), Limits()).doubts[0]
 
 
 def test_a_proxy_from_the_environment_is_used(server: Marketplace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,8 +382,33 @@ def test_a_proxy_from_the_environment_is_used(server: Marketplace, monkeypatch: 
     outcome = fetch("http://marketplace.example/items", accept="application/json", limits=QUICK)
     assert not isinstance(outcome, FetchFailure)
     assert [request.path for request in server.requests] == ["http://marketplace.example/items"]
-    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    assert isinstance(fetch("http://marketplace.example/items", accept="*/*", limits=QUICK), FetchFailure)
+    for proxy, note in (
+        (
+            "http://me:pw@127.0.0.1:1",
+            "through the proxy '127.0.0.1:1': connection refused; check HTTPS_PROXY and NO_PROXY",
+        ),
+        ("nonsense://x", "the request cannot be made (ValueError); check the variables HTTPS_PROXY, HTTP_PROXY, "),
+    ):
+        monkeypatch.setenv("HTTP_PROXY", proxy)
+        failure = fetch("http://marketplace.example/items", accept="*/*", limits=QUICK)
+        assert isinstance(failure, FetchFailure)
+        assert failure.note.startswith(note)
+
+
+@pytest.mark.parametrize(
+    ("body", "note"),
+    [
+        (b"[" + b",".join([b"{}"] * 20_001) + b"]", "the answer has more than 20,000 items"),
+        (b"[" + b",".join([b"{}"] * 1_000_001) + b"]", "the answer has more than 2,000,000 values"),
+        (b'["' + b'","' * 1_000_000, "the answer has more than 2,000,000 values"),
+        (b'["' + b'\\"' * 2_000_000, "the answer is not JSON; check the server's address"),
+    ],
+    ids=["items", "values", "texts", "an open text"],
+)
+def test_the_number_of_items_has_a_limit_too(body: bytes, note: str) -> None:
+    with pytest.raises(NoItemsError) as error:
+        read_items(body, "https://pai.example.com")
+    assert str(error.value) == note
 
 
 def test_unreadable_items_are_skipped(server: Marketplace) -> None:
@@ -399,16 +474,18 @@ RECORD = {
 
 @pytest.mark.parametrize(
     "damage",
-    [
-        b"",
-        b"{",
-        b"[]\n",
-        b'{"form": 0}\n',
-        HEAD + b'{"path": 1}\n',
-        HEAD + json.dumps(RECORD).encode(),
-        HEAD + json.dumps({**RECORD, "text": 7}).encode(),
-        b"\xff\xfe",
-    ],
+    some(
+        [
+            b"",
+            b"{",
+            b"[]\n",
+            b'{"form": 0}\n',
+            HEAD + b'{"path": 1}\n',
+            HEAD + json.dumps(RECORD).encode(),
+            HEAD + json.dumps({**RECORD, "text": 7}).encode(),
+            b"\xff\xfe",
+        ]
+    ),
 )
 def test_a_damaged_cache_is_ignored(server: Marketplace, damage: bytes) -> None:
     refreshed(setup(server))

@@ -1,4 +1,4 @@
-"""The command line besides `check`: what it prints, and what it says to a mistake."""
+"""The command line besides `check`: what it prints, and how it answers a mistake."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pai_lsp import __version__
 from pai_lsp.cli.main import main
 from pai_lsp.cli.report.terminal import bar, with_progress
 from pai_lsp.cli.subcommands import SUBCOMMANDS
-from pai_lsp.rules import all_rules
+from pai_lsp.rules import all_rules, families
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,11 +58,40 @@ def test_a_command_that_there_is_not(capsys: pytest.CaptureFixture[str]) -> None
     assert run(capsys, "--no-such-option")[0] == 2
 
 
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("check --formt json", "pai-lsp check: unknown option '--formt'; did you mean '--format'?"),
+        ("check --severity=eror", "pai-lsp check: --severity: 'eror' is not known; did you mean 'error'?"),
+        (
+            "graph a.yaml --format x",
+            "pai-lsp graph: --format: 'x' is not known; choose from mermaid, dot, svg, png, pdf",
+        ),
+        ("check --jobs abc", "pai-lsp check: --jobs: 'abc' is not a number of processes, such as 4"),
+        ("explain", "pai-lsp explain: the following arguments are required: CODE"),
+        ("explain a b", "pai-lsp explain: unknown argument 'b'"),
+        ("--versoin", "pai-lsp: unknown option '--versoin'; did you mean '--version'?"),
+    ],
+)
+def test_wrong_usage(capsys: pytest.CaptureFixture[str], line: str, message: str) -> None:
+    status, output, errors = run(capsys, *line.split())
+    assert (status, output) == (2, "")
+    assert errors.splitlines()[0] == message
+    assert errors.splitlines()[1:] == [f"see {message.partition(':')[0]} --help"]
+
+
+def test_words_for_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "version") == run(capsys, "--version")
+    assert run(capsys, "help") == run(capsys, "--help")
+    assert run(capsys, "help", "graph") == run(capsys, "graph", "--help")
+
+
 def test_rules(capsys: pytest.CaptureFixture[str]) -> None:
     status, output, _ = run(capsys, "rules")
     assert status == 0
-    rows = [line.split(maxsplit=2) for line in output.splitlines()]
-    assert [row[0] for row in rows] == [rule.code for rule in all_rules()]
+    rows = [line.split(maxsplit=2) for line in output.splitlines() if line.startswith("  ")]
+    assert sorted(row[0] for row in rows) == sorted(rule.code for rule in all_rules())
+    assert [line for line in output.splitlines() if not line.startswith("  ")] == [f"{name}:" for name in families()]
     assert ["unknown-prerequisite", "error"] in [row[:2] for row in rows]
     assert len({rule.code for rule in all_rules()}) == len(all_rules())
 
@@ -75,6 +104,9 @@ def test_rules_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "code": "unreadable-file",
         "severity": "error",
         "summary": "The file or folder cannot be read, or is not UTF-8.",
+        "family": "files",
+        "fix": "none",
+        "since": "0.1.0",
         "platform": None,
         "url": "https://pai-lsp.readthedocs.io/rules/unreadable-file/",
     }

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from job_text import HEAD
 
 from pai_lsp.cli.main import main
 from pai_lsp.cli.report.terminal import Terminal
@@ -16,7 +17,9 @@ from pai_lsp.cli.report.text_report import styled_difference, unified_difference
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Diagnostic, Fix, Severity
 from pai_lsp.safe_fixes import MOST_ROUNDS, with_safe_fixes
+from pai_lsp.source import files
 from pai_lsp.source.files import SourceFile, write_text
+from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.text import Span, TextEdit
 
 BAD = """\
@@ -56,7 +59,7 @@ def test_only_the_wrong_words_change(capsys: pytest.CaptureFixture[str], line_en
     assert run(capsys, "--fix") == (0, "fixed 2 findings; all good: 1 file checked\n", "")
     assert file.read_bytes() == mark + MENDED.replace("\n", line_end).encode()
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
-    assert os.listdir() == ["a.pai.yaml"]  # noqa: PTH208 - nothing temporary is left behind
+    assert os.listdir() == ["a.pai.yaml"]  # noqa: PTH208 - nothing temporary is left
     assert run(capsys, "--fix") == (0, "all good: 1 file checked\n", "")
 
 
@@ -199,7 +202,7 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(monkeypatch: pytest.Monkey
     assert [(path.name, path.read_text()) for path in Path().iterdir()] == [("a.yaml", "a: 1\n")]
 
 
-# The rules below find words in a text that is no job; `with_safe_fixes` knows nothing of jobs.
+# The rules below find words in a text that is not a job; `with_safe_fixes` knows nothing of jobs.
 
 
 def replacing(word: str, by: str, *, safe: bool = True) -> tuple[str, str, bool]:
@@ -266,12 +269,9 @@ def test_a_fix_that_contradicts_itself_is_dropped() -> None:
     assert (result.document.text, result.fixed) == ("abc", 0)
 
 
-RUNNING = """\
-protocolVersion: 2
-name: train
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: ubuntu:18.04}
+RUNNING = (
+    HEAD
+    + """\
   - type: script
     name: setup
     callbacks:
@@ -287,6 +287,7 @@ taskRoles:
     resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
     commands: [echo hi]
 """
+)
 
 
 @pytest.mark.parametrize("plugin", ["", "    plugin: cmd\n"])
@@ -310,3 +311,56 @@ def test_a_diff_of_texts_without_a_last_line_end_and_with_odd_ones() -> None:
 def test_a_diff_in_colours() -> None:
     shown = styled_difference(unified_difference("a", "x\n", "y\n"), Terminal(colour=True))
     assert "\x1b[31m-x\x1b[0m\n\x1b[32m+y\x1b[0m\n" in shown
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other modes and links")
+def test_a_read_only_file_is_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """Root could write it, and so could everybody who may replace files of its folder."""
+    file = Path("a.pai.yaml")
+    file.write_text(BAD)
+    file.chmod(0o444)
+    status, _, errors = run(capsys, "--fix")
+    assert (status, file.read_text()) == (3, BAD)
+    assert "a.pai.yaml: could not be written: this file is read-only" in errors
+    assert stat.S_IMODE(file.stat().st_mode) == 0o444
+
+
+@pytest.mark.skipif(not hasattr(os, "link"), reason="needs hard links")
+def test_hard_links_stay_one_file(capsys: pytest.CaptureFixture[str]) -> None:
+    file = Path("a.pai.yaml")
+    file.write_text(BAD + "# a longer text than the new one\n" * 2)
+    os.link(file, "same.txt")
+    assert run(capsys, "--fix", "a.pai.yaml")[0] == 0
+    assert file.samefile("same.txt")
+    assert Path("same.txt").read_text() == MENDED + "# a longer text than the new one\n" * 2
+
+
+def test_a_hard_link_keeps_its_text_when_the_disk_is_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    file = Path("a.pai.yaml")
+    file.write_text(BAD)
+    os.link(file, "same.txt")
+    write, calls = files._write_whole, 0
+
+    def full(target: object, data: bytes) -> None:
+        nonlocal calls
+        calls += 1
+        write(target, data[:9] if calls == 1 else data)  # type: ignore[arg-type]
+        if calls == 1:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(files, "_write_whole", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_text(SourceFile("a.pai.yaml", BAD), MENDED)
+    assert Path("same.txt").read_text() == BAD
+
+
+def test_several_anchors_of_one_name(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each alias keeps meaning the anchor before it."""
+    text = BAD + "extras:\n  one: &a 1\n  two: *a\n  three: &a 3\n  four: *a\n  five: &a 5\n"
+    file = Path("a.pai.yaml")
+    file.write_text(text)
+    main(["check", "--fix", "a.pai.yaml"])
+    capsys.readouterr()
+    after = Document(file.read_text())
+    assert not after.syntax.problems
+    assert plain_value(after.job.mapping("extras")) == plain_value(Document(text).job.mapping("extras"))

@@ -178,8 +178,12 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     [("default", set()), ("hived", {"hived-wrong-type", "hived-needs-instances"})],
 )
 def test_without_hived_its_refusals_do_not_matter(scheduler: str, codes: set[str]) -> None:
-    document = Document(f"{HEAD}{NO_INSTANCES}{HIVED}", Settings(cluster=read_profile(BARE % scheduler)))
+    settings = Settings(cluster=read_profile(BARE % scheduler))
+    document = Document(f"{HEAD}{NO_INSTANCES}{HIVED}", settings)
     assert {one.code for one in document.diagnostics if one.severity == 1} == codes
+    misspelled = HIVED.replace("taskRoles: {}", "taskRoles: {worker: {skuTyp: K80}}")
+    found = {one.code for one in Document(f"{HEAD}{ROLE}{misspelled}", settings).diagnostics}
+    assert ("hived-key-misspelled" in found) == (scheduler == "hived")
 
 
 @pytest.mark.parametrize("roles", ["{worker: {skuType: V100}}", "[{}]"])
@@ -201,3 +205,18 @@ def test_jobs_for_a_cluster_are_for_its_platform(tmp_path: Path, capsys: pytest.
     assert main(["fit", "--cluster", str(profile), str(job)]) == 0
     assert main(["check", str(job)]) == 1
     capsys.readouterr()
+
+
+@pytest.mark.parametrize("name", ["../lab.json", "{outside}/lab.json", "linked.json", r"\\host.invalid\share\lab.json"])
+def test_a_configuration_reads_no_profile_outside_the_project(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "jobs"
+    folder.mkdir()
+    (tmp_path / "lab.json").write_text(json.dumps(cluster().document), encoding="utf-8")
+    (folder / "linked.json").symlink_to(tmp_path / "lab.json")
+    text = json.dumps({"cluster": name.format(outside=tmp_path)})
+    (folder / ".pai-lsp.yaml").write_text(text, encoding="utf-8")
+    assert main(["check", "--format", "concise", str(folder / ".pai-lsp.yaml")]) == 1
+    found = capsys.readouterr().out
+    assert "outside the project" in found or "no such file" in found

@@ -1,4 +1,4 @@
-"""docs/ci.md: its configurations are what CI systems read, and the commands in them do what the page says."""
+"""docs/ci.md: its configurations are what CI systems read, and the commands in them do what the page describes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 BLOCKS = marked_blocks("ci.md")
 BASH = shutil.which("bash")
-# What the systems' own tools leave behind, and where we put it.
+# What the systems' own tools leave, and where it is put here.
 REPORTS = {
     "github": (),
     "github-sarif": ("pai-lsp.sarif",),

@@ -120,7 +120,7 @@ def test_one_by_one_and_all_at_once_run_the_same(
     meant = ended(text, tmp_path, inline=True)
     if any(one.ends for one in prerequisites):
         assert ended(inline_all(text), tmp_path, inline=False) == meant, text
-    assert ended(one_by_one(text), tmp_path, inline=True) == meant, text
+    assert ended(one_by_one(text), tmp_path, inline=False) == meant, text
 
 
 DIAMOND = """\

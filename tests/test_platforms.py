@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from job_text import HEAD
 
 from pai_lsp.cli.main import main
 from pai_lsp.document import Document
@@ -18,7 +19,7 @@ from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.ide.completion.complete import complete
 from pai_lsp.ide.hover import hover
 from pai_lsp.platform.job_schema import field
-from pai_lsp.platform.platforms import ALL_NAMES, MARK_WORDS, NAMES, OPENPAI, Platform, platform_named
+from pai_lsp.platform.platforms import ALL_NAMES, NAMES, OPENPAI, Platform, may_be_marked, platform_named
 from pai_lsp.platform.tables import table
 from pai_lsp.project.config_reader import parse_configuration
 from pai_lsp.rules import BY_CODE
@@ -27,12 +28,9 @@ from pai_lsp.source.text import apply_edits
 
 ROOT = Path(__file__).parent.parent
 LTP = platform_named("ltp")
-JOB = """\
-protocolVersion: 2
-name: train
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: 'ubuntu:22.04'}
+JOB = (
+    HEAD
+    + """\
 taskRoles:
   worker:
     instances: %s
@@ -40,6 +38,7 @@ taskRoles:
     commands: [sleep 1]
     resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
 """
+)
 
 
 def wrong(text: str, settings: Settings | None = None) -> set[str]:
@@ -87,7 +86,7 @@ def test_every_mark_is_a_word_that_makes_the_table_read() -> None:
         plugins = platform.plugins.keys() - OPENPAI.plugins.keys()
         words = (*platform.programs, *platform.marked_keys, *platform.marked_extras, *platform.own_registries, *plugins)
         for mark in words:
-            assert MARK_WORDS.search(mark), mark
+            assert may_be_marked(mark), mark
 
 
 def test_the_page_is_up_to_date() -> None:
@@ -185,6 +184,11 @@ def test_hover_and_completion_know_the_platform() -> None:
     path = ("taskRoles", "worker", "extraContainerOptions", "shmMB")
     found = [field(path, platform=platform) for platform in (OPENPAI, LTP)]
     assert [one.default for one in found if one] == ["512", "16384"]
+    assert [str(platform.shared_memory) for platform in (OPENPAI, LTP)] == ["512", "16384"]
+    role = (JOB % 1).replace("    commands:", "    extra\n    commands:")
+    for settings, snippet in ((Settings(), "${1:512}"), (Settings(platform=LTP), "${1:16384}")):
+        pieces = [one.snippet or "" for one in complete(Document(role, settings), role.index("extra") + 5)]
+        assert any(snippet in one for one in pieces)
     text = JOB % 1 + "jobType: training\nextras:\n  com.microsoft.pai.runtimeplugin:\n    - plugin: \n"
     for settings, is_known in ((Settings(), False), (Settings(platform=LTP), True)):
         document = Document(text, settings)

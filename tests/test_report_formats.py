@@ -455,3 +455,12 @@ def test_hiding_keeps_every_place() -> None:
     text = "a: b c\r\n  d训"
     assert with_hidden(text, (Span(3, 6), Span(5, 12))) == "a: * *\r\n  **"
     assert with_hidden(text, ()) == text
+
+
+def test_annotations_hold_no_control_characters() -> None:
+    """Whoever names a key cannot write to the terminal of a log, and begins no second command."""
+    name = "\x1b]0;pwned\x07\x1b[2J\u202e\r\n::error::x"
+    finding = Diagnostic("unknown-key", Severity.ERROR, Span(6, 9), f"unknown key '{name}'")
+    for style in ("github", "azure"):
+        lines = report(style, one_file(ODD_NAME, finding, path=f"{name}.yaml")).removesuffix("\n").split("\n")
+        assert all(line.isprintable() and line.startswith(("::error ", "::notice ", "##vso[task.")) for line in lines)

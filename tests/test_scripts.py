@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -159,3 +160,10 @@ def test_the_end_to_end_tests_sum_up_what_was_not_run(machine: Machine) -> None:
     assert errors.partition("== not run, ")[2] == (
         f"and what this machine lacks:\nscripts/e2e_editors.sh\n{shell}  Kate needs X\nscripts/e2e_shells.sh\n{shell}"
     )
+
+
+@pytest.mark.slow
+def test_the_table_of_rules_is_up_to_date() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "rules_table.py"), "--check"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (run.returncode, run.stderr) == (0, "")

@@ -225,6 +225,32 @@ def test_work_that_never_ends_and_prints_does_not_keep_the_server() -> None:
     assert [one["id"] for one in bodies(output)] == [1, 2]
 
 
+def test_a_client_that_reads_no_messages_of_the_log() -> None:
+    """A pipe holds 64 kB; then a write to it would wait for ever."""
+    unreadable = [{"method": "textDocument/didOpen", "params": number} for number in range(3_000)]
+    with subprocess.Popen(
+        SERVER, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        server.stdin.write(framed(INITIALIZE, *unreadable, SHUTDOWN, EXIT))
+        server.stdin.flush()
+        output = server.stdout.read()
+        assert server.wait(TIMEOUT) == 0
+    assert [one["id"] for one in bodies(output)] == [1, 2]
+
+
+@pytest.mark.parametrize("length", [70_000, 1_000_000])
+def test_a_header_line_of_any_length(length: int) -> None:
+    initialize = framed(INITIALIZE)
+    long = b"X-Long: " + b"x" * length + b"\r\n" + initialize
+    ended = subprocess.run(
+        SERVER, input=long + framed(SHUTDOWN, EXIT), capture_output=True, env=ENVIRONMENT, timeout=TIMEOUT, check=False
+    )
+    assert ended.returncode == 0
+    assert [one["id"] for one in bodies(ended.stdout)] == [1, 2]
+
+
 def test_tcp() -> None:
     command = [*SERVER, "--tcp", "127.0.0.1:0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, env=ENVIRONMENT) as server:

@@ -8,7 +8,7 @@ import pytest
 from server_client import Client, codes, connected
 
 from pai_lsp.findings.diagnostic import Severity
-from pai_lsp.lsp import workspace_settings
+from pai_lsp.lsp import session, workspace_settings
 from pai_lsp.lsp.workspace_settings import section_configuration, section_in
 
 if TYPE_CHECKING:
@@ -182,3 +182,51 @@ def test_a_section_may_come_under_its_name() -> None:
     assert section_in({"openpai": OFF}) == OFF
     assert section_in(OFF) == OFF
     assert section_in(None) is None
+
+
+@pytest.mark.parametrize("event", ["edit", "save"])
+@in_a_loop
+async def test_changes_by_other_programs_in_a_client_that_does_not_watch_files(
+    event: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "LOOK_AGAIN", -1.0)
+    (tmp_path / ".git").mkdir()
+    uri = (tmp_path / "job.pai.yaml").as_uri()
+    async with connected(capabilities={}) as client:
+        version = 1
+
+        async def after(change: str) -> set[str]:
+            """The codes after a file was changed, and the user has done something in the job."""
+            nonlocal version
+            if change:
+                (tmp_path / ".pai-lsp.yaml").write_text(change, encoding="utf-8")
+            version += 1
+            if event == "save":
+                client.send(client.notification("textDocument/didSave", textDocument={"uri": uri}))
+            else:
+                client.change({"text": JOB}, version=version, uri=uri)
+            return set(codes(await client.published(uri)))
+
+        client.open(JOB, uri=uri)
+        assert CODE in codes(await client.published(uri))
+        assert CODE not in await after(f"rules: {{{CODE}: off}}\n")
+        assert CODE in await after(f"rules: {{{CODE}: warning}}\n")
+        (tmp_path / ".pai-lsp.yaml").unlink()
+        assert CODE in await after("")
+
+
+@in_a_loop
+async def test_a_mistake_in_a_configuration_is_shown_once(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    file = tmp_path / ".pai-lsp.yaml"
+    file.write_text("exclude: []\nrules: {image-latest-tag: of}\n", encoding="utf-8")
+    async with connected() as client:
+        for number in range(3):
+            uri = (tmp_path / f"{number}.pai.yaml").as_uri()
+            client.open(JOB, uri=uri)
+            assert CODE in codes(await client.published(uri))
+        await client.settle()
+        shown = [one["params"]["message"] for one in client.received if one.get("method") == "window/showMessage"]
+        assert len(shown) == 1
+        assert shown[0].startswith(f"{file}:2: ")
+        assert shown[0].endswith("; the rest of the file applies")

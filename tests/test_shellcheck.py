@@ -1,4 +1,4 @@
-"""`check --shellcheck`: findings at their places in every style of scalar, with a stand-in for the program."""
+"""ShellCheck: findings at their places in every style of scalar, and when it runs, with a stand-in for the program."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import json
 import os
 import stat
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
+from server_client import codes, connected
 
 from pai_lsp.cli.main import main
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pai_lsp.document import Document
+from pai_lsp.lsp import shellchecks
+from pai_lsp.project.shellcheck import ShellCheck, shellcheck_program
 
 HEAD = "protocolVersion: 2\nname: train\ntype: job\ntaskRoles:\n  worker:\n    commands:\n"
 # Finds each `unused` as SC2034 and each `echo` as SC2086, which is not shown; counts lines and columns as ShellCheck.
@@ -86,3 +89,85 @@ def test_a_program_with_another_answer(capsys: pytest.CaptureFixture[str], tmp_p
     job.write_text(HEAD + "      - ls\n", encoding="utf-8")
     assert main(["check", str(job), "--shellcheck", program(tmp_path, code)]) == 3
     assert "ShellCheck failed with code" in capsys.readouterr().err
+
+
+def test_a_program_of_a_project_is_not_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "job.pai.yaml").write_text(HEAD + "      - unused=2\n", encoding="utf-8")
+    configuration = tmp_path / ".pai-lsp.yaml"
+    configuration.write_text(f"shellcheck: {program(tmp_path, STAND_IN)}\n", encoding="utf-8")
+    main(["check", str(tmp_path), "--format", "json"])
+    found = [one["code"] for one in json.loads(capsys.readouterr().out)["diagnostics"]]
+    assert "invalid-configuration" in found
+    assert "SC2034" not in found
+
+
+@pytest.mark.parametrize(
+    ("setting", "option", "is_run"), [("auto", "", True), ("off", "", False), ("auto", "off", False)]
+)
+def test_a_project_asks_for_the_installed_program(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    setting: str,
+    option: str,
+    is_run: bool,
+) -> None:
+    Path(program(tmp_path, STAND_IN)).rename(tmp_path / "shellcheck")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "job.pai.yaml").write_text(HEAD + "      - unused=2\n", encoding="utf-8")
+    (tmp_path / ".pai-lsp.yaml").write_text(f"shellcheck: {setting}\n", encoding="utf-8")
+    main(["check", str(tmp_path), "--format", "json", *(["--shellcheck", option] if option else [])])
+    found = [one["code"] for one in json.loads(capsys.readouterr().out)["diagnostics"]]
+    assert ("SC2034" in found) is is_run
+
+
+def test_a_folder_of_path_that_is_not_absolute_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(program(tmp_path, STAND_IN)).rename(tmp_path / "shellcheck")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.pathsep.join((".", "")))
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    assert shellcheck_program("auto") == ""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert shellcheck_program("auto") == str(tmp_path / "shellcheck")
+
+
+@pytest.mark.asyncio
+async def test_the_editor_shows_what_it_finds_when_nobody_types(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shellchecks, "PAUSE", 0.01)
+    settings = {"shellcheck": program(tmp_path, STAND_IN)}
+    answers = {"workspace/configuration": lambda parameters: [settings for _ in parameters["items"]]}
+    async with connected(answers=answers) as client:
+        client.open(HEAD + "      - unused=2\n")
+        while "SC2034" not in codes(await client.published()):
+            pass
+        # A script that it knows is not read again.
+        client.change({"text": "# a comment\n" + HEAD + "      - unused=2\n"}, version=2)
+        (found,) = [one for one in await client.published(version=2) if one["code"] == "SC2034"]
+        assert found["range"]["start"] == {"line": 7, "character": 8}
+
+
+@pytest.mark.asyncio
+async def test_nothing_is_run_where_nothing_is_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shellchecks, "PAUSE", 0)
+    marker = tmp_path / "was-run"
+    own = {"shellcheck": program(tmp_path, f"open({str(marker)!r}, 'w')\n{STAND_IN}")}
+    # A program that came with the workspace is not run either: settings can come with it too.
+    workspace = {"workspaceFolders": [{"uri": tmp_path.as_uri(), "name": "jobs"}]}
+    for settings, more in ({"trusted": False, **own}, {}), (own, workspace):
+        parameters: dict[str, Any] = {"initializationOptions": settings, **more}
+        async with connected(capabilities={}, **parameters) as client:
+            client.open(HEAD + "      - unused=2\n")
+            assert "SC2034" not in codes(await client.published())
+            await client.settle()
+    assert not marker.exists()
+
+
+def test_a_read_that_is_not_wanted_any_more_is_ended(tmp_path: Path) -> None:
+    stop = Event()
+    stop.set()
+    shellcheck = ShellCheck(program(tmp_path, "import time; time.sleep(60)"))
+    document = Document(HEAD + "      - ls\n")
+    shellcheck.read(shellcheck.unread(document), stop)
+    assert shellcheck.unread(document) == ["ls"]

@@ -12,9 +12,10 @@ import ssl
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from pai_lsp import __version__
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import visible
+from pai_lsp.version import USER_AGENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.setup import ServerSource
 
 
+_CHECK_ENVIRONMENT = "check the variables HTTPS_PROXY, HTTP_PROXY, SSL_CERT_FILE and SSL_CERT_DIR"
 _MOST_REDIRECTS = 3
 _MOST_QUOTED = 120
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -66,7 +68,7 @@ def fetch(
     limits = limits or Limits()
     if not _host(url):
         return FetchFailure("this is not a valid web address")
-    headers = {"Accept": accept, "User-Agent": f"pai-lsp/{__version__}"}
+    headers = {"Accept": accept, "User-Agent": USER_AGENT}
     if etag:
         headers["If-None-Match"] = etag
     if token is not None:
@@ -82,14 +84,22 @@ async def _within(url: str, headers: dict[str, str], limits: Limits) -> Answer |
 
     timeout = httpx.Timeout(limits.silence, connect=limits.connect)
     try:
-        async with httpx.AsyncClient(headers=headers, timeout=timeout) as client:
+        made = httpx.AsyncClient(headers=headers, timeout=timeout)
+    except Exception as error:  # noqa: BLE001 - several types; the environment's proxies and certificates are read here
+        return FetchFailure(f"the request cannot be made ({type(error).__name__}); {_CHECK_ENVIRONMENT}")
+    try:
+        async with made as client:
             return await asyncio.wait_for(_asked(client, url, limits), limits.total)
     except (asyncio.TimeoutError, httpx.TimeoutException):
         return FetchFailure("the server did not answer in time")
-    except httpx.ProxyError:
-        return FetchFailure("the proxy refused the connection")
+    except httpx.ProxyError as error:
+        status = next((word for word in str(error).split() if word.isdecimal()), "")
+        return FetchFailure(_proxy_refusal(status))
     except httpx.ConnectError as error:
-        return FetchFailure(_unconnected(error))
+        proxy = _proxy_of(url)
+        if not proxy:
+            return FetchFailure(_unconnected(error))
+        return FetchFailure(f"through the proxy '{proxy}': {_unconnected(error)}; check HTTPS_PROXY and NO_PROXY")
     except httpx.DecodingError:
         return FetchFailure("the answer cannot be decompressed")
     except (httpx.InvalidURL, UnicodeError):
@@ -98,9 +108,7 @@ async def _within(url: str, headers: dict[str, str], limits: Limits) -> Answer |
         return FetchFailure("the connection was lost")
     except (OSError, ValueError) as error:
         # The proxy or the certificates that the environment names are not usable.
-        return FetchFailure(
-            f"the request failed ({type(error).__name__}); check the proxy and certificate variables of the environment"
-        )
+        return FetchFailure(f"the request failed ({type(error).__name__}); {_CHECK_ENVIRONMENT}")
     except Exception as error:  # noqa: BLE001 - an unexpected error of a library must not stop the editor
         return FetchFailure(f"the request failed ({type(error).__name__})")
 
@@ -111,7 +119,8 @@ async def _asked(client: httpx.AsyncClient, url: str, limits: Limits) -> Answer 
             if response.has_redirect_location:
                 target = urljoin(url, response.headers["location"])
                 if not _is_same_host(url, target):
-                    return FetchFailure(f"a redirect to another host, '{_host(target)}', is not followed")
+                    step = "if that is a login page, the request needs a token"
+                    return FetchFailure(f"a redirect to another host, '{_host(target)}', is not followed; {step}")
                 url = target
                 continue
             return await _answer(response, limits)
@@ -129,14 +138,17 @@ async def _answer(response: httpx.Response, limits: Limits) -> Answer | FetchFai
         if len(body) > most:
             break
     if not is_good:
-        return _refusal(response.status_code, bytes(body))
+        return _refusal(response.status_code, bytes(body), response.headers.get("retry-after", ""))
     if len(body) > most:
         return FetchFailure(f"the answer is larger than {most:,} bytes")
     return Answer(bytes(body), response.headers.get("etag", ""))
 
 
-def _refusal(status: int, body: bytes) -> FetchFailure:
-    """The message about a status, with the start of the body if it is text."""
+def _refusal(status: int, body: bytes, retry_after: str) -> FetchFailure:
+    """The message about a status, with the start of the body if it is text.
+
+    `retry_after` is the header of that name: seconds, or a date, which is not shown. RFC 9110, section 10.2.3.
+    """
     text = " ".join(body.decode("utf-8", "replace").split())
     text = "".join(character for character in text if character.isprintable())[:_MOST_QUOTED]
     quoted = f": '{text}'" if text and "<" not in text else ""
@@ -146,9 +158,36 @@ def _refusal(status: int, body: bytes) -> FetchFailure:
         return FetchFailure(f"access is denied (403){quoted}")
     if status in {404, 410}:
         return FetchFailure(f"nothing is found at this address ({status}){quoted}", is_absent=True)
+    if status == 407:
+        return FetchFailure(_proxy_refusal("407"))
+    if status == 429:
+        seconds = retry_after.strip()
+        when = f"in {seconds} seconds" if seconds.isascii() and seconds.isdecimal() and len(seconds) < 7 else "later"
+        return FetchFailure(f"the server refuses further requests for now (429); try again {when}")
     if status >= 500:
         return FetchFailure(f"the server failed ({status}){quoted}")
     return FetchFailure(f"unexpected answer of the server ({status}){quoted}")
+
+
+def _proxy_refusal(status: str) -> str:
+    if status == "407":
+        return "the proxy requires a user name and a password (407); write them into HTTPS_PROXY"
+    return f"the proxy refused the connection{f' ({status})' if status else ''}; check HTTPS_PROXY and NO_PROXY"
+
+
+def _proxy_of(url: str) -> str:
+    """The host and port of the proxy that the environment names for an address; empty for none."""
+    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415 - only for a message
+
+    try:
+        parts = urlsplit(url)
+        proxies = getproxies()
+        found = proxies.get(parts.scheme) or proxies.get("all", "")
+        if not found or proxy_bypass(parts.netloc.rpartition("@")[2]):
+            return ""
+        return visible(urlsplit(found if "://" in found else f"//{found}").netloc.rpartition("@")[2])
+    except (ValueError, OSError):
+        return ""
 
 
 def _unconnected(error: BaseException) -> str:

@@ -53,6 +53,10 @@ def _run(arguments: list[str]) -> int:
             stream.reconfigure(errors="backslashreplace")
     if "_ARGCOMPLETE" in os.environ:
         return _complete()
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:2], "--help"]
+    elif arguments == ["version"]:
+        arguments = ["--version"]
     subcommand = next((one for one in SUBCOMMANDS if arguments and one.name == arguments[0]), None)
     try:
         if subcommand is None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.platform.tables import ExitCode
 
-# What an exit code says in the words of `pai-lsp why`.
+# What an exit code means, in the words of `pai-lsp why`.
 RETRIES = {"always": "always", "backoff": "always-with-pause", "limited": "limited", "never": "never"}
 _RETRY_TEXTS = {
     "always": "retried without limit",
@@ -45,7 +45,7 @@ class Failure:
 
 
 def explained_code(code: int) -> ExitCode:
-    """What the platform's table says about a code, whatever it is."""
+    """The entry of the platform's table for a code, whatever it is."""
     return exit_codes()[known_code(code)]
 
 
@@ -71,6 +71,28 @@ def failure(
         report = replace(report, role=converted_role_name(role))
     cause = _cause(report, job)
     return Failure(cause, report.code, line_of(cause.name, report, job) if job is not None else None)
+
+
+def code_text(code: int) -> str:
+    """What an exit code means, in lines."""
+    known = explained_code(code)
+    note = "" if known.code == code else f", described by the entry {known.code}"
+    lines = [f"{code} {known.phrase}{note} ({retry_text(known)})", "", known.description]
+    lines += [known.hint] if known.hint else []
+    lines += ["", f"Note: {known.trap}"] if known.trap else []
+    return "\n".join(lines) + "\n"
+
+
+def failure_text(found: Failure, job: Job | None, path: str) -> str:
+    """The explanation in lines, with the line of the job, which is called `path`; no secret in it."""
+    text = f"{found.cause.name}: {found.cause.explanation}\n{found.cause.fix}\n"
+    if found.line is not None and job is not None:
+        line = job.hidden.without(job.text.splitlines()[found.line - 1].strip())
+        text += f"\n{path}:{found.line}: {line}\n"
+    if found.code is not None:
+        known = explained_code(found.code)
+        text += f"\ncode {found.code} {known.phrase} ({retry_text(known)})\n"
+    return text
 
 
 def _cause(report: FailureReport, job: Job | None) -> Cause:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from enum import Enum
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.source.frozen import dataclass
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 OPENING, CLOSING = "<%", "%>"
+# Where these come from a template, mustache and the runtime's pystache write them as HTML.
+ESCAPED_CHARACTERS = frozenset("&<>\"'")
 # What `\s` and `trim()` take for white space in JavaScript; Python's differ in both directions.
 SPACES = (
     "\t\n\v\f\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
@@ -47,6 +50,8 @@ _RUNTIME_OPENING = lazy_pattern(r"<% *(?=\$)")
 class TagKind(Enum):
     """What mustache takes a tag for; the values are its first characters."""
 
+    __hash__ = object.__hash__  # the one of Enum is many times slower
+
     NAME = ""
     SECTION = "#"
     INVERTED = "^"
@@ -69,7 +74,7 @@ class PathStep:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TemplateTag:
     """One `<% … %>`; `span` holds the delimiters, `content_span` what is between them without blanks.
 
@@ -82,7 +87,7 @@ class TemplateTag:
     content_span: Span
     in_section: bool = False
 
-    @property
+    @cached_property
     def steps(self) -> tuple[PathStep, ...]:
         """The content as a path: `$data.uri[0]` has three steps; empty if it is not a path."""
         steps: list[PathStep] = []
@@ -98,7 +103,7 @@ class TemplateTag:
             at = match.end()
         return tuple(steps)
 
-    @property
+    @cached_property
     def server_steps(self) -> tuple[PathStep, ...]:
         """The content as the rest-server splits it, every name a string: `$data.uri[0]` gives `$data`, `uri`, `0`.
 
@@ -120,7 +125,7 @@ class TemplateTag:
             steps.append(PathStep(prefix + rest, span.shifted(at)))
         return tuple(steps)
 
-    @property
+    @cached_property
     def runtime_steps(self) -> tuple[PathStep, ...]:
         """The content as the runtime splits it: names by dots, and numbers in brackets, which are ints.
 
@@ -160,8 +165,9 @@ class TemplateFault:
     span: Span
 
 
+@lru_cache(maxsize=1024)
 def tags(text: str) -> tuple[tuple[TemplateTag, ...], TemplateFault | None]:
-    """All tags of a text, exactly as mustache reads it, and the fault that stops it, if any."""
+    """All tags of a text, exactly as mustache reads it, and the fault that stops it, if any; found once for a text."""
     found: list[TemplateTag] = []
     sections: list[TemplateTag] = []
     opening, closing = OPENING, CLOSING

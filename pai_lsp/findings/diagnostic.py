@@ -219,6 +219,7 @@ class Settings:
     cluster: the facts of the cluster that the jobs are for, a `pai_lsp.cluster.profile.Profile`.
     platform: the platform of the jobs, where it is configured.
     is_platform_fixed: whether it also counts for files with a comment that names another platform.
+    shellcheck: `auto`, `off` or the user's program; empty where nothing is configured.
     """
 
     severities: Mapping[str, Severity | None] = field(default_factory=dict)
@@ -226,6 +227,7 @@ class Settings:
     cluster: object | None = None
     platform: Platform | None = None
     is_platform_fixed: bool = False
+    shellcheck: str = ""
 
     def severity_of(self, rule: Rule) -> Severity | None:
         """The severity in force for `rule`; None when it is off."""

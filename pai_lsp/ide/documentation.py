@@ -5,8 +5,10 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from pai_lsp.platform.programs import option_help
 from pai_lsp.platform.tables import EventForm, event_at
-from pai_lsp.source.nodes import Scalar, Sequence
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence
+from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.writing import entry_lines, flow_value, value_lines
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.lookup import SuggestedDefinition
     from pai_lsp.platform.job_schema import Field
+    from pai_lsp.platform.launchers import KnownLine
     from pai_lsp.platform.tables import EnvironmentVariable, Event, ExitCode, Plugin
 
 
@@ -28,6 +31,36 @@ _ENFORCED = {
     "expansion": "of the extended protocol: released clusters need the expanded job",
 }
 _MOST_COMMANDS = 12
+
+
+# What makes an image, a link or an HTML element of Markdown's text: GitHub Flavored Markdown, sections 6.4 to 6.10, and
+# 4.7. A client may load an image when it shows it, which tells its owner who reads.
+_LINKS = lazy_pattern(r"(!(?=\[)|\](?=[(\[:])|<(?=[A-Za-z/!?]))")
+_FENCES = lazy_pattern(r"`{3,}|~{3,}")
+_BACKQUOTES = lazy_pattern(r"`+")
+
+
+def prose(text: str) -> str:
+    """Text of somebody else as Markdown: no image, link, HTML element or block of code begins in it."""
+    return _FENCES.sub(lambda fence: fence[0][:2], _LINKS.sub(r"\1 ", text))
+
+
+def code(text: str) -> str:
+    """A text of one line as Markdown's code, whatever it holds."""
+    text = " ".join(text.splitlines())
+    mark = "`" * _free(text, 1)
+    return f"{mark} {text} {mark}" if "`" in text else f"{mark}{text}{mark}"
+
+
+def block(language: str, text: str) -> str:
+    """A text as Markdown's block of code, whatever it holds."""
+    mark = "`" * _free(text, 3)
+    return f"{mark}{language}\n{text}\n{mark}"
+
+
+def _free(text: str, least: int) -> int:
+    """How many backquotes in a row, at least `least`, are nowhere in a text."""
+    return max(least, 1 + max((len(run[0]) for run in _BACKQUOTES.finditer(text)), default=0))
 
 
 def field_documentation(field: Field) -> str:
@@ -60,29 +93,44 @@ def _examples(field: Field) -> str:
 def definition_documentation(definition: Definition, where: str = "") -> str:
     """What a definition is and runs; commands as written, so templates and secrets stay templates."""
     kind = definition.type or "prerequisite"
-    lines = [f"**{definition.name}** ({kind}{', ' + where if where else ''})"]
+    lines = [f"**{prose(definition.name)}** ({prose(kind)}{', ' + where if where else ''})"]
     description = definition.node.get("description")
     if isinstance(description, Scalar) and description.text:
-        lines.append(description.text.strip())
-    lines += [f"`{address}`" for address in _addresses(definition)]
+        lines.append(prose(description.text.strip()))
+    lines += map(code, _addresses(definition))
     requirements = [requirement.reference.name for requirement in definition.requirements]
     if requirements:
-        lines.append("requires " + ", ".join(f"`{name}`" for name in requirements))
+        lines.append("requires " + ", ".join(map(code, requirements)))
+    path = definition.node.get("pathForUser")
+    if isinstance(path, Scalar) and path.text:
+        lines.append(f"content at {code(path.text)}")
+    if storages := list(_storages(definition)):
+        lines.append("needs the storage " + ", ".join(storages))
     variables = [variable.name for variable in definition.template_variables]
     if variables:
-        lines.append("to fill: " + ", ".join(f"`{name}`" for name in variables))
+        lines.append("to fill: " + ", ".join(map(code, variables)))
     for callback in definition.callbacks:
         commands = "\n".join(command.text.rstrip("\n") for command in callback.commands[:_MOST_COMMANDS])
         more = "\n…" if len(callback.commands) > _MOST_COMMANDS else ""
-        lines.append(f"{callback.event_name or 'commands'}:\n```sh\n{commands}{more}\n```")
+        lines.append(f"{prose(callback.event_name or 'commands')}:\n{block('sh', commands + more)}")
     return "\n\n".join(lines)
+
+
+def _storages(definition: Definition) -> Iterator[str]:
+    """The storages that it needs, with their mount paths. Source of the default path: docs/protocol.md."""
+    node = definition.node.get("requireStorages")
+    for item in node.items if isinstance(node, Sequence) else ():
+        name, mount = (item.get("name"), item.get("mountPath")) if isinstance(item, Mapping) else (None, None)
+        if isinstance(name, Scalar) and name.text:
+            path = mount.text if isinstance(mount, Scalar) and mount.text else f"/mnt/{name.text}"
+            yield f"{code(name.text)} at {code(path)}"
 
 
 def offer_documentation(offer: SuggestedDefinition) -> str:
     """What a catalog knows of a definition without reading it."""
-    lines = [f"**{offer.name}** ({offer.type or 'prerequisite'}, marketplace)", offer.summary]
+    lines = [f"**{prose(offer.name)}** ({prose(offer.type or 'prerequisite')}, marketplace)", prose(offer.summary)]
     if offer.variables:
-        lines.append("to fill: " + ", ".join(f"`{name}`" for name in offer.variables))
+        lines.append("to fill: " + ", ".join(map(code, offer.variables)))
     return "\n\n".join(line for line in lines if line)
 
 
@@ -117,11 +165,20 @@ def plugin_documentation(plugin: Plugin) -> str:
 
 def variable_documentation(variable: EnvironmentVariable, name: str, value: str = "") -> str:
     """What an environment variable holds; `value` where it is known before the job runs."""
-    lines = [f"**{name}**" + (f" = `{value}`" if value else ""), variable.description]
+    lines = [f"**{name}**" + (f" = {code(value)}" if value else ""), variable.description]
     if variable.status in {"deprecated", "legacy", "removed"}:
         instead = f"; use `{variable.replacement}`" if variable.replacement else ""
         lines.append(f"_{variable.status}{instead}_")
     return "\n\n".join(lines)
+
+
+def option_documentation(line: KnownLine, name: str) -> str:
+    """What an option of a known program means; `name` is its first name in the table."""
+    names, takes = line.program.options[name]
+    value = {0: "no value", 1: "with a value", "?": "with or without a value"}.get(takes, "with values")
+    also = ", ".join(f"`{one}`" for one in names if one != name)
+    facts = f"_option of {line.name}, {value}{'; also ' + also if also else ''}_"
+    return "\n\n".join(part for part in (f"**{name}**", option_help(line.name).get(name, ""), facts) if part)
 
 
 def exit_code_documentation(code: int, known: ExitCode | None) -> str:

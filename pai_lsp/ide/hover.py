@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.catalog.remote_sources import item_page
+from pai_lsp.embedded.command_lines import command_lines
+from pai_lsp.embedded.shell import read_script
 from pai_lsp.ide.cursor import Cursor
 from pai_lsp.ide.documentation import (
+    block,
+    code,
     definition_documentation,
     event_documentation,
     exit_code_documentation,
     field_documentation,
+    option_documentation,
     plugin_documentation,
+    prose,
     variable_documentation,
 )
 from pai_lsp.ide.known_values import resources_sentence, template_value, variable_value
@@ -18,6 +25,8 @@ from pai_lsp.ide.names import places_of
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.symbols import Occurrence, SymbolKind, meant_prerequisite
 from pai_lsp.platform.job_schema import field
+from pai_lsp.platform.launchers import known_line
+from pai_lsp.platform.programs import nccl_help, nccl_variables
 from pai_lsp.platform.tables import PLUGIN_PREFIX, events, exit_codes
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
@@ -28,9 +37,10 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.ide.cursor import Location
     from pai_lsp.job.template_uses import TemplateUse
+    from pai_lsp.source.content import MappedText
     from pai_lsp.source.text import Span
 
-_VARIABLE = lazy_pattern(r"(?<!\w)(?:PAI|FC|AZCOPY)_\w+|NVIDIA_VISIBLE_DEVICES")
+_VARIABLE = lazy_pattern(r"(?<!\w)[A-Z]+_\w+")
 _EXIT = lazy_pattern(r"(?<!\w)exit[ \t]+(\d+)")
 
 
@@ -91,7 +101,7 @@ def _in_manifest(location: Location) -> Hover | None:
 
 def _template(document: Document, use: TemplateUse) -> str:
     value = template_value(document.job, use)
-    return f"`<% {use.tag.content} %>`\n\n{value}"
+    return f"{code(f'<% {use.tag.content} %>')}\n\n{value}"
 
 
 def _in_text(document: Document, location: Location, offset: int) -> Hover | None:
@@ -106,6 +116,12 @@ def _in_text(document: Document, location: Location, offset: int) -> Hover | Non
         if variable is not None:
             value = variable_value(document.job, location.task_role, variable, match[0])
             return Hover(variable_documentation(variable, match[0], value), span)
+        if span.touches(offset) and match[0] in nccl_variables():
+            meaning = nccl_help().get(match[0], "")
+            read_by = "" if meaning.startswith("PyTorch") else "_read by NCCL_"
+            return Hover("\n\n".join(part for part in (f"**{match[0]}**", meaning, read_by) if part), span)
+    if location.is_command and (option := _option(text, node.text, offset)) is not None:
+        return option
     for match in _EXIT.finditer(node.text):
         span = text.span(*match.span(1))
         if span.touches(offset):
@@ -113,8 +129,21 @@ def _in_text(document: Document, location: Location, offset: int) -> Hover | Non
     return None
 
 
+def _option(text: MappedText, script: str, offset: int) -> Hover | None:
+    """The option of a well-known program at an offset of the file."""
+    for line in command_lines(read_script(script)).all:
+        words = (text.span(word.span.start, word.span.end) for word in line.arguments)
+        if any(span.touches(offset) for span in words) and (known := known_line(line)) is not None:
+            for option in known.arguments.options:
+                span = text.span(option.span.start, option.span.end)
+                if span.touches(offset) and option.name in known.program.options:
+                    return Hover(option_documentation(known, option.name), span)
+    return None
+
+
 def _symbol(document: Document, here: Occurrence) -> str:
     """A name: what it means, and how often it is used."""
+    title = f"**{prose(here.symbol.name)}**"
     job, symbol = document.job, here.symbol
     uses = sum(not one.is_definition for one in places_of(document, symbol))
     used = f"_used {uses} time{'' if uses == 1 else 's'} in this file_"
@@ -122,23 +151,23 @@ def _symbol(document: Document, here: Occurrence) -> str:
         definition = meant_prerequisite(job, here)
         if definition is not None:
             return f"{definition_documentation(definition, definition.origin.value)}\n\n{used}"
-        return f"no prerequisite is named `{symbol.name}`"
+        return f"no prerequisite is named {code(symbol.name)}"
     if symbol.kind is SymbolKind.TASK_ROLE:
         role = job.task_roles_by_name.get(symbol.name)
-        return f"**{symbol.name}** (task role)\n\n{resources_sentence(role) if role else 'not defined'}\n\n{used}"
+        return f"{title} (task role)\n\n{resources_sentence(role) if role else 'not defined'}\n\n{used}"
     if symbol.kind is SymbolKind.SECRET:
-        return f"**{symbol.name}** (secret; its value is not shown)\n\n{used}"
+        return f"{title} (secret; its value is not shown)\n\n{used}"
     if symbol.kind is SymbolKind.PARAMETER:
         entry = job.parameters.get(symbol.name)
         written = document.text[entry.value.span.start : entry.value.span.end] if entry else ""
-        return f"**{symbol.name}** (parameter)" + (f"\n\n```yaml\n{written}\n```" if written else "") + f"\n\n{used}"
-    scope = f" of role {symbol.scope}" if symbol.kind is SymbolKind.PORT else ""
-    return f"**{symbol.name}** ({symbol.kind.value}{scope})\n\n{used}"
+        return f"{title} (parameter)" + (f"\n\n{block('yaml', written)}" if written else "") + f"\n\n{used}"
+    scope = f" of role {prose(str(symbol.scope))}" if symbol.kind is SymbolKind.PORT else ""
+    return f"{title} ({symbol.kind.value}{scope})\n\n{used}"
 
 
 def _key(document: Document, location: Location) -> str:
     if location.path == ("taskRoles",):
-        total = "\n\n".join(f"`{role.name}`: {resources_sentence(role)}" for role in document.job.task_roles)
+        total = "\n\n".join(f"{code(role.name)}: {resources_sentence(role)}" for role in document.job.task_roles)
         described = _described(document, location)
         return f"{described}\n\n{total}".strip()
     return _described(document, location)
@@ -167,6 +196,12 @@ def _value(document: Document, location: Location, node: Scalar) -> str:
         return event_documentation(events()[node.text])
     if key == "plugin" and (plugin := document.platform.plugins.get(node.text.removeprefix(PLUGIN_PREFIX))):
         return plugin_documentation(plugin)
+    if document.settings.cluster is not None:
+        from pai_lsp.ide.cluster_names import cluster_name_documentation  # noqa: PLC0415 - few projects name a cluster
+
+        found = cluster_name_documentation(document.job, document.settings.cluster, location.path, node.text)
+        if found is not None:
+            return found
     if "://" in node.text and ("require" in location.path or "prerequisites" in location.path):
         return _address(document, node.text)
     return _described(document, location) if isinstance(key, str) else ""
@@ -175,6 +210,8 @@ def _value(document: Document, location: Location, node: Scalar) -> str:
 def _address(document: Document, reference: str) -> str:
     answer = document.job.lookup.find(reference)
     if answer.state is LookupState.FOUND:
-        return "\n\n---\n\n".join(definition_documentation(one, "marketplace") for one in answer.definitions)
-    note = f" ({answer.note})" if answer.note else ""
-    return f"`{reference}`: {answer.state.value}{note}"
+        found = "\n\n---\n\n".join(definition_documentation(one, "marketplace") for one in answer.definitions)
+        page = item_page(answer.path or "")
+        return f"{found}\n\n[Open the page in the marketplace]({page})" if page else found
+    note = f" ({prose(answer.note)})" if answer.note else ""
+    return f"{code(reference)}: {answer.state.value}{note}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.template import MISSING, server_lookup, server_path
+from pai_lsp.ide.documentation import block
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import plain_value
@@ -101,8 +102,7 @@ def template_value(job: Job, use: TemplateUse) -> str:
     text = template_text(job, use)
     if text is None:
         return "nothing is known under this name here"
-    fence = "```" if "```" not in text else "````"
-    return f"{fence}text\n{text}\n{fence}" if text else "the empty text"
+    return block("text", text) if text else "the empty text"
 
 
 def short(text: str, limit: int = _SHORT) -> str:

@@ -6,6 +6,7 @@ The same holds for the keys of a task role that are written directly under `task
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from pai_lsp.platform.job_schema import fields
@@ -33,7 +34,7 @@ def root_as_meant(job: JobTree) -> Mapping | None:
         entry = mapping.entry(error.key) if isinstance(mapping, Mapping) else None
         if isinstance(mapping, Mapping) and entry is not None and mapping.entry(error.expected[0]) is None:
             names[entry] = error.expected[0]
-    root = _renamed(job.root, names, {}) if job.root and names else job.root
+    root = _Renaming(job, names).node(job.root) if job.root and names else job.root
     if not isinstance(root, Mapping):
         return None
     root = _with_roles_filled(root)
@@ -89,23 +90,37 @@ def _at(node: Node | None, path: tuple[str | int, ...]) -> Node | None:
     return node
 
 
-def _renamed(node: Node, names: dict[Entry, str], done: dict[Node, Node]) -> Node:
-    """The node with other names of its entries; the node itself if nothing in it changes."""
-    if node in done:
-        return done[node]
-    new: Node = node
-    if isinstance(node, Sequence):
-        items = tuple(_renamed(item, names, done) for item in node.items)
-        if items != node.items:
-            new = Sequence(node.span, items, node.is_flow, node.tag)
-    elif isinstance(node, Mapping):
-        entries = tuple(_entry(entry, names, done) for entry in node.entries)
-        if entries != node.entries:
-            new = mapping_of(node.span, entries, is_flow=node.is_flow, tag=node.tag)
-    done[node] = new
-    return new
+class _Renaming:
+    """Gives entries of a tree other names; a node in which nothing changes stays the same one."""
 
+    def __init__(self, job: JobTree, names: dict[Entry, str]) -> None:
+        self._names = names
+        self._done: dict[Node, Node] = {}
+        # Where the entries are; without aliases and faults, a node holds all of its own and nothing else.
+        is_in_place = not job.syntax.aliases and not job.syntax.problems
+        self._places = sorted(entry.key.span.start for entry in names) if is_in_place else None
 
-def _entry(entry: Entry, names: dict[Entry, str], done: dict[Node, Node]) -> Entry:
-    value, name = _renamed(entry.value, names, done), names.get(entry, entry.name)
-    return entry if value is entry.value and name == entry.name else Entry(entry.key, value, name)
+    def node(self, node: Node) -> Node:
+        """The node with the new names of the entries in it."""
+        if isinstance(node, Scalar) or not self._may_change(node):
+            return node
+        if node not in self._done:
+            self._done[node] = self._changed(node)
+        return self._done[node]
+
+    def _may_change(self, node: Node) -> bool:
+        if self._places is None:
+            return True
+        at = bisect_left(self._places, node.span.start)
+        return at < len(self._places) and self._places[at] < node.span.end
+
+    def _changed(self, node: Mapping | Sequence) -> Node:
+        if isinstance(node, Sequence):
+            items = tuple(self.node(item) for item in node.items)
+            return Sequence(node.span, items, node.is_flow, node.tag) if items != node.items else node
+        entries = tuple(self._entry(entry) for entry in node.entries)
+        return mapping_of(node.span, entries, is_flow=node.is_flow, tag=node.tag) if entries != node.entries else node
+
+    def _entry(self, entry: Entry) -> Entry:
+        value, name = self.node(entry.value), self._names.get(entry, entry.name)
+        return entry if value is entry.value and name == entry.name else Entry(entry.key, value, name)

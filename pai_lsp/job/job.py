@@ -42,7 +42,7 @@ class Job(JobTree):
         root = root_as_meant(self) if self.structure_errors and not self.is_catalog else None
         if root is None:
             return None
-        return replace(self, meant_root=root)
+        return replace(self, meant_root=root, known_errors=self.structure_errors)
 
     @cached_property
     def misplaced_role_keys(self) -> tuple[Entry, ...]:
@@ -143,8 +143,13 @@ class Job(JobTree):
 
     def roles_listing(self, definition: Definition) -> tuple[TaskRole, ...]:
         """The roles whose `prerequisites` name this definition itself."""
-        return tuple(
-            role
-            for role in self.task_roles
-            if any(self.definitions_by_name.get(reference.name) is definition for reference in role.prerequisites)
-        )
+        return tuple(self._roles_listing.get(definition, ()))
+
+    @cached_property
+    def _roles_listing(self) -> dict[Definition, dict[TaskRole, None]]:
+        found: dict[Definition, dict[TaskRole, None]] = {}
+        for role in self.task_roles:
+            for reference in role.prerequisites:
+                if (listed := self.definitions_by_name.get(reference.name)) is not None:
+                    found.setdefault(listed, {})[role] = None
+        return found

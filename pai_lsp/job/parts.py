@@ -55,6 +55,11 @@ class TaskRole:
         """One of the role's keys with its value."""
         return self.node.entry(name) if self.node else None
 
+    def amount(self, name: str) -> int | None:
+        """How much `cpu`, `memoryMB` or `gpu` a task has; None where that is not a whole number."""
+        node = self.resources.get(name) if self.resources else None
+        return whole_number(node) if node is not None else None
+
     @cached_property
     def prerequisites(self) -> tuple[Reference, ...]:
         """The prerequisites that the role lists, in order."""
@@ -92,6 +97,25 @@ class TaskRole:
         """What each of its tasks asks for."""
         node = self.get("resourcePerInstance")
         return node if isinstance(node, Mapping) else None
+
+    @cached_property
+    def requests(self) -> tuple[Entry, ...]:
+        """What it asks for of `cpu`, `memoryMB` and `gpu`, in this order."""
+        wanted = self.resources
+        return tuple(entry for name in ("cpu", "memoryMB", "gpu") if (entry := wanted.entry(name))) if wanted else ()
+
+    @cached_property
+    def shared_memory(self) -> Entry | None:
+        """The size of shared memory that it asks for."""
+        node = self.get("extraContainerOptions")
+        return node.entry("shmMB") if isinstance(node, Mapping) else None
+
+    @cached_property
+    def completion_limits(self) -> tuple[Entry, ...]:
+        """The numbers of its completion policy."""
+        node = self.get("completion")
+        names = ("minFailedInstances", "minSucceededInstances")
+        return tuple(entry for name in names if (entry := node.entry(name))) if isinstance(node, Mapping) else ()
 
     @cached_property
     def port_labels(self) -> tuple[Entry, ...]:

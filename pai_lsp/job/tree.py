@@ -22,7 +22,7 @@ from pai_lsp.job.parts import Deployment, PluginEntry, TaskRole
 from pai_lsp.platform.job_schema import StructureError, structure_errors
 from pai_lsp.platform.platforms import OPENPAI, Platform
 from pai_lsp.platform.tables import RUNTIME_PLUGIN
-from pai_lsp.source.content import MappedText, joined, mapped, trimmed
+from pai_lsp.source.content import MappedText, joined_lines
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Entry, Mapping, Node, Scalar, Sequence, Syntax, plain_value
 from pai_lsp.source.text import Span
@@ -39,6 +39,7 @@ class JobTree:
 
     site_plugins: names of runtime plugins that the site has added, without the prefix.
     meant_root: the root to read in place of the tree's, see as_meant.py; structure errors are still those of the tree.
+    known_errors: the structure errors of the tree, if they have been found.
     platform: the platform that the job is for.
     cluster: the facts of the cluster that the job is for, as in `Settings`; only rules about that cluster read them.
     """
@@ -48,6 +49,7 @@ class JobTree:
     lookup: Lookup = NoLookup()
     is_catalog: bool = False
     meant_root: Mapping | None = None
+    known_errors: tuple[StructureError, ...] | None = None
     platform: Platform = OPENPAI
     cluster: object | None = None
 
@@ -88,6 +90,8 @@ class JobTree:
     @cached_property
     def structure_errors(self) -> tuple[StructureError, ...]:
         """What is wrong with the shape of the file; paths lead through `content`."""
+        if self.known_errors is not None:
+            return self.known_errors
         return structure_errors(self.plain, self.schema_kind, self.platform)
 
     @cached_property
@@ -274,7 +278,7 @@ class JobTree:
 
     def command_text(self, role: TaskRole) -> MappedText:
         """What a role runs, before templates are filled: each command trimmed, joined by line ends."""
-        return joined([trimmed(mapped(self.text, scalar)) for scalar in self.command_parts(role)], "\n")
+        return joined_lines(self.text, self.command_parts(role))
 
     @cached_property
     def scripts(self) -> dict[TaskRole, Script]:

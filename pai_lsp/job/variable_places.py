@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.platform.tables import EnvironmentVariable, converted_role_name
-from pai_lsp.source.content import MappedText, joined, mapped, trimmed
+from pai_lsp.source.content import MappedText, joined_lines
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping
 
@@ -65,7 +65,7 @@ class ScriptPlace:
     @cached_property
     def mapped_text(self) -> MappedText:
         """The script's text with its places in the file; costly, so computed only when something is found."""
-        return joined([trimmed(mapped(self.source, scalar)) for scalar in self.parts], "\n")
+        return joined_lines(self.source, self.parts)
 
     def span(self, span: Span) -> Span:
         """The place in the file of a place in the script."""

@@ -54,6 +54,9 @@ class Connection(Protocol):
     def reconfigure(self) -> None:
         """Update the open documents whose settings or definitions have changed."""
 
+    def check_again(self, uri: str) -> None:
+        """Check the same version of an open document again: another program has found something."""
+
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine without waiting for it."""
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.lsp.client import Client
+    from pai_lsp.project.shellcheck import ShellCheck
 
 
 # How many changes are kept; none was seen that arrived after more than two later ones.
@@ -71,6 +72,7 @@ class OpenDocument:
     is_in_catalog: whether it is in a folder of definitions; `is_wanted` whether that folder is configured.
     hidden_hints: the names of the inlay hints and lenses that are switched off.
     folder: its workspace folder, which the paths of other files are shown relative to; empty for none.
+    shellcheck: the ShellCheck that reads its commands, and its findings.
     changes: the last changes that led to this version, oldest first.
     """
 
@@ -87,6 +89,7 @@ class OpenDocument:
     is_wanted: bool = False
     hidden_hints: frozenset[str] = frozenset()
     folder: str = ""
+    shellcheck: ShellCheck | None = None
     changes: tuple[Change, ...] = field(default=(), repr=False)
 
     def changed(self, version: int, events: Sequence[lsp.TextDocumentContentChangeEvent]) -> OpenDocument:
@@ -140,13 +143,17 @@ class OpenDocument:
         is_ours = self.language == JOB_LANGUAGE or self.document.is_job or self.document.is_catalog
         return FileKind.JOB if is_ours else FileKind.OTHER
 
+    @property
+    def _of_shellcheck(self) -> tuple[Diagnostic, ...]:
+        return self.shellcheck.diagnostics(self.document) if self.shellcheck is not None else ()
+
     @lazy
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The diagnostics by place, none while the file is empty; no message contains the value of a secret."""
         if not self.text.strip():
             return ()
         if self.kind in CHECKED_BY_RULES and not self.is_excluded:
-            return _without_secrets(self.document)
+            return _without_secrets(self.document, self._of_shellcheck)
         if self.kind is FileKind.CONFIGURATION:
             from pai_lsp.project.config_reader import parse_configuration  # noqa: PLC0415 - rarely open
             from pai_lsp.rules import CODES  # noqa: PLC0415 - loaded when the client is connected
@@ -155,8 +162,11 @@ class OpenDocument:
         return ()
 
 
-def _without_secrets(document: Document) -> tuple[Diagnostic, ...]:
-    return tuple(one.without_secrets(document.job.hidden) for one in limited(document.diagnostics))
+def _without_secrets(document: Document, others: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    from pai_lsp.document import check  # noqa: PLC0415 - as in `OpenDocument.document`
+
+    found = check(document, others=others) if others else document.diagnostics
+    return tuple(one.without_secrets(document.job.hidden) for one in limited(found))
 
 
 class FilePlaces(NamedTuple):

@@ -9,18 +9,22 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import queue
 import sys
+import threading
+import time
 import traceback
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
-from pai_lsp import __version__
 from pai_lsp.lsp.protocol import Protocol, handlers
 from pai_lsp.lsp.transport import standard_streams
 from pai_lsp.source.failures import OWN_FAILURE
+from pai_lsp.version import __version__
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -31,6 +35,9 @@ if TYPE_CHECKING:
 
 
 _log = logging.getLogger(__name__)
+# How many messages wait to be written to standard error, and how long they are waited for at the end, in seconds.
+_MOST_WAITING = 1_000
+_PATIENCE = 0.5
 
 
 @cache
@@ -70,7 +77,10 @@ def main(tcp: tuple[str, int] | None = None) -> int:
     gc.set_threshold(200_000, 20, 50)
     # The loop must not wait long for the thread that analyses: 5 ms, Python's usual turn, is a whole small check.
     sys.setswitchinterval(0.0005)
-    return asyncio.run(_serve_standard_streams() if tcp is None else _serve_connection(*tcp))
+    try:
+        return asyncio.run(_serve_standard_streams() if tcp is None else _serve_connection(*tcp))
+    finally:
+        logging.shutdown()
 
 
 async def _serve_standard_streams() -> int:
@@ -135,12 +145,43 @@ class QuietFormatter(logging.Formatter):
         return "\n".join([*(f"  {_place(frame)}" for frame in frames), kind.__name__ if kind else ""])
 
 
+class BackgroundHandler(logging.Handler):
+    """Writes records to standard error in a thread of its own, so that a client that does not read it blocks nothing.
+
+    Records that do not fit are dropped.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lines: queue.Queue[str] = queue.Queue(_MOST_WAITING)
+        threading.Thread(target=self._write, name="pai-lsp log", daemon=True).start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Queue a record."""
+        with suppress(queue.Full):
+            self._lines.put_nowait(self.format(record))
+
+    def flush(self) -> None:
+        """Wait, but not for long, until everything is written."""
+        end = time.monotonic() + _PATIENCE
+        while self._lines.unfinished_tasks and time.monotonic() < end:
+            time.sleep(0.005)
+
+    def _write(self) -> None:
+        while True:
+            line = self._lines.get()
+            with suppress(OSError, ValueError):
+                sys.stderr.write(f"{line}\n")
+                sys.stderr.flush()
+            self._lines.task_done()
+
+
 def log_to_stderr(level: int = logging.WARNING) -> None:
     """Let only our own loggers write to standard error, which editors show.
 
     pygls logs whole messages with the texts in them, on every level.
     """
-    handler = logging.StreamHandler()
+    handler = BackgroundHandler()
     handler.setFormatter(QuietFormatter("%(levelname)s %(name)s: %(message)s"))
     ours = logging.getLogger("pai_lsp")
     ours.addHandler(handler)

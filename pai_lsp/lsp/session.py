@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import time
 from contextvars import ContextVar
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -21,9 +22,11 @@ from pai_lsp.lsp.client import Client
 from pai_lsp.lsp.convert import path_of
 from pai_lsp.lsp.documents import OpenDocument
 from pai_lsp.lsp.marketplaces import Marketplaces
+from pai_lsp.lsp.shellchecks import ShellChecks
 from pai_lsp.lsp.worker_threads import Lane
 from pai_lsp.lsp.workspace import JobFiles, Workspace
 from pai_lsp.lsp.workspace_settings import (
+    ConfigurationFaults,
     asked_sections,
     hidden_hints,
     known,
@@ -34,7 +37,7 @@ from pai_lsp.lsp.workspace_settings import (
     section_in,
 )
 from pai_lsp.project.configuration import FILE_NAME, Configuration
-from pai_lsp.project.projects import Projects
+from pai_lsp.project.projects import Projects, stamp_of
 from pai_lsp.project.trust import TrustAnswers
 from pai_lsp.source.frozen import replace
 
@@ -46,6 +49,8 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.setup import CatalogSetup
 
 _log = logging.getLogger(__name__)
+# After how many seconds an edit looks for outside changes again, for a client that does not watch files.
+LOOK_AGAIN = 2.0
 
 # The documents as they were when the current message arrived: later changes do not count for it.
 ARRIVED: ContextVar[Mapping[str, OpenDocument]] = ContextVar("documents at arrival")
@@ -68,7 +73,11 @@ class Session:
         self._is_trust_withdrawn = False
         self._job_files = JobFiles()
         self._publisher = Publisher(self, self.lane)
+        self._shellchecks = ShellChecks(self)
         self._background: set[asyncio.Task[None]] = set()
+        self._faults = ConfigurationFaults()
+        self._read_stamps: object = None
+        self._looked = 0.0
 
     def begin(self, params: lsp.InitializeParams, client: Client) -> None:
         """Take the folders, options and trust of an `initialize` request."""
@@ -158,12 +167,16 @@ class Session:
         path = path_of(item.uri)
         document = OpenDocument(item.uri, item.version, item.language_id, item.text, path, self.client)
         self._put(self._configured(document))
+        self._files_read()
 
     def change(
         self, identifier: lsp.VersionedTextDocumentIdentifier, changes: Sequence[lsp.TextDocumentContentChangeEvent]
     ) -> None:
         """Apply changes to an open document; those to any other document are ignored."""
         before = self.documents.get(identifier.uri)
+        if not self.client.watch_registration and time.monotonic() > self._looked + LOOK_AGAIN:
+            self._look_for_changes()
+            before = self.documents.get(identifier.uri)
         if before is not None:
             self._put(self._configured(before.changed(identifier.version, changes)))
             if before.is_in_catalog:
@@ -183,10 +196,30 @@ class Session:
         return max((one for one in self.folders if PurePath(path).is_relative_to(one)), key=len, default="")
 
     def saved(self, uri: str) -> None:
-        """Reconfigure when a saved file is one that others depend on."""
+        """Reconfigure when a saved file is one that others depend on, or when such a file has changed outside."""
         path = path_of(uri)
         if PurePath(path).name == FILE_NAME or self.marketplaces.contains(path):
             self.reconfigure(look_at_files=True)
+        else:
+            self._look_for_changes()
+
+    def _look_for_changes(self) -> None:
+        """Take over changes of files by other programs: not every client watches files, and none the answers."""
+        self._looked = time.monotonic()
+        if self._stamps() != self._read_stamps:
+            self.reconfigure(look_at_files=True)
+            self.marketplaces.trust_changed()
+        else:
+            self.marketplaces.reload()
+
+    def _stamps(self) -> object:
+        return self.projects.stamps(), stamp_of(str(self._answers.path))
+
+    def _files_read(self) -> None:
+        """Remember the state of the files that were read, and show what is wrong in configurations."""
+        self._looked = time.monotonic()
+        self._read_stamps = self._stamps()
+        self._faults.show(self.server, self.projects.configurations(), {one.path for one in self.documents.values()})
 
     def close(self, uri: str) -> None:
         """Remove a document that the client has closed."""
@@ -199,6 +232,7 @@ class Session:
         if look_at_files:
             self.projects.forget_files()
             self.marketplaces.reload()
+            self._shellchecks.forget()
         again = [self._configured(one) for one in self.documents.values()]
         changed = [one for one in again if not one.is_checked_like(self.documents[one.uri])]
         for document in changed:
@@ -206,6 +240,16 @@ class Session:
         if changed:
             self._publisher.refresh()
             self.in_background(refresh_hints(self.server, self.client))
+        if look_at_files:
+            self._files_read()
+
+    def check_again(self, uri: str) -> None:
+        """Check the same version of an open document again: another program has found something."""
+        document = self.documents.get(uri)
+        if document is not None:
+            self.documents = {**self.documents, uri: replace(document)}
+            self._publisher.check_soon(uri)
+            self._publisher.refresh()
 
     def in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a coroutine without waiting for it."""
@@ -216,6 +260,7 @@ class Session:
     def end(self) -> None:
         """Cancel all checks and all background work."""
         self._publisher.stop()
+        self._shellchecks.stop()
         for task in self._background:
             task.cancel()
 
@@ -227,6 +272,7 @@ class Session:
     def _put(self, document: OpenDocument) -> None:
         self.documents = {**self.documents, document.uri: document}
         self._publisher.check_soon(document.uri)
+        self._shellchecks.soon(document)
 
     def _configured(self, document: OpenDocument) -> OpenDocument:
         """The same version with the settings and definitions that apply to its file now."""
@@ -237,6 +283,7 @@ class Session:
         return replace(
             document,
             settings=effective.settings,
+            shellcheck=self._shellchecks.of(effective.settings.shellcheck),
             is_excluded=effective.is_excluded,
             lookup=marketplace.lookup if marketplace else NoLookup(),
             is_in_catalog=directory is not None,

@@ -75,7 +75,9 @@ async def bodies(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
                 body = await reader.readexactly(length)
                 length = None
                 yield body
-        except (asyncio.IncompleteReadError, ConnectionError, ValueError):
+        except ValueError:  # a header line that is longer than the reader's limit; what was read of it is dropped
+            continue
+        except (asyncio.IncompleteReadError, ConnectionError):
             return
 
 

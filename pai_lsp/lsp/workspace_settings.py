@@ -9,16 +9,19 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
+from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.lsp.convert import path_of
 from pai_lsp.project.configuration import FILE_NAME, Configuration
+from pai_lsp.source.text import LineIndex, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Iterable, Mapping, Sequence
 
     from pygls.lsp.server import LanguageServer
 
@@ -39,7 +42,7 @@ def section_configuration(section: Any, folder: str = "") -> Configuration:
     from pai_lsp.rules import CODES  # noqa: PLC0415 - most editors have no settings
 
     ours = {key: section[key] for key in KEYS if section.get(key)}
-    return parse_configuration(json.dumps(ours, ensure_ascii=False), CODES, folder=folder)
+    return parse_configuration(json.dumps(ours, ensure_ascii=False), CODES, folder=folder, is_users=True)
 
 
 def hidden_hints(section: Any) -> frozenset[str]:
@@ -84,6 +87,25 @@ def log_faults(server: LanguageServer, sections: Mapping[str, Configuration]) ->
         server.window_log_message(
             lsp.LogMessageParams(lsp.MessageType.Warning, f"setting '{SECTION}': {message}"),
         )
+
+
+class ConfigurationFaults:
+    """Shows mistakes in configuration files, each once: where such a file is not open, no mark shows them."""
+
+    def __init__(self) -> None:
+        self._shown: set[str] = set()
+
+    def show(self, server: LanguageServer, configurations: Iterable[Configuration], open_paths: Container[str]) -> None:
+        """Show one message for each file with errors that is not open."""
+        for found in configurations:
+            fault = next((one for one in found.diagnostics if one.severity is Severity.ERROR), None)
+            if fault is None or found.path is None or os.path.abspath(found.path) in open_paths:  # noqa: PTH100 - a text
+                continue
+            line = LineIndex(found.text).line_of(fault.span.start) + 1
+            message = f"{visible(found.path)}:{line}: {fault.message}; the rest of the file applies"
+            if message not in self._shown:
+                self._shown.add(message)
+                server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, message))
 
 
 async def register_watches(server: LanguageServer, client: Client) -> None:

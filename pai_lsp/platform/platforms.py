@@ -32,8 +32,14 @@ NAMES = ("openpai", "ltp")
 VERSIONS = ("ltp/1.0", "ltp/1.1", "ltp/1.2", "ltp/1.3", "ltp/1.4", "ltp/1.5")
 ALL_NAMES = (*NAMES, *VERSIONS)
 # A job without any of these words has no mark of another platform, so no table is read for it.
-MARK_WORDS = lazy_pattern(
-    r"jobType|enableLocalStorage|forceNodes|allowAzCopy|\bdind\b|luciatrainingplatform|runtime\.d/barrier"
+_MARK_WORDS = (
+    "jobType",
+    "enableLocalStorage",
+    "forceNodes",
+    "allowAzCopy",
+    "dind",
+    "luciatrainingplatform",
+    "runtime.d/barrier",
 )
 _COMMENT = lazy_pattern(r"#[ \t]*pai-lsp:[ \t]*platform[ \t]*=[ \t]*(?P<name>[^\s#]+)")
 
@@ -50,11 +56,11 @@ class Platform:
     has_user_limits: whether the administrator can set a pattern for images, and limits for users and virtual clusters.
     unasked_registries: the ends of registries that are not asked for an image before the task starts.
     required_parameters: by the value of `jobType`, the parameters that the job must have.
-    job_type_reads_strings: the values of `jobType` for which a parameter that is no string hides the job.
+    job_type_reads_strings: the values of `jobType` for which a parameter that is not a string hides the job.
     ssh_without_gang: whether `jobssh: true` with `sshbarrier: false` works without gang allocation.
     privileged_plugins: plugins that work only in a privileged container, so only in `extras`.
     git_refused_options, git_refused_addresses: what the git client refuses as unsafe; the latter a regular expression.
-    storage_names_are_strings: whether the init container fails for `storageConfigNames` that is no list of strings.
+    storage_names_are_strings: whether the init container fails for a `storageConfigNames` other than a list of strings.
     mounts_local_storage, forces_nodes: whether `extras.enableLocalStorage` and `extras.forceNodes` are read.
     shared_memory: of a container that asks for none, in MiB.
     marked_keys, marked_extras: keys of the job and of `extras` that only this platform reads.
@@ -145,6 +151,11 @@ def platform_named(name: str) -> Platform:
         changes=tuple(rows),
         **answers,
     )
+
+
+def may_be_marked(text: str) -> bool:
+    """Whether a job may have a part that only some platforms read; sure if it is false."""
+    return any(word in text for word in _MARK_WORDS)
 
 
 def _number(version: str) -> tuple[int, ...]:

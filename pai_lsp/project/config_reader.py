@@ -16,9 +16,9 @@ from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.platform.job_schema import StructureError, published_schema, structure_errors
 from pai_lsp.platform.platforms import platform_named
 from pai_lsp.platform.tables import PLUGIN_PREFIX
-from pai_lsp.project.configuration import Configuration
+from pai_lsp.project.configuration import Configuration, project_folder
 from pai_lsp.project.exclusion import exclusion_of
-from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
+from pai_lsp.source.files import UnreadableFile, decoded, is_in_folder, read_bytes
 from pai_lsp.source.nodes import Mapping, Scalar, Sequence, plain_value
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.syntax import parse
@@ -36,6 +36,7 @@ SEVERITIES: dict[str, Severity | None] = {**{severity.label: severity for severi
 # Kinds of errors: a folder that is not there now, which stays in the sources; and a code that no rule has.
 _HOME_FOLDER, _UNKNOWN_RULE, _UNKNOWN_CLUSTER = "home-folder", "unknown-rule", "unknown-cluster"
 _OTHER_PLATFORM = "other-platform"
+_SHELLCHECK = ("auto", "off")
 # No reason to let a build fail: a rule may have been retired, and a profile may exist on another machine only.
 _MILD = {
     _UNKNOWN_RULE: Severity.WARNING,
@@ -56,14 +57,17 @@ def load_configuration(path: str, codes: Collection[str]) -> Configuration:
 
 
 def parse_configuration(
-    text: str, codes: Collection[str], *, path: str | None = None, folder: str = ""
+    text: str, codes: Collection[str], *, path: str | None = None, folder: str = "", is_users: bool = False
 ) -> Configuration:
-    """The values of a configuration's text; wrong parts are reported and count as not written."""
+    """The values of a configuration's text; wrong parts are reported and count as not written.
+
+    is_users: whether it is the user's own, whose programs may be run.
+    """
     syntax = parse(text)
     value = plain_value(syntax.root)
     errors = list(structure_errors(value, "configuration"))
     value = _without(value, errors)
-    more = [*_unknown_rules(value, codes), *_source_errors(value)]
+    more = [*_unknown_rules(value, codes), *_source_errors(value), *(() if is_users else _foreign_program(value))]
     value = _without(value, (error for error in more if error.kind != _HOME_FOLDER)) or {}
     found = [_syntax_fault(problem) for problem in syntax.problems]
     found += (_finding(error, syntax.root) for error in (*errors, *more) if syntax.root is not None)
@@ -87,7 +91,7 @@ def parse_configuration(
     return Configuration(
         path,
         folder,
-        Settings(severities, plugins, cluster, platform=platform),
+        Settings(severities, plugins, cluster, platform=platform, shellcheck=value.get("shellcheck") or ""),
         exclusion_of(_items(value, "exclude")),
         tuple(
             (exclusion_of([pattern]), frozenset(_items(value["per_file_ignores"], pattern)))
@@ -100,14 +104,24 @@ def parse_configuration(
 
 
 def _profile(name: str, folder: str) -> Profile:
-    """The profile that the configuration names: a JSON file, from its folder, or the name of one of the user's.
+    """The profile that the configuration names: a JSON file of the project, or the name of one of the user's.
+
+    No other file is read because a configuration names it, and none of another machine.
 
     Raises:
         ValueError: if there is none, or it cannot be read.
     """
-    from pai_lsp.cluster.profile_file import profile_named  # noqa: PLC0415 - few configurations name a cluster
+    from pai_lsp.cluster.profile_file import path_of_name, profile_named  # noqa: PLC0415 - few configurations name one
 
-    return profile_named(os.path.join(folder, name) if name.endswith(".json") else name)  # noqa: PTH118 - a text
+    if not name.endswith(".json"):
+        path_of_name(name)
+        return profile_named(name)
+    path, project = os.path.normpath(os.path.join(folder, name)), project_folder(folder) or folder  # noqa: PTH118 - texts
+    if not is_in_folder(path, project) or not is_in_folder(os.path.realpath(path), os.path.realpath(project)):
+        raise ValueError(
+            f"'{visible(name)}' is outside the project; copy it into the project, or make it one of your profiles"
+        )
+    return profile_named(path)
 
 
 def _contradiction(name: str, cluster: Profile) -> StructureError:
@@ -143,6 +157,14 @@ def _unknown_rules(value: Any, codes: Collection[str]) -> Iterator[StructureErro
 def _no_rule(code: str, codes: Collection[str]) -> tuple[str, tuple[str, ...]]:
     """The message about a code that no rule has, and the code that may be meant."""
     return f"no rule has the code '{code}'{did_you_mean(code, codes)}", tuple(nearest(code, codes)[:1])
+
+
+def _foreign_program(value: Any) -> Iterator[StructureError]:
+    """A program in a file that may be somebody else's: it is not run."""
+    setting = (value or {}).get("shellcheck")
+    if isinstance(setting, str) and setting not in _SHELLCHECK:
+        message = "a program counts only in the settings of the editor and on the command line; write 'auto' or 'off'"
+        yield StructureError("program", ("shellcheck",), None, message, _SHELLCHECK)
 
 
 def _source_errors(value: Any) -> Iterator[StructureError]:

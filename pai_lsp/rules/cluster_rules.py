@@ -25,17 +25,8 @@ if TYPE_CHECKING:
 
 # From this age on, a message says how old the facts are.
 _DAYS_UNTIL_OLD = 30
-# Rules about what only a cluster with HiveD refuses.
-_OF_HIVED = frozenset(
-    {
-        "hived-priority-invalid",
-        "hived-wrong-type",
-        "hived-sku-and-pinned",
-        "hived-affinity-inconsistent",
-        "hived-unknown-role",
-        "hived-needs-instances",
-    }
-)
+# The codes of rules about what only a cluster with HiveD reads begin so.
+_OF_HIVED = "hived-"
 
 
 @rule(Severity.WARNING)
@@ -151,8 +142,8 @@ def rules_on(cluster: object | None, rules: tuple[Rule, ...]) -> tuple[Rule, ...
     profile = _profile(cluster)
     if profile is None:
         return rules
-    harmless = _OF_HIVED if profile.document["scheduler"] == "default" else frozenset()
-    return (*(one for one in rules if one.code not in harmless), *CLUSTER_RULES)
+    has_hived = profile.document["scheduler"] != "default"
+    return (*(one for one in rules if has_hived or not one.code.startswith(_OF_HIVED)), *CLUSTER_RULES)
 
 
 def _found(job: Job, code: str) -> Iterator[Finding]:

@@ -27,7 +27,7 @@ from pai_lsp.source.nodes import (
     plain_value,
 )
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.scalar import Reader, server_text, server_value
+from pai_lsp.source.scalar import Reader, server_text
 from pai_lsp.source.tags import is_of_other_kind, server_refusal, tag_span, with_tag
 from pai_lsp.source.text import Span, TextEdit
 
@@ -161,19 +161,25 @@ class _Builder:
         self._too_large = False
 
     def build(self) -> None:
-        parser = _Parser(self._text)
-        tree = self._tree
+        next_event, tree = _Parser(self._text).get_event, self._tree
+        scalar, starts, ends, reader = yaml.ScalarEvent, _STARTS, _ENDS, self._reader
         try:
             while not self._too_large:
-                event = parser.get_event()
+                event = next_event()
                 if event is None:
                     break
                 kind = type(event)
-                if kind is yaml.ScalarEvent:
-                    self._scalar(event)
-                elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+                if kind is scalar:
+                    value: str = event.value
+                    if event.style or event.tag or event.anchor or value in _ODD or self._has_stand_ins:
+                        self._scalar(event)
+                    else:  # most scalars
+                        node = Scalar(Span(event.start_mark.index, event.end_mark.index), value, _PLAIN, None, reader)
+                        self._scalars.append(node)
+                        self._add(node, 1, None)
+                elif kind in starts:
                     self._start(event)
-                elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+                elif kind in ends:
                     self._close(event.end_mark.index)
                 elif kind is yaml.AliasEvent:
                     self._alias(event)
@@ -237,26 +243,26 @@ class _Builder:
     def _scalar(self, event: Any) -> None:
         start: int = event.start_mark.index
         end: int = event.end_mark.index
-        style = _STYLES[event.style]
+        mark: str | None = event.style
         value: str = event.value
         tag, anchor = event.tag, None
         if tag is not None or event.anchor is not None:
             start, anchor = self._content_start(event)
             end = max(start, end)
-        if style is _PLAIN:
+        if not mark:
             if not value:
                 end = start = min(start, event.end_mark.index)
             elif value == "-":
                 self._check_lone_dash(Span(start, end))
-        elif event.style in "|>":
+        elif mark in "|>":
             end = _BLANKS.match(self._text, start + len(self._text[start:end].rstrip(" \t\r\n"))).end()
             if stuck := _STUCK_COMMENT.match(self._text, start):
                 message = f"add a space between '{stuck[0]}' and the comment: the rest-server refuses the file"
                 blank = ("Add a space", TextEdit(Span(stuck.end(), stuck.end()), " "))
                 self._problem(ProblemKind.SYNTAX, Span(start, stuck.end() + 1), message, fix=blank)
         if self._has_stand_ins and not value.isascii():
-            value = _TO_BE_PUT_BACK.sub(lambda match: _ORIGINALS[match[0]], value)
-        scalar = Scalar(Span(start, end), value, style, tag, self._reader)
+            value = as_written(value)
+        scalar = Scalar(Span(start, end), value, _STYLES[mark], tag, self._reader)
         self._scalars.append(scalar)
         if tag is not None:
             self._check_tag(scalar)
@@ -298,7 +304,8 @@ class _Builder:
             node = mapping_of(span, self._entries(children), is_flow=is_flow, tag=event.tag)
             if len(node.first_by_name) < len(node.entries):
                 self._tree.problems += duplicate_keys(node.entries)
-            self._check_merges(node)
+            if node.may_merge:
+                self._check_merges(node)
         else:
             node = Sequence(span, tuple(children), is_flow, event.tag)
         if node.tag is not None and end is not None:
@@ -331,24 +338,25 @@ class _Builder:
         )
 
     def _entries(self, children: SequenceOf[Node]) -> tuple[Entry, ...]:
-        entries: list[Entry] = []
         if len(children) % 2:  # the text broke off after a key
             key = children[-1]
             children = [*children, Scalar(Span(key.span.end, key.span.end), "")]
+        entries: list[Entry] = []
         for key, value in zip(children[::2], children[1::2], strict=True):
-            entries.append(Entry(key, value, self._key_name(key)))
+            name = key.value if isinstance(key, Scalar) else None
+            entries.append(Entry(key, value, name if isinstance(name, str) else self._key_name(key)))
         return tuple(entries)
 
     def _key_name(self, key: Node) -> str:
         if isinstance(key, Scalar):
-            value = server_value(key.text, self._reader) if key.tag is None and key.style is _PLAIN else key.value
+            value = key.value
             return value if isinstance(value, str) else server_text(value)
         if isinstance(key, Sequence) and any(isinstance(item, Sequence) for item in key.items):
             self._problem(ProblemKind.SYNTAX, key.span, "a key cannot be a list of lists")
         return server_text(plain_value(key))
 
     def _check_merges(self, mapping: Mapping) -> None:
-        for entry in mapping.entries if mapping.may_merge else ():
+        for entry in mapping.entries:
             if not entry.is_merge:
                 continue
             sources = entry.value.items if isinstance(entry.value, Sequence) else (entry.value,)
@@ -406,6 +414,10 @@ class _Builder:
         parent.children.append(node)
 
 
+_STARTS = frozenset({yaml.MappingStartEvent, yaml.SequenceStartEvent})
+_ENDS = frozenset({yaml.MappingEndEvent, yaml.SequenceEndEvent})
+# Plain scalars that need a look at the text around them.
+_ODD = frozenset({"", "-"})
 _PLAIN = ScalarStyle.PLAIN
 _STYLES = {style.value or None: style for style in ScalarStyle} | {"": ScalarStyle.PLAIN}
 
@@ -424,6 +436,12 @@ _ORIGINALS = {stand_in: character for character, stand_in in _STAND_INS.items()}
 TAB_STAND_IN = _STAND_INS["\t"]
 _TO_BE_READ = lazy_pattern("[\x85\u2028\u2029\ufeff\U0010fffb-\U0010ffff]")
 _TO_BE_PUT_BACK = lazy_pattern("[\U0010fffb-\U0010ffff]")
+
+
+def as_written(text: str) -> str:
+    """A part of a text that was read, with the characters that the author wrote."""
+    return _TO_BE_PUT_BACK.sub(lambda match: _ORIGINALS[match[0]], text)
+
 
 # In double quotes, a pair of surrogates or one of them alone.
 SURROGATE_ESCAPE = lazy_pattern(

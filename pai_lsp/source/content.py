@@ -115,11 +115,11 @@ def _places(source: str, scalar: Scalar) -> _Places:
     return _Joined([*starts, at_end]), _Joined([*ends, at_end])
 
 
-def joined(parts: Sequence[MappedText], separator: str) -> MappedText:
-    """The texts one after the other; a separator is placed at the end of the text before it."""
-    outside = Span(parts[0].outside.start, parts[-1].outside.end) if parts else Span(0, 0)
-    text = separator.join([part.text for part in parts])
-    return MappedText(text, outside, lambda: _joined_places(parts, len(separator)))
+def joined_lines(source: str, scalars: Sequence[Scalar]) -> MappedText:
+    """The texts of scalars, each trimmed, as lines; a line end is placed at the end of the scalar before it."""
+    outside = Span(scalars[0].span.start, scalars[-1].span.end) if scalars else Span(0, 0)
+    text = "\n".join([scalar.text.strip() for scalar in scalars])
+    return MappedText(text, outside, lambda: _joined_places([trimmed(mapped(source, one)) for one in scalars], 1))
 
 
 def _joined_places(parts: Sequence[MappedText], width: int) -> _Places:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import os
-from stat import S_IMODE, S_ISREG
+from stat import S_IMODE, S_ISREG, S_IWGRP, S_IWOTH, S_IWUSR
 from typing import TYPE_CHECKING
 
 from pai_lsp.source.failures import why
@@ -17,6 +17,7 @@ from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from io import FileIO
     from pathlib import Path
 
 JOB_ENDINGS = (".pai.yaml", ".pai.yml")
@@ -140,10 +141,11 @@ def decoded(path: str, data: bytes) -> SourceFile | UnreadableFile:
 def write_text(source: SourceFile, text: str) -> None:
     """Replace the text of a file at once: a reader sees the old or the new one, never a part.
 
-    The file keeps its mode, its byte order mark and, where that is allowed, its owner; a link stays a link.
+    The file keeps its mode, its byte order mark and, where that is allowed, its owner; a link stays a link. A file with
+    several names (hard links) is written in place, so that all of them keep meaning it.
 
     Raises:
-        OSError: if it cannot be written, or if it no longer holds the text of `source`.
+        OSError: if it cannot be written, if it is read-only, or if it no longer holds the text of `source`.
     """
     from pathlib import Path  # noqa: PLC0415 - most runs write nothing, and importing it takes a while
 
@@ -154,13 +156,37 @@ def write_text(source: SourceFile, text: str) -> None:
     status = path.stat()
     if not S_ISREG(status.st_mode):
         raise OSError("this is not a regular file")
+    if not status.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH):  # root could write it, and its folder lets others replace it
+        raise OSError("this file is read-only")
     mark = codecs.BOM_UTF8 if source.has_byte_order_mark else b""
+    new = mark + text.encode("utf-8")
+    if status.st_nlink > 1:
+        _write_in_place(path, new, data)
+        return
 
     def keep_owner(temporary: Path) -> None:
         if hasattr(os, "chown") and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
             _keep_owner(temporary, status)
 
-    write_at_once(path, [mark + text.encode("utf-8")], S_IMODE(status.st_mode), keep_owner)
+    write_at_once(path, [new], S_IMODE(status.st_mode), keep_owner)
+
+
+def _write_in_place(path: Path, new: bytes, old: bytes) -> None:
+    """Overwrite a file; where the new bytes do not fit, the old ones are put back."""
+    with path.open("r+b", buffering=0) as file:
+        try:
+            _write_whole(file, new)
+        except OSError:
+            _write_whole(file, old)
+            raise
+
+
+def _write_whole(file: FileIO, data: bytes) -> None:
+    file.seek(0)
+    rest = memoryview(data)
+    while rest:
+        rest = rest[file.write(rest) :]
+    file.truncate()
 
 
 def write_at_once(

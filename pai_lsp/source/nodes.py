@@ -15,9 +15,9 @@ from yaml.constructor import SafeConstructor
 from yaml.nodes import ScalarNode
 from yaml.resolver import Resolver
 
-from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.frozen import dataclass, dataclass_of_many, field
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.scalar import REFUSED, Reader, server_value, tagged_server_value
+from pai_lsp.source.scalar import BEGIN_OF_VALUES, REFUSED, Reader, server_value, tagged_server_value
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ NO_TYPE = "!"
 class ScalarStyle(Enum):
     """How a scalar is written; the values are YAML's indicators."""
 
+    __hash__ = object.__hash__  # the one of Enum is many times slower
+
     PLAIN = ""
     SINGLE = "'"
     DOUBLE = '"'
@@ -38,7 +40,7 @@ class ScalarStyle(Enum):
     FOLDED = ">"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass_of_many(frozen=True, slots=True, eq=False)
 class Scalar:
     """A scalar; `span` holds the quotes or the block's indicator, `text` is its content; `reader` reads its value."""
 
@@ -55,7 +57,10 @@ class Scalar:
         Where it refuses the tag, the text as written.
         """
         if self.tag is None:
-            return server_value(self.text, self.reader) if self.style is ScalarStyle.PLAIN else self.text
+            text = self.text
+            if self.style is not ScalarStyle.PLAIN or (text and text[0] not in BEGIN_OF_VALUES):
+                return text
+            return server_value(text, self.reader)
         kind = self.tag.removeprefix(YAML_TAG)
         if self.is_empty:
             return "" if kind == "str" else None
@@ -97,7 +102,7 @@ class Scalar:
 _MERGE_NAMES = frozenset({"<<", "null"})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass_of_many(frozen=True, slots=True, eq=False)
 class Entry:
     """A key of a mapping with its value, as written; `name` is the key as the rest-server reads it."""
 
@@ -128,7 +133,7 @@ class Entry:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass_of_many(frozen=True, slots=True, eq=False)
 class Mapping:
     """A mapping: its entries in written order, `<<` among them; `mapping_of` makes one.
 
@@ -191,7 +196,7 @@ class Mapping:
         return tuple(own)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass_of_many(frozen=True, slots=True, eq=False)
 class Sequence:
     """A list of nodes."""
 
@@ -206,9 +211,11 @@ Node = Union[Scalar, Mapping, Sequence]  # noqa: UP007 - the classes name it bef
 
 def mapping_of(span: Span, entries: tuple[Entry, ...], *, is_flow: bool = False, tag: str | None = None) -> Mapping:
     """A mapping with these entries."""
-    first_by_name: dict[str, Entry] = {}
-    for entry in entries:
-        first_by_name.setdefault(entry.name, entry)
+    first_by_name = {entry.name: entry for entry in entries}
+    if len(first_by_name) < len(entries):
+        first_by_name = {}
+        for entry in entries:
+            first_by_name.setdefault(entry.name, entry)
     return Mapping(span, entries, is_flow, tag, first_by_name)
 
 

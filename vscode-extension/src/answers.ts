@@ -12,6 +12,12 @@ export interface TextAnswer {
   readonly places: Places;
 }
 
+/** The commands of a task role as a script. */
+export interface RoleScript {
+  readonly role: string;
+  readonly text: string;
+}
+
 /** A graph in Graphviz' language, and by the identifiers of its nodes the places of their definitions. */
 export interface GraphAnswer {
   readonly dot: string;
@@ -57,14 +63,51 @@ export interface Template {
   readonly text: string;
 }
 
+/** A file in another format with the paths of what it does not have, or the reason why there is none. */
+export type Conversion =
+  | { readonly text: string; readonly languageId: string; readonly lost: readonly string[] }
+  | { readonly message: string };
+
 /** An expanded job, or the findings that prevent it. */
 export type Expansion = { readonly text: string } | { readonly findings: readonly string[] };
+
+/** How a job is checked. */
+export interface JobStatus {
+  readonly platform: string;
+  /** The cluster that it is checked for; empty for none. */
+  readonly cluster: string;
+}
+
+/** Why a task failed: lines of text, and the place in the job that led to it. */
+export interface FailureAnswer {
+  readonly text: string;
+  readonly place: Place | undefined;
+}
+
+export function jobStatus(answer: unknown): JobStatus | undefined {
+  const { platform, cluster } = fields(answer);
+  return typeof platform === "string" ? { platform, cluster: string(cluster) } : undefined;
+}
+
+export function failureAnswer(answer: unknown): FailureAnswer | undefined {
+  const { text, place: named } = fields(answer);
+  return typeof text === "string" ? { text, place: place(named) } : undefined;
+}
 
 export function textAnswer(answer: unknown): TextAnswer | undefined {
   const { text, languageId, places: named } = fields(answer);
   return typeof text === "string"
     ? { text, languageId: string(languageId) || "shellscript", places: places(named) }
     : undefined;
+}
+
+export function roleScripts(answer: unknown): readonly RoleScript[] | undefined {
+  return Array.isArray(answer) ? answer.map(roleScript).filter((one) => one !== undefined) : undefined;
+}
+
+function roleScript(answer: unknown): RoleScript | undefined {
+  const { role, text } = fields(answer);
+  return typeof role === "string" && typeof text === "string" ? { role, text } : undefined;
 }
 
 export function graph(answer: unknown): GraphAnswer | undefined {
@@ -95,6 +138,15 @@ export function expansion(answer: unknown): Expansion | undefined {
     return { text };
   }
   return Array.isArray(findings) ? { findings: findings.map(message).filter((line) => line !== "") } : undefined;
+}
+
+export function conversion(answer: unknown): Conversion | undefined {
+  const { text, languageId, lost, message: reason } = fields(answer);
+  if (typeof text === "string") {
+    const paths = Array.isArray(lost) ? lost.map((one) => string(fields(one).field)).filter((path) => path !== "") : [];
+    return { text, languageId: string(languageId) || "yaml", lost: paths };
+  }
+  return typeof reason === "string" ? { message: reason } : undefined;
 }
 
 export function listing(answer: unknown): readonly Item[] | undefined {

@@ -16,6 +16,8 @@ const SENT: readonly (readonly [setting: string, ...path: string[]])[] = [
   ["exclude", "exclude"],
   ["plugins", "plugins"],
   ["platform", "platform"],
+  ["cluster", "cluster"],
+  ["shellcheck", "shellcheck"],
   ["marketplace.sources", "marketplace", "sources"],
   ["marketplace.allowedHosts", "marketplace", "allowed_hosts"],
   ["inlayHints.templateValues", "inlayHints", "templateValues"],
@@ -24,6 +26,7 @@ const SENT: readonly (readonly [setting: string, ...path: string[]])[] = [
   ["codeLens.references", "codeLens", "references"],
   ["codeLens.tasks", "codeLens", "tasks"],
   ["codeLens.preview", "codeLens", "preview"],
+  ["codeLens.script", "codeLens", "script"],
 ];
 
 /** The answer to a server's request for a section; null for sections of other extensions. */

@@ -1,8 +1,11 @@
 /** The language status of jobs: the state of the server, and the way to its log. */
 
 import * as vscode from "vscode";
-import { isOurs } from "./activeJob";
+import { activeJobEditor, isOurs } from "./activeJob";
+import { type JobStatus, jobStatus } from "./answers";
+import { ask, knows, NoAnswer } from "./ask";
 import { JOB_LANGUAGE } from "./documents";
+import { followEdits } from "./followEdits";
 import type { Controller } from "./server/controller";
 import { statusText } from "./server/state";
 
@@ -17,25 +20,59 @@ export function statusItem(controller: Controller): vscode.Disposable {
   const item = vscode.languages.createLanguageStatusItem("openpai.status", { language: JOB_LANGUAGE });
   item.name = "OpenPAI";
   item.command = { command: "openpai.showStatus", title: "Options..." };
+  let job: JobStatus | undefined;
   const show = () => {
     const { state, marketplace } = controller;
     const active = vscode.window.activeTextEditor?.document;
     const languages = [JOB_LANGUAGE, ...(active !== undefined && isOurs(active) ? [active.languageId] : [])];
     item.selector = state === undefined ? [] : languages.map((language) => ({ language }));
     if (state !== undefined) {
-      const { text, detail, severity } = statusText(state, marketplace);
+      const { text, detail, severity } = statusText(state, marketplace, job);
       item.text = text;
       item.detail = detail.replaceAll("\n", ", ");
       item.severity = SEVERITIES[severity];
       item.busy = state.kind === "starting";
     }
   };
-  show();
+  const askAgain = () => {
+    show();
+    void activeJobStatus(controller).then((answer) => {
+      job = answer;
+      show();
+    });
+  };
+  askAgain();
   return vscode.Disposable.from(
     item,
-    controller.onDidChangeState(show),
-    vscode.window.onDidChangeActiveTextEditor(show),
+    controller.onDidChangeState(askAgain),
+    vscode.window.onDidChangeActiveTextEditor(askAgain),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration("openpai")) {
+        askAgain();
+      }
+    }),
+    followEdits(askAgain),
   );
+}
+
+/** How the job that is shown is checked; undefined without one, or while no server runs. */
+async function activeJobStatus(controller: Controller): Promise<JobStatus | undefined> {
+  const editor = activeJobEditor();
+  if (editor === undefined || controller.state?.kind !== "ready") {
+    return undefined;
+  }
+  try {
+    const client = await controller.client();
+    if (client === undefined || !knows(client, "pai-lsp.status")) {
+      return undefined;
+    }
+    return jobStatus(await ask(client, "pai-lsp.status", [editor.document.uri.toString()]));
+  } catch (error) {
+    if (error instanceof NoAnswer) {
+      return undefined;
+    }
+    throw error;
+  }
 }
 
 /** Offer what can be done with the server. */

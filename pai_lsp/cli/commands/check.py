@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
         options = _options(arguments)
     except UnknownCodeError as error:
         return _refused(f"{error} (pai-lsp rules lists all rules)")
-    except UnknownClusterError as error:
+    except (UnknownClusterError, NoProgramError) as error:
         return _refused(str(error))
     if message := missing([*paths, *([arguments.config] if arguments.config else [])]):
         return _refused(message)
@@ -51,8 +51,6 @@ def run(arguments: argparse.Namespace) -> int:
         return _refused("--unsafe-fixes is for --fix and --diff")
     if arguments.statistics and arguments.format != "text":
         return _refused("--statistics is a report of its own; leave out --format")
-    if arguments.shellcheck and not options.shellcheck:
-        return _refused(f"there is no program '{visible(arguments.shellcheck)}' for --shellcheck")
     if paths.count(STANDARD_INPUT) > 1:
         return _refused("standard input can be checked only once")
     projects = run_projects(_configuration(arguments))
@@ -103,6 +101,7 @@ def _options(arguments: argparse.Namespace) -> Options:
     Raises:
         UnknownCodeError: if they name an unknown rule.
         UnknownClusterError: if they name an unknown cluster.
+        NoProgramError: if there is no such program.
     """
     threshold = _SEVERITIES[arguments.severity or "warning"]
     is_complete = arguments.severity is None and arguments.format in _COMPLETE_FORMATS
@@ -117,20 +116,27 @@ def _options(arguments: argparse.Namespace) -> Options:
         unsafe_fixes=arguments.unsafe_fixes,
         adds_ignores=arguments.add_ignore,
         only_lists=arguments.show_files,
-        shellcheck=_program(arguments.shellcheck),
+        shellcheck=_shellcheck(arguments.shellcheck),
+        asks_images=arguments.images,
         cluster=None if arguments.cluster is None else _cluster(arguments.cluster),
         platform=platform_named(arguments.platform) if arguments.platform else None,
     )
 
 
-def _program(name: str | None) -> str:
-    """The absolute path of a program, by its path or its name on PATH; empty where there is none."""
-    if not name:
-        return ""
-    import shutil  # noqa: PLC0415 - slow to load, and rarely wanted
+def _shellcheck(setting: str | None) -> str:
+    """`auto`, `off` or the path of a program; empty where nothing is asked for.
 
-    found = shutil.which(name)
-    return os.path.abspath(found) if found else ""  # noqa: PTH100 - as for `folder`
+    Raises:
+        NoProgramError: if there is no such program.
+    """
+    if setting in {None, "", "off", "auto"}:
+        return setting or ""
+    from pai_lsp.project.shellcheck import shellcheck_program  # noqa: PLC0415 - rarely wanted
+
+    found = shellcheck_program(setting or "")
+    if not found:
+        raise NoProgramError(f"there is no program '{visible(setting or '')}' for --shellcheck")
+    return found
 
 
 def _cluster(name: str) -> Profile:
@@ -146,6 +152,10 @@ def _cluster(name: str) -> Profile:
         return profile_named(name)
     except ProfileError as error:
         raise UnknownClusterError(str(error)) from None
+
+
+class NoProgramError(ValueError):
+    """There is no such program; the message names it."""
 
 
 class UnknownClusterError(ValueError):

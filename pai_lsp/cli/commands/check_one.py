@@ -37,7 +37,8 @@ class Options:
     unsafe_fixes: whether a finding's only fix is applied although it is not safe.
     adds_ignores: whether comments are written that ignore the findings.
     only_lists: whether files are only found, and not checked.
-    shellcheck: the program ShellCheck, if it is to be asked.
+    asks_images: whether registries are asked for the images of jobs.
+    shellcheck: `auto`, `off` or a program; empty for what the configuration says, which is `off` by default.
     cluster: the cluster that the jobs are for.
     platform: the platform of all files; None for what each file says or its configuration.
     """
@@ -53,6 +54,7 @@ class Options:
     adds_ignores: bool = False
     only_lists: bool = False
     shellcheck: str = ""
+    asks_images: bool = False
     cluster: Profile | None = None
     platform: Platform | None = None
 
@@ -89,16 +91,27 @@ def check_one(target: Target, options: Options) -> Outcome:
     failures: list[CheckFailure] = []
 
     def checked(document: Document) -> tuple[Diagnostic, ...]:
-        return check(document, failed, _by_shellcheck(document) if options.shellcheck and not options.fixes else ())
+        setting = options.shellcheck or document.settings.shellcheck
+        is_asked = setting not in {"", "off"} and not options.fixes
+        others = _by_shellcheck(document, setting) if is_asked else ()
+        if options.asks_images and not options.fixes and document.is_job:
+            from pai_lsp.project.image_answers import answers_of_network, image_diagnostics  # noqa: PLC0415 - rarely
 
-    def _by_shellcheck(document: Document) -> tuple[Diagnostic, ...]:
-        from pai_lsp.project.shellcheck import ShellCheckError, shellcheck_diagnostics  # noqa: PLC0415 - optional
+            others = (*others, *image_diagnostics(document, answers_of_network()))
+        return check(document, failed, others)
 
+    def _by_shellcheck(document: Document, setting: str) -> tuple[Diagnostic, ...]:
+        from pai_lsp.project.shellcheck import ShellCheck, ShellCheckError, shellcheck_program  # noqa: PLC0415 - optional
+
+        program = shellcheck_program(setting)
+        if not program:
+            return ()
+        shellcheck = ShellCheck(program)
         try:
-            return shellcheck_diagnostics(document, options.shellcheck)
+            shellcheck.read(shellcheck.unread(document))
         except ShellCheckError as error:
             failures.append(CheckFailure(target.path, str(error), is_fault=False))
-            return ()
+        return shellcheck.diagnostics(document)
 
     def failed(rule: Rule, error: Exception) -> None:
         failures.append(CheckFailure(target.path, f"rule {rule.code} failed: {kind_and_place(error)}"))

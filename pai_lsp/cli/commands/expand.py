@@ -17,6 +17,7 @@ from pai_lsp.expand.script import released_script, scripts, together
 from pai_lsp.expand.write.released_job import expanded
 from pai_lsp.findings.diagnostic import MOST_FOUND, Diagnostic, Severity, limited
 from pai_lsp.project.targets import missing
+from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 from pai_lsp.source.failures import why
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import ProblemKind
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 _VERSION = 1
 # Rules that ask for expansion, which the author does here.
-_ANSWERED = frozenset({"needs-expansion", "refused-until-expanded"})
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         near = did_you_mean(arguments.task_role, roles)
         return failed("expand", f"the job has no task role '{visible(arguments.task_role)}'{near}", WRONG_USAGE)
     result = _as_is(document.job, form, arguments) if arguments.as_is else _expanded(document, form, arguments)
-    show_findings(_reported(document, result, ignored=frozenset() if arguments.as_is else _ANSWERED))
+    show_findings(_reported(document, result, ignored=frozenset() if arguments.as_is else ANSWERED_BY_EXPANSION))
     if result.output is None:
         return FINDINGS
     if result.is_wrong and form == "yaml" and not arguments.force:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from pai_lsp.cli import WRONG_USAGE
 from pai_lsp.cli.report.terminal import Style, Terminal, severity_style, terminal_for
 from pai_lsp.platform.job_schema import published_schema
-from pai_lsp.rules import UnknownCodeError, all_rules, known
+from pai_lsp.platform.tables import table
+from pai_lsp.rules import UnknownCodeError, all_rules, families, family_of, known
 from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
@@ -25,11 +26,14 @@ _CODE = lazy_pattern(r"`([^`\n]+)`")
 def list_rules(arguments: argparse.Namespace) -> int:
     """Print the list of rules."""
     if arguments.format == "json":
+        facts = table("rules.json")
         rows = [
             {
                 "code": rule.code,
                 "severity": rule.severity.label,
                 "summary": rule.summary,
+                "family": family_of(rule.code),
+                **facts.get(rule.code, {}),
                 "platform": rule.platform.name if rule.platform else None,
                 "url": rule.url,
             }
@@ -39,8 +43,11 @@ def list_rules(arguments: argparse.Namespace) -> int:
         return 0
     codes = max(len(rule.code) for rule in all_rules())
     severities = max(len(rule.severity.label) for rule in all_rules())
-    for rule in all_rules():
-        sys.stdout.write(f"{rule.code:<{codes}}  {rule.severity.label:<{severities}}  {rule.summary}{_only(rule)}\n")
+    for family, rules in families().items():
+        sys.stdout.write(f"{family}:\n")
+        for rule in rules:
+            row = f"  {rule.code:<{codes}}  {rule.severity.label:<{severities}}  {rule.summary}{_only(rule)}"
+            sys.stdout.write(f"{row}\n")
     return 0
 
 
@@ -58,7 +65,7 @@ def print_schema(arguments: argparse.Namespace) -> int:
 def explain(arguments: argparse.Namespace) -> int:
     """Print the documentation of one rule, or of an exit code."""
     if re.fullmatch(r"[+-]?[0-9]{1,6}", arguments.code):
-        from pai_lsp.cli.commands.why_failed import code_text  # noqa: PLC0415 - rules are asked for more often
+        from pai_lsp.cluster.why import code_text  # noqa: PLC0415 - rules are asked for more often
 
         sys.stdout.write(code_text(int(arguments.code)))
         return 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pai_lsp.cli import WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed, job_file
 from pai_lsp.cli.report.results import CheckedFile
-from pai_lsp.cluster.why import RETRIES, explained_code, failure, retry_text
+from pai_lsp.cluster.why import RETRIES, code_text, explained_code, failure, failure_text
 from pai_lsp.project.targets import STANDARD_INPUT, missing
 from pai_lsp.source.files import UnreadableFile, read_bytes
 from pai_lsp.source.text import visible
@@ -73,16 +73,6 @@ def _code(code: int, form: str) -> int:
     return 0
 
 
-def code_text(code: int) -> str:
-    """What an exit code means, in lines."""
-    known = explained_code(code)
-    note = "" if known.code == code else f", described by the entry {known.code}"
-    lines = [f"{code} {known.phrase}{note} ({retry_text(known)})", "", known.description]
-    lines += [known.hint] if known.hint else []
-    lines += ["", f"Note: {known.trap}"] if known.trap else []
-    return "\n".join(lines) + "\n"
-
-
 def _print(text: str, platform_log: str, job: Job | None, arguments: argparse.Namespace) -> None:
     found = failure(text, job, arguments.exit_code, platform_log, arguments.role)
     cause = found.cause
@@ -97,10 +87,4 @@ def _print(text: str, platform_log: str, job: Job | None, arguments: argparse.Na
         }
         sys.stdout.write(json.dumps(answer, indent=2, ensure_ascii=False) + "\n")
         return
-    sys.stdout.write(f"{cause.name}: {cause.explanation}\n{cause.fix}\n")
-    if found.line is not None and job is not None:
-        line = job.hidden.without(job.text.splitlines()[found.line - 1].strip())
-        sys.stdout.write(f"\n{visible(arguments.job)}:{found.line}: {line}\n")
-    if found.code is not None:
-        known = explained_code(found.code)
-        sys.stdout.write(f"\ncode {found.code} {known.phrase} ({retry_text(known)})\n")
+    sys.stdout.write(failure_text(found, job, visible(arguments.job or "")))

@@ -58,9 +58,9 @@ def _github_command(item: PlacedDiagnostic) -> str:
     if item.start.line == item.end.line:
         properties["col"] = str(item.start.column)
         properties["endColumn"] = str(max(item.end.column, item.start.column))
-    listed = ",".join(f"{name}={_escaped_property(value)}" for name, value in properties.items())
+    listed = ",".join(f"{name}={visible(_escaped_property(value))}" for name, value in properties.items())
     message = f"{diagnostic.message} ({diagnostic.url})"
-    return f"::{_GITHUB_LEVELS[diagnostic.severity]} {listed}::{_escaped(message)}"
+    return f"::{_GITHUB_LEVELS[diagnostic.severity]} {listed}::{visible(_escaped(message))}"
 
 
 def _escaped(text: str) -> str:

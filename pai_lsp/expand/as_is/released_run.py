@@ -22,6 +22,7 @@ from pai_lsp.expand.as_is.runtime_reading import (
     runtime_job,
     runtime_role,
 )
+from pai_lsp.job.definition import ROLE_TYPES
 from pai_lsp.job.plugin_parameters import NOT_PARAMETERS, runtime_round_trip
 from pai_lsp.platform.tables import PLUGIN_PREFIX, RUNTIME_PLUGIN
 from pai_lsp.source.frozen import dataclass
@@ -100,7 +101,7 @@ def server_values(job: Job, role: TaskRole) -> dict[str, Any]:
     values: dict[str, Any] = {}
     if isinstance(parameters := job.plain.get("parameters"), dict):
         values["$parameters"] = parameters
-    for kind in ("script", "output", "data"):
+    for kind in ROLE_TYPES:
         reference = role.typed_references.get(kind)
         name = reference.name if reference else "undefined"
         definition = job.find_typed(kind, name)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.template import CLOSING
 from pai_lsp.expand.as_is.runtime_reading import RuntimeStopError
+from pai_lsp.job.definition import ROLE_TYPES
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
@@ -157,7 +158,7 @@ def _root(name: str, role: RuntimeRole) -> Any:
         return role.job.values[name]
     if name == "secrets":
         return role.job.secrets
-    if name in {"script", "output", "data"}:
+    if name in ROLE_TYPES:
         for prerequisite in role.job.values["prerequisites"]:
             if prerequisite["type"] == name and prerequisite["name"] == role.values[name]:
                 return prerequisite

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.server_rendering import CallFailedError, looked_up, well_formed, written
-from pai_lsp.embedded.template import MISSING, OPENING
+from pai_lsp.embedded.template import ESCAPED_CHARACTERS, MISSING, OPENING
 from pai_lsp.expand.as_is.released_run import server_values
 from pai_lsp.expand.as_is.runtime_plugins import references, with_references_filled
 from pai_lsp.expand.as_is.runtime_reading import RuntimeStopError, runtime_job, runtime_role
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 # A value that means nothing to bash, in or out of quotes, so that it may be written in other quotes.
 _INERT = lazy_pattern(r"[A-Za-z0-9_./:@%+=,-]*")
 # pystache writes these otherwise when it fills a secret into commands (templates in the runtime are HTML to it).
-_CHANGED_IN_HTML = lazy_pattern(r"[&<>\"']")
 
 
 class CanNotExpressError(Exception):
@@ -174,7 +173,7 @@ def _check_secret(reference: RuntimeReference, values: RoleValues) -> None:
     secret = _secret(reference, values)
     if not isinstance(secret, str):
         raise FindsNothingError(f"'${reference.path}' is not text")
-    if _CHANGED_IN_HTML.search(secret):
+    if not ESCAPED_CHARACTERS.isdisjoint(secret):
         raise CanNotExpressError(
             f"the runtime writes the secret '${reference.path}' as HTML among commands, which changes it"
         )

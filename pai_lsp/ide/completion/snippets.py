@@ -27,12 +27,13 @@ if TYPE_CHECKING:
 
 _ORDER = 200
 _MOST_SEARCHED = 50
+_MOST_TEMPLATES = 50
+_TEMPLATE_ORDER = 500
 _SSH = {"plugin": "ssh", "parameters": {"jobssh": True, "sshbarrier": True}}
 # What follows the colon of keys whose mapping has keys that must be there.
 _VALUES = {
     "resourcePerInstance": "cpu: ${1:4}\nmemoryMB: ${2:8192}\ngpu: ${3:1}",
     "completion": "minFailedInstances: ${1:1}\nminSucceededInstances: ${2:-1}",
-    "extraContainerOptions": "shmMB: ${1:512}",
     "defaults": "virtualCluster: ${1:default}",
     "ports": "${1:sync}: ${2:1}",
 }
@@ -42,9 +43,23 @@ def whole_jobs(point: InsertionPoint) -> list[Suggestion]:
     """The jobs, for a file that has nothing in it yet."""
     if point.document_text.strip() != (point.prefix + point.suffix).strip():
         return []
-    return [
+    own = [
         snippet_suggestion(point, name, snippet, detail=detail, kind=SuggestionKind.SNIPPET)
         for name, detail, snippet in texts.JOBS
+    ]
+    templates = point.job.lookup.job_templates()[:_MOST_TEMPLATES]
+    return [
+        *own,
+        *(
+            Suggestion(
+                one.name,
+                SuggestionKind.SNIPPET,
+                TextEdit(point.replace, one.text),
+                detail=f"{one.summary or 'job'} (marketplace)",
+                order=_TEMPLATE_ORDER + number,
+            )
+            for number, one in enumerate(templates)
+        ),
     ]
 
 
@@ -52,7 +67,9 @@ def value(point: InsertionPoint, key: str) -> str | None:
     """What follows the colon of a key whose value is a mapping, as a snippet; None where nothing is known."""
     lines = _VALUES.get(key)
     job = point.job
-    if key == "auth" and job.secrets:
+    if key == "extraContainerOptions":
+        lines = f"shmMB: ${{1:{job.platform.shared_memory}}}"
+    elif key == "auth" and job.secrets:
         lines = texts.registry_login(job.secrets)
     elif key == "taskRoles" and not point.path and (images := _images(job)):
         lines = texts.task_role("worker", texts.place(3, images))

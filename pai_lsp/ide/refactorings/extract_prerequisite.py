@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.shell import read_script
 from pai_lsp.embedded.shell_script import run_builtin
-from pai_lsp.embedded.template import tags
+from pai_lsp.embedded.template import ESCAPED_CHARACTERS, tags
 from pai_lsp.expand.as_is.runtime_plugins import references
 from pai_lsp.expand.write.released_commands import CanNotExpressError, callback_items, role_values
 from pai_lsp.ide.refactorings.refactoring import (
@@ -33,7 +33,6 @@ from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import column
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Scalar, Sequence
-from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
 from pai_lsp.source.tree_edits import item_span, without_items
 from pai_lsp.source.writing import flow_scalar, item_lines
@@ -219,8 +218,6 @@ _LOST = frozenset(
 _NEEDS_SSH = frozenset(
     {"ssh", "scp", "sftp", "rsync", "ssh-keyscan", "mpirun", "mpiexec", "orterun", "horovodrun", "deepspeed", "pdsh"}
 )
-# What pystache writes otherwise when it fills a secret into commands, and the runtime does not in a callback.
-_CHANGED_IN_HTML = lazy_pattern(r"[&<>\"']")
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,10 +245,10 @@ def callback_commands(job: Job, role: TaskRole, count: int) -> CallbackCommands:
     after = [scalar for scalar in job.command_parts(role) if scalar not in moved]
     texts = [scalar.text.strip() for scalar in moved]
     rest = "\n".join(scalar.text.strip() for scalar in after)
-    script, script_behind = read_script("\n".join(texts)), read_script(rest)
-    if not (script.is_complete and script_behind.is_complete):
+    script, script_after = read_script("\n".join(texts)), read_script(rest)
+    if not (script.is_complete and script_after.is_complete):
         raise CanNotRefactorError("these commands begin or end something that other commands go on with")
-    _refuse_lost_effects(script, script_behind)
+    _refuse_lost_effects(script, script_after)
     return CallbackCommands(_options(script), _items(job, role, texts))
 
 
@@ -309,7 +306,7 @@ def _items(job: Job, role: TaskRole, texts: list[str]) -> tuple[tuple[str, ...],
             raise CanNotRefactorError("a '<% %>' in them is filled in commands, but not in a callback")
         for reference in references(line):
             secret = values.secrets.get(reference.path.partition(".")[2]) if reference.names_secret else None
-            if isinstance(secret, str) and _CHANGED_IN_HTML.search(secret):
+            if isinstance(secret, str) and not ESCAPED_CHARACTERS.isdisjoint(secret):
                 message = f"the secret '{reference.path.partition('.')[2]}' is written as HTML in commands alone"
                 raise CanNotRefactorError(message)
     try:

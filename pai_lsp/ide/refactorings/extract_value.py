@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
+from pai_lsp.embedded.template import ESCAPED_CHARACTERS
 from pai_lsp.ide.refactorings.filled_text import Filler, piece_at, same_pieces
 from pai_lsp.ide.refactorings.refactoring import (
     CanNotRefactorError,
@@ -96,7 +97,6 @@ def _written(job: Job, text: str, places: tuple[SelectedText, ...]) -> str:
 
 
 # pystache writes these as HTML, in commands and for the registry's login (openpai-runtime, src/common/utils.py).
-_CHANGED_IN_HTML = lazy_pattern(r"[&<>\"']")
 _AS_HTML = "the runtime would write a secret with any of &<>\"' as HTML here"
 
 
@@ -148,7 +148,7 @@ def _checked(document: Document, find: Callable[[], tuple[TextEdit, ...]]) -> tu
 
 def _moved_parameter(job: Job, value: Scalar, fix: Fix) -> tuple[TextEdit, ...]:
     _refuse_readable(job)
-    if _CHANGED_IN_HTML.search(value.text):
+    if not ESCAPED_CHARACTERS.isdisjoint(value.text):
         raise CanNotRefactorError(_AS_HTML)
     return together(job.syntax, fix.edits)
 
@@ -163,7 +163,7 @@ def _moved_to_secret(job: Job, piece: SelectedText, name: str) -> tuple[TextEdit
     _refuse_readable(job)
     if is_shared(job, piece.span):
         raise CanNotRefactorError("this text is shared through an anchor; write it out first")
-    if piece.filler is not Filler.RUNTIME and _CHANGED_IN_HTML.search(piece.text):
+    if piece.filler is not Filler.RUNTIME and not ESCAPED_CHARACTERS.isdisjoint(piece.text):
         raise CanNotRefactorError(_AS_HTML)
     if piece.filler is Filler.RUNTIME and _SPOILS_PLUGIN.search(piece.text):
         raise CanNotRefactorError("the runtime cannot fill quotes or backslashes into a plugin's parameters")

@@ -25,6 +25,7 @@ from pai_lsp.ide.refactorings.refactoring import (
 )
 from pai_lsp.job.definition import COMMAND_KEYS, Origin
 from pai_lsp.job.require_graph import expansion
+from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import line_span
 from pai_lsp.source.frozen import replace
@@ -194,13 +195,10 @@ def _proven(document: Document, find: Callable[[], tuple[TextEdit, ...]]) -> tup
     return edits
 
 
-_NEEDED = frozenset({"needs-expansion", "refused-until-expanded"})
-
-
 def expand_job(document: Document, span: Span) -> Iterator[Refactoring]:
     """Offered on the job's own keys, and at a finding that asks for expansion."""
     root = document.job.root
-    needed = [one.span for one in document.diagnostics if one.code in _NEEDED]
+    needed = [one.span for one in document.diagnostics if one.code in ANSWERED_BY_EXPANSION]
     if root is None or not needed:
         return
     is_at_key = any(entry.key.span.touches(span.start) for entry in root.entries)

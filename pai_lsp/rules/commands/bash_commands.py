@@ -14,6 +14,7 @@ from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
+from pai_lsp.platform.launchers import OPERATOR_HOST_FILE
 from pai_lsp.platform.tables import Moment, event_at
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 
 # Minimum length of a line of prose that continues on the next line; a shorter line was ended on purpose.
 _PROSE_WIDTH = 50
+# What is in front of a file of hosts.
+_HOST_FILE = lazy_pattern(r"(?:hostfile|machinefile)[ =]+[\"']?\Z")
 # Lower-case variables that a container may have by default.
 _PROXIES = frozenset({"http_proxy", "https_proxy", "ftp_proxy", "all_proxy", "no_proxy"})
 _NEAR = 0.87
@@ -277,6 +280,8 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
                 continue
             if any(span.start <= use.span.start < span.end for span in script.bad_substitutions):
                 continue
+            if use.name == OPERATOR_HOST_FILE and _HOST_FILE.search(script.text, 0, use.span.start):
+                continue  # `mpi_hostfile_missing` reports it
             if use.name.rstrip("_") in {"taskRole", "taskIndex", "portType"}:
                 continue
             near = nearest(use.name, script.assigned_names, _NEAR)[:1]

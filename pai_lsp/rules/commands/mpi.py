@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
-from pai_lsp.platform.launchers import HOROVOD
+from pai_lsp.job.parts import whole_number
+from pai_lsp.platform.launchers import HOROVOD, OPEN_MPI, foreign_option, launchers
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.command_uses import insert_fix
-from pai_lsp.rules.commands.mpi_launches import launches, launches_on_hosts
+from pai_lsp.rules.commands.command_uses import edit_fix, insert_fix
+from pai_lsp.rules.commands.mpi_launches import PREPARING, WAITING, ending_command, launches, launches_on_hosts
 from pai_lsp.rules.resources.job_lifecycle import instances_place
 from pai_lsp.source.nodes import Mapping, Scalar
 
@@ -23,9 +25,6 @@ if TYPE_CHECKING:
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.job.uses import PluginUse
     from pai_lsp.rules.commands.mpi_launches import Launch
-
-# Programs that wait: a role that runs one of them may stay alive.
-_WAITING = frozenset({"sleep", "tail", "wait", "sshd", "/usr/sbin/sshd", "read", "until", "nc", "ssh", "inotifywait"})
 
 
 @rule(Severity.WARNING)
@@ -102,7 +101,8 @@ def mpi_without_barrier(job: Job) -> Iterator[Finding]:
         commands = launch.use.place.script.commands
         command = launch.use.line.step.command
         before = commands[: commands.index(command)] if command else ()
-        if not any(command.name in _WAITING or command.keyword in {"while", "until"} for command in before):
+        names = {command.name.rpartition("/")[2] for command in before}
+        if not names & WAITING and not any(command.keyword in {"while", "until"} for command in before):
             message = "this may start before the other tasks can be reached; add 'sshbarrier: true'"
             related = (Related(uses[0].name_span, "the ssh plugin"),)
             yield Finding(launch.span(launch.use.line.name.span), message, related=related)
@@ -183,7 +183,7 @@ def mpi_infiniband_partial(job: Job) -> Iterator[Finding]:
 
 
 @rule(Severity.WARNING)
-def mpi_as_root(job: Job) -> Iterator[Finding]:
+def mpi_run_as_root(job: Job) -> Iterator[Finding]:
     """Open MPI's launcher started by root without `--allow-run-as-root`.
 
     Containers run as root, and Open MPI refuses that: the command stops with code 1. MPICH and Intel MPI have no such
@@ -213,6 +213,119 @@ def mpi_as_root(job: Job) -> Iterator[Finding]:
             fixes = insert_fix(use.place, use.line.name.span.end, " --allow-run-as-root")
             message = f"'{use.line.program}' refuses to run as root; add '--allow-run-as-root'"
             yield Finding(use.word(use.line.name), message, fixes)
+
+
+@rule(Severity.WARNING)
+def mpi_worker_ends(job: Job) -> Iterator[Finding]:
+    """Task role that an MPI program uses and that ends at once.
+
+    The launcher starts its processes by ssh in the tasks of the other roles. When their commands end, the containers
+    end, and ssh with them. End them with `sleep infinity`; the job ends with the launcher if its
+    `minSucceededInstances` is 1.
+    Source: openpai-runtime, src/plugins/ssh/sshd.sh (sshd runs in the task's container).
+
+        taskRoles:
+          master:
+            commands:
+              - mpirun --allow-run-as-root -np 2 -H worker-0:1,worker-1:1 python train.py
+          worker:
+            instances: 2
+            commands: [pip install torch]
+            #          ^^^^^^^^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          master:
+            commands:
+              - mpirun --allow-run-as-root -np 2 -H worker-0:1,worker-1:1 python train.py
+          worker:
+            instances: 2
+            commands: [pip install torch, sleep infinity]
+    """
+    seen: set[str] = set()
+    for launch in launches_on_hosts(job):
+        for role in launch.reached_roles:
+            last = ending_command(job, role) if role is not launch.role and role.name not in seen else None
+            if last is not None:
+                seen.add(role.name)
+                message = f"'{role.name}' ends here, before the launcher can use it; add 'sleep infinity'"
+                related = (Related(launch.span(launch.use.line.name.span), "the launcher"),)
+                yield Finding(job.command_text(role).span(last.span.start, last.span.end), message, related=related)
+
+
+@rule(Severity.ERROR)
+def mpi_option_unknown(job: Job) -> Iterator[Finding]:
+    """Option that the MPI launcher does not have.
+
+    Open MPI, and MPICH and Intel MPI, name their options differently: hosts are `-H` for Open MPI and `-hosts` for the
+    others, and `-np=4` is not read as `-np 4`. The launcher stops. Open MPI is assumed unless the program, the image or
+    the commands name another.
+    Source: Open MPI 4.1, mpirun(1); MPICH 4.0, mpiexec -help.
+
+        taskRoles:
+          worker:
+            instances: 2
+            commands:
+              - mpirun --allow-run-as-root -np 2 --hosts worker-0,worker-1 python train.py
+              #                                  ^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            instances: 2
+            commands:
+              - mpirun --allow-run-as-root -np 2 -H worker-0,worker-1 python train.py
+    """
+    for launch in launches(job):
+        line = launch.line_as_assumed
+        found = foreign_option(line) if line.implementation != HOROVOD else None
+        if found is not None:
+            name, span = found
+            fixes = edit_fix(launch.use.place, "Change to '-H'", span, "-H") if name.lstrip("-") == "hosts" else ()
+            owner = "Open MPI" if line.implementation == OPEN_MPI else "MPICH and Intel MPI"
+            message = f"'{name}' is not an option of {owner}, so '{launch.use.line.program}' stops"
+            yield Finding(launch.span(span), message, fixes)
+
+
+@rule(Severity.INFORMATION)
+def mpi_launcher_gpu_unused(job: Job) -> Iterator[Finding]:
+    """GPUs of a launching task that runs no MPI process.
+
+    Its name is not among the hosts, so its GPUs are reserved and stay unused.
+    Source: Open MPI, mpirun(1), "Specifying Host Nodes".
+
+        taskRoles:
+          master:
+            resourcePerInstance: {cpu: 4, memoryMB: 8192, gpu: 2}
+            #                                                  ^ information
+            commands:
+              - mpirun --allow-run-as-root -np 2 -H worker-0:2 python train.py
+          worker:
+            commands: [sleep infinity]
+
+    Good:
+
+        taskRoles:
+          master:
+            resourcePerInstance: {cpu: 4, memoryMB: 8192, gpu: 0}
+            commands:
+              - mpirun --allow-run-as-root -np 2 -H worker-0:2 python train.py
+          worker:
+            commands: [sleep infinity]
+    """
+    for role in job.task_roles:
+        own = [launch for launch in launches(job) if launch.role is role]
+        entry = role.resources.entry("gpu") if role.resources else None
+        number = whole_number(entry.value) if entry else None
+        if not own or entry is None or not number:
+            continue
+        programs = {line.program for line in command_lines(job.scripts[role]).all}
+        is_idle = all(launch.reached_roles and role not in launch.reached_roles for launch in own)
+        if is_idle and {*launchers(), *PREPARING, *WAITING}.issuperset(programs):
+            message = f"'{role.name}' starts no process on its own tasks, so these GPUs stay unused"
+            yield Finding(entry.value.span, message)
 
 
 def _distributed(job: Job) -> Iterator[Launch]:
@@ -247,4 +360,13 @@ def _has_infiniband(role: TaskRole) -> bool:
     return isinstance(node, Scalar) and node.value is True
 
 
-RULES = (mpi_without_ssh, mpi_without_barrier, mpi_launcher_instances, mpi_infiniband_partial, mpi_as_root)
+RULES = (
+    mpi_without_ssh,
+    mpi_without_barrier,
+    mpi_launcher_instances,
+    mpi_infiniband_partial,
+    mpi_run_as_root,
+    mpi_worker_ends,
+    mpi_option_unknown,
+    mpi_launcher_gpu_unused,
+)

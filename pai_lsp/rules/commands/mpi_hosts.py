@@ -11,9 +11,17 @@ from typing import TYPE_CHECKING
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.findings.fixes import choice_fixes, number_fix
 from pai_lsp.job.parts import whole_number
-from pai_lsp.platform.launchers import HOROVOD, hosts_of
+from pai_lsp.platform.launchers import HOROVOD, OPERATOR_HOST_FILE
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.mpi_launches import launches, launches_on_hosts, role_and_index, slots_of
+from pai_lsp.rules.commands.command_uses import insert_fix
+from pai_lsp.rules.commands.mpi_launches import (
+    Launch,
+    launches,
+    launches_on_hosts,
+    only_waits,
+    role_and_index,
+    slots_of,
+)
 from pai_lsp.rules.resources.job_lifecycle import beyond_instances
 from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
@@ -29,8 +37,9 @@ def mpi_unknown_host(job: Job) -> Iterator[Finding]:
     """Unknown host of an MPI program.
 
     The hosts of a job are named `ROLE-INDEX`, with the role's name in lower case and without `_`. ssh knows no other
-    name, so the launcher fails. Only names next to hosts of the job, or similar to one of them, are reported.
-    Source: openpai-runtime, src/plugins/ssh/sshd.sh.
+    name, so the launcher fails. Addresses and names with a domain are not checked, nor are jobs that write
+    `/etc/hosts` or the configuration of ssh.
+    Source: openpai-runtime, src/plugins/ssh/sshd.sh; rest-server, models/v2/job/k8s.js.
 
         taskRoles:
           worker:
@@ -48,23 +57,39 @@ def mpi_unknown_host(job: Job) -> Iterator[Finding]:
               - mpirun -np 2 -H worker-0,worker-1 --allow-run-as-root hostname
     """
     names = tuple(converted_role_name(role.name) for role in job.task_roles)
+    example = f"{names[0]}-0" if names else "worker-0"
     for launch in launches_on_hosts(job):
+        foreign = False
         for host in launch.hosts:
             parts = role_and_index(host)
-            if parts is None or parts[0] in names:
+            if parts is not None and parts[0] in names:
                 continue
-            written, index = parts
+            written, index = parts or (host.name, "0")
             converted = converted_role_name(written)
             near = (converted,) if converted in names else nearest(written, names)
-            if not near and not launch.reached_roles:
-                continue
             span = launch.span(host.span)
-            fixes = choice_fixes(span, (f"{name}-{index}" for name in near))
-            if converted in names:
+            fixes = choice_fixes(span, (f"{name}-{index}" for name in near if parts))
+            if parts and converted in names:
                 message = f"the host is named '{converted}-{index}', in lower case and without '_'; the launcher fails"
-            else:
+            elif parts and (near or launch.reached_roles):
                 message = f"no task role is named '{written}', so the launcher fails{did_you_mean(written, names)}"
+            elif foreign or not _is_short_name(host.name) or _resolves_names(launch):
+                continue
+            else:
+                foreign = True  # the others of the list are likely of the same kind
+                message = f"no task is reached as '{host.name}'; tasks are 'ROLE-INDEX', such as '{example}'"
             yield Finding(span, message, fixes)
+
+
+def _is_short_name(name: str) -> bool:
+    """Whether a host is written without a domain and is not an address."""
+    return re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name) is not None and name != "localhost"
+
+
+def _resolves_names(launch: Launch) -> bool:
+    """Whether the commands may teach ssh other names."""
+    text = launch.use.place.script.text
+    return any(word in text for word in ("/etc/hosts", "ssh_config", ".ssh/config", "sshConfig", "HOSTALIASES"))
 
 
 @rule(Severity.ERROR)
@@ -231,26 +256,27 @@ def mpi_too_many_processes(job: Job) -> Iterator[Finding]:
             continue
         if count is None or processes is None or launch.line.oversubscribes or launch.is_hydra:
             continue
-        if arguments.has("-use-hwthread-cpus") or not launch.role.resources:
+        if arguments.has("-use-hwthread-cpus") or arguments.unknown:
             continue
-        cpu, gpu = (whole_number(launch.role.resources.get(name)) for name in ("cpu", "gpu"))
+        cpu, gpu = launch.role.amount("cpu"), launch.role.amount("gpu")
         if cpu is not None and processes > max(cpu, gpu or 0):
             message = f"{processes} processes, but the task has {cpu} processors"
             yield Finding(launch.span(Span(count.span.start, count.end)), message)
 
 
-@rule(Severity.WARNING)
-def mpi_foreign_host(job: Job) -> Iterator[Finding]:
-    """Host that is not a task of the job.
+@rule(Severity.ERROR)
+def mpi_host_format(job: Job) -> Iterator[Finding]:
+    """Host without slots in a list for `horovodrun`.
 
-    Tasks reach each other as `ROLE-INDEX`, with the ssh plugin. ssh does not know other names: the launcher stops.
-    Source: openpai-runtime, src/plugins/ssh/sshd.sh; rest-server, models/v2/job/k8s.js.
+    `horovodrun` wants the slots of each host, as in `worker-0:2`, and stops otherwise. mpirun counts one slot.
+    Source: Horovod 0.28.1, runner/common/util/hosts.py, parse_hosts.
 
         taskRoles:
           worker:
+            instances: 2
             commands:
-              - mpirun --allow-run-as-root -np 2 -H node1,node2 python train.py
-              #                                     ^^^^^ warning
+              - horovodrun -np 2 -H worker-0,worker-1 python train.py
+              #                     ^^^^^^^^ error
 
     Good:
 
@@ -258,18 +284,162 @@ def mpi_foreign_host(job: Job) -> Iterator[Finding]:
           worker:
             instances: 2
             commands:
-              - mpirun --allow-run-as-root -np 2 -H worker-0,worker-1 python train.py
+              - horovodrun -np 2 -H worker-0:1,worker-1:1 python train.py
     """
-    task = f"{converted_role_name(job.task_roles[0].name)}-0" if job.task_roles else "worker-0"
+    for launch in launches_on_hosts(job):
+        bare = next((host for host in launch.hosts if host.slots is None), None)
+        if launch.line.implementation == HOROVOD and bare is not None:
+            fixes = insert_fix(launch.use.place, bare.span.end, ":1")
+            message = f"'horovodrun' needs the slots of each host, as in '{bare.name}:1'"
+            yield Finding(launch.span(bare.span), message, fixes)
+
+
+@rule(Severity.ERROR)
+def mpi_hosts_twice(job: Job) -> Iterator[Finding]:
+    """`horovodrun` with a list of hosts and a file of hosts.
+
+    It takes one of the two and stops: "not allowed with argument". mpirun picks the hosts of the list from the file.
+    Source: Horovod 0.28.1, runner/launch.py, parse_args.
+
+        taskRoles:
+          worker:
+            commands:
+              - horovodrun -np 2 -H worker-0:2 --hostfile hosts python train.py
+              #                                ^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - horovodrun -np 2 -H worker-0:2 python train.py
+    """
     for launch in launches(job):
-        text = launch.use.place.script.text
-        if "/etc/hosts" in text or "ssh_config" in text:
-            continue
-        for option in launch.line.host_lists:
-            first = next(iter(hosts_of(option, text) or ()), None)
-            if first and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", first.name) and first.name != "localhost":
-                message = f"no task is reached as '{first.name}'; tasks are 'ROLE-INDEX', such as '{task}'"
-                yield Finding(launch.span(first.span), message)
+        if launch.line.implementation == HOROVOD and launch.line.host_lists and launch.line.host_files:
+            option = max((launch.line.host_lists[0], launch.line.host_files[0]), key=lambda one: one.span.start)
+            yield Finding(launch.span(option.span), "'horovodrun' takes either '-H' or a file of hosts, not both")
+
+
+@rule(Severity.ERROR)
+def mpi_hostfile_missing(job: Job) -> Iterator[Finding]:
+    """File of hosts that only the MPI operator of Kubernetes writes.
+
+    `/etc/mpi/hostfile` and the variable `OMPI_MCA_orte_default_hostfile` exist in an MPIJob. OpenPAI has neither, so
+    the launcher stops. Name the tasks with `-H`.
+    Source: kubeflow/mpi-operator, pkg/controller/mpi_job_controller.go; openpai-runtime, src/plugins/ssh/sshd.sh.
+
+        taskRoles:
+          worker:
+            commands:
+              - mpirun --allow-run-as-root -np 2 --hostfile /etc/mpi/hostfile python train.py
+              #                                             ^^^^^^^^^^^^^^^^^ error
+
+    Good:
+
+        taskRoles:
+          worker:
+            instances: 2
+            commands:
+              - mpirun --allow-run-as-root -np 2 -H worker-0:1,worker-1:1 python train.py
+    """
+    found = [(launch, span, name) for launch in launches(job) for span, name in _files_of_operator(launch)]
+    for launch, span, name in found:
+        # Where something else mentions it, that may write it.
+        if job.text.count(name) <= sum(other == name for _, _, other in found):
+            message = f"'{name}' exists only in an MPIJob, so the launcher stops; name the tasks with '-H'"
+            yield Finding(launch.span(span), message)
+
+
+def _files_of_operator(launch: Launch) -> Iterator[tuple[Span, str]]:
+    """The files of hosts of the MPI operator: the place of each, and its path or the variable that has it."""
+    text = launch.use.place.script.text
+    for option in launch.line.host_files:
+        if option.value_span is not None:
+            written = text[option.value_span.start : option.value_span.end]
+            match = re.fullmatch(rf"[\"']?(?:\$\{{?({OPERATOR_HOST_FILE})\}}?|(/etc/mpi/[\w.-]+))[\"']?", written)
+            if match is not None:
+                yield option.value_span, match[1] or match[2]
+
+
+@rule(Severity.WARNING)
+def mpi_hosts_missing(job: Job) -> Iterator[Finding]:
+    """Launcher without hosts while other task roles only wait.
+
+    Without `-H` or a file of hosts, all processes run on the launching task, and the tasks that wait stay unused.
+    Source: Open MPI, mpirun(1), "Specifying Host Nodes"; MPICH, mpiexec -help.
+
+        taskRoles:
+          master:
+            commands:
+              - mpirun --allow-run-as-root -np 4 python train.py
+              # ^^^^^^ warning
+          worker:
+            instances: 2
+            commands: [sleep infinity]
+
+    Good:
+
+        taskRoles:
+          master:
+            commands:
+              - mpirun --allow-run-as-root -np 4 -H worker-0:2,worker-1:2 python train.py
+          worker:
+            instances: 2
+            commands: [sleep infinity]
+    """
+    for launch in launches(job):
+        if launch.line.implementation != HOROVOD and _is_alone(launch) and _others_wait(launch):
+            message = f"'{launch.use.line.program}' without hosts starts all processes here; the other tasks only wait"
+            yield Finding(launch.span(launch.use.line.name.span), message)
+
+
+@rule(Severity.WARNING)
+def mpi_horovodrun_local(job: Job) -> Iterator[Finding]:
+    """`horovodrun` without hosts in a job with other tasks.
+
+    It then starts all processes on the launching task. Write the tasks with `-H ROLE-INDEX:SLOTS`.
+    Source: Horovod 0.28.1, runner/launch.py, _run (the default is `localhost`).
+
+        taskRoles:
+          master:
+            commands:
+              - horovodrun -np 4 python train.py
+              # ^^^^^^^^^^ warning
+          worker:
+            instances: 2
+            commands: [sleep infinity]
+
+    Good:
+
+        taskRoles:
+          master:
+            commands:
+              - horovodrun -np 4 -H worker-0:2,worker-1:2 python train.py
+          worker:
+            instances: 2
+            commands: [sleep infinity]
+    """
+    for launch in launches(job):
+        if launch.line.implementation == HOROVOD and _is_alone(launch) and _others_wait(launch):
+            message = "'horovodrun' without hosts starts all processes here; the other tasks are not used"
+            yield Finding(launch.span(launch.use.line.name.span), message)
+
+
+_HOSTS_ELSEWHERE = ("hostfile", "host_file", "rankfile", "HOST_FILE", "HOSTFILE", "openmpi-mca-params", "SLURM_")
+
+
+def _is_alone(launch: Launch) -> bool:
+    """Whether a launcher surely has no hosts but its own task."""
+    line, text = launch.line, launch.use.place.script.text
+    if line.host_lists or line.host_files or line.arguments.is_open or line.arguments.unknown:
+        return False
+    return not any(word in text for word in _HOSTS_ELSEWHERE)
+
+
+def _others_wait(launch: Launch) -> bool:
+    """Whether the job has other task roles, and all of them only wait, for example for ssh."""
+    others = [role for role in launch.job.task_roles if role is not launch.role]
+    return bool(others) and all(only_waits(launch.job, role) for role in others)
 
 
 RULES = (
@@ -279,5 +449,9 @@ RULES = (
     mpi_unused_slots,
     mpi_slots_exceed_gpu,
     mpi_too_many_processes,
-    mpi_foreign_host,
+    mpi_host_format,
+    mpi_hosts_twice,
+    mpi_hostfile_missing,
+    mpi_hosts_missing,
+    mpi_horovodrun_local,
 )

@@ -10,7 +10,17 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from pai_lsp.platform.launchers import HOROVOD, HYDRA, has_launcher, hosts_of, launch_line, launchers, looks_like_hydra
+from pai_lsp.embedded.command_lines import command_lines
+from pai_lsp.platform.launchers import (
+    HOROVOD,
+    HYDRA,
+    OPEN_MPI,
+    has_launcher,
+    hosts_of,
+    launch_line,
+    launchers,
+    looks_like_hydra,
+)
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.rules.commands.command_uses import uses
 from pai_lsp.source.frozen import dataclass
@@ -20,13 +30,24 @@ from pai_lsp.source.patterns import lazy_pattern
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pai_lsp.embedded.command_lines import Option
+    from pai_lsp.embedded.command_lines import CommandLine, Option
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
     from pai_lsp.platform.launchers import LaunchHost, LaunchLine
     from pai_lsp.rules.commands.command_uses import CommandUse
     from pai_lsp.source.text import Span
 
+# Programs that wait: a role that runs one of them may stay alive.
+WAITING = frozenset({"sleep", "tail", "wait", "sshd", "read", "until", "nc", "ssh", "inotifywait"})
+# Programs that end by themselves, soon.
+PREPARING = frozenset(
+    {
+        "apt", "apt-get", "awk", "cat", "cd", "chmod", "chown", "conda", "cp", "curl", "date", "df", "dpkg", "echo",
+        "env", "exit", "export", "free", "git", "grep", "gunzip", "gzip", "hostname", "id", "ldconfig", "ln", "ls",
+        "mkdir", "mv", "nproc", "nvidia-smi", "pip", "printf", "pwd", "rm", "sed", "service", "set", "source", "tar",
+        "test", "touch", "true", "ulimit", "uname", "unzip", "wget", "which", "whoami", "yum", "[", ".", ":",
+    }
+)  # fmt: skip
 _HOST = lazy_pattern(r"(?P<role>[A-Za-z0-9_]+)-(?P<index>[0-9]+)")
 
 
@@ -64,6 +85,18 @@ class Launch:
         return self.span(self.count.value_span) if self.count and self.count.value_span else None
 
     @property
+    def line_as_assumed(self) -> LaunchLine:
+        """The line, read as one of Open MPI where only a list of hosts speaks for MPICH and Intel MPI.
+
+        Many write `-hosts` for `-H`; and images of OpenPAI have Open MPI.
+        """
+        is_sure = self.use.line.program not in {"mpirun", "mpiexec"} or self._names_hydra()
+        if self.line.implementation != HYDRA or is_sure:
+            return self.line
+        line = launch_line(self.use.line.program, self.use.line.arguments, self.use.place.script.text, OPEN_MPI)
+        return line if {name.lstrip("-") for name, _ in line.arguments.unknown} == {"hosts"} else self.line
+
+    @property
     def slots(self) -> int:
         """The number of slots on all hosts."""
         return sum(slots_of(host) for host in self.hosts)
@@ -73,6 +106,10 @@ class Launch:
         """Whether it is the launcher of MPICH or Intel MPI, by its options, or by what its role installs and runs."""
         if self.line.is_certain or self.line.implementation == HOROVOD:
             return self.line.implementation == HYDRA
+        return self._names_hydra()
+
+    def _names_hydra(self) -> bool:
+        """Whether the image or the commands name MPICH or Intel MPI."""
         reference = self.role.typed_references.get("dockerImage")
         image = self.job.find_typed("dockerimage", reference.name) if reference else None
         uri = image.node.get("uri") if image else None
@@ -95,7 +132,7 @@ def slots_of(host: LaunchHost) -> int:
 
 def launches(job: Job) -> Iterator[Launch]:
     """Every launch of the task roles."""
-    if not has_launcher(job.text):
+    if not job.once(_names_launcher):
         return
     for use in uses(job, *sorted(launchers()), with_callbacks=False):
         if use.role is not None:
@@ -106,6 +143,27 @@ def launches(job: Job) -> Iterator[Launch]:
             yield Launch(job, use, use.role, line, hosts or ())
 
 
+def _names_launcher(job: Job) -> bool:
+    return has_launcher(job.text)
+
+
 def launches_on_hosts(job: Job) -> Iterator[Launch]:
     """The launches that write a list of hosts."""
     return (launch for launch in launches(job) if launch.hosts)
+
+
+def only_waits(job: Job, role: TaskRole) -> bool:
+    """Whether a task role does nothing but prepare itself and wait, such as with `sleep infinity`."""
+    programs = [line.program for line in command_lines(job.scripts[role]).all]
+    return bool(programs) and programs[-1] in WAITING and PREPARING.union(WAITING).issuperset(programs)
+
+
+def ending_command(job: Job, role: TaskRole) -> CommandLine | None:
+    """The last command of a task role that surely ends by itself; None where anything in it may last."""
+    script = job.scripts[role]
+    lines = command_lines(script).all
+    if not lines or not PREPARING.issuperset(line.program for line in lines):
+        return None
+    last = lines[-1]
+    is_last = not script.text[last.span.end :].strip(" \t\n;")
+    return last if is_last else None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
 from pai_lsp.findings.fixes import near_name_fixes
-from pai_lsp.platform.platforms import ALL_NAMES, MARK_WORDS, NAMES, Platform, platform_comment, platform_named
+from pai_lsp.platform.platforms import ALL_NAMES, NAMES, Platform, may_be_marked, platform_comment, platform_named
 from pai_lsp.rules.commands.command_uses import edit_fix, uses
 from pai_lsp.source.nodes import Scalar
 from pai_lsp.source.spelling import did_you_mean
@@ -38,7 +38,7 @@ def job_for_other_platform(job: Job) -> Iterator[Finding]:
         extras:
           enableLocalStorage: {enabled: true, hostpath: /mnt/nvme, mntpath: /data}
     """
-    if job.is_catalog or MARK_WORDS.search(job.text) is None or _is_set(job.text):
+    if job.is_catalog or not may_be_marked(job.text) or _is_set(job.text):
         return
     for name in NAMES:
         other = platform_named(name)
@@ -126,7 +126,7 @@ def platform_program(job: Job) -> Iterator[Finding]:
             commands:
               - /usr/local/pai/runtime.d/barrier --timeout=500
     """
-    if MARK_WORDS.search(job.text) is None:
+    if not may_be_marked(job.text):
         return
     owners = {path: platform_named(name) for name in NAMES for path in platform_named(name).programs}
     for path, owner in owners.items():
@@ -140,7 +140,7 @@ def platform_program(job: Job) -> Iterator[Finding]:
                 yield Finding(use.word(word), message)
             elif is_there and is_in_shell:
                 fixes = edit_fix(use.place, f"Remove '{name.text}'", Span(name.span.start, words[0].span.start), "")
-                message = f"'{path}' is no script, so '{name.text}' fails on it; call it directly"
+                message = f"'{path}' is not a script, so '{name.text}' fails on it; call it directly"
                 yield Finding(use.word(name), message, fixes)
 
 

@@ -86,8 +86,10 @@ def _a(kind: str) -> str:
 def _typed(job: Job, field: str) -> Iterator[tuple[TaskRole, Reference]]:
     """The names in one of the four typed fields of task roles, even empty ones."""
     for role in job.task_roles:
-        node = role.get(field)
-        if isinstance(node, Scalar) and node.is_string:
+        if (reference := role.typed_references.get(field)) is not None:
+            if reference.scalar.is_string:
+                yield role, reference
+        elif isinstance(node := role.get(field), Scalar) and node.is_string:
             yield role, Reference(node.text, node)
 
 

@@ -187,7 +187,7 @@ def registry_host(registry: str) -> str:
 
 
 _DOCKER_HUB = "https://index.docker.io/v1/"
-_DOCKER_HUB_HOSTS = frozenset({"", "docker.io", "index.docker.io", "registry-1.docker.io", "hub.docker.com"})
+DOCKER_HUB_HOSTS = frozenset({"", "docker.io", "index.docker.io", "registry-1.docker.io", "hub.docker.com"})
 
 
 @rule(Severity.ERROR)
@@ -373,7 +373,7 @@ def registry_mismatch(job: Job) -> Iterator[Finding]:
         if any(mark in registry.text + uri.text for mark in ("<%", "{{", " ")):
             continue
         account, image = registry_host(registry.text), image_host(uri.text).lower()
-        if not account or account == image or (account in _DOCKER_HUB_HOSTS and image in _DOCKER_HUB_HOSTS):
+        if not account or account == image or (account in DOCKER_HUB_HOSTS and image in DOCKER_HUB_HOSTS):
             continue
         source = f"from '{image}'" if image else "from Docker Hub, because its address has no registry"
         place = name_span(registry)

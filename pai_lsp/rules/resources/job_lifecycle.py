@@ -110,7 +110,6 @@ def _gang_off(job: Job, gang: Entry | None) -> TextEdit | None:
     return None
 
 
-_LIMITS = ("minFailedInstances", "minSucceededInstances")
 _MOST_INSTANCES = 10_000
 
 
@@ -196,7 +195,7 @@ def completion_zero_or_null(job: Job) -> Iterator[Finding]:
               minFailedInstances: -1
     """
     for role in job.task_roles:
-        for entry in _completion(role):
+        for entry in role.completion_limits:
             if (
                 not isinstance(entry.value, Scalar)
                 or isinstance(entry.value.value, bool)
@@ -237,7 +236,7 @@ def completion_out_of_range(job: Job) -> Iterator[Finding]:
               minSucceededInstances: -1
     """
     for role in job.task_roles:
-        for entry in _completion(role):
+        for entry in role.completion_limits:
             number = whole_number(entry.value)
             if number is not None and number < -1:
                 fix = Fix("Change to -1 (never)", (TextEdit(entry.value.span, "-1"),))
@@ -248,18 +247,12 @@ def completion_out_of_range(job: Job) -> Iterator[Finding]:
             yield Finding(instances.value.span, f"a task role can have at most {_MOST_INSTANCES} instances")
 
 
-def _completion(role: TaskRole) -> tuple[Entry, ...]:
-    """The numbers of the role's completion policy."""
-    node = role.get("completion")
-    return tuple(entry for name in _LIMITS if (entry := node.entry(name))) if isinstance(node, Mapping) else ()
-
-
 def _exceeding(job: Job, name: str) -> Iterator[tuple[TaskRole, Entry, int]]:
     """The roles whose completion policy `name` is greater than their number of instances."""
     for role in job.task_roles:
-        for entry in _completion(role) if role.has_known_instances else ():
-            number = whole_number(entry.value)
-            if entry.name == name and number is not None and number > role.instances:
+        for entry in role.completion_limits:
+            number = whole_number(entry.value) if entry.name == name and role.has_known_instances else None
+            if number is not None and number > role.instances:
                 yield role, entry, number
 
 

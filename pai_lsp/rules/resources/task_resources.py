@@ -12,11 +12,11 @@ from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
 from pai_lsp.findings.fixes import number_fix
 from pai_lsp.job.parts import whole_number
 from pai_lsp.source.edits import column, line_end
-from pai_lsp.source.nodes import Entry, Mapping, Scalar
+from pai_lsp.source.nodes import Entry, Scalar
 from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.parts import TaskRole
@@ -116,7 +116,7 @@ def negative_resource(job: Job) -> Iterator[Finding]:
               gpu: 0
     """
     for role in job.task_roles:
-        for entry in (*_resources(role), *filter(None, [_shared_memory(role)])):
+        for entry in _amounts(role):
             number = whole_number(entry.value)
             if number is not None and number < 0:
                 yield Finding(entry.value.span, f"'{entry.name}' cannot be negative; Kubernetes refuses the task")
@@ -148,25 +148,28 @@ def number_too_large(job: Job) -> Iterator[Finding]:
               memoryMB: 1024
               gpu: 0
     """
-    yield from _unsuitable(job.section("jobRetryCount"), -2, _INT_32)
+    retries = [] if job.has_gang_allocation else [role.field("taskRetryCount") for role in job.task_roles]
+    yield from _unsuitable([job.section("jobRetryCount"), *retries], -2, _INT_32)
     for role in job.task_roles:
-        yield from _unsuitable(role.field("instances"), -math.inf, _INT_64)
-        if not job.has_gang_allocation:
-            yield from _unsuitable(role.field("taskRetryCount"), -2, _INT_32)
-        for entry in (*_resources(role), *filter(None, [_shared_memory(role)]), *role.port_labels):
-            yield from _unsuitable(entry, -math.inf, _INT_64)
+        amounts = [role.field("instances"), *_amounts(role), *role.port_labels]
+        yield from _unsuitable(amounts, -math.inf, _INT_64)
 
 
-def _unsuitable(entry: Entry | None, least: float, most: int) -> Iterator[Finding]:
-    value = entry.value.value if entry and isinstance(entry.value, Scalar) else None
-    if entry is None or isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
-        return
-    if math.isinf(value):
-        yield Finding(entry.value.span, f"'{entry.name}' must be a finite number")
-    elif value > most:
-        yield Finding(entry.value.span, f"'{entry.name}' must be at most {most}")
-    elif value < least:
-        yield Finding(entry.value.span, f"'{entry.name}' must be at least {least}")
+def _amounts(role: TaskRole) -> tuple[Entry, ...]:
+    return role.requests if role.shared_memory is None else (*role.requests, role.shared_memory)
+
+
+def _unsuitable(entries: Iterable[Entry | None], least: float, most: int) -> Iterator[Finding]:
+    for entry in entries:
+        value = entry.value.value if entry and isinstance(entry.value, Scalar) else None
+        if entry is None or isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+            continue
+        if math.isinf(value):
+            yield Finding(entry.value.span, f"'{entry.name}' must be a finite number")
+        elif value > most:
+            yield Finding(entry.value.span, f"'{entry.name}' must be at most {most}")
+        elif value < least:
+            yield Finding(entry.value.span, f"'{entry.name}' must be at least {least}")
 
 
 @rule(Severity.WARNING)
@@ -195,7 +198,7 @@ def resource_suspicious(job: Job) -> Iterator[Finding]:
               gpu: 1
     """
     for role in job.task_roles:
-        for entry in _resources(role):
+        for entry in role.requests:
             number = whole_number(entry.value)
             if number == 0 and entry.name != "gpu":
                 yield Finding(entry.value.span, f"'{entry.name}: 0' reserves nothing for the task")
@@ -235,8 +238,8 @@ def shm_exceeds_memory(job: Job) -> Iterator[Finding]:
               shmMB: 16384
     """
     for role in job.task_roles:
-        shared = _shared_memory(role)
-        memory = next((entry for entry in _resources(role) if entry.name == "memoryMB"), None)
+        shared = role.shared_memory
+        memory = next((entry for entry in role.requests if entry.name == "memoryMB"), None)
         if shared is None or memory is None:
             continue
         wanted, available = whole_number(shared.value), whole_number(memory.value)
@@ -326,17 +329,6 @@ def _instances_fix(job: Job, role: TaskRole) -> tuple[Fix, ...]:
     at = role.node.entries[0].key.span.start
     separator = ", " if role.node.is_flow else line_end(job.text) + " " * column(job.text, at)
     return (Fix("Add 'instances: 1'", (TextEdit(Span(at, at), f"instances: 1{separator}"),), safe=True),)
-
-
-def _resources(role: TaskRole) -> tuple[Entry, ...]:
-    """The role's entries `cpu`, `memoryMB` and `gpu`."""
-    wanted = role.resources
-    return tuple(entry for name in ("cpu", "memoryMB", "gpu") if (entry := wanted.entry(name))) if wanted else ()
-
-
-def _shared_memory(role: TaskRole) -> Entry | None:
-    node = role.get("extraContainerOptions")
-    return node.entry("shmMB") if isinstance(node, Mapping) else None
 
 
 RULES = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.embedded.template import ESCAPED_CHARACTERS
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.job.definition import key_name_span
 from pai_lsp.job.template_answers import PathOutcome
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
     from pai_lsp.job.template_answers import TemplateAnswer
-
-_HTML = frozenset("&<>\"'")
-
 
 _MAYBE_UNREADABLE = lazy_pattern(r"=|\._[0-9_]*(?:[eE][-+][0-9]+)?|[-+]?0[bx]_+")
 _NUMBER_STARTS = frozenset("+.0123456789")
@@ -55,7 +53,7 @@ def secret_html_escaped(job: Job) -> Iterator[Finding]:
         if answer.in_plugin or answer.root != "$secrets":
             continue
         node = answer.node
-        if isinstance(node, Scalar) and isinstance(node.value, str) and not _HTML.isdisjoint(node.value):
+        if isinstance(node, Scalar) and isinstance(node.value, str) and not ESCAPED_CHARACTERS.isdisjoint(node.value):
             where = "the image check logs in" if answer.use.place is TemplatePlace.AUTH else "the command runs"
             message = (
                 f"this secret contains & < > \" or ', which are escaped as HTML: {where} with different characters"

@@ -68,7 +68,7 @@ def unreadable_value(job: Job) -> Iterator[Finding]:
     suspects = [
         scalar
         for scalar in job.syntax.scalars
-        if (scalar.tag is not None or scalar.text[:1] in _FIRST_CHARACTERS)
+        if (scalar.tag is not None or (scalar.text[:1] in _FIRST_CHARACTERS and not scalar.text.isdigit()))
         and _may_be_unreadable(scalar)
         and isinstance(scalar.runtime_value, ValueError)
     ]
@@ -182,6 +182,7 @@ def _entries(node: Node | None) -> Iterator[Entry]:
 
 # Names that YAML 1.1 may not read as strings.
 _MAYBE_OTHERWISE = lazy_pattern(r"(?:yes|no|on|off|true|false|null|~)?$|[-+.0-9]", re.IGNORECASE)
+_FIRST_OF_OTHERS = frozenset({"", *"yYnNoOtTfF~-+.0123456789\n"})
 
 
 @rule(Severity.ERROR)
@@ -229,9 +230,9 @@ def _names_read_otherwise(job: Job) -> Iterator[Finding]:
             if definition is None or definition.name_scalar is None:
                 continue
             here, there = reference.scalar, definition.name_scalar
-            if not (is_read_otherwise(here) or is_read_otherwise(there)) or here.runtime_value == there.runtime_value:
+            odd = next((one for one in (here, there) if is_read_otherwise(one)), None)
+            if odd is None or here.runtime_value == there.runtime_value:
                 continue
-            odd = here if is_read_otherwise(here) else there
             message = f"the runtime does not read '{odd.text}' as a string and does not find the prerequisite; quote it"
             yield Finding(odd.span, message, (quote_fix(odd),))
 
@@ -273,6 +274,7 @@ def is_read_otherwise(node: Node) -> bool:
     return (
         isinstance(node, Scalar)
         and node.style is ScalarStyle.PLAIN
+        and node.text[:1] in _FIRST_OF_OTHERS
         and _MAYBE_OTHERWISE.match(node.text) is not None
         and not isinstance(node.runtime_value, (str, ValueError))
     )

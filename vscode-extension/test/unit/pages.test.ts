@@ -60,6 +60,14 @@ const STATES: readonly (readonly [state: State, text: string, severity: string])
   [{ kind: "failed", message: "it is gone" }, "OpenPAI: failed", "error"],
   [{ kind: "restricted", message: "not allowed" }, "OpenPAI: restricted", "warning"],
 ];
+test("the status shows the platform and the cluster that the job is checked for", () => {
+  const ready: State = { kind: "ready", version: "1.0", origin: "PATH", isRestricted: false };
+  const { text, detail } = statusText(ready, undefined, { platform: "LTP 1.3", cluster: "lab" });
+  assert.equal(text, "LTP 1.3: ready");
+  assert.equal(detail, "checked for LTP 1.3, cluster lab\npai-lsp 1.0, from PATH");
+  assert.match(statusText(ready, undefined, { platform: "OpenPAI", cluster: "" }).detail, /^checked for OpenPAI\n/);
+});
+
 test("the status shows that a marketplace cannot be reached, and the reason", () => {
   const ready: State = { kind: "ready", version: "1.0", origin: "PATH", isRestricted: false };
   const { text, detail } = statusText(ready, { state: "unreachable", note: "'https://pai.example.com' is silent" });
