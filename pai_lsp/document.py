@@ -256,7 +256,9 @@ def _without_unfilled(found: tuple[Diagnostic, ...], document: Document) -> tupl
     if "{{" not in document.text:
         return found
     values = {scalar.span for definition in document.job.as_meant.definitions for scalar in unfilled_values(definition)}
-    return tuple(one for one in found if not any(_holds(span, one.span) for span in values)) if values else found
+    return tuple(
+        one for one in found if one.code in _SYNTAX_CODES or not any(_holds(span, one.span) for span in values)
+    )
 
 
 def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: Iterable[str]) -> tuple[Diagnostic, ...]:
