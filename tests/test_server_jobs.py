@@ -232,10 +232,13 @@ async def test_how_a_job_is_checked() -> None:
         assert await result(client, "status", "file:///jobs/compose.yaml") is None
 
 
-async def test_the_cluster_of_the_settings_sets_the_platform(tmp_path: Path) -> None:
-    profile = tmp_path / "lab.json"
+async def test_the_cluster_of_the_settings_sets_the_platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("APPDATA", str(tmp_path))
+    profile = tmp_path / "pai-lsp" / "clusters" / "lab.json"
+    profile.parent.mkdir(parents=True)
     profile.write_text('{"profileVersion": 1, "name": "lab", "platform": "ltp", "scheduler": "default"}')
-    async with connected(initializationOptions={"openpai": {"cluster": str(profile)}}) as client:
+    async with connected(initializationOptions={"openpai": {"cluster": "lab"}}) as client:
         client.open(JOB)
         assert await result(client, "status", URI) == {"platform": "LTP", "cluster": "lab"}
 

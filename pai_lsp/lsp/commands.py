@@ -187,6 +187,20 @@ def _converted(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, An
     return {"text": found.text_with_lost, "languageId": language, "lost": lost}
 
 
+async def images_checked(session: Session, arguments: Sequence[Any]) -> list[dict[str, str]] | None:
+    """Ask the registries for the images of a job, and show what they say as findings; the argument is the job's URI.
+
+    The result has the answer for each task role; null without such a job.
+    """
+    uri = str(arguments[0]) if arguments else ""
+    document = ARRIVED.get().get(uri)
+    if document is None:
+        return None
+    if session.refuses_trust:
+        raise JsonRpcInvalidParams("registries are not asked, because the folder is not trusted")
+    return await session.ask_images(document)
+
+
 def _is_job(document: OpenDocument) -> bool:
     return document.kind is FileKind.JOB and not document.document.is_catalog
 

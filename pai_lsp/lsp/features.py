@@ -35,6 +35,7 @@ GRAPH = "pai-lsp.graph"
 EXPAND = "pai-lsp.expand"
 STATUS = "pai-lsp.status"
 WHY = "pai-lsp.why"
+CHECK_IMAGES = "pai-lsp.checkImages"
 TEMPLATES = "pai-lsp.templates"
 CONVERT = "pai-lsp.convert"
 # The command of a client that opens a converted file beside its source.
@@ -58,6 +59,7 @@ COMMAND_NAMES = (
     EXPAND,
     STATUS,
     WHY,
+    CHECK_IMAGES,
     TEMPLATES,
     CONVERT,
     MARKETPLACE_LIST,

@@ -84,6 +84,24 @@ export interface FailureAnswer {
   readonly place: Place | undefined;
 }
 
+/** What a registry says about the image of a task role. */
+export interface ImageAnswer {
+  readonly role: string;
+  readonly image: string;
+  readonly answer: string;
+  readonly explanation: string;
+}
+
+export function imageAnswers(answer: unknown): readonly ImageAnswer[] | undefined {
+  if (!Array.isArray(answer)) {
+    return undefined;
+  }
+  return answer.map((one) => {
+    const { role, image, answer: word, explanation } = fields(one);
+    return { role: string(role), image: string(image), answer: string(word), explanation: string(explanation) };
+  });
+}
+
 export function jobStatus(answer: unknown): JobStatus | undefined {
   const { platform, cluster } = fields(answer);
   return typeof platform === "string" ? { platform, cluster: string(cluster) } : undefined;
