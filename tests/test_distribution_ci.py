@@ -166,7 +166,7 @@ def test_the_hooks_of_the_page_are_those_there_are() -> None:
     assert {hook["language"] for hook in hooks.values()} == {"python"}
     named = {
         hook["id"]
-        for block in ("pre-commit", "pre-commit-expand")
+        for block in ("pre-commit", "pre-commit-all", "pre-commit-expand")
         for repository in yaml.safe_load(BLOCKS[block])["repos"]
         for hook in repository["hooks"]
     }

@@ -58,7 +58,7 @@ function offerRules({ contributes }, known) {
   setting.properties = Object.fromEntries(
     known.map(({ code, severity, summary, url }) => [
       code,
-      { type: "string", enum: severities, markdownDescription: `${summary} Usually: ${severity}. [More](${url})` },
+      { type: "string", enum: severities, markdownDescription: `${summary} Usually: ${severity}.${url ? ` [More](${url})` : ""}` },
     ]),
   );
 }
