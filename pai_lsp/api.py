@@ -1,4 +1,4 @@
-"""The interface for programs, such as scripts that write jobs: `pai_lsp.check`.
+"""The interface for programs, such as scripts that write jobs: `pai_lsp.check` and `pai_lsp.expand`.
 
 It is kept stable: names and fields may be added, and none is removed or changed in a release with the same first
 number. Lines and columns count from 1, offsets from 0, all in code points; `end` is the place after the last character.
@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pai_lsp.document import Document
+from pai_lsp.document import Document, check_expanded
 from pai_lsp.document import check as checked
-from pai_lsp.findings.diagnostic import Settings, limited
+from pai_lsp.findings.diagnostic import Settings, Severity, limited
 from pai_lsp.job.lookup import Lookup, NoLookup
 from pai_lsp.platform.platforms import NAMES, platform_named
 from pai_lsp.project.projects import Projects
@@ -40,6 +40,18 @@ class Diagnostic(NamedTuple):
     fixable: bool
 
 
+class ExpansionError(ValueError):
+    """A job cannot be expanded, or the expanded job would have errors.
+
+    diagnostics: the errors, at least one, at places of the given text.
+    """
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        """The message is that of the first error."""
+        super().__init__(f"line {diagnostics[0].start.line}: {diagnostics[0].message}")
+        self.diagnostics = diagnostics
+
+
 def check(text: str, *, path: str | None = None, platform: str | None = None) -> list[Diagnostic]:
     """What `pai-lsp check` finds in the text of a job, all severities, by place.
 
@@ -52,6 +64,27 @@ def check(text: str, *, path: str | None = None, platform: str | None = None) ->
     """
     document = _document(text, path, platform)
     return _diagnostics(document, checked(document))
+
+
+def expand(text: str, *, path: str | None = None, platform: str | None = None, inline: bool = False) -> str:
+    """The job that every released cluster runs as it is meant: what `pai-lsp expand` prints.
+
+    path, platform: as for `check`. inline: as `--inline`.
+
+    Raises:
+        ExpansionError: if `pai-lsp expand` would print nothing.
+        ValueError: for an unknown platform.
+    """
+    from pai_lsp.expand.write.released_job import expanded  # noqa: PLC0415 - most programs only check
+
+    document = _document(text, path, platform)
+    roles = [role.name for role in document.job.task_roles] if inline else ()
+    found = expanded(document.job, roles)
+    problems = (*found.problems, *check_expanded(document, found))
+    errors = _diagnostics(document, (one for one in problems if one.severity is Severity.ERROR))
+    if found.text is None or errors:
+        raise ExpansionError(errors)
+    return found.text
 
 
 def _document(text: str, path: str | None, platform: str | None) -> Document:

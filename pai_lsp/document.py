@@ -46,7 +46,8 @@ _JOB_KIND = lazy_pattern(r"^(?:taskRoles:|type:[ \t]+job[ \t]*(?:#.*)?\r?$)", re
 _DOCUMENT = lazy_pattern(r"^---", re.MULTILINE)
 JOB_FILE = lazy_pattern(r"\.pai\.ya?ml$", re.IGNORECASE)
 _LONGEST_MESSAGE = 500
-# A mistake that keeps a job from being expanded usually has a rule of its own; that a job is not expanded yet is none.
+# A mistake that keeps a job from being expanded usually has a rule of its own; a job that is not expanded yet is no
+# mistake.
 _CONSEQUENCE = cannot_be_expanded.code
 _SYNTAX_CODES = frozenset({"alias-refused", job_template.code, *(kind.value for kind in ProblemKind)})
 # How the text was read decides about these; after a syntax problem, a line may be read into the wrong mapping.
@@ -248,7 +249,7 @@ def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagno
 
 
 def _without_unfilled(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
-    """The diagnostics without those about values that nobody knows yet, as they are variables of a definition."""
+    """The diagnostics without those about values that are not known yet: the variables of definitions."""
     if "{{" not in document.text:
         return found
     values = {scalar.span for definition in document.job.as_meant.definitions for scalar in unfilled_values(definition)}

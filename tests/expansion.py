@@ -13,7 +13,7 @@ from programs import harmless_programs
 from pai_lsp.expand.as_is.released_run import released_run
 from pai_lsp.job.definition import Definition, Origin, read_definitions
 from pai_lsp.job.job import Job
-from pai_lsp.job.lookup import LookupAnswer, LookupState, SuggestedDefinition
+from pai_lsp.job.lookup import JobTemplate, LookupAnswer, LookupState, SuggestedDefinition
 from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
@@ -48,6 +48,9 @@ class MemoryLookup:
 
     def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
         del typed, most
+        return ()
+
+    def job_templates(self) -> tuple[JobTemplate, ...]:
         return ()
 
 

@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from expansion import marketplace
+from job_text import HEAD
 from random_edits import assert_sound, job_texts, no_failures, random_edit
 from test_check_and_expand import assert_agreed, other_texts
 from test_expand_round_trip import ANSWERED
@@ -95,12 +96,9 @@ extras:
   hivedScheduler:
     taskRoles: {worker: {skuType: V100, skuNum: 1}}
 """
-EXTENDED = """\
-protocolVersion: 2
-name: extended
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
+EXTENDED = (
+    HEAD
+    + """\
   - name: base
     type: script
     host: example.com
@@ -135,12 +133,10 @@ deployments:
     taskRoles: {worker: {preCommands: [echo pre], postCommands: [echo post]}}
 defaults: {deployment: prod}
 """
-SHARED = """\
-protocolVersion: 2
-name: shared
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
+)
+SHARED = (
+    HEAD
+    + """\
   - &one
     name: one
     type: script
@@ -155,6 +151,7 @@ taskRoles:
     commands: [echo run]
   server: {<<: *role, resourcePerInstance: *size, commands: *lines}
 """
+)
 
 TAGS = ("int", "float", "bool", "null", "str", "timestamp", "binary", "seq", "map", "set", "omap", "pairs", "merge")
 ODD_SCALARS = (
@@ -390,6 +387,7 @@ def _assert_expands(document: Document, *, is_inline: bool) -> None:
         return  # the command line prints nothing that has errors
     after = Document(result.text, path="a.pai.yaml", lookup=marketplace())
     assert_sound(after)
-    assert not _errors(after), f"new errors: {sorted(_errors(after))}"
+    new = _errors(after) - {"nul-in-command"}  # from the value of a template variable; the command line reports it
+    assert not new, f"new errors: {sorted(new)}"
     again = expanded(after.job, [role.name for role in after.job.task_roles] if is_inline else [])
     assert again.text == result.text, "expanding twice is not expanding once"

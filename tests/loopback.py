@@ -61,13 +61,16 @@ class Request:
     headers: dict[str, str]
     handler: BaseHTTPRequestHandler
     server: Marketplace
+    method: str = "GET"
+    body: bytes = b""
 
     def send(self, status: int, body: bytes, **headers: str) -> None:
         self.handler.send_response(status)
         for name, value in {"Content-Length": str(len(body)), **headers}.items():
             self.handler.send_header(name.replace("_", "-"), value)
         self.handler.end_headers()
-        self.handler.wfile.write(body)
+        if self.method != "HEAD":
+            self.handler.wfile.write(body)
 
 
 @dataclass
@@ -98,13 +101,13 @@ def items(*given: dict[str, Any], etag: str = 'W/"1"', token: str | None = None)
     return react
 
 
-def says(status: int, body: bytes = b"", **headers: str) -> Reaction:
+def answering(status: int, body: bytes = b"", **headers: str) -> Reaction:
     """Always answers the same."""
     return lambda request: request.send(status, body, **headers)
 
 
 def never(request: Request) -> None:
-    """Takes the request, and says nothing until the server ends."""
+    """Takes the request, and sends nothing until the server ends."""
     request.server.ended.wait(30)
 
 
@@ -149,13 +152,16 @@ def marketplace(reaction: Reaction, context: ssl.SSLContext | None = None) -> It
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
-            request = Request(self.path, headers, self, found[0])
+            body = self.rfile.read(int(headers.get("content-length", 0)))
+            request = Request(self.path, headers, self, found[0], self.command, body)
             found[0].requests.append(request)
             found[0].asked.set()
             try:
                 found[0].reaction(request)
             except OSError:  # the client has gone
                 return
+
+        do_POST = do_HEAD = do_GET  # noqa: N815 - the names that the base class calls
 
         def log_message(self, *_: Any) -> None:
             pass

@@ -1,4 +1,4 @@
-"""The interface for programs: `pai_lsp.check`."""
+"""The interface for programs: `pai_lsp.check` and `pai_lsp.expand`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import pai_lsp
+from pai_lsp import api
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,6 +60,52 @@ def test_platforms() -> None:
     assert "unknown-key" not in {one.code for one in pai_lsp.check(inference, platform="ltp")}
     with pytest.raises(ValueError, match="there is no platform 'slurm'; there are openpai, ltp"):
         pai_lsp.check(JOB, platform="slurm")
+
+
+EXTENDED = """\
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - name: image
+    type: dockerimage
+    uri: ubuntu:22.04
+  - name: tools
+    type: script
+    callbacks:
+      - event: taskStarts
+        commands: [pip install tools]
+  - name: data
+    type: script
+    require: [tools]
+    callbacks:
+      - event: taskStarts
+        commands: [download data]
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    prerequisites: [data]
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands:
+      - python train.py
+"""
+
+
+def test_expansion() -> None:
+    expanded = api.expand(EXTENDED)
+    assert "    prerequisites: [tools, data]\n" in expanded
+    assert "require" not in expanded
+    assert [one for one in pai_lsp.check(expanded) if one.severity == "error"] == []
+    inlined = api.expand(EXTENDED, inline=True)
+    assert inlined.index("pip install tools") < inlined.index("download data") < inlined.index("python train.py")
+    assert inlined != expanded
+
+
+def test_a_job_that_cannot_be_expanded() -> None:
+    with pytest.raises(api.ExpansionError, match=r"^line 15: ") as caught:
+        api.expand(EXTENDED.replace("require: [tools]", "require: [tool]"))
+    assert [one.code for one in caught.value.diagnostics] == ["unknown-required-prerequisite"]
 
 
 def test_it_is_loaded_when_it_is_used() -> None:

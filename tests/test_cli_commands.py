@@ -1,4 +1,4 @@
-"""The command line besides `check`: what it prints, and what it says to a mistake."""
+"""The command line besides `check`: what it prints, and how it answers a mistake."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from job_text import HEAD
 
 from pai_lsp.cli.main import main
 from pai_lsp.cli.report.terminal import Terminal
@@ -58,7 +59,7 @@ def test_only_the_wrong_words_change(capsys: pytest.CaptureFixture[str], line_en
     assert run(capsys, "--fix") == (0, "fixed 2 findings; all good: 1 file checked\n", "")
     assert file.read_bytes() == mark + MENDED.replace("\n", line_end).encode()
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
-    assert os.listdir() == ["a.pai.yaml"]  # noqa: PTH208 - nothing temporary is left behind
+    assert os.listdir() == ["a.pai.yaml"]  # noqa: PTH208 - nothing temporary is left
     assert run(capsys, "--fix") == (0, "all good: 1 file checked\n", "")
 
 
@@ -201,7 +202,7 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(monkeypatch: pytest.Monkey
     assert [(path.name, path.read_text()) for path in Path().iterdir()] == [("a.yaml", "a: 1\n")]
 
 
-# The rules below find words in a text that is no job; `with_safe_fixes` knows nothing of jobs.
+# The rules below find words in a text that is not a job; `with_safe_fixes` knows nothing of jobs.
 
 
 def replacing(word: str, by: str, *, safe: bool = True) -> tuple[str, str, bool]:
@@ -268,12 +269,9 @@ def test_a_fix_that_contradicts_itself_is_dropped() -> None:
     assert (result.document.text, result.fixed) == ("abc", 0)
 
 
-RUNNING = """\
-protocolVersion: 2
-name: train
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: ubuntu:18.04}
+RUNNING = (
+    HEAD
+    + """\
   - type: script
     name: setup
     callbacks:
@@ -289,6 +287,7 @@ taskRoles:
     resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
     commands: [echo hi]
 """
+)
 
 
 @pytest.mark.parametrize("plugin", ["", "    plugin: cmd\n"])

@@ -9,9 +9,16 @@ from test_cluster_fit import cluster
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.ide.completion.complete import complete
+from pai_lsp.ide.hover import hover
 from pai_lsp.ide.lenses import LensKind, lenses
 
 SETTINGS = Settings(cluster=cluster())
+PLUGIN = """\
+extras:
+  com.microsoft.pai.runtimeplugin:
+    - plugin: teamwise_storage
+      parameters: {storageConfigNames: [$0]}
+"""
 HIVED = "extras:\n  hivedScheduler:\n    taskRoles:\n      worker:\n        {}: $0\n"
 
 
@@ -23,6 +30,7 @@ HIVED = "extras:\n  hivedScheduler:\n    taskRoles:\n      worker:\n        {}: 
         (HIVED.format("skuType"), {"K80"}),
         ("defaults:\n  virtualCluster: cards\n" + HIVED.format("pinnedCellId"), {"last"}),
         ("extras:\n  storages:\n    - name: $0\n", {"data"}),
+        (PLUGIN, {"data"}),
     ],
 )
 def test_names_are_completed(tail: str, names: set[str]) -> None:
@@ -51,3 +59,27 @@ def test_the_lens(text: str, title: str | None) -> None:
     found = [one.title for one in lenses(Document(text, SETTINGS), frozenset({LensKind.TASKS}))]
     assert [one for one in found if "SKU" in one] == ([title] if title else [])
     assert not [one for one in lenses(Document(text)) if "SKU" in one.title]
+
+
+@pytest.mark.parametrize(
+    ("tail", "word", "text"),
+    [
+        ("defaults:\n  virtualCluster: mixed\n", "mixed", "**mixed**: 2 × CPU, 4 × K80"),
+        (
+            "defaults:\n  virtualCluster: nowhere\n",
+            "nowhere",
+            "does not have it, or you may not use it; known: `default`",
+        ),
+        (HIVED.format("skuType").replace("$0", "K80"), "K80", "**K80**: 1 GPU, 4 CPU, 8192 MiB"),
+        ("extras:\n  storages:\n    - name: data\n", "data", "**data**: "),
+        (PLUGIN.replace("$0", "data"), "data", "**data**: "),
+    ],
+)
+def test_hovers(tail: str, word: str, text: str) -> None:
+    job = HEAD + ROLE + tail
+    found = hover(Document(job, SETTINGS), job.rindex(word) + 1)
+    assert found is not None
+    assert text in found.markdown
+    assert "_cluster " in found.markdown
+    without = hover(Document(job), job.rindex(word) + 1)
+    assert without is None or "_cluster " not in without.markdown

@@ -80,6 +80,17 @@ def requiring(item: str) -> str:
 
 # name, text, what must be offered, what must not
 CONTEXTS = [
+    ("option", in_commands("      - torchrun --nn$0 train.py"), ["--nnodes"], ["--node-rank"]),
+    ("option, other program", in_commands("      - mpirun -np 2 --hos$0"), ["--hostfile", "--host"], ["-hostfile", "--nnodes"]),
+    ("option after a line", in_commands("      - |\n        cd a\n        pip install --no-c$0"), ["--no-cache-dir"], []),
+    ("option of the script", in_commands("      - torchrun train.py --nn$0"), [], ["--nnodes"]),
+    ("option of another program", in_commands("      - echo --nn$0"), [], ["--nnodes"]),
+    ("rank", in_commands("      - torchrun --node_rank $0 train.py"), ["$PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX"], ["2"]),
+    ("rank, begun", in_commands("      - torchrun --node_rank=$PAI$0 train.py"), ["$PAI_CURRENT_TASK_ROLE_CURRENT_TASK_INDEX"], []),
+    ("nodes", in_commands("      - torchrun --nnodes $0"), ["2", "$PAI_TASK_ROLE_TASK_COUNT_worker"], []),
+    ("master", in_commands("      - accelerate launch --main_process_ip $0"), ["$PAI_HOST_IP_worker_0"], []),
+    ("master's port", in_commands("      - torchrun --master_port $0"), ["$PAI_PORT_LIST_worker_0_sync"], []),
+    ("hosts", in_commands("      - mpirun -np 2 -H $0"), ["worker-0,worker-1"], []),
     ("role keys", in_role("$0"), ["dockerImage", "prerequisites", "completion"], ["data", "instances", "gpu"]),
     ("role keys, typing", in_role("docker$0"), ["dockerImage"], ["instances"]),
     ("role keys, changing", in_role("dockerIm$0: x"), ["dockerImage"], ["instances"]),
@@ -258,3 +269,53 @@ def test_no_secret_is_shown() -> None:
 @pytest.mark.parametrize("text", ["# com$0", in_role("# dockerI$0"), "[$0"])
 def test_nothing_is_offered(text: str) -> None:
     assert offered(text)[1] == []
+
+
+PATHS = """\
+protocolVersion: 2
+name: paths
+type: job
+prerequisites:
+  - {name: image, type: dockerimage, uri: "ubuntu:20.04"}
+  - name: mnist
+    type: data
+    pathForUser: "/dataset/{{ name }}"
+    template_variables: [{name: name}]
+  - {name: top, type: script, require: [{name: mnist, template_variables: {name: digits}}]}
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    prerequisites: [top]
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands:
+      - LINE
+  other:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands:
+      - OTHER
+"""
+
+
+@pytest.mark.parametrize("typed", ["ls /", "ls /da", "ls --from=/dataset", "ls '/dataset/d"])
+def test_the_path_of_a_prerequisite_in_a_command(typed: str) -> None:
+    closing = "'" if "'" in typed else ""
+    text = PATHS.replace("LINE", f"{typed}$0{closing}").replace("OTHER", "ls")
+    plain, offset = read_cursor(text)
+    (one,) = complete(Document(plain, path="a.pai.yaml"), offset)
+    assert (one.label, one.detail) == ("/dataset/digits", "content of mnist")
+    begin = typed[: typed.index("/")]
+    assert f"      - {begin}/dataset/digits{closing}\n" in apply_edits(plain, [one.edit])
+
+
+@pytest.mark.parametrize("typed", ["ls a/da", "ls /tmp", "ls /dataset/digits", "ls $HOME/da"])
+def test_no_path_where_none_fits(typed: str) -> None:
+    plain, offset = read_cursor(PATHS.replace("LINE", f"{typed}$0").replace("OTHER", "ls"))
+    assert complete(Document(plain, path="a.pai.yaml"), offset) == []
+
+
+def test_no_path_in_a_role_without_the_prerequisite() -> None:
+    plain, offset = read_cursor(PATHS.replace("OTHER", "ls /da$0").replace("LINE", "ls"))
+    assert complete(Document(plain, path="a.pai.yaml"), offset) == []

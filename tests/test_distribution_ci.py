@@ -1,4 +1,4 @@
-"""docs/ci.md: its configurations are what CI systems read, and the commands in them do what the page says."""
+"""docs/ci.md: its configurations are what CI systems read, and the commands in them do what the page describes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 BLOCKS = marked_blocks("ci.md")
 BASH = shutil.which("bash")
-# What the systems' own tools leave behind, and where we put it.
+# What the systems' own tools leave, and where it is put here.
 REPORTS = {
     "github": (),
     "github-sarif": ("pai-lsp.sarif",),
@@ -162,7 +162,7 @@ def test_github_takes_the_workflows() -> None:
 
 def test_gitlab_and_azure_find_the_reports() -> None:
     gitlab = yaml.safe_load(BLOCKS["gitlab"])["pai-lsp"]
-    assert gitlab["artifacts"]["reports"]["codequality"] in gitlab["script"][1]
+    assert gitlab["artifacts"]["reports"]["codequality"] in gitlab["script"][2]
     assert gitlab["artifacts"]["when"] == "always"
     steps = yaml.safe_load(BLOCKS["azure"])["steps"]
     published = next(step["publish"] for step in steps if "publish" in step)

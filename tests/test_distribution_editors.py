@@ -29,11 +29,11 @@ def told_command(editor: str) -> list[str]:
     if editor.startswith("emacs"):
         return re.findall(r'"([^"]+)"', only(r"\. \(([^)]*)\)", block))
     if editor == "vim":
-        told = dict(re.findall(r"'(\w+)': '([^']*)'", block))
-        return [word.replace("%e", told["executable"]) for word in told["command"].split()]
+        configured = dict(re.findall(r"'(\w+)': '([^']*)'", block))
+        return [word.replace("%e", configured["executable"]) for word in configured["command"].split()]
     if editor == "helix":
-        told = dict(re.findall(r"^(\w+) = (.*)$", block, re.MULTILINE))
-        return [json.loads(told["command"]), *json.loads(told["args"])]
+        configured = dict(re.findall(r"^(\w+) = (.*)$", block, re.MULTILINE))
+        return [json.loads(configured["command"]), *json.loads(configured["args"])]
     content = json.loads(block)
     found: dict[str, Any] = {
         "kate": lambda: content["servers"]["yaml"]["command"],

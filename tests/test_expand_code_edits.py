@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from expansion import Ended, job_of, run_of, run_task
+from job_text import HEAD
 
 from pai_lsp.expand.write.code_edits import import_edits, inline_edits, into_job_edits
 from pai_lsp.expand.write.released_job import expanded
@@ -19,12 +20,9 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.source.text import TextEdit
 
-JOB = """\
-protocolVersion: 2
-name: edits
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
+JOB = (
+    HEAD
+    + """\
   # the base
   - name: base
     type: script
@@ -57,6 +55,7 @@ extras:
       require:
         - {name: "marketplace://name/digits", template_variables: {dataPath: /tmp}}
 """
+)
 
 
 def job(*listed: str, text: str = JOB) -> Job:

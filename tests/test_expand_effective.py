@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from expansion import job_of
+from job_text import HEAD
 
 from pai_lsp.document import Document
 from pai_lsp.expand.effective import effective_job
@@ -19,12 +20,9 @@ if TYPE_CHECKING:
     from pai_lsp.expand.script import ScriptPart
     from pai_lsp.job.job import Job
 
-JOB = """\
-protocolVersion: 2
-name: effective
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
+JOB = (
+    HEAD
+    + """\
   - name: disk
     type: script
     folder: /disk
@@ -62,6 +60,7 @@ extras:
   reference_prerequisites:
     - {name: all, require: [{name: both, template_variables: {part: one}}]}
 """
+)
 
 
 def lines(text: str = "set {{ part }}") -> list[str]:

@@ -10,17 +10,11 @@ from budgets import budget
 from expansion import Ended, job_of, run_of, run_task
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from job_text import HEAD
 
 from pai_lsp.expand.write.released_job import expanded
 from pai_lsp.source.writing import flow_value
 
-HEAD = """\
-protocolVersion: 2
-name: events
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
-"""
 ROLE = """\
 taskRoles:
   worker:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from budgets import some
 from expansion import FOLDER, marketplace
+from job_text import HEAD
 from marks import read_marks
 from test_rules import is_catalog
 
@@ -102,12 +103,9 @@ def test_a_job_without_an_error_becomes_one_without_an_error(path: Path, is_inli
 
 
 def test_an_empty_key_of_the_extended_protocol_asks_for_nothing() -> None:
-    text = """\
-protocolVersion: 2
-name: empty
-type: job
-prerequisites:
-  - {name: image, type: dockerimage, uri: "openpai/standard:python_3.6-pytorch_1.2.0-gpu"}
+    text = (
+        HEAD
+        + """\
   - name: setup
     type: script
     require: []
@@ -122,6 +120,7 @@ taskRoles:
     prerequisites: [setup]
     commands: [python train.py]
 """
+    )
     document = Document(text, path="a.pai.yaml")
     assert not ANSWERED.intersection(one.code for one in document.diagnostics)
     assert expanded(document.job).text == text

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from job_text import HEAD
 
 from pai_lsp.document import Document
 from pai_lsp.expand.effective import effective_job
@@ -19,13 +20,6 @@ if TYPE_CHECKING:
 
     from pai_lsp.job.job import Job
 
-HEAD = """\
-protocolVersion: 2
-name: chains
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
-"""
 TAIL = """\
 taskRoles:
   worker:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from expansion import FOLDER, cases, job_of, marketplace
+from job_text import HEAD
 
 from pai_lsp.document import Document, check
 from pai_lsp.expand.write.released_job import expanded
@@ -74,12 +75,9 @@ def test_a_file_without_a_last_line_end_can_be_added_to() -> None:
     assert expanded(job_of(result)).text == result
 
 
-ALIASES = """\
-protocolVersion: 2
-name: aliases
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
+ALIASES = (
+    HEAD
+    + """\
   - &base
     name: first
     type: script
@@ -110,6 +108,7 @@ taskRoles:
     resourcePerInstance: *small
     commands: COMMANDS
 """
+)
 
 
 def test_shared_text_is_changed_once_for_all_who_share_it() -> None:

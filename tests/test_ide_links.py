@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from pai_lsp.catalog.remote_sources import item_page
 from pai_lsp.document import Document
+from pai_lsp.ide.hover import hover
 from pai_lsp.ide.links import image_page, links
+from pai_lsp.job.definition import Origin, read_definitions
+from pai_lsp.job.lookup import LookupAnswer, LookupState, NoLookup
+from pai_lsp.source.frozen import replace
+from pai_lsp.source.syntax import parse
 
 JOB = """\
 protocolVersion: 2
@@ -84,3 +90,63 @@ def test_pages_of_images(image: str, page: str) -> None:
 def test_hostile_text_costs_little() -> None:
     text = "taskRoles: {a: {commands: ['" + "https://" * 2000 + "git@" * 2000 + "a.b" * 2000 + "']}}"
     assert len(links(Document(text))) < 10
+
+
+class Server(NoLookup):
+    """A marketplace server behind a cluster's gateway, with one item."""
+
+    def find(self, reference: str) -> LookupAnswer:
+        if not reference.endswith("/mnist"):
+            return super().find(reference)
+        return LookupAnswer(LookupState.FOUND, path="https://pai.example.com/marketplace/api/items/12-ab")
+
+
+def test_references_lead_to_the_page_of_their_item() -> None:
+    text = """\
+protocolVersion: 2
+taskRoles:
+  worker:
+    prerequisites: [marketplace://name/mnist, "marketplace://name/other", own]
+extras:
+  reference_prerequisites:
+    - name: own
+      require: [{name: "marketplace://data/mnist"}]
+"""
+    found = links(Document(text, lookup=Server()))
+    page = "https://pai.example.com/plugin.html?index=0#/market_detail?itemId=12-ab"
+    assert [(text[one.span.start : one.span.end], one.address) for one in found] == [
+        ("marketplace://name/mnist", page),
+        ("marketplace://data/mnist", page),
+    ]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["marketplace/mnist.yaml", "http://127.0.0.1:9292/items/1", "https://a@b.example.com/marketplace/api/items/1"],
+)
+def test_other_places_have_no_page(path: str) -> None:
+    assert item_page(path) == ""
+
+
+def test_a_hover_shows_where_the_content_is_and_leads_to_the_page() -> None:
+    definition = """\
+name: mnist
+type: data
+pathForUser: /dataset/mnist
+requireStorages: [{name: nfs, mountPath: /mnt/x}, {name: other}]
+"""
+
+    class OneItem(Server):
+        def find(self, reference: str) -> LookupAnswer:
+            definitions = read_definitions(parse(definition).root, Origin.CATALOG)
+            return replace(super().find(reference), definitions=tuple(definitions))
+
+    text = "protocolVersion: 2\ntaskRoles:\n  worker:\n    prerequisites: [marketplace://name/mnist]\n"
+    found = hover(Document(text, path="a.pai.yaml", lookup=OneItem()), text.index("marketplace"))
+    assert found is not None
+    assert found.markdown.split("\n\n") == [
+        "**mnist** (data, marketplace)",
+        "content at `/dataset/mnist`",
+        "needs the storage `nfs` at `/mnt/x`, `other` at `/mnt/other`",
+        "[Open the page in the marketplace](https://pai.example.com/plugin.html?index=0#/market_detail?itemId=12-ab)",
+    ]

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pai_lsp.catalog.fetching import keeps_secrets
 from pai_lsp.cli.main import main
 from pai_lsp.cluster.image_check import image_verdict
-from pai_lsp.cluster.registry_access import NetworkRegistry, RecordedRegistry, is_safe
+from pai_lsp.cluster.registry_access import NetworkRegistry, RecordedRegistry
 from pai_lsp.document import Document
 from pai_lsp.findings.diagnostic import Settings
 from pai_lsp.platform.platforms import platform_named
@@ -96,9 +97,9 @@ class Listening(RecordedRegistry):
         super().__init__(answers)
         self.accounts: list[str | None] = []
 
-    def ask(self, method: str, url: str, authorization: str | None, parameters: Any) -> Any:
+    def ask(self, method: str, url: str, authorization: str | None, parameters: Any, accept: str = "") -> Any:
         self.accounts.append(authorization)
-        return super().ask(method, url, authorization, parameters)
+        return super().ask(method, url, authorization, parameters, accept)
 
 
 ACCOUNT = ', auth: {username: bob, password: "<% $secrets.word %>", registryuri: r.example.com}'
@@ -116,7 +117,7 @@ ACCOUNT = ', auth: {username: bob, password: "<% $secrets.word %>", registryuri:
 def test_the_account_is_used_only_with_secrets(auth: str, secrets: str, account: str | None) -> None:
     registry = Listening([head(OWN, 200), head(MANIFEST, 200), head(MANIFEST, 200)])
     image_verdict(Document(job("r.example.com/team/image:v1", auth, secrets)).job, "worker", registry)
-    assert registry.accounts == [account] * 3
+    assert registry.accounts == [account] * 4  # the last one asks for the configuration
 
 
 def test_an_account_without_a_registry_ends_the_check() -> None:
@@ -133,10 +134,10 @@ def test_ltp_does_not_ask_its_own_registries() -> None:
 
 
 def test_only_safe_addresses_are_asked() -> None:
-    assert is_safe("https://r.example.com/v2/")
-    assert is_safe("http://127.0.0.1:5000/v2/")
-    assert not is_safe("http://r.example.com/v2/")
-    assert not is_safe("ftp://r.example.com")
+    assert keeps_secrets("https://r.example.com/v2/")
+    assert keeps_secrets("http://127.0.0.1:5000/v2/")
+    assert not keeps_secrets("http://r.example.com/v2/")
+    assert not keeps_secrets("ftp://r.example.com")
     text = job(
         "r.example.com/team/image:v1", ACCOUNT.replace("r.example.com", "http://r.example.com"), "secrets: {word: p}"
     )

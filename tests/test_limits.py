@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from job_text import HEAD
+
 from pai_lsp.cli.report.results import checked_file
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import MOST_FOUND, MOST_SHOWN
 from pai_lsp.job.require_graph import MAX_CYCLES, cycles
 from pai_lsp.safe_fixes import with_safe_fixes
 
-JOB = """\
-protocolVersion: 2
-name: many
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: "a/b:1"}
+JOB = (
+    HEAD
+    + """\
 taskRoles:
   worker: {dockerImage: image, commands: [a], resourcePerInstance: {cpu: 1, memoryMB: 1, gpu: 0}}
 """
+)
 
 
 def shown(text: str) -> list[str]:

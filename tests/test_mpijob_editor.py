@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import pytest
 from marks import read_cursor
+from server_client import URI, connected
 
 from pai_lsp.document import Document, check
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.ide.completion.complete import complete
 from pai_lsp.ide.hover import hover
 from pai_lsp.ide.outline import OutlineItem, outline
-from pai_lsp.source.text import apply_edits
+from pai_lsp.ide.refactorings import mpijob_conversion
+from pai_lsp.source.text import Span, apply_edits
+
+if TYPE_CHECKING:
+    from server_client import Client
 
 HEAD = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: train}\n"
 POD = "template: {spec: {containers: [{name: main, image: example/mpi:1, command: [mpirun, ./a]}]}}"
@@ -208,3 +215,108 @@ def test_values_of_wrong_types(spec: str, version: str) -> None:
     document = Document(HEAD.replace("kubeflow.org/v2beta1", version) + spec)
     check(document, lambda _, error: faults.append(error))
     assert faults == []
+
+
+NAME = "file:///jobs/mpijob.yaml"
+JOB = """\
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - {type: dockerimage, name: image, uri: "example/mpi:1"}
+taskRoles:
+  master:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {cpu: 4, memoryMB: 8192, gpu: 0}
+    commands: ["mpirun --allow-run-as-root -np 2 -H worker-0:2 ./a"]
+  worker:
+    instances: 1
+    dockerImage: image
+    resourcePerInstance: {cpu: 4, memoryMB: 8192, gpu: 2}
+    commands: [sleep infinity]
+extras: {hivedScheduler: {}}
+"""
+
+
+async def converted(client: Client, *arguments: Any) -> Any:
+    return await client.ask("workspace/executeCommand", command="pai-lsp.convert", arguments=list(arguments))
+
+
+@pytest.mark.asyncio
+async def test_the_server_answers_in_manifests() -> None:
+    async with connected() as client:
+        client.open(f"{HEAD}{SPEC}  slotPerWorker: 2\n", uri=NAME)
+        found = next(one for one in await client.published(NAME) if one["code"] == "mpijob-dropped-key")
+        document, line = {"uri": NAME}, found["range"]["start"]["line"]
+        at = {"line": line, "character": 4}
+        items = await client.ask("textDocument/completion", textDocument=document, position=at)
+        assert "slotsPerWorker" in [item["label"] for item in items["items"]]
+        above = {"line": line - 1, "character": 6}
+        shown = await client.ask("textDocument/hover", textDocument=document, position=above)
+        assert "mpirun or horovodrun" in shown["contents"]["value"]
+        symbols = await client.ask("textDocument/documentSymbol", textDocument=document)
+        assert symbols[0]["name"] == "train"
+        context: dict[str, Any] = {"diagnostics": []}
+        place = {"start": at, "end": at}
+        actions = await client.ask("textDocument/codeAction", textDocument=document, range=place, context=context)
+        titles = [action["title"] for action in actions]
+        assert titles[:3] == ["Change to 'slotsPerWorker'", "Fix 1 problem", "Ignore 'mpijob-dropped-key' on this line"]
+
+
+@pytest.mark.asyncio
+async def test_the_server_converts() -> None:
+    async with connected() as client:
+        client.open(f"{HEAD}spec:\n  sshAuthMountPath: /a\n{SPEC[6:]}", uri=NAME)
+        found = await converted(client, NAME, None)
+        assert found["languageId"] == "openpai-job"
+        assert found["lost"] == [{"field": "spec.sshAuthMountPath", "reason": "an OpenPAI job has no such key"}]
+        first, second, *_ = found["text"].splitlines()
+        assert first == "# Not converted: spec.sshAuthMountPath: an OpenPAI job has no such key"
+        assert second == "protocolVersion: 2"
+        assert (await converted(client, NAME, "mpijob"))["error"] == "not-a-job"
+        client.open(JOB)
+        found = await converted(client, URI)
+        assert found["languageId"] == "yaml"
+        assert [one["field"] for one in found["lost"]] == ["extras.hivedScheduler"]
+        assert [one.code for one in Document(found["text"]).diagnostics] == []
+        client.open("a: b\n", uri="file:///jobs/other.yaml")
+        assert await converted(client, "file:///jobs/other.yaml") is None
+        wrong = {"command": "pai-lsp.convert", "arguments": [URI, "xml"]}
+        assert (await client.ask_in_vain("workspace/executeCommand", **wrong))["code"] == -32602
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(
+    ("text", "title", "to"),
+    [(HEAD + SPEC, "Convert to a PAI job", "pai"), (JOB, "Convert to an MPIJob", "mpijob")],
+)
+async def test_a_code_action_converts(text: str, title: str, to: str) -> None:
+    at = {"start": {"line": 0, "character": 2}, "end": {"line": 0, "character": 2}}
+    asked = {"textDocument": {"uri": NAME}, "range": at, "context": {"diagnostics": [], "only": ["refactor.rewrite"]}}
+    async with connected() as client:
+        client.open(text, uri=NAME)
+        (action,) = await client.ask("textDocument/codeAction", **asked)
+        assert action["title"] == title
+        after = await client.ask("codeAction/resolve", **action) if "edit" not in action else action
+        assert after["edit"]
+    async with connected(initializationOptions={"commands": ["openpai.convert"]}) as client:
+        client.open(text, uri=NAME)
+        (action,) = await client.ask("textDocument/codeAction", **asked)
+        assert "edit" not in action
+        assert action["command"]["command"] == "pai-lsp.convert"
+        assert action["command"]["arguments"] == [NAME, to]
+
+
+def test_conversions_that_are_not_offered() -> None:
+    def offered(text: str, path: str = "train.yaml", at: int = 0) -> list[str]:
+        found = mpijob_conversion(Document(text, path=path), Span(at, at))
+        return [one.disabled_reason if one.make is None else one.title for one in found]
+
+    assert offered(JOB) == ["Convert to an MPIJob"]
+    assert offered(JOB, at=JOB.index("instances")) == []
+    assert offered(JOB.replace("mpirun", "python")) == []
+    assert "writes another file" in offered(JOB, "train.pai.yaml")[0]
+    assert offered(JOB.replace("sleep infinity", "ls")) == [
+        "'worker' does not end with 'sleep infinity', so that its tasks end before the launcher does"
+    ]

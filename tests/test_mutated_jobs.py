@@ -47,6 +47,28 @@ taskRoles:
     resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
     commands: [echo run]
 """,
+    "key-that-is-an-alias": """\
+taskRoles:
+  worker: &role
+    commands: [&key echo run]
+  server: {<<: *role, instances: 1, *key: []}
+""",
+    "plugin-that-only-expansion-names": """\
+protocolVersion: 2
+name: a
+type: job
+prerequisites:
+  - {name: image, type: dockerimage, uri: "ubuntu:20.04"}
+  - {name: a, type: script, callbacks: [{event: taskStarts, commands: [echo a]}]}
+  - {name: b, type: script, require: [a], plugin: mkdir, callbacks: [{event: taskStarts, commands: [echo b]}]}
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    prerequisites: [b]
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands: [echo run]
+""",
 }
 
 

@@ -10,6 +10,8 @@ from marks import read_cursor
 from pai_lsp.document import Document
 from pai_lsp.ide.hover import hover
 from pai_lsp.ide.names import RenameRefused, definitions, highlights, prepare, references, rename
+from pai_lsp.platform.programs import nccl_variables, program
+from pai_lsp.platform.tables import table
 from pai_lsp.source.text import Span, apply_edits
 
 JOB = """\
@@ -218,3 +220,47 @@ def test_this_leads_to_the_key_that_expansion_takes() -> None:
     )
     (target,) = definitions(Document(text), text.index("folder.path"))
     assert text[target.whole.start : target.whole.end] == "path: /x"
+
+
+COMMANDS = """\
+taskRoles:
+  worker:
+    commands:
+      - cd /work && torchrun --nnodes=2 --nproc-per-node gpu train.py --nnodes 3
+      - export NCCL_DEBUG=INFO; mpirun --hostfile hosts -np 2 ./a.out -np
+      - |-
+        ls -la
+        pip -q install "--no-cache-dir" numpy
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("--nno$0des=2", "The number of nodes"),
+        ("--nproc$0-per-node", "`--nproc_per_node`"),
+        ("NCCL_$0DEBUG", "read by NCCL"),
+        ("--host$0file", "option of Open MPI"),
+        ("-n$0p 2", "The number of processes on all hosts"),
+        ("--no-$0cache-dir", "Keeps no downloads"),
+        ("--nno$0des 3", ""),
+        (" -n$0p\n", ""),
+        ("-l$0a", ""),
+        ("tor$0chrun", ""),
+    ],
+)
+def test_hover_on_a_word_of_a_command(words: str, shown: str) -> None:
+    plain = words.replace("$0", "")
+    assert plain in COMMANDS
+    found = hover(Document(COMMANDS), COMMANDS.index(plain) + words.index("$0"))
+    assert (found is not None) is bool(shown)
+    assert found is None or shown in found.markdown
+
+
+def test_every_explained_option_is_in_the_table() -> None:
+    explained = table("program_help.json")
+    for name, options in explained["programs"].items():
+        known = program(name)
+        assert known is not None
+        assert set(options) <= {names[0] for names, _ in known.options.values()}, name
+    assert set(explained["nccl"]) <= nccl_variables()

@@ -31,6 +31,7 @@ CALLS = {
     "fit": "fit --cluster lab.json good.pai.yaml",
     "run": "run --dry good.pai.yaml",
     "why": "why 137",
+    "submit": "submit --help",
     "image-check": "image-check --answers answers.json local.pai.yaml",
     "cluster": "cluster import services-configuration.yaml --name lab --output -",
     "trust": "trust --list",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from job_text import HEAD
 
 from pai_lsp.document import Document
 from pai_lsp.expand.write.released_job import expanded
@@ -73,12 +74,9 @@ def test_events_of_one_moment_have_one_released_form() -> None:
     assert {event_at(moment) for moment in moments_with(EventForm.CALLBACK)} == set(released_events())
 
 
-JOB_WITH_AN_EVENT = """\
-protocolVersion: 2
-name: new-event
-type: job
-prerequisites:
-  - {name: image, type: dockerimage, uri: "openpai/standard:python_3.6-pytorch_1.2.0-gpu"}
+JOB_WITH_AN_EVENT = (
+    HEAD
+    + """\
   - name: report
     type: script
     plugin: com.microsoft.pai.runtimeplugin.cmd
@@ -93,6 +91,7 @@ taskRoles:
     prerequisites: [report]
     commands: [python train.py]
 """
+)
 
 
 @pytest.fixture

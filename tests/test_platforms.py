@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from job_text import HEAD
 
 from pai_lsp.cli.main import main
 from pai_lsp.document import Document
@@ -27,12 +28,9 @@ from pai_lsp.source.text import apply_edits
 
 ROOT = Path(__file__).parent.parent
 LTP = platform_named("ltp")
-JOB = """\
-protocolVersion: 2
-name: train
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: 'ubuntu:22.04'}
+JOB = (
+    HEAD
+    + """\
 taskRoles:
   worker:
     instances: %s
@@ -40,6 +38,7 @@ taskRoles:
     commands: [sleep 1]
     resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
 """
+)
 
 
 def wrong(text: str, settings: Settings | None = None) -> set[str]:

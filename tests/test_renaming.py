@@ -6,6 +6,7 @@ import pytest
 from budgets import budget, some
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from job_text import HEAD
 from random_edits import edited, job_texts
 
 from pai_lsp.document import Document
@@ -22,12 +23,9 @@ NEW = {
     SymbolKind.SECRET: "renamed",
 }
 
-JOB = """\
-protocolVersion: 2
-name: a
-type: job
-prerequisites:
-  - {name: image, type: dockerimage, uri: "openpai/standard:python_3.6-pytorch_1.2.0-gpu"}
+JOB = (
+    HEAD
+    + """\
   - {name: image, type: script, plugin: com.microsoft.pai.runtimeplugin.cmd, preCommands: [echo]}
   - {name: data set, type: data}
 parameters: {hosts: "my_role-0,other", main: x}
@@ -47,6 +45,7 @@ extras:
       parameters: {jobssh: true}
       taskroles: [my_role]
 """
+)
 
 
 @pytest.mark.parametrize("name", some(sorted(TEXTS), 3))

@@ -140,7 +140,7 @@ def test_an_empty_span_has_one_mark() -> None:
     assert frame("name: x\n", Span(8, 8)) == [" 1 | name: x", " 2 |", "   | ^"]
 
 
-def test_a_span_on_a_line_end_is_marked_behind_the_line() -> None:
+def test_a_span_on_a_line_end_is_marked_after_the_line() -> None:
     assert frame("name: x\r\nb: 1\r\n", Span(7, 9)) == [" 1 | name: x", "   |        ^"]
 
 

@@ -10,7 +10,7 @@ from pai_lsp.document import Document, check_expanded
 from pai_lsp.expand.write.released_job import expanded
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.job.definition import Origin, read_definitions
-from pai_lsp.job.lookup import LookupAnswer, LookupState, NoLookup, SuggestedDefinition
+from pai_lsp.job.lookup import JobTemplate, LookupAnswer, LookupState, NoLookup, SuggestedDefinition
 from pai_lsp.source.syntax import parse
 
 if TYPE_CHECKING:
@@ -89,6 +89,9 @@ class Catalog:
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._answers)
+
+    def job_templates(self) -> tuple[JobTemplate, ...]:
+        return ()
 
     def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
         found = [reference for reference in self._answers if typed in reference]

@@ -8,18 +8,16 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from job_text import HEAD
 
 from pai_lsp.cli.main import main
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-JOB = """\
-protocolVersion: 2
-name: train
-type: job
-prerequisites:
-  - {name: image, type: dockerimage, uri: "ubuntu:20.04"}
+JOB = (
+    HEAD
+    + """\
 parameters: {rate: 0.1}
 taskRoles:
   ps:
@@ -37,6 +35,7 @@ taskRoles:
       - COMMAND
 EXTRAS
 """
+)
 PLUGINS = """\
 extras:
   storages: [{name: data}, {name: home, mountPath: /home/me}]

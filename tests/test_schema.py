@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import pytest
+from job_text import SMALL
 from jsonschema import Draft202012Validator
 
 from pai_lsp.platform.job_schema import Field, Kind, field, fields, published_schema, structural, structure_errors
@@ -21,19 +22,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 PLUGINS = "com.microsoft.pai.runtimeplugin"
-
-SMALL = """\
-protocolVersion: 2
-name: mnist
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: python}
-taskRoles:
-  worker:
-    dockerImage: image
-    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
-    commands: [echo hi]
-"""
 
 
 class Beside(TypedDict, total=False):

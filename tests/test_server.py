@@ -6,18 +6,16 @@ import json
 from typing import Any
 
 import pytest
+from job_text import HEAD
 from server_client import CAPABILITIES, URI, Client, codes, connected, place
 
 from pai_lsp.lsp import answers, features
 
 pytestmark = pytest.mark.asyncio
 
-JOB = """\
-protocolVersion: 2
-name: train
-type: job
-prerequisites:
-  - {name: image, type: dockerimage, uri: "example/train:1.0"}
+JOB = (
+    HEAD
+    + """\
   - {name: justecho, type: script, plugin: com.microsoft.pai.runtimeplugin.cmd}
 taskRoles:
   worker:
@@ -27,6 +25,7 @@ taskRoles:
     resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
     commands: [echo hello]
 """
+)
 LINE = 10
 NAME = (len("    prerequisites: ["), len("    prerequisites: [justecho"))
 WRONG = JOB.replace("[justecho]", "[justecho_wrong]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from job_text import HEAD
 from marks import read_cursor
 from server_client import URI, Client, connected
 
@@ -15,18 +16,16 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio
 
-JOB = """\
-protocolVersion: 2
-name: train
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: openpai/standard:python_3.6}
+JOB = (
+    HEAD
+    + """\
   - {type: script, name: prepare, description: "**All** of it", plugin: com.microsoft.pai.runtimeplugin.cmd}
 parameters: {rate: 0.1}
 taskRoles:
   worker:
     dockerImage: image
 """
+)
 AS_IS, SNIPPET, PLAIN = 1, 2, 1
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from job_text import HEAD
 from server_client import URI, Client, connected, place
 
 from pai_lsp.document import Document
@@ -17,12 +18,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio
 
-JOB = """\
-protocolVersion: 2
-name: train
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
+JOB = (
+    HEAD
+    + """\
   - name: prepare
     type: script
     callbacks:
@@ -43,6 +41,7 @@ taskRoles:
     commands: [python watch.py]
 secrets: {token: scissors-and-stone}
 """
+)
 
 WORKER = """\
 # --- before the commands: 'prepare' (line 6) ---
@@ -113,6 +112,19 @@ async def test_a_preview_without_a_role_shows_all() -> None:
             "workspace/executeCommand", command="pai-lsp.preview", arguments=[URI, {"role": "worker"}]
         )
         assert error["code"] == -32602
+
+
+async def test_the_script_of_a_role_can_be_copied() -> None:
+    async with connected() as client:
+        client.open(JOB)
+        (script,) = await result(client, "script", URI, "worker")
+        assert script["role"] == "worker"
+        header, _, commands = script["text"].partition("\n\n")
+        assert header == "#!/bin/bash\nset -o errexit\nset -o nounset\nset -o pipefail"
+        assert commands.strip() in WORKER
+        assert "scissors" not in script["text"]
+        assert [one["role"] for one in await result(client, "script", URI)] == ["worker", "watcher"]
+        assert await result(client, "script", URI, "nobody") == []
 
 
 async def test_a_preview_follows_edits_and_says_what_is_wrong() -> None:
@@ -220,10 +232,13 @@ async def test_how_a_job_is_checked() -> None:
         assert await result(client, "status", "file:///jobs/compose.yaml") is None
 
 
-async def test_the_cluster_of_the_settings_sets_the_platform(tmp_path: Path) -> None:
-    profile = tmp_path / "lab.json"
+async def test_the_cluster_of_the_settings_sets_the_platform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.setenv("APPDATA", str(tmp_path))
+    profile = tmp_path / "pai-lsp" / "clusters" / "lab.json"
+    profile.parent.mkdir(parents=True)
     profile.write_text('{"profileVersion": 1, "name": "lab", "platform": "ltp", "scheduler": "default"}')
-    async with connected(initializationOptions={"openpai": {"cluster": str(profile)}}) as client:
+    async with connected(initializationOptions={"openpai": {"cluster": "lab"}}) as client:
         client.open(JOB)
         assert await result(client, "status", URI) == {"platform": "LTP", "cluster": "lab"}
 

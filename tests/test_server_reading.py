@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from job_text import HEAD
 from server_client import CAPABILITIES, URI, Client, connected, place
 
 if TYPE_CHECKING:
@@ -13,12 +14,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.asyncio
 
-JOB = """\
-protocolVersion: 2
-name: train
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: openpai/standard:python_3.6}
+JOB = (
+    HEAD
+    + """\
   - {type: script, name: prepare, plugin: com.microsoft.pai.runtimeplugin.cmd, callbacks: []}
   - {type: script, name: follow, plugin: com.microsoft.pai.runtimeplugin.cmd, callbacks: []}
 parameters: {rate: 0.1}
@@ -32,6 +30,7 @@ taskRoles:
         echo <% $parameters.rate %> ${HOME:-
         x}
 """
+)
 DOCUMENT = {"uri": URI}
 EVERYTHING = place((0, 0), (99, 0))
 

@@ -13,9 +13,9 @@ from pai_lsp.findings.diagnostic import Settings, Severity
 from pai_lsp.ide.completion import snippet_texts
 from pai_lsp.ide.completion.complete import complete
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, plain_text
-from pai_lsp.job.lookup import NoLookup, SuggestedDefinition
+from pai_lsp.job.lookup import JobTemplate, NoLookup, SuggestedDefinition
 from pai_lsp.platform.tables import plugins
-from pai_lsp.source.text import TextEdit, apply_edits
+from pai_lsp.source.text import Span, TextEdit, apply_edits
 
 HEAD = "protocolVersion: 2\nname: train\ntype: job\n"
 IMAGE = "  - {type: dockerimage, name: pytorch, uri: 'openpai/standard:python_3.6-pytorch_1.2.0-gpu'}\n"
@@ -226,9 +226,20 @@ def test_a_piece_brings_along_what_it_needs() -> None:
 class Catalog(NoLookup):
     """A catalog with one definition, which has template variables."""
 
+    def job_templates(self) -> tuple[JobTemplate, ...]:
+        return (JobTemplate("Couplet Training", "trains a $model", "protocolVersion: 2\nname: couplet  # ${1:x}\n"),)
+
     def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
         del typed, most
         return (SuggestedDefinition("marketplace://name/images", "images", variables=("folder", "yes")),)
+
+
+@pytest.mark.parametrize("typed", ["", "coup"])
+def test_a_template_of_the_catalog_in_an_empty_file(typed: str) -> None:
+    document = Document(typed, path="a.pai.yaml", lookup=Catalog())
+    one = next(one for one in complete(document, len(typed)) if one.label == "Couplet Training")
+    assert (one.detail, one.snippet) == ("trains a $model (marketplace)", None)
+    assert one.edit == TextEdit(Span(0, len(typed)), "protocolVersion: 2\nname: couplet  # ${1:x}\n")
 
 
 def test_a_requirement_of_the_catalog() -> None:

@@ -14,6 +14,7 @@ import pytest
 from budgets import budget
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from job_text import SMALL
 from jsonschema import Draft202012Validator, validators
 
 from pai_lsp.platform._job_validator import PARTS, is_valid
@@ -26,19 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
-
-SMALL = """\
-protocolVersion: 2
-name: mnist
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: python}
-taskRoles:
-  worker:
-    dockerImage: image
-    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
-    commands: [echo hi]
-"""
 
 FULL = """\
 protocolVersion: "2"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from job_text import HEAD
 
 from pai_lsp.document import Document
 from pai_lsp.platform.structure_errors import StructureError
@@ -13,12 +14,9 @@ from pai_lsp.source.text import apply_edits
 
 CODES = {rule.code for rule in (*job_shape.RULES, *value_types.RULES)}
 
-JOB = """\
-protocolVersion: 2
-name: train
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: "ubuntu:18.04"}
+JOB = (
+    HEAD
+    + """\
 taskRoles:
   worker:
     instances: 1
@@ -27,6 +25,7 @@ taskRoles:
     commands:
       - sleep 1
 """
+)
 
 
 def found(text: str, *, is_catalog: bool = False) -> list[tuple[str, str]]:
@@ -92,7 +91,7 @@ def test_what_hangs_in_the_wrong_place_after_a_line_that_was_left_out_is_not_acc
     assert [code for code, _ in found(text) if code == "unknown-key"] == []
 
 
-def test_a_mistake_behind_an_alias_is_shown_once_where_it_is_written() -> None:
+def test_a_mistake_after_an_alias_is_shown_once_where_it_is_written() -> None:
     text = JOB.replace("  worker:\n", "  worker: &worker\n").replace("gpu: 0", "gpu: '0'") + "  second: *worker\n"
     assert found(text) == [("type-mismatch", "'0'")]
     assert text.count("'0'") == 1

@@ -174,6 +174,13 @@ def test_merges() -> None:
             "<% $c[0], 1 %>",
             {"data": {"a": "<% $c[0], 1 %>"}},
         ),
+        (
+            "data: [a, b {{ c }}, d]",
+            "in brackets, unquoted text ends where another bracket begins; quote the whole text",
+            "b {{ c }}",
+            {"data": ["a", "b {{ c }}", "d"]},
+        ),
+        ("data:\u2028x", "expected ':' after 'data:\u2028x'", "data:\u2028x", {"data:\u2028x": None}),
         ("data: <% a[0]: b %>", "a value that holds ': ' must be quoted", "<% a[0]: b %>", {"data": "<% a[0]_ b %>"}),
         ("data: @x", "a plain value cannot begin with '@'; quote it", "@x", {"data": "_x"}),
         (

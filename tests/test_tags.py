@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from budgets import some
+from job_text import HEAD
 
 from pai_lsp.cli.main import main
 from pai_lsp.document import Document, check
@@ -175,12 +176,9 @@ def test_a_tag_is_removed_where_it_is_surely_the_fault(before: str, after: str |
     assert (apply_edits(before, [problem.fix[1]]) if problem.fix else None) == after
 
 
-JOB = """\
-protocolVersion: 2
-name: train
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: ubuntu:18.04}
+JOB = (
+    HEAD
+    + """\
 taskRoles:
   worker:
     instances: 1
@@ -188,6 +186,7 @@ taskRoles:
     resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
     commands: [echo hi]
 """
+)
 SSH = "extras: {com.microsoft.pai.runtimeplugin: [{plugin: ssh, parameters: {jobssh: T }}]}\n"
 CALLBACK = "plugin: com.microsoft.pai.runtimeplugin.cmd, callbacks: [{event: taskStarts, commands: [T ]}]"
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from budgets import some, stride
+from job_text import HEAD
 from server_client import URI, Client, connected
 
 from pai_lsp.document import Document
@@ -129,12 +130,9 @@ async def test_enter_ends_every_line(name: str, *, is_smart: bool) -> None:
     assert changed == []
 
 
-ROLE = """\
-protocolVersion: 2
-name: train
-type: job
-prerequisites:
-  - {type: dockerimage, name: image, uri: "ubuntu:20.04"}
+ROLE = (
+    HEAD
+    + """\
   - {type: script, name: prepare, plugin: com.microsoft.pai.runtimeplugin.cmd}
   - {type: script, name: prepare_more, plugin: com.microsoft.pai.runtimeplugin.cmd}
 parameters: {rate: 0.1}
@@ -142,6 +140,7 @@ taskRoles:
   worker:
     instances: 1
 """
+)
 COMMANDS = f"{ROLE}    commands:\n"
 
 

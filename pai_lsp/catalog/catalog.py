@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from pai_lsp.catalog.definition_text import DefinitionHeader, DefinitionText
     from pai_lsp.catalog.lock import Lock, LockedDefinition
+    from pai_lsp.job.lookup import JobTemplate
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +76,11 @@ class Catalog:
     def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
         """The at most `most` definitions that match what is `typed`; see `Index.suggestions`."""
         return self._index.suggestions(typed, most)
+
+    def job_templates(self) -> tuple[JobTemplate, ...]:
+        """The jobs to begin a new one with, in the order of their names."""
+        found = (text.template for source in self.sources for text in source.texts if text.template is not None)
+        return tuple(sorted(found, key=lambda one: one.name.lower()))
 
     def entries(self) -> tuple[CatalogEntry, ...]:
         """All definitions that can be found by their name, in the order of their names."""
@@ -197,8 +203,8 @@ class Catalog:
         return replace(live, changed=changed)
 
 
-def _content(text: DefinitionText) -> tuple[str, str]:
-    return text.path, text.text
+def _content(text: DefinitionText) -> tuple[str, str, JobTemplate | None]:
+    return text.path, text.text, text.template
 
 
 _BY_NAME = "marketplace://name/"
@@ -289,11 +295,13 @@ class Index:
 
     @cached_property
     def _suggested(self) -> dict[str, CatalogEntry | SuggestedDefinition]:
-        """All suggestions by address, in display order."""
+        """All suggestions by address, in display order; see `Lookup.suggestions`."""
         found: dict[str, CatalogEntry | SuggestedDefinition] = {
-            reference: entries[0] for reference, entries in self._by_address.items()
+            reference: entries[0]
+            for reference, entries in self._by_address.items()
+            if any(entry.header.type != "dockerimage" for entry in entries)
         }
-        found |= {one.reference: one for one in self.more}
+        found |= {one.reference: one for one in self.more if one.type != "dockerimage"}
         return {reference: found[reference] for reference in in_order(found)}
 
     @cached_property

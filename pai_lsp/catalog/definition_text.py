@@ -19,6 +19,7 @@ from pai_lsp.source.text import Span
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from pai_lsp.job.lookup import JobTemplate
     from pai_lsp.source.nodes import Syntax
 
 _LONGEST_SUMMARY = 200
@@ -55,6 +56,7 @@ class DefinitionText:
     item: the id of `marketplace://prerequisites/itemId/ID`, which names all definitions of the text; empty for none.
     is_entangled: whether definitions can only be read together (the text has aliases or faults).
     fault: a message about the text's first fault, empty for none; its readable definitions still count.
+    template: the whole job that the text is a part of, if it is there to begin new jobs with.
     """
 
     path: str
@@ -64,6 +66,7 @@ class DefinitionText:
     content: Content = Content.DEFINITIONS
     is_entangled: bool = False
     fault: str = ""
+    template: JobTemplate | None = None
     _read: dict[int, Definition] = field(default_factory=dict, repr=False)
 
     def definition(self, number: int) -> Definition:

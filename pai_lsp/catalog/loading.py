@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.setup import CatalogSetup, ServerSource
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.job import Job
-    from pai_lsp.job.lookup import Lookup, LookupAnswer, SuggestedDefinition
+    from pai_lsp.job.lookup import JobTemplate, Lookup, LookupAnswer, SuggestedDefinition
 
 
 _MOST_ROUNDS = 5
@@ -231,6 +231,10 @@ class RecordingLookup:
     def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
         """At most `most` definitions that match what is `typed`."""
         return self.lookup.suggestions(typed, most)
+
+    def job_templates(self) -> tuple[JobTemplate, ...]:
+        """The jobs to begin a new one with."""
+        return self.lookup.job_templates()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,13 @@ from urllib.parse import urlsplit
 
 from pai_lsp.catalog.definition_text import Content, DefinitionText, first_line, read_definition_text
 from pai_lsp.catalog.store import FRESH, LoadedSource, SourceState, Stored, age
+from pai_lsp.job.job import Job
+from pai_lsp.job.lookup import JobTemplate
 from pai_lsp.source.frozen import dataclass, replace
 from pai_lsp.source.nodes import Mapping
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.syntax import parse
+from pai_lsp.source.writing import scalar_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -50,6 +53,7 @@ MOST_ITEMS = 20_000
 MOST_TOKENS = 2_000_000
 _TOKENS = lazy_pattern(rb'[\[{,]|"[^"\\]*(?:\\[\x00-\xff][^"\\]*)*(?:"|\Z)')
 _LONGEST_ITEM_NAME = 80
+_ITEM_ADDRESS = lazy_pattern(r"(?P<portal>https?://[^/@]+)/marketplace/api/items/(?P<id>[a-zA-Z0-9_-]+)")
 _BLANKS = lazy_pattern(r"[ \t\r\n]*")
 
 
@@ -217,16 +221,17 @@ def read_items(
             continue
         path = f"{base}/items/{_word(item, 'id')}"
         text = _prerequisites(item.get("protocol"))
+        template = _template(item) if text is not None and _word(item, "type") == "template" else None
         before = known.get(path)
-        if before is not None and text == before.text:
+        if before is not None and text == before.text and template == before.template:
             texts.append(before)
             continue
         pause()
         read = None if text is None else _read_item(item, path, text)
         if read is None:
             skipped.append(f"item '{_named(item)}' has no readable job")
-        elif read.headers:
-            texts.append(read)
+        elif read.headers or template is not None:
+            texts.append(replace(read, template=template))
     others = sum(not isinstance(one, dict) for one in answer)
     if others:
         skipped.append(f"entries of the answer that are not items: {others}")
@@ -261,6 +266,31 @@ def _prerequisites(protocol: Any) -> str | None:
     if root.is_flow:
         return f"{{{part}}}"
     return " " * (start - (protocol.rfind("\n", 0, start) + 1)) + part
+
+
+def _template(item: Any) -> JobTemplate | None:
+    """The whole job of an item, without the values of its secrets; None where these cannot be cut out."""
+    text = str(item.get("protocol"))
+    job = Job(parse(text))
+    root = job.root
+    if root is None or root.is_flow:
+        return None
+    if section := root.own("secrets"):
+        after = (entry.key.span.start for entry in root.entries if entry.key.span.start > section.key.span.start)
+        names = "".join(f'  {scalar_line(name)}: ""\n' for name in job.secrets)
+        rest = text[next(after, len(text)) :]
+        text = f"{text[: section.key.span.start]}secrets:{f'{chr(10)}{names}' if names else f' {{}}{chr(10)}'}{rest}"
+    return JobTemplate(_named(item), first_line(_word(item, "summary")), job.hidden.without(text))
+
+
+def item_page(path: str) -> str:
+    """The page of the web portal that shows an item, by the item's address; empty if it is not known.
+
+    A cluster's gateway serves the marketplace's API below its own address, and the portal's first plugin is the
+    marketplace. Sources: openpaimarketplace, docs/admin; examples/item_descriptions.
+    """
+    match = _ITEM_ADDRESS.fullmatch(path)
+    return f"{match['portal']}/plugin.html?index=0#/market_detail?itemId={match['id']}" if match else ""
 
 
 def _by_age(item: Any) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.catalog.definition_text import Content, DefinitionHeader, DefinitionText
+from pai_lsp.job.lookup import JobTemplate
 from pai_lsp.source.files import write_at_once
 from pai_lsp.source.frozen import dataclass, field
 from pai_lsp.source.text import Span
@@ -77,7 +78,7 @@ def age(seconds: float) -> str:
 
 
 # The version of the file format; files of other versions are ignored.
-_FORM = 2
+_FORM = 3
 _LONGEST_NAME = 60
 
 
@@ -189,6 +190,7 @@ def _record(text: DefinitionText, stamp: str) -> dict[str, Any]:
             for header in text.headers
         ],
         "text": text.text,
+        "template": [text.template.name, text.template.summary, text.template.text] if text.template else None,
     }
 
 
@@ -209,6 +211,7 @@ def _text(record: Any) -> DefinitionText:
         Content[record["content"]],
         is_entangled=bool(record["entangled"]),
         fault=str(record["fault"]),
+        template=None if record["template"] is None else JobTemplate(*map(str, record["template"])),
     )
 
 

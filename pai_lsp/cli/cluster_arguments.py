@@ -78,6 +78,8 @@ def cluster(parser: argparse.ArgumentParser) -> None:
     pulling = part("pull", "make a profile from the REST API of a cluster that clusters.yaml names")
     pulling.add_argument("name", metavar="NAME", help="the cluster's name in your own clusters.yaml")
     pulling.add_argument("--output", type=path, metavar="FILE", help="write to this file, or to - (default: by name)")
+    login = part("login", "store the access token of a cluster in the key store of the system")
+    login.add_argument("name", metavar="NAME", help="the cluster's name in your own clusters.yaml")
     part("list", "list your profiles")
 
 
@@ -186,3 +188,36 @@ def image_check(parser: argparse.ArgumentParser) -> None:
     add("--platform", choices=ALL_NAMES, metavar="NAME", help="the platform (default: as .pai-lsp.yaml says)")
     add("--answers", type=path, metavar="FILE", help="recorded answers to use instead of the network")
     add("--format", choices=("text", "json"), default="text", help="output format (default: text)")
+
+
+_SUBMIT_DESCRIPTION = """\
+Submit a job to a cluster of yours: expand it, check it for the cluster, show a
+summary, ask, and send it to the cluster's rest-server once. Prints the address
+of the job's page.
+
+The address comes from your own clusters.yaml, never from a job or a project.
+The token is sent only over https, or to this machine.
+"""
+
+_SUBMIT_EPILOG = """\
+exit status:
+  0  the cluster has accepted the job
+  1  the job was not submitted
+  2  wrong usage, or you did not agree
+  3  it is not known whether the job was submitted
+
+examples:
+  pai-lsp submit --cluster lab train.pai.yaml
+  pai-lsp submit --cluster lab --yes train.pai.yaml
+"""
+
+
+def submit(parser: argparse.ArgumentParser) -> None:
+    """Describe `pai-lsp submit`."""
+    parser.description = _SUBMIT_DESCRIPTION
+    parser.epilog = _SUBMIT_EPILOG
+    add = parser.add_argument
+    add("job", type=path, metavar="JOB", help="a job file, or - for standard input")
+    add("--cluster", required=True, metavar="CLUSTER", help="the cluster's name in your own clusters.yaml")
+    add("--yes", action="store_true", help="do not ask before the job is sent")
+    add("--force", action="store_true", help="send the job although it has errors")

@@ -11,9 +11,9 @@ import gc
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pai_lsp import __version__
 from pai_lsp.cli import WRONG_USAGE, arguments
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -186,15 +186,28 @@ def _image_check(found: argparse.Namespace) -> int:
     return check_image.run(found)
 
 
+def _submit_arguments(parser: argparse.ArgumentParser) -> None:
+    from pai_lsp.cli import cluster_arguments
+
+    cluster_arguments.submit(parser)
+
+
+def _submit(found: argparse.Namespace) -> int:
+    from pai_lsp.cli.commands import submit_job
+
+    return submit_job.run(found)
+
+
 SUBCOMMANDS = (
     Subcommand("check", "check job files and fix what can be fixed safely", arguments.check, _check),
     Subcommand("expand", "expand a job into one that any released cluster accepts", arguments.expand, _expand),
     Subcommand("fit", "check whether jobs fit a cluster", _fit_arguments, _fit),
+    Subcommand("submit", "submit a job to a cluster of yours", _submit_arguments, _submit),
     Subcommand("run", "run one task of a job here as a cluster would", _run_arguments, _run),
     Subcommand("why", "explain why a task failed: an exit code, a log, diagnostics", _why_arguments, _why),
     Subcommand("image-check", "check the images of a job as the platform does", _image_check_arguments, _image_check),
     Subcommand("cluster", "make and list the profiles of clusters", _cluster_arguments, _cluster),
-    Subcommand("convert", "convert a job from protocol version 1 to 2", arguments.convert, _convert),
+    Subcommand("convert", "convert protocol v1 jobs and MPIJob manifests", arguments.convert, _convert),
     Subcommand("graph", "draw the prerequisite graph: mermaid, dot, svg, png or pdf", arguments.graph, _graph),
     Subcommand("marketplace", "list, show, refresh and lock shared definitions", arguments.marketplace, _marketplace),
     Subcommand("trust", "trust the marketplace configuration of a folder", arguments.trust, _trust),

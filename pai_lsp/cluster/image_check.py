@@ -54,7 +54,9 @@ class CouldNotAskError(Exception):
 class Registry(Protocol):
     """How questions reach a registry."""
 
-    def ask(self, method: str, url: str, authorization: str | None, parameters: Mapping[str, str]) -> Reply:
+    def ask(
+        self, method: str, url: str, authorization: str | None, parameters: Mapping[str, str], accept: str = "*/*"
+    ) -> Reply:
         """Send a request without a body.
 
         Raises:
@@ -63,13 +65,31 @@ class Registry(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ImageConfiguration:
+    """What the registry says about how an image runs.
+
+    architectures: of Linux, such as `amd64`; several for an image of several platforms.
+    user: the user that the image names; empty for root.
+    entrypoint: the image's own program, which the platform does not run.
+    """
+
+    architectures: tuple[str, ...] = ()
+    user: str = ""
+    entrypoint: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ImageVerdict:
-    """What the check makes of an image; `is_refused` ends the task with 254."""
+    """What the check makes of an image; `is_refused` ends the task with 254.
+
+    configuration: None if the image is not there, or its configuration could not be read.
+    """
 
     image: str
     is_refused: bool
     presence: Presence
     explanation: str
+    configuration: ImageConfiguration | None = None
 
 
 class _RefusedError(Exception):
@@ -96,7 +116,7 @@ def image_verdict(job: Job, role: str, registry: Registry) -> ImageVerdict:
         if question.host.endswith(job.platform.unasked_registries):
             text = f"{job.platform.title} does not ask this registry; if the image is missing, the job waits"
             return ImageVerdict(image, is_refused=False, presence=Presence.UNKNOWN, explanation=text)
-        _ask(question, f"{question.registry}{repository}/manifests/{tag}", registry)
+        authorization = _ask(question, f"{question.registry}{repository}/manifests/{tag}", registry)
     except _RefusedError as error:
         presence = Presence.ABSENT if "does not have" in str(error) else Presence.UNKNOWN
         return ImageVerdict(image, is_refused=True, presence=presence, explanation=str(error))
@@ -106,7 +126,8 @@ def image_verdict(job: Job, role: str, registry: Registry) -> ImageVerdict:
         text = f"the registry could not be asked: {error}"
         return ImageVerdict(image, is_refused=False, presence=Presence.UNKNOWN, explanation=text)
     text = "the registry has the image"
-    return ImageVerdict(image, is_refused=False, presence=Presence.THERE, explanation=text)
+    found = _configuration(f"{question.registry}{repository}", tag, authorization, registry)
+    return ImageVerdict(image, is_refused=False, presence=Presence.THERE, explanation=text, configuration=found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +205,8 @@ def _registry(address: str) -> str:
     return f"{(start if last in {'v1', 'v2'} else found).rstrip('/')}/v2/"
 
 
-def _ask(question: _Question, url: str, registry: Registry) -> None:
-    """Ask for the manifest.
+def _ask(question: _Question, url: str, registry: Registry) -> str | None:
+    """Ask for the manifest; returns the header with which the registry answers.
 
     Raises:
         _RefusedError, _PassedOverError, CouldNotAskError: as the check ends; it passes without any.
@@ -203,11 +224,59 @@ def _ask(question: _Question, url: str, registry: Registry) -> None:
     elif reply.status == 401:
         raise _RefusedError("the registry asks for a login and does not say how")
     reply = registry.ask("HEAD", url, authorization, {})
-    if reply.is_good:
-        return
     if reply.status in {401, 404}:
         raise _RefusedError("the registry does not have the image, or the account may not read it")
-    _pass_over(reply)
+    if not reply.is_good:
+        _pass_over(reply)
+    return authorization
+
+
+# Source: opencontainers/image-spec, media-types.md; distribution/distribution, docs/content/spec/manifest-v2-2.md.
+_MANIFESTS = (
+    "application/vnd.oci.image.index.v1+json, application/vnd.docker.distribution.manifest.list.v2+json, "
+    "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json"
+)
+_DIGEST = re.compile(r"[a-z0-9]+:[0-9a-f]{32,128}")
+
+
+def _configuration(base: str, tag: str, authorization: str | None, registry: Registry) -> ImageConfiguration | None:
+    """The configuration of an image; of one for several platforms, that for amd64 or else the first."""
+    try:
+        manifest = _json(registry.ask("GET", f"{base}/manifests/{tag}", authorization, {}, _MANIFESTS))
+        architectures: tuple[str, ...] = ()
+        if "manifests" in manifest:
+            linux = [one for one in manifest["manifests"] if one.get("platform", {}).get("os") == "linux"]
+            architectures = tuple(dict.fromkeys(str(one["platform"]["architecture"]) for one in linux))
+            chosen = next((one for one in linux if one["platform"]["architecture"] == "amd64"), linux[0])
+            url = f"{base}/manifests/{_digest(chosen)}"
+            manifest = _json(registry.ask("GET", url, authorization, {}, _MANIFESTS))
+        reply = registry.ask("GET", f"{base}/blobs/{_digest(manifest['config'])}", authorization, {})
+        if reply.status in {301, 302, 303, 307, 308}:
+            # A registry keeps its files elsewhere; that address is for one file, and gets no account.
+            location = next(value for name, value in reply.headers.items() if name.lower() == "location")
+            reply = registry.ask("GET", location, None, {})
+        found = _json(reply)
+        own = found.get("config") or {}
+        return ImageConfiguration(
+            architectures or ((str(found["architecture"]),) if found.get("architecture") else ()),
+            str(own.get("User") or ""),
+            tuple(map(str, own.get("Entrypoint") or ())),
+        )
+    except (CouldNotAskError, LookupError, StopIteration, TypeError, AttributeError, ValueError):
+        return None
+
+
+def _digest(descriptor: Any) -> str:
+    digest = str(descriptor["digest"])
+    if not _DIGEST.fullmatch(digest):
+        raise ValueError(digest)
+    return digest
+
+
+def _json(reply: Reply) -> dict[str, Any]:
+    if reply.status != 200 or not isinstance(reply.body, dict):
+        raise ValueError(reply.status)
+    return reply.body
 
 
 def _pass_over(reply: Reply) -> None:

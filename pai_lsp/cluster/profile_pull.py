@@ -9,57 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from pai_lsp.cluster.profile import PROFILE_VERSION, ProfileError
-from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import plain_value
-from pai_lsp.source.syntax import parse
+from pai_lsp.cluster.profile import PROFILE_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-_KEYS = frozenset({"url", "user", "token_env", "token_command", "platform"})
+    from pai_lsp.cluster.cluster_access import ClusterAccess
+
 _RESOURCES = ("gpu", "cpu", "memory")
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterAccess:
-    """How the user reaches a cluster: the address of its REST API, and the origin of the access token."""
-
-    url: str
-    user: str | None = None
-    token_env: str | None = None
-    token_command: tuple[str, ...] = ()
-    platform: str = "openpai"
-
-
-def cluster_access(text: str, name: str) -> ClusterAccess:
-    """The entry of a cluster in the user's own file of clusters.
-
-    Raises:
-        ProfileError: if the file has no such entry, or it is not valid.
-    """
-    syntax = parse(text)
-    if syntax.problems:
-        raise ProfileError(syntax.problems[0].message)
-    clusters = plain_value(syntax.root)
-    entry = clusters.get(name) if isinstance(clusters, dict) else None
-    if not isinstance(entry, dict):
-        known = ", ".join(clusters) if isinstance(clusters, dict) else ""
-        raise ProfileError(f"no cluster is named '{name}'; known clusters: {known or 'none'}")
-    if unknown := sorted(set(entry) - _KEYS):
-        raise ProfileError(f"'{name}': unknown key '{unknown[0]}'; the keys are {', '.join(sorted(_KEYS))}")
-    url, command = entry.get("url"), entry.get("token_command", [])
-    if not isinstance(url, str) or not url.startswith(("http://", "https://")) or "@" in url:
-        raise ProfileError(f"'{name}': 'url' must be an address with http:// or https://, without a user name")
-    if entry.get("platform", "openpai") not in {"openpai", "ltp"}:
-        raise ProfileError(f"'{name}': 'platform' must be 'openpai' or 'ltp'")
-    texts = [entry.get(key) for key in ("user", "token_env")]
-    if not all(isinstance(one, str | None) for one in texts) or not isinstance(command, list):
-        raise ProfileError(f"'{name}': 'user' and 'token_env' must be strings, 'token_command' a list")
-    return ClusterAccess(
-        url.rstrip("/"), texts[0], texts[1], tuple(map(str, command)), entry.get("platform", "openpai")
-    )
 
 
 def profile_of_api(ask: Callable[[str], Any], name: str, access: ClusterAccess, now: datetime) -> dict[str, Any]:

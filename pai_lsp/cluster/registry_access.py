@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from pai_lsp import __version__
+from pai_lsp.catalog.fetching import keeps_secrets
 from pai_lsp.cluster.image_check import CouldNotAskError, Reply
+from pai_lsp.version import USER_AGENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_SECONDS = 10.0
+# How long an answer may take.
+SECONDS = 10.0
 _MOST_BYTES = 1024 * 1024
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class RecordedRegistry:
@@ -27,9 +27,11 @@ class RecordedRegistry:
     def __init__(self, answers: Sequence[Mapping[str, Any]]) -> None:
         self._answers = list(answers)
 
-    def ask(self, method: str, url: str, authorization: str | None, parameters: Mapping[str, str]) -> Reply:
+    def ask(
+        self, method: str, url: str, authorization: str | None, parameters: Mapping[str, str], accept: str = "*/*"
+    ) -> Reply:
         """The recorded answer; see `Registry`."""
-        del authorization, parameters
+        del authorization, parameters, accept
         for number, one in enumerate(self._answers):
             if (one.get("method"), one.get("url")) == (method, url):
                 del self._answers[number]
@@ -42,18 +44,20 @@ class RecordedRegistry:
 class NetworkRegistry:
     """Answers from the registry itself."""
 
-    def ask(self, method: str, url: str, authorization: str | None, parameters: Mapping[str, str]) -> Reply:
+    def ask(
+        self, method: str, url: str, authorization: str | None, parameters: Mapping[str, str], accept: str = "*/*"
+    ) -> Reply:
         """The registry's answer; see `Registry`."""
         import httpx  # noqa: PLC0415 - slow to import
 
-        if not is_safe(url):
+        if not keeps_secrets(url):
             raise CouldNotAskError("only https is used, except on this machine")
-        headers = {"User-Agent": f"pai-lsp/{__version__}", "Accept": "*/*"}
+        headers = {"User-Agent": USER_AGENT, "Accept": accept}
         if authorization is not None:
             headers["Authorization"] = authorization
         try:
             with (
-                httpx.Client(timeout=_SECONDS, follow_redirects=False) as client,
+                httpx.Client(timeout=SECONDS, follow_redirects=False) as client,
                 client.stream(method, url, headers=headers, params=dict(parameters) or None) as reply,
             ):
                 body = b""
@@ -64,15 +68,6 @@ class NetworkRegistry:
                 return Reply(reply.status_code, dict(reply.headers), _as_json(body))
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ValueError) as error:
             raise CouldNotAskError(type(error).__name__) from None
-
-
-def is_safe(url: str) -> bool:
-    """Whether an account or a token may be sent there: https, or this machine."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return False
-    return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
 
 
 def _as_json(body: bytes) -> Any:

@@ -90,12 +90,15 @@ class Program:
     takes_rest: whether everything after the first operand belongs to another program.
     options: by name, all names of the option and the number of its values, or `?` or `*`.
     is_partial: whether other versions have further options.
+    launch: for a launcher, the options by what they say, in the terms that all launchers share: `nodes`, `rank`,
+        `master`, `port`, `processes` (of a node), `total` (of all nodes), `hosts` and `host_files`.
     """
 
     style: str
     takes_rest: bool
     options: Mapping[str, tuple[tuple[str, ...], int | str]]
     is_partial: bool = False
+    launch: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +313,7 @@ class _Parser:
             self._found.options.append(Option(name, span, value, following.span))
 
     def _letters(self, word: Word) -> bool:
-        """Read letters behind one dash: each an option, the last one with its value."""
+        """Read letters after one dash: each an option, the last one with its value."""
         text, program, found = word.text, self._program, self._found
         for number, letter in enumerate(text[1:], 1):
             known = program.options.get(f"-{letter}")

@@ -31,7 +31,7 @@ class Step:
 
     kind: `command`, `assignment`, `arithmetic`, a reserved word (`if`, `{`, `(` …) for a compound command, the opening
         characters of a substitution, or nothing for the script itself.
-    part: the part of the parent in which it stands: `condition`, `then`, `body` …
+    part: the part of the parent that it is in: `condition`, `then`, `body` …
     before, after: the operators around it; empty at the ends of a list.
     prefixes: `!`, `time`, `coproc`.
     defines: the name of the function whose body it is.
@@ -64,7 +64,7 @@ class Step:
 
     @property
     def ancestors(self) -> Iterator[Step]:
-        """The steps that it stands in, the innermost first; for a substitution, the command that it belongs to."""
+        """The steps around it, the innermost first; for a substitution, the command that it belongs to."""
         step = self.owner if self.is_substitution else self.parent
         while step is not None:
             yield step

@@ -26,6 +26,7 @@ from pai_lsp.expand.filled_definition import (
     needed_storages,
     problem,
     read_commands,
+    step_text,
 )
 from pai_lsp.findings.diagnostic import Diagnostic, Related
 from pai_lsp.job.definition import CMD_PLUGIN, Definition, undeclared_variables
@@ -46,7 +47,7 @@ from pai_lsp.job.this_lookup import this_faults
 from pai_lsp.platform.tables import converted_role_name
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Mapping
+from pai_lsp.source.nodes import Mapping, Scalar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -100,6 +101,12 @@ class Prerequisite:
     def ignores_failure(self) -> bool:
         """Whether its commands may fail. Source: openpai-runtime, src/plugins/plugin_utils.py."""
         return ignores_failure(self.definition.node, self.step)
+
+    @property
+    def path_for_user(self) -> str:
+        """Where the commands of a task role find its content, filled; empty if it does not say."""
+        node = self.definition.node.get("pathForUser")
+        return step_text(node.text, self.step) if isinstance(node, Scalar) and node.is_string else ""
 
     def moments(self, moment: Moment) -> tuple[CommandItem, ...]:
         """The commands that it runs at one moment."""

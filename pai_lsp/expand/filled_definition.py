@@ -235,7 +235,7 @@ def merged_storages(job: Job, needed: Iterable[Storage]) -> tuple[tuple[Storage,
     by_path: dict[str, Storage] = {}
     new: list[Storage] = []
     problems: list[Diagnostic] = []
-    for storage in _mounted(job):
+    for storage in mounted_storages(job):
         by_name.setdefault(storage.name, storage)
         by_path.setdefault(posixpath.normpath(storage.mount_path), storage)
     for storage in needed:
@@ -257,7 +257,7 @@ def _conflict(storage: Storage, other: Storage) -> Diagnostic:
     return problem("storage-conflict", storage.span, message, *related)
 
 
-def _mounted(job: Job) -> Iterator[Storage]:
+def mounted_storages(job: Job) -> Iterator[Storage]:
     """The entries of `extras.storages`. Source: rest-server, models/v2/job/k8s.js (the default path)."""
     node = job.extras.get("storages") if job.extras else None
     for item in node.items if isinstance(node, Sequence) else ():

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
 
 
+_STORAGE_NAMES = "storageConfigNames"
+
+
 def cluster_names(job: Job, cluster: object, path: tuple[str | int, ...]) -> Iterator[tuple[str, str]]:
     """The names of the cluster that can be the value at `path`, each with a few words about it."""
     if not isinstance(cluster, Profile) or not path:
@@ -33,12 +36,28 @@ def cluster_names(job: Job, cluster: object, path: tuple[str | int, ...]) -> Ite
     elif path[:2] == ("extras", "hivedScheduler") and path[-1] == "pinnedCellId" and cluster.hived:
         for name, pieces in Cells(cluster.hived).pinned(_virtual_cluster(job)).items():
             yield name, f"{sum(pieces.sizes)} SKUs of type {pieces.sku_type}"
-    elif path[:2] == ("extras", "storages") and path[-1] == "name":
+    elif (path[:2] == ("extras", "storages") and path[-1] == "name") or _STORAGE_NAMES in path:
         about = cluster.document.get("storages", {})
         for name in (cluster.user or {}).get("storages", about):
             words = [str(about.get(name, {}).get("type", "storage"))]
             words += ["read-only"] if about.get(name, {}).get("readOnly") else []
             yield name, ", ".join(words)
+
+
+def cluster_name_documentation(job: Job, cluster: object, path: tuple[str | int, ...], name: str) -> str | None:
+    """What the cluster knows about the name that is the value at `path`, in Markdown; None if it is no such name.
+
+    A name that the cluster does not have, or that the user may not use, is described as well.
+    """
+    known = dict(cluster_names(job, cluster, path))
+    if not known or not isinstance(cluster, Profile):
+        return None
+    where = f"_cluster {cluster.name}" + (f", as of {cluster.taken_at[:10]}_" if cluster.taken_at else "_")
+    detail = known.get(name)
+    if detail is not None:
+        return f"**{name}**: {detail}\n\n{where}"
+    listed = ", ".join(f"`{one}`" for one in known)
+    return f"**{name}**: the cluster does not have it, or you may not use it; known: {listed}\n\n{where}"
 
 
 def requested_skus(job: Job, cluster: object) -> str | None:

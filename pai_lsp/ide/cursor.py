@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from pai_lsp.job.definition import SIMPLE_KEYS
 from pai_lsp.job.job import Job
 from pai_lsp.job.symbols import Occurrence, occurrence_at
 from pai_lsp.source.content import mapped
@@ -93,6 +94,12 @@ class Location:
     def definition(self) -> Definition | None:
         """The prerequisite that the node belongs to."""
         return next((one for one in self.job.definitions if any(node is one.node for node in self.parents)), None)
+
+    @property
+    def is_command(self) -> bool:
+        """Whether the node is a text that bash runs, or is in a list of them."""
+        keys = [step for step in self.path if isinstance(step, str)]
+        return bool(keys) and not self.is_key and keys[-1] in {"commands", *SIMPLE_KEYS}
 
     def sibling(self, name: str) -> str | None:
         """The text of another key of the innermost mapping."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from pai_lsp.platform.programs import option_help
 from pai_lsp.platform.tables import EventForm, event_at
-from pai_lsp.source.nodes import Scalar, Sequence
+from pai_lsp.source.nodes import Mapping, Scalar, Sequence
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.writing import entry_lines, flow_value, value_lines
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.definition import Definition
     from pai_lsp.job.lookup import SuggestedDefinition
     from pai_lsp.platform.job_schema import Field
+    from pai_lsp.platform.launchers import KnownLine
     from pai_lsp.platform.tables import EnvironmentVariable, Event, ExitCode, Plugin
 
 
@@ -99,6 +101,11 @@ def definition_documentation(definition: Definition, where: str = "") -> str:
     requirements = [requirement.reference.name for requirement in definition.requirements]
     if requirements:
         lines.append("requires " + ", ".join(map(code, requirements)))
+    path = definition.node.get("pathForUser")
+    if isinstance(path, Scalar) and path.text:
+        lines.append(f"content at {code(path.text)}")
+    if storages := list(_storages(definition)):
+        lines.append("needs the storage " + ", ".join(storages))
     variables = [variable.name for variable in definition.template_variables]
     if variables:
         lines.append("to fill: " + ", ".join(map(code, variables)))
@@ -107,6 +114,16 @@ def definition_documentation(definition: Definition, where: str = "") -> str:
         more = "\n…" if len(callback.commands) > _MOST_COMMANDS else ""
         lines.append(f"{prose(callback.event_name or 'commands')}:\n{block('sh', commands + more)}")
     return "\n\n".join(lines)
+
+
+def _storages(definition: Definition) -> Iterator[str]:
+    """The storages that it needs, with their mount paths. Source of the default path: docs/protocol.md."""
+    node = definition.node.get("requireStorages")
+    for item in node.items if isinstance(node, Sequence) else ():
+        name, mount = (item.get("name"), item.get("mountPath")) if isinstance(item, Mapping) else (None, None)
+        if isinstance(name, Scalar) and name.text:
+            path = mount.text if isinstance(mount, Scalar) and mount.text else f"/mnt/{name.text}"
+            yield f"{code(name.text)} at {code(path)}"
 
 
 def offer_documentation(offer: SuggestedDefinition) -> str:
@@ -153,6 +170,15 @@ def variable_documentation(variable: EnvironmentVariable, name: str, value: str 
         instead = f"; use `{variable.replacement}`" if variable.replacement else ""
         lines.append(f"_{variable.status}{instead}_")
     return "\n\n".join(lines)
+
+
+def option_documentation(line: KnownLine, name: str) -> str:
+    """What an option of a known program means; `name` is its first name in the table."""
+    names, takes = line.program.options[name]
+    value = {0: "no value", 1: "with a value", "?": "with or without a value"}.get(takes, "with values")
+    also = ", ".join(f"`{one}`" for one in names if one != name)
+    facts = f"_option of {line.name}, {value}{'; also ' + also if also else ''}_"
+    return "\n\n".join(part for part in (f"**{name}**", option_help(line.name).get(name, ""), facts) if part)
 
 
 def exit_code_documentation(code: int, known: ExitCode | None) -> str:

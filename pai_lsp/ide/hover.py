@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.catalog.remote_sources import item_page
+from pai_lsp.embedded.command_lines import command_lines
+from pai_lsp.embedded.shell import read_script
 from pai_lsp.ide.cursor import Cursor
 from pai_lsp.ide.documentation import (
     block,
@@ -12,6 +15,7 @@ from pai_lsp.ide.documentation import (
     event_documentation,
     exit_code_documentation,
     field_documentation,
+    option_documentation,
     plugin_documentation,
     prose,
     variable_documentation,
@@ -21,6 +25,8 @@ from pai_lsp.ide.names import places_of
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.job.symbols import Occurrence, SymbolKind, meant_prerequisite
 from pai_lsp.platform.job_schema import field
+from pai_lsp.platform.launchers import known_line
+from pai_lsp.platform.programs import nccl_help, nccl_variables
 from pai_lsp.platform.tables import PLUGIN_PREFIX, events, exit_codes
 from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.ide.cursor import Location
     from pai_lsp.job.template_uses import TemplateUse
+    from pai_lsp.source.content import MappedText
     from pai_lsp.source.text import Span
 
 _VARIABLE = lazy_pattern(r"(?<!\w)[A-Z]+_\w+")
@@ -109,10 +116,28 @@ def _in_text(document: Document, location: Location, offset: int) -> Hover | Non
         if variable is not None:
             value = variable_value(document.job, location.task_role, variable, match[0])
             return Hover(variable_documentation(variable, match[0], value), span)
+        if span.touches(offset) and match[0] in nccl_variables():
+            meaning = nccl_help().get(match[0], "")
+            read_by = "" if meaning.startswith("PyTorch") else "_read by NCCL_"
+            return Hover("\n\n".join(part for part in (f"**{match[0]}**", meaning, read_by) if part), span)
+    if location.is_command and (option := _option(text, node.text, offset)) is not None:
+        return option
     for match in _EXIT.finditer(node.text):
         span = text.span(*match.span(1))
         if span.touches(offset):
             return Hover(exit_code_documentation(int(match[1]), exit_codes().get(int(match[1]))), span)
+    return None
+
+
+def _option(text: MappedText, script: str, offset: int) -> Hover | None:
+    """The option of a well-known program at an offset of the file."""
+    for line in command_lines(read_script(script)).all:
+        words = (text.span(word.span.start, word.span.end) for word in line.arguments)
+        if any(span.touches(offset) for span in words) and (known := known_line(line)) is not None:
+            for option in known.arguments.options:
+                span = text.span(option.span.start, option.span.end)
+                if span.touches(offset) and option.name in known.program.options:
+                    return Hover(option_documentation(known, option.name), span)
     return None
 
 
@@ -171,6 +196,12 @@ def _value(document: Document, location: Location, node: Scalar) -> str:
         return event_documentation(events()[node.text])
     if key == "plugin" and (plugin := document.platform.plugins.get(node.text.removeprefix(PLUGIN_PREFIX))):
         return plugin_documentation(plugin)
+    if document.settings.cluster is not None:
+        from pai_lsp.ide.cluster_names import cluster_name_documentation  # noqa: PLC0415 - few projects name a cluster
+
+        found = cluster_name_documentation(document.job, document.settings.cluster, location.path, node.text)
+        if found is not None:
+            return found
     if "://" in node.text and ("require" in location.path or "prerequisites" in location.path):
         return _address(document, node.text)
     return _described(document, location) if isinstance(key, str) else ""
@@ -179,6 +210,8 @@ def _value(document: Document, location: Location, node: Scalar) -> str:
 def _address(document: Document, reference: str) -> str:
     answer = document.job.lookup.find(reference)
     if answer.state is LookupState.FOUND:
-        return "\n\n---\n\n".join(definition_documentation(one, "marketplace") for one in answer.definitions)
+        found = "\n\n---\n\n".join(definition_documentation(one, "marketplace") for one in answer.definitions)
+        page = item_page(answer.path or "")
+        return f"{found}\n\n[Open the page in the marketplace]({page})" if page else found
     note = f" ({prose(answer.note)})" if answer.note else ""
     return f"{code(reference)}: {answer.state.value}{note}"

@@ -1,13 +1,14 @@
-"""Links to what a job names elsewhere: images on Docker Hub, data and repositories on the web.
+"""Links to what a job names elsewhere: images on Docker Hub, data and repositories on the web, items of a marketplace.
 
-Links are made from the text alone, without asking whether they lead anywhere. An address with a template, a variable or
-a password in it is not a link.
+Links are made from the text and the catalog alone, without asking whether they lead anywhere. An address with a
+template, a variable or a password in it is not a link.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.catalog.remote_sources import item_page
 from pai_lsp.job.definition import name_span
 from pai_lsp.rules.resources.docker_images import DOCKER_HUB_HOSTS
 from pai_lsp.source.content import mapped
@@ -43,7 +44,7 @@ def links(document: Document) -> list[WebLink]:
     """The links of a document, by place."""
     hidden = document.job.hidden
     found: dict[Span, WebLink] = {}
-    for link in (*_images(document), *_addresses(document)):
+    for link in (*_images(document), *_items(document), *_addresses(document)):
         if not hidden.holds(link.span) and not hidden.shows(link.address):
             found.setdefault(link.span, link)
     return sorted(found.values(), key=lambda link: link.span)
@@ -56,6 +57,15 @@ def _images(document: Document) -> Iterator[WebLink]:
             page = image_page(uri.text)
             if page:
                 yield WebLink(name_span(uri), page, "Open the image on Docker Hub")
+
+
+def _items(document: Document) -> Iterator[WebLink]:
+    """The references to what a marketplace server has."""
+    job = document.job
+    required = (one.reference for definition in job.definitions for one in definition.requirements)
+    for reference in (*(one for role in job.task_roles for one in role.prerequisites), *required):
+        if reference.is_address and (page := item_page(job.lookup.find(reference.name).path or "")):
+            yield WebLink(reference.span, page, "Open the page in the marketplace")
 
 
 def image_page(image: str) -> str:

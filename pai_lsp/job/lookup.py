@@ -193,6 +193,15 @@ class SuggestedDefinition:
     variables: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class JobTemplate:
+    """A whole job of a marketplace, to begin a new one with; its secrets have no values."""
+
+    name: str
+    summary: str
+    text: str
+
+
 class Lookup(Protocol):
     """Finds definitions outside the job; answers from memory, at once."""
 
@@ -203,7 +212,13 @@ class Lookup(Protocol):
         """Every reference that `find` would find."""
 
     def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
-        """At most `most` definitions that match what is `typed`, best first; fast in a large catalog."""
+        """At most `most` definitions that match what is `typed`, best first; fast in a large catalog.
+
+        Only what a task role can list or a definition can require: docker images are not.
+        """
+
+    def job_templates(self) -> tuple[JobTemplate, ...]:
+        """The jobs to begin a new one with."""
 
 
 class NoLookup:
@@ -224,6 +239,10 @@ class NoLookup:
     def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
         """Nothing to suggest."""
         del typed, most
+        return ()
+
+    def job_templates(self) -> tuple[JobTemplate, ...]:
+        """Nothing to begin with."""
         return ()
 
 
@@ -255,6 +274,10 @@ class LazyLookup:
     def suggestions(self, typed: str, most: int) -> tuple[SuggestedDefinition, ...]:
         """At most `most` definitions that match what is `typed`, best first."""
         return self._lookup().suggestions(typed, most)
+
+    def job_templates(self) -> tuple[JobTemplate, ...]:
+        """The jobs to begin a new one with."""
+        return self._lookup().job_templates()
 
     def _lookup(self) -> Lookup:
         if self._known is None:

@@ -55,6 +55,11 @@ class TaskRole:
         """One of the role's keys with its value."""
         return self.node.entry(name) if self.node else None
 
+    def amount(self, name: str) -> int | None:
+        """How much `cpu`, `memoryMB` or `gpu` a task has; None where that is not a whole number."""
+        node = self.resources.get(name) if self.resources else None
+        return whole_number(node) if node is not None else None
+
     @cached_property
     def prerequisites(self) -> tuple[Reference, ...]:
         """The prerequisites that the role lists, in order."""

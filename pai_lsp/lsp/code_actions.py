@@ -11,11 +11,11 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcContentModified, JsonRpcException
 
 from pai_lsp.ide.ignoring import NOT_IGNORED, ignore_comment, ignore_in_file, title_on_line
-from pai_lsp.ide.refactorings import RefactoringKind, conversion, made, refactorings
+from pai_lsp.ide.refactorings import RefactoringKind, conversion, made, mpijob_conversion, refactorings
 from pai_lsp.ide.refactorings.refactoring import line_edits
 from pai_lsp.lsp.convert import lsp_diagnostic, workspace_edit
 from pai_lsp.lsp.documents import CHECKED_BY_RULES, FileKind
-from pai_lsp.lsp.features import APPLY_EDIT, FIX_ALL, OPEN_RULE, QUICK_FIX
+from pai_lsp.lsp.features import APPLY_EDIT, CLIENT_CONVERT, CONVERT, FIX_ALL, OPEN_RULE, QUICK_FIX
 from pai_lsp.safe_fixes import with_safe_fixes
 from pai_lsp.source.text import Span
 
@@ -140,6 +140,9 @@ def refactoring_actions(
 ) -> Iterator[lsp.CodeAction]:
     """The refactorings of some kinds for a place."""
     for offer in _offered(document, here, kinds):
+        if offer.beside and CLIENT_CONVERT in document.client.reading.commands:
+            yield _opened_beside(document, offer)
+            continue
         found = offer if document.client.resolves_edits else made(offer)
         action = lsp.CodeAction(found.title, kind=found.kind.value)
         if found.make is None:
@@ -152,6 +155,12 @@ def refactoring_actions(
         else:
             action.edit = _edit(document, found.make())
         yield action
+
+
+def _opened_beside(document: OpenDocument, offer: Refactoring) -> lsp.CodeAction:
+    """A conversion for a client that opens the result beside the file."""
+    command = lsp.Command(offer.title, CONVERT, arguments=[document.uri, offer.beside])
+    return lsp.CodeAction(offer.title, kind=offer.kind.value, command=command)
 
 
 def resolved_action(document: OpenDocument, action: lsp.CodeAction) -> lsp.CodeAction:
@@ -177,13 +186,17 @@ def resolved_action(document: OpenDocument, action: lsp.CodeAction) -> lsp.CodeA
 
 
 def _offered(document: OpenDocument, here: Span, kinds: Collection[RefactoringKind]) -> Iterable[Refactoring]:
-    """The refactorings of a job; one of protocol version 1 is not recognized as a job, and can be converted."""
+    """The refactorings of a job; one of protocol version 1, and an MPIJob, can only be converted."""
     if document.is_excluded:
         return ()
     if document.kind is FileKind.JOB:
         return refactorings(document.document, here, kinds)
-    is_wanted = document.kind is FileKind.OTHER and RefactoringKind.REWRITE in kinds
-    return conversion(document.document, here) if is_wanted else ()
+    if RefactoringKind.REWRITE not in kinds or document.kind not in _CONVERSIONS:
+        return ()
+    return _CONVERSIONS[document.kind](document.document, here)
+
+
+_CONVERSIONS = {FileKind.OTHER: conversion, FileKind.MPIJOB: mpijob_conversion}
 
 
 def _edit(document: OpenDocument, edits: Iterable[TextEdit]) -> lsp.WorkspaceEdit:

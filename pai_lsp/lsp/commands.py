@@ -24,11 +24,11 @@ from pai_lsp.ide.documentation import rule_page
 from pai_lsp.ide.graph.graph_languages import dot, mermaid
 from pai_lsp.ide.graph.prerequisite_graph import prerequisite_graph
 from pai_lsp.ide.marketplace_insertion import insertion
-from pai_lsp.ide.preview import preview
+from pai_lsp.ide.preview import preview, role_script
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.lsp.convert import location, workspace_edit
-from pai_lsp.lsp.documents import FileKind, file_at
-from pai_lsp.lsp.features import APPLY_EDIT, MARKETPLACE_INSERT, PREVIEW, WHY
+from pai_lsp.lsp.documents import CHECKED_BY_RULES, JOB_LANGUAGE, FileKind, file_at
+from pai_lsp.lsp.features import APPLY_EDIT, CONVERT, MARKETPLACE_INSERT, PREVIEW, SCRIPT, WHY
 from pai_lsp.lsp.session import ARRIVED
 from pai_lsp.rules import UnknownCodeError, known
 from pai_lsp.source.patterns import lazy_pattern
@@ -95,15 +95,31 @@ def _rule(arguments: Sequence[Any]) -> Rule:
 
 
 async def templates(session: Session, arguments: Sequence[Any]) -> list[dict[str, str]]:
-    """Job templates, each with its name, its purpose and its text."""
-    del session, arguments
-    return [{"name": name, "description": detail, "text": plain_text(snippet)} for name, detail, snippet in JOBS]
+    """Job templates, each with its name, its purpose and its text; those of all marketplaces come last."""
+    del arguments
+    own = [{"name": name, "description": detail, "text": plain_text(snippet)} for name, detail, snippet in JOBS]
+    found = dict.fromkeys(one for lookup in session.marketplaces.lookups() for one in lookup.job_templates())
+    return [*own, *({"name": one.name, "description": one.summary, "text": one.text} for one in found)]
+
+
+def _role(arguments: Sequence[Any], command: str) -> str | None:
+    """The task role that the second argument of a command names; None for all."""
+    role = arguments[0] if arguments else None
+    if role is not None and not isinstance(role, str):
+        raise JsonRpcInvalidParams(f"'{command}' expects a URI and the name of a task role, or null for all")
+    return role
+
+
+def _scripted(document: OpenDocument, arguments: Sequence[Any]) -> list[dict[str, str]] | None:
+    wanted = _role(arguments, SCRIPT)
+    if not _is_job(document):
+        return None
+    roles = (role for role in document.document.job.task_roles if wanted in {None, role.name})
+    return [{"role": role.name, "text": role_script(document.document, role)} for role in roles]
 
 
 def _previewed(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
-    role = arguments[0] if arguments else None
-    if role is not None and not isinstance(role, str):
-        raise JsonRpcInvalidParams(f"'{PREVIEW}' expects a URI and the name of a task role, or null for all")
+    role = _role(arguments, PREVIEW)
     if not _is_job(document):
         return None
     found = preview(document.document, role, document.folder)
@@ -154,6 +170,39 @@ def _described(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, An
     return {"platform": document.document.platform.title, "cluster": name}
 
 
+def _converted(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
+    from pai_lsp.mpijob.conversion import ConversionError  # noqa: PLC0415 - few files are converted
+    from pai_lsp.mpijob.converted_text import DIRECTIONS, MPIJOB, PAI, converted_text  # noqa: PLC0415 - as above
+
+    if document.kind not in CHECKED_BY_RULES or document.document.is_catalog:
+        return None
+    to = arguments[0] if arguments and arguments[0] is not None else None
+    to = to or (PAI if document.kind is FileKind.MPIJOB else MPIJOB)
+    if to not in DIRECTIONS:
+        raise JsonRpcInvalidParams(f"'{CONVERT}' expects a URI and one of {', '.join(DIRECTIONS)}")
+    try:
+        found = converted_text(document.document.job, to)
+    except ConversionError as error:
+        return {"error": error.code, "message": str(error)}
+    lost = [{"field": one.field, "reason": one.reason} for one in found.lost]
+    language = JOB_LANGUAGE if to == PAI else "yaml"
+    return {"text": found.text_with_lost, "languageId": language, "lost": lost}
+
+
+async def images_checked(session: Session, arguments: Sequence[Any]) -> list[dict[str, str]] | None:
+    """Ask the registries for the images of a job, and show what they say as findings; the argument is the job's URI.
+
+    The result has the answer for each task role; null without such a job.
+    """
+    uri = str(arguments[0]) if arguments else ""
+    document = ARRIVED.get().get(uri)
+    if document is None:
+        return None
+    if session.refuses_trust:
+        raise JsonRpcInvalidParams("registries are not asked, because the folder is not trusted")
+    return await session.ask_images(document)
+
+
 def _is_job(document: OpenDocument) -> bool:
     return document.kind is FileKind.JOB and not document.document.is_catalog
 
@@ -161,11 +210,17 @@ def _is_job(document: OpenDocument) -> bool:
 # The commands that a task role runs, as a text, and by the numbers of its lines, from 0, the locations that they come
 # from; the arguments are the job's URI, and the role's name or null for all.
 previewed = about_document(_previewed)
+# The commands of task roles, `[{"role", "text"}]`, each as a script for a terminal; the arguments are the URI of a job,
+# and the name of a role or null for all.
+scripted = about_document(_scripted)
 # The graph of prerequisites, for Graphviz and Mermaid, and by the identifiers of its nodes the locations of their
 # definitions; the argument is the URI of a job or of a file of definitions.
 drawn = about_document(_drawn)
 # The expanded job, or the findings that prevent it; the argument is the job's URI.
 expanded_job = about_document(_expanded)
+# The file in another format, with comments about what could not be expressed at its top, or why there is none; the
+# arguments are the URI and `pai`, `mpijob` or `v2beta1`, or null for the other one of the first two.
+converted_file = about_document(_converted)
 # The platform that a job is checked for, and the name of its cluster or null; the argument is the job's URI.
 described = about_document(_described)
 

@@ -30,11 +30,16 @@ OPEN_RULE = "pai-lsp.openRule"
 APPLY_EDIT = "pai-lsp.applyEdit"
 
 PREVIEW = "pai-lsp.preview"
+SCRIPT = "pai-lsp.script"
 GRAPH = "pai-lsp.graph"
 EXPAND = "pai-lsp.expand"
 STATUS = "pai-lsp.status"
 WHY = "pai-lsp.why"
+CHECK_IMAGES = "pai-lsp.checkImages"
 TEMPLATES = "pai-lsp.templates"
+CONVERT = "pai-lsp.convert"
+# The command of a client that opens a converted file beside its source.
+CLIENT_CONVERT = "openpai.convert"
 
 # Our own notification, `{"trusted": false}` while the client trusts nothing, and any other value afterwards.
 WORKSPACE_TRUST = "pai-lsp/workspaceTrust"
@@ -49,11 +54,14 @@ COMMAND_NAMES = (
     OPEN_RULE,
     APPLY_EDIT,
     PREVIEW,
+    SCRIPT,
     GRAPH,
     EXPAND,
     STATUS,
     WHY,
+    CHECK_IMAGES,
     TEMPLATES,
+    CONVERT,
     MARKETPLACE_LIST,
     MARKETPLACE_INSERT,
     MARKETPLACE_REFRESH,

@@ -84,8 +84,8 @@ def _upgrade(manifest: Manifest) -> tuple[Fix, ...]:
 def mpijob_refused(manifest: Manifest) -> Iterator[Finding]:
     """The API server or the MPI operator refuses the MPIJob.
 
-    The API server refuses wrong types, missing keys, unknown words and names. What the operator refuses is stored; it
-    writes one event `ValidationError`, never tries again, and nothing starts.
+    The API server refuses wrong types, missing keys, unknown words and names. A manifest that the operator refuses is
+    stored; it writes one event `ValidationError`, never tries again, and nothing starts.
     Source: kubeflow/mpi-operator v0.8.2, manifests/base/kubeflow.org_mpijobs.yaml and
     pkg/apis/kubeflow/validation/validation.go.
 

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import Arguments, parsed
-from pai_lsp.platform.programs import program, programs_table
+from pai_lsp.platform.programs import program, program_of, programs_table
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
@@ -18,7 +18,7 @@ from pai_lsp.source.text import Span
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from pai_lsp.embedded.command_lines import Option
+    from pai_lsp.embedded.command_lines import CommandLine, Option, Program
     from pai_lsp.embedded.shell_script import Word
 
 OPEN_MPI = "Open MPI"
@@ -59,7 +59,7 @@ class LaunchLine:
     @property
     def counts(self) -> list[Option]:
         """The numbers of processes: the last one, or that of each program."""
-        found = self._named(_meanings(self.implementation)[0])
+        found = self._named("total")
         return found if self.arguments.programs > 1 else found[-1:]
 
     @property
@@ -71,12 +71,12 @@ class LaunchLine:
     @property
     def host_lists(self) -> list[Option]:
         """The lists of hosts."""
-        return self._named(_meanings(self.implementation)[1])
+        return self._named("hosts")
 
     @property
     def host_files(self) -> list[Option]:
         """The files and programs that name the hosts."""
-        return self._named(_meanings(self.implementation)[2])
+        return self._named("host_files")
 
     @property
     def allows_root(self) -> bool:
@@ -89,7 +89,9 @@ class LaunchLine:
         is_written = any("oversubscribe" in (one.value or "").lower() for one in self.arguments.options)
         return is_written or self.arguments.has("-oversubscribe")
 
-    def _named(self, names: frozenset[str]) -> list[Option]:
+    def _named(self, meaning: str) -> list[Option]:
+        known = program(self.implementation)
+        names = known.launch[meaning] if known else ()
         return [one for one in self.arguments.options if one.name in names and one.value_span is not None]
 
 
@@ -102,13 +104,6 @@ def launchers() -> frozenset[str]:
 @cache
 def _implementations(name: str) -> tuple[str, ...]:
     return tuple(programs_table()["launchers"]["programs"][name])
-
-
-@cache
-def _meanings(implementation: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """The options for the number of processes, a list of hosts, and a file of hosts."""
-    launch = programs_table()["programs"][implementation]["launch"]
-    return frozenset({launch["count"]}), frozenset({launch["hosts"]}), frozenset(launch["host_files"])
 
 
 def has_launcher(text: str) -> bool:
@@ -135,6 +130,33 @@ def launch_line(name: str, words: Sequence[Word], text: str, implementation: str
     fitting = [one for one in read if len(one.arguments.unknown) == fewest]
     best = fitting[0]
     return LaunchLine(best.implementation, len(fitting) == 1, best.arguments)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownLine:
+    """A command line of a program whose options are known.
+
+    name: of the program in the table; words: those before its arguments.
+    """
+
+    name: str
+    program: Program
+    words: int
+    arguments: Arguments
+
+
+def known_line(line: CommandLine) -> KnownLine | None:
+    """A command line read by the table of its program; None where there is none."""
+    text = line.script.text
+    if line.program in launchers():
+        read = launch_line(line.program, line.arguments, text)
+        name, words = read.implementation, 0
+    elif found := program_of(line):
+        name, words = found
+    else:
+        return None
+    known = program(name)
+    return KnownLine(name, known, words, parsed(line.arguments[words:], known, text)) if known else None
 
 
 def foreign_option(line: LaunchLine) -> tuple[str, Span] | None:

@@ -7,10 +7,19 @@ program is met for the first time.
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pai_lsp.embedded.command_lines import Program
 from pai_lsp.platform.tables import table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pai_lsp.embedded.command_lines import CommandLine
+
+_MODULES = {"accelerate.commands.launch": "accelerate launch"}
+# Among so many words is a subcommand.
+_MOST_WORDS = 3
 
 
 @cache
@@ -27,7 +36,40 @@ def program(name: str) -> Program | None:
     if entry is None:
         return None
     options = {one: (tuple(names.split()), takes) for names, takes in entry["options"].items() for one in names.split()}
-    return Program(entry["style"], entry["rest"], options, entry.get("partial", False))
+    launch = {meaning: tuple(names) for meaning, names in entry.get("launch", {}).items()}
+    return Program(entry["style"], entry["rest"], options, entry.get("partial", False), launch)
+
+
+def program_of(line: CommandLine) -> tuple[str, int] | None:
+    """The name in the table of what a command line runs, and the number of words before its arguments.
+
+    A subcommand may come after options: `pip -q install`.
+    """
+    known, name = programs_table()["programs"], _MODULES.get(line.program, line.program)
+    if name in known:
+        return name, 0
+    for number, word in enumerate(line.arguments[:_MOST_WORDS] if name in _with_subcommands() else ()):
+        if word.is_literal and f"{name} {word.text}" in known:
+            return f"{name} {word.text}", number + 1
+    return None
+
+
+@cache
+def _with_subcommands() -> frozenset[str]:
+    return frozenset(name.partition(" ")[0] for name in programs_table()["programs"] if " " in name)
+
+
+@cache
+def option_help(name: str) -> Mapping[str, str]:
+    """What options of a program do, by their first names in the table."""
+    found: dict[str, str] = table("program_help.json")["programs"].get(name, {})
+    return found
+
+
+def nccl_help() -> Mapping[str, str]:
+    """What variables of NCCL do."""
+    found: dict[str, str] = table("program_help.json")["nccl"]
+    return found
 
 
 @cache

@@ -45,4 +45,39 @@ def invalid_configuration(job: Job) -> Iterable[Finding]:
     return ()
 
 
-COMMAND_RULES = (unreadable_file, invalid_configuration)
+@rule(Severity.ERROR)
+def image_not_found(job: Job) -> Iterable[Finding]:
+    """The registry does not have the image, or the platform does not accept it; only with `check --images`.
+
+    The platform asks the registry before a task starts, and ends the task with 254 if the image is not there. Some
+    registries it cannot ask: then the job waits for an image that never comes.
+    Source: openpai-runtime, src/init.d/image_checker.py.
+    """
+    del job  # a registry is asked
+    return ()
+
+
+@rule(Severity.INFORMATION)
+def image_not_asked(job: Job) -> Iterable[Finding]:
+    """The registry could not be asked for the image; only with `check --images`.
+
+    The image may be there: the registry does not answer, asks for a login, or is one that the platform does not ask.
+    Source: openpai-runtime, src/init.d/image_checker.py.
+    """
+    del job  # a registry is asked
+    return ()
+
+
+@rule(Severity.WARNING)
+def image_architecture(job: Job) -> Iterable[Finding]:
+    """The image is not for the processors of the cluster; only with `check --images`.
+
+    The nodes of a cluster usually have x86-64 processors (`amd64`). There, an image for `arm64` alone, such as one that
+    was built on a Mac, ends with "exec format error". Build it with `--platform linux/amd64`.
+    Source: opencontainers/image-spec, image-index.md.
+    """
+    del job  # a registry is asked
+    return ()
+
+
+COMMAND_RULES = (unreadable_file, invalid_configuration, image_not_found, image_not_asked, image_architecture)

@@ -261,7 +261,7 @@ class _Builder:
                 blank = ("Add a space", TextEdit(Span(stuck.end(), stuck.end()), " "))
                 self._problem(ProblemKind.SYNTAX, Span(start, stuck.end() + 1), message, fix=blank)
         if self._has_stand_ins and not value.isascii():
-            value = _TO_BE_PUT_BACK.sub(lambda match: _ORIGINALS[match[0]], value)
+            value = as_written(value)
         scalar = Scalar(Span(start, end), value, _STYLES[mark], tag, self._reader)
         self._scalars.append(scalar)
         if tag is not None:
@@ -436,6 +436,12 @@ _ORIGINALS = {stand_in: character for character, stand_in in _STAND_INS.items()}
 TAB_STAND_IN = _STAND_INS["\t"]
 _TO_BE_READ = lazy_pattern("[\x85\u2028\u2029\ufeff\U0010fffb-\U0010ffff]")
 _TO_BE_PUT_BACK = lazy_pattern("[\U0010fffb-\U0010ffff]")
+
+
+def as_written(text: str) -> str:
+    """A part of a text that was read, with the characters that the author wrote."""
+    return _TO_BE_PUT_BACK.sub(lambda match: _ORIGINALS[match[0]], text)
+
 
 # In double quotes, a pair of surrogates or one of them alone.
 SURROGATE_ESCAPE = lazy_pattern(

@@ -68,11 +68,14 @@ def cut_entry(text: str, mapping: Mapping, entry: Entry) -> tuple[TextEdit, ...]
 
 def _entry_removal(text: str, mapping: Mapping, entry: Entry) -> TextEdit | None:
     number = _number(mapping, entry)
-    if number is None or len(mapping.entries) == 1:
+    # The place of a key that is an alias is that of its anchor.
+    is_written_here = mapping.span.start <= entry.key.span.start <= entry.key.span.end <= mapping.span.end
+    if number is None or len(mapping.entries) == 1 or not is_written_here:
         return None
     if mapping.is_flow:
         spans = [Span(one.key.span.start, entry_end(text, one)) for one in mapping.entries]
-        return _removal_from_flow(spans, number)
+        edit = _removal_from_flow(spans, number)
+        return edit if edit.span.start <= edit.span.end else None
     start = entry.key.span.start
     span = line_span(text, Span(start, entry_end(text, entry)))
     if number == 0 and "-" in text[span.start : start]:
@@ -178,14 +181,14 @@ def keeping_comments(text: str, edits: SequenceOf[TextEdit], comments: Iterable[
     return (*found, *(TextEdit(place, lines) for place, lines in kept.items()))
 
 
-def insert_entry(text: str, mapping: Mapping, lines: str, behind: Entry | None = None) -> TextEdit:
+def insert_entry(text: str, mapping: Mapping, lines: str, after: Entry | None = None) -> TextEdit:
     """Add `key: value` lines (written without indentation) after one of a mapping's keys, usually the last."""
-    behind = behind or (mapping.entries[-1] if mapping.entries else None)
-    if mapping.is_flow or behind is None:
-        last = entry_end(text, behind) if behind else mapping.span.start + 1
+    after = after or (mapping.entries[-1] if mapping.entries else None)
+    if mapping.is_flow or after is None:
+        last = entry_end(text, after) if after else mapping.span.start + 1
         flow = ", ".join(line for line in lines.splitlines() if line)
         return TextEdit(Span(last, last), f", {flow}" if mapping.entries else flow)
-    return _insert_below(text, entry_end(text, behind), column(text, mapping.entries[0].key.span.start), lines)
+    return _insert_below(text, entry_end(text, after), column(text, mapping.entries[0].key.span.start), lines)
 
 
 def append_item(text: str, sequence: Sequence, item: str) -> TextEdit:

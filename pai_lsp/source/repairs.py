@@ -28,7 +28,7 @@ _DOUBLE_QUOTED = lazy_pattern(r'"(?:[^"\\]|\\.)*"?', re.DOTALL)
 _ESCAPE = lazy_pattern(rf"(?P<surrogates>{SURROGATE_ESCAPE.pattern})|\\.", re.DOTALL)
 _UP_TO_QUOTE = lazy_pattern(r'[\s\w,:\[\]{}.-]*(?=")')
 # The tokens that separate the items of a list in brackets; a tag with brackets of its own is meant as text.
-_FLOW_TOKEN = lazy_pattern(r"""(?P<tag><%[^%]*%>)|"(?:[^"\\]|\\.)*"|'[^']*'|(?P<key>:\s)|[\[\]{},]""")
+_FLOW_TOKEN = lazy_pattern(r"""(?P<tag><%[^%]*%>|\{\{[^{}]*\}\})|"(?:[^"\\]|\\.)*"|'[^']*'|(?P<key>:\s)|[\[\]{},]""")
 _LONGEST_COMMAND = 2_000
 _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 _LINE_CONTENT = lazy_pattern(r"[^\S\n]*(?P<content>[^\n]*?)(?P<comment>(?:^|[^\S\n])#[^\n]*)?[^\S\n]*$", re.MULTILINE)
@@ -213,7 +213,7 @@ def _unquoted_template(fault: _ParserFault) -> Repair | None:
 
 
 def _template_in_brackets(fault: _ParserFault) -> Repair | None:
-    """`[echo <% $data.uri[0] %>]`: the inner bracket begins a list, which its author took for text."""
+    """`[echo <% $data.uri[0] %>]`, `[echo {{ x }}]`: what the inner bracket begins was meant as text."""
     text, at = fault.text, fault.at
     start, end = _line(text, at)
     if end - start > _LONGEST_COMMAND:
@@ -226,7 +226,7 @@ def _template_in_brackets(fault: _ParserFault) -> Repair | None:
             break
         if is_outside:
             item = token.end()
-        elif token["tag"] and token.start() < at < token.end():
+        elif token["tag"] and token.start() <= at < token.end():
             is_meant = re.search(r"[\[{]", token[0]) is not None
     if not is_meant or _unclosed_bracket(text, item) == item:
         return None

@@ -7,7 +7,8 @@ PyYAML reads something else, `Scalar.runtime_value` and the rules know it.
 
 from __future__ import annotations
 
-from pai_lsp.source.building import SURROGATE, build, readable
+from pai_lsp.source.building import SURROGATE, as_written, build, readable
+from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import ProblemKind, Syntax, SyntaxProblem, Tree
 from pai_lsp.source.scalar import Reader
 from pai_lsp.source.text import Span
@@ -28,7 +29,9 @@ def parse(text: str, reader: Reader = Reader.JS_YAML_3) -> Syntax:
         tree = relocated(tree, lambda span: span.shifted(1))
     surrogates = (Span(*match.span()) for match in ([] if text.isascii() else SURROGATE.finditer(text)))
     problems = [SyntaxProblem(ProblemKind.SYNTAX, span, "half of a surrogate pair") for span in surrogates]
-    problems += tree.problems
+    problems += (
+        tree.problems if text.isascii() else (replace(one, message=as_written(one.message)) for one in tree.problems)
+    )
     return Syntax(
         text,
         tuple(tree.documents),

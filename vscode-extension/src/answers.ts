@@ -12,6 +12,12 @@ export interface TextAnswer {
   readonly places: Places;
 }
 
+/** The commands of a task role as a script. */
+export interface RoleScript {
+  readonly role: string;
+  readonly text: string;
+}
+
 /** A graph in Graphviz' language, and by the identifiers of its nodes the places of their definitions. */
 export interface GraphAnswer {
   readonly dot: string;
@@ -57,6 +63,11 @@ export interface Template {
   readonly text: string;
 }
 
+/** A file in another format with the paths of what it does not have, or the reason why there is none. */
+export type Conversion =
+  | { readonly text: string; readonly languageId: string; readonly lost: readonly string[] }
+  | { readonly message: string };
+
 /** An expanded job, or the findings that prevent it. */
 export type Expansion = { readonly text: string } | { readonly findings: readonly string[] };
 
@@ -71,6 +82,24 @@ export interface JobStatus {
 export interface FailureAnswer {
   readonly text: string;
   readonly place: Place | undefined;
+}
+
+/** What a registry says about the image of a task role. */
+export interface ImageAnswer {
+  readonly role: string;
+  readonly image: string;
+  readonly answer: string;
+  readonly explanation: string;
+}
+
+export function imageAnswers(answer: unknown): readonly ImageAnswer[] | undefined {
+  if (!Array.isArray(answer)) {
+    return undefined;
+  }
+  return answer.map((one) => {
+    const { role, image, answer: word, explanation } = fields(one);
+    return { role: string(role), image: string(image), answer: string(word), explanation: string(explanation) };
+  });
 }
 
 export function jobStatus(answer: unknown): JobStatus | undefined {
@@ -88,6 +117,15 @@ export function textAnswer(answer: unknown): TextAnswer | undefined {
   return typeof text === "string"
     ? { text, languageId: string(languageId) || "shellscript", places: places(named) }
     : undefined;
+}
+
+export function roleScripts(answer: unknown): readonly RoleScript[] | undefined {
+  return Array.isArray(answer) ? answer.map(roleScript).filter((one) => one !== undefined) : undefined;
+}
+
+function roleScript(answer: unknown): RoleScript | undefined {
+  const { role, text } = fields(answer);
+  return typeof role === "string" && typeof text === "string" ? { role, text } : undefined;
 }
 
 export function graph(answer: unknown): GraphAnswer | undefined {
@@ -118,6 +156,15 @@ export function expansion(answer: unknown): Expansion | undefined {
     return { text };
   }
   return Array.isArray(findings) ? { findings: findings.map(message).filter((line) => line !== "") } : undefined;
+}
+
+export function conversion(answer: unknown): Conversion | undefined {
+  const { text, languageId, lost, message: reason } = fields(answer);
+  if (typeof text === "string") {
+    const paths = Array.isArray(lost) ? lost.map((one) => string(fields(one).field)).filter((path) => path !== "") : [];
+    return { text, languageId: string(languageId) || "yaml", lost: paths };
+  }
+  return typeof reason === "string" ? { message: reason } : undefined;
 }
 
 export function listing(answer: unknown): readonly Item[] | undefined {

@@ -1,4 +1,4 @@
-/** Detects documents that may be OpenPAI's, without parsing YAML. */
+/** Detects documents that may be OpenPAI's, or MPIJobs, without parsing YAML. */
 
 /** The language that files named `*.pai.yaml` have. */
 export const JOB_LANGUAGE = "openpai-job";
@@ -27,6 +27,14 @@ export function mayBeJob(language: string, text: () => string): boolean {
   }
   const beginning = text();
   return ROOT_KEY.test(beginning) || PLUGIN.test(beginning) || JSON_KEY.test(beginning);
+}
+
+/** The kind of an MPIJob manifest, at the root of one of the documents of a file. */
+const MPIJOB = /^kind:[ \t]*["']?MPIJob\b/im;
+
+/** Whether a document may hold an MPIJob of Kubernetes; it stays plain YAML, also for other extensions. */
+export function mayBeMpiJob(language: string, text: () => string): boolean {
+  return language === "yaml" && MPIJOB.test(text());
 }
 
 /** Whether a document is the configuration of the server. */

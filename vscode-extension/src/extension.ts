@@ -2,16 +2,20 @@
 
 import * as vscode from "vscode";
 import type { Location, Position } from "vscode-languageclient/node";
-import { activeJobEditor, isOurs } from "./activeJob";
+import { activeJobEditor, activeMpiJobEditor, isOurs } from "./activeJob";
 import { reportingFailure } from "./ask";
+import { convertFile } from "./commands/convert";
 import { expandJob } from "./commands/expand";
 import { Explanations } from "./commands/explain";
 import { explainFailure } from "./commands/failure";
 import { Graphs } from "./commands/graph";
+import { checkImages } from "./commands/images";
 import { insertFromMarketplace, refreshMarketplace } from "./commands/marketplace";
 import { newJob } from "./commands/newJob";
+import { copyScript } from "./commands/copyScript";
 import { Previews } from "./commands/preview";
 import { showPlace, showReferences } from "./commands/references";
+import { submitJob } from "./commands/submit";
 import { SHOW_PLACE } from "./graphPage";
 import { SHOW_REFERENCES } from "./server/connection";
 import { Controller } from "./server/controller";
@@ -48,12 +52,16 @@ export function activate(context: vscode.ExtensionContext): Interface {
     explanations,
     statusItem(controller),
     command("preview", (job, role) => previews.show(job, role)),
+    command("copyScript", (job, role) => copyScript(controller, job, role)),
     command("showGraph", (job) => graphs.show(job)),
     command("expand", (job) => expandJob(controller, job)),
+    command("convert", (file, to) => convertFile(controller, file, to)),
     command("insertFromMarketplace", () => insertFromMarketplace(controller)),
     command("refreshMarketplace", () => refreshMarketplace(controller)),
     command("newJob", () => newJob(controller)),
     command("explainFinding", (code) => explanations.show(code)),
+    command("checkImages", (job) => checkImages(controller, job)),
+    command("submit", (job) => submitJob(controller, job)),
     command("explainFailure", () => explainFailure(controller)),
     command("restartServer", () => controller.restart()),
     command("showOutput", () => output.show()),
@@ -81,8 +89,10 @@ export async function deactivate(): Promise<void> {
 /** The server's commands whose answers are shown, and the commands here that show them. */
 const SHOWN_HERE: Readonly<Record<string, string>> = {
   "pai-lsp.preview": "openpai.preview",
+  "pai-lsp.script": "openpai.copyScript",
   "pai-lsp.graph": "openpai.showGraph",
   "pai-lsp.expand": "openpai.expand",
+  "pai-lsp.convert": "openpai.convert",
   "pai-lsp.explain": "openpai.explainFinding",
   "pai-lsp.openRule": "openpai.explainFinding",
 };
@@ -118,15 +128,18 @@ function restartWhenChanged(controller: Controller): vscode.Disposable[] {
   ];
 }
 
-/** Menus show the commands about a job only where there may be one. */
+/** Menus show the commands about a job, or an MPIJob, only where there may be one. */
 function followActiveJob(): vscode.Disposable[] {
-  let known: boolean | undefined;
-  const update = () => {
-    const isJob = activeJobEditor() !== undefined;
-    if (isJob !== known) {
-      known = isJob;
-      void vscode.commands.executeCommand("setContext", "openpai.isJob", isJob);
+  const known = new Map<string, boolean>();
+  const show = (context: string, isShown: boolean) => {
+    if (known.get(context) !== isShown) {
+      known.set(context, isShown);
+      void vscode.commands.executeCommand("setContext", context, isShown);
     }
+  };
+  const update = () => {
+    show("openpai.isJob", activeJobEditor() !== undefined);
+    show("openpai.isMpiJob", activeMpiJobEditor() !== undefined);
   };
   update();
   return [

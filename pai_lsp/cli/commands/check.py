@@ -117,6 +117,7 @@ def _options(arguments: argparse.Namespace) -> Options:
         adds_ignores=arguments.add_ignore,
         only_lists=arguments.show_files,
         shellcheck=_shellcheck(arguments.shellcheck),
+        asks_images=arguments.images,
         cluster=None if arguments.cluster is None else _cluster(arguments.cluster),
         platform=platform_named(arguments.platform) if arguments.platform else None,
     )

@@ -52,6 +52,8 @@ def run(arguments: argparse.Namespace) -> int:
             word = "refused" if verdict.is_refused else verdict.presence.value
             text = f"{role}: {verdict.image or 'image'}: {word}: {verdict.explanation}"
             sys.stdout.write(f"{visible(clean(text))}\n")
+            for line in _configuration_lines(verdict):
+                sys.stdout.write(f"  {visible(clean(line))}\n")
     return FINDINGS if any(_is_bad(verdict) for verdict in verdicts.values()) else 0
 
 
@@ -59,13 +61,31 @@ def _is_bad(verdict: ImageVerdict) -> bool:
     return verdict.is_refused or verdict.presence.value == "not there"
 
 
+def _configuration_lines(verdict: ImageVerdict) -> list[str]:
+    """What the image says about how it runs, in words."""
+    found = verdict.configuration
+    if found is None:
+        return []
+    lines = [f"for {', '.join(found.architectures)}"] if found.architectures else []
+    lines += [f"names the user '{found.user}'"] if found.user else []
+    lines += [f"its entry point is not run: {' '.join(found.entrypoint)}"] if found.entrypoint else []
+    return lines
+
+
 def _as_json(verdict: ImageVerdict, clean: Any) -> dict[str, Any]:
-    return {
+    answer: dict[str, Any] = {
         "image": clean(verdict.image),
         "verdict": "refused" if verdict.is_refused else "passed",
         "presence": verdict.presence.value,
         "explanation": clean(verdict.explanation),
     }
+    if (found := verdict.configuration) is not None:
+        answer["configuration"] = {
+            "architectures": list(found.architectures),
+            "user": clean(found.user),
+            "entrypoint": [clean(word) for word in found.entrypoint],
+        }
+    return answer
 
 
 def _registry(answers: str | None) -> Registry:

@@ -37,6 +37,7 @@ class Options:
     unsafe_fixes: whether a finding's only fix is applied although it is not safe.
     adds_ignores: whether comments are written that ignore the findings.
     only_lists: whether files are only found, and not checked.
+    asks_images: whether registries are asked for the images of jobs.
     shellcheck: `auto`, `off` or a program; empty for what the configuration says, which is `off` by default.
     cluster: the cluster that the jobs are for.
     platform: the platform of all files; None for what each file says or its configuration.
@@ -53,6 +54,7 @@ class Options:
     adds_ignores: bool = False
     only_lists: bool = False
     shellcheck: str = ""
+    asks_images: bool = False
     cluster: Profile | None = None
     platform: Platform | None = None
 
@@ -91,7 +93,12 @@ def check_one(target: Target, options: Options) -> Outcome:
     def checked(document: Document) -> tuple[Diagnostic, ...]:
         setting = options.shellcheck or document.settings.shellcheck
         is_asked = setting not in {"", "off"} and not options.fixes
-        return check(document, failed, _by_shellcheck(document, setting) if is_asked else ())
+        others = _by_shellcheck(document, setting) if is_asked else ()
+        if options.asks_images and not options.fixes and document.is_job:
+            from pai_lsp.project.image_answers import answers_of_network, image_diagnostics  # noqa: PLC0415 - rarely
+
+            others = (*others, *image_diagnostics(document, answers_of_network()))
+        return check(document, failed, others)
 
     def _by_shellcheck(document: Document, setting: str) -> tuple[Diagnostic, ...]:
         from pai_lsp.project.shellcheck import ShellCheck, ShellCheckError, shellcheck_program  # noqa: PLC0415 - optional

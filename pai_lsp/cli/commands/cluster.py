@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.catalog.setup import ServerSource
 from pai_lsp.cli import FINDINGS, WRONG_USAGE
 from pai_lsp.cli.commands.job_file import failed
 from pai_lsp.cluster.profile import ProfileError, read_profile
 from pai_lsp.cluster.profile_file import clusters_file, path_of_name, profiles_folder
 from pai_lsp.cluster.profile_import import profile_of_files
-from pai_lsp.cluster.profile_pull import cluster_access, profile_of_api
+from pai_lsp.cluster.profile_pull import profile_of_api
 from pai_lsp.source.failures import OWN_FAILURE, why
 from pai_lsp.source.files import UnreadableFile, decoded, read_bytes
 from pai_lsp.source.text import visible
@@ -24,10 +22,28 @@ if TYPE_CHECKING:
     import argparse
 
 
+_NO_PROFILE = """\
+There is no profile in {folder}. To make one:
+
+  from the administrator's files
+    pai-lsp cluster import services-configuration.yaml --name lab --group default
+
+  from your account: write the cluster's address into {clusters}
+    lab:
+      url: https://pai.example.com/rest-server
+      user: your-name
+      token_env: PAI_TOKEN
+  and run
+    pai-lsp cluster pull lab
+"""
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Run the action."""
     if arguments.action == "list":
         return _list()
+    if arguments.action == "login":
+        return _login(arguments.name)
     try:
         output = arguments.output or str(path_of_name(arguments.name))
         profile = _imported(arguments) if arguments.action == "import" else _pulled(arguments.name)
@@ -37,8 +53,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _list() -> int:
-    """Print the names of the user's profiles."""
-    for path in sorted(profiles_folder().glob("*.json")):
+    """Print the names of the user's profiles; without one, how to make one."""
+    paths = sorted(profiles_folder().glob("*.json"))
+    if not paths:
+        folder, clusters = (visible(str(one)) for one in (profiles_folder(), clusters_file()))
+        sys.stdout.write(_NO_PROFILE.format(folder=folder, clusters=clusters))
+    for path in paths:
         try:
             profile = read_profile(path.read_text(encoding="utf-8"))
         except (ProfileError, OSError, UnicodeDecodeError):
@@ -47,6 +67,30 @@ def _list() -> int:
         taken = f", from {profile.taken_at}" if profile.taken_at else ""
         clusters = ", ".join(profile.virtual_clusters) or "none"
         sys.stdout.write(f"{visible(path.stem)}  {profile.document['platform']}, virtual clusters: {clusters}{taken}\n")
+    return 0
+
+
+def _login(name: str) -> int:
+    """Ask for the access token of a cluster and store it in the key store of the system."""
+    from getpass import getpass  # noqa: PLC0415 - only to ask
+
+    from pai_lsp.cluster.cluster_access import SystemKeyStore, named_access  # noqa: PLC0415 - as above
+
+    try:
+        store, access = SystemKeyStore(), named_access(name)
+    except ProfileError as error:
+        return failed("cluster login", str(error), WRONG_USAGE)
+    if not access.token_keyring:
+        step = f"write 'token_keyring: true' into {visible(str(clusters_file()))} first"
+        return failed("cluster login", f"'{visible(name)}': {step}", WRONG_USAGE)
+    token = (getpass(f"Access token of {name}: ") if sys.stdin.isatty() else sys.stdin.readline()).strip()
+    if not token:
+        return failed("cluster login", "no token was given", WRONG_USAGE)
+    try:
+        store.put(name, token)
+    except ProfileError as error:
+        return failed("cluster login", str(error), OWN_FAILURE)
+    sys.stderr.write(f"pai-lsp: the token of '{visible(name)}' is in the key store of the system\n")
     return 0
 
 
@@ -73,23 +117,11 @@ def _pulled(name: str) -> dict[str, Any]:
     Raises:
         ProfileError: if the cluster is not known, or does not answer.
     """
-    from pai_lsp.catalog.fetching import FetchFailure, NoTokenError, access_token, fetch  # noqa: PLC0415 - only to ask
-    from pai_lsp.cluster.registry_access import is_safe  # noqa: PLC0415 - as above
+    from pai_lsp.catalog.fetching import FetchFailure, fetch  # noqa: PLC0415 - only to ask
+    from pai_lsp.cluster.cluster_access import named_access, token_of  # noqa: PLC0415 - as above
 
-    path = clusters_file()
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = why(error) if isinstance(error, OSError) else "not UTF-8"
-        raise ProfileError(f"{visible(str(path))}: {reason}; see docs/cluster.md for this file") from None
-    access = cluster_access(text, name)
-    try:
-        source = ServerSource(access.url, access.token_env, access.token_command)
-        token = access_token(source, os.environ, str(path.parent))
-    except NoTokenError as error:
-        raise ProfileError(str(error)) from None
-    if token is not None and not is_safe(access.url):
-        raise ProfileError("the token is sent only over https, or to this machine")
+    access = named_access(name)
+    token = token_of(access, name)
 
     def ask(place: str) -> Any:
         found = fetch(f"{access.url}/api/v2/{place}", accept="application/json", token=token)

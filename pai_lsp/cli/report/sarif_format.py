@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from pai_lsp import __version__
 from pai_lsp.cli.report.results import fingerprints
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.rules import family_of
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.version import __version__
 
 if TYPE_CHECKING:
     from pai_lsp.cli.report.results import PlacedDiagnostic, PlacedRelated, Results

@@ -21,7 +21,7 @@ from pai_lsp.source.frozen import replace
 from pai_lsp.source.nodes import Sequence as SequenceNode
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.text import TextEdit
-from pai_lsp.source.tree_edits import items_behind, items_in_front
+from pai_lsp.source.tree_edits import items_after, items_in_front
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,7 +66,7 @@ def inline_edits(job: Job, role_name: str, reference: Reference) -> tuple[TextEd
     return (
         *_without_reference(job, role, reference),
         *items_in_front(job.text, commands, added.before),
-        *items_behind(job.text, commands, added.after),
+        *items_after(job.text, commands, added.after),
     )
 
 
@@ -105,7 +105,7 @@ def into_job_edits(job: Job, role_name: str, reference: Reference) -> tuple[Text
     if names:
         released[reference.scalar] = names[-1]
     return (
-        *items_behind(job.text, section.value, values),
+        *items_after(job.text, section.value, values),
         *role_list_edits(job.text, role.role, (*written[:at], *names, *written[at + 1 :]), released),
     )
 
@@ -122,7 +122,7 @@ def import_edits(job: Job, reference: Reference) -> tuple[TextEdit, ...]:
         return ()  # the copy would run beside it
     name = free_prerequisite_name(targets[0].name, {definition.name for definition in job.definitions})
     return (
-        *items_behind(job.text, section.value, [_copied(job, targets[0], name)]),
+        *items_after(job.text, section.value, [_copied(job, targets[0], name)]),
         TextEdit(reference.span, name),
     )
 

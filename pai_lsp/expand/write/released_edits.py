@@ -17,7 +17,7 @@ from pai_lsp.source.edits import column, cut_entry, insert_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
-from pai_lsp.source.tree_edits import item_span, items_behind, without_entries, without_items, without_lines
+from pai_lsp.source.tree_edits import item_span, items_after, without_entries, without_items, without_lines
 from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def definition_edits(
         edits += found
         removed += emptied
     if inserted:
-        edits.append(insert_entry(text, node, "\n".join(inserted), _behind_name(node, removed)))
+        edits.append(insert_entry(text, node, "\n".join(inserted), _after_name(node, removed)))
     edits += without_entries(text, node, removed)
     uri = node.own("uri")
     if kept_type == "data" and uri and isinstance(uri.value, Scalar) and uri.value.is_string and uri.value.text:
@@ -175,7 +175,7 @@ def _rewritten(
     return (TextEdit(node.span, "\n".join([first, *indented(rest, pad)])),)
 
 
-def _behind_name(node: Mapping, removed: list[Entry]) -> Entry | None:
+def _after_name(node: Mapping, removed: list[Entry]) -> Entry | None:
     """The key after which a new one is best written; None for the last."""
     gone = set(removed)
     for key in ("type", "name"):
@@ -394,7 +394,7 @@ def extras_edits(
 def _more_storages(text: str, listed: Entry, values: list[dict[str, str]]) -> tuple[TextEdit, ...]:
     node = listed.value
     if isinstance(node, Sequence) and node.items:
-        return items_behind(text, node, values)
+        return items_after(text, node, values)
     return (TextEdit(node.span, flow_value(values)),)
 
 

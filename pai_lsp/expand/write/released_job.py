@@ -33,7 +33,7 @@ from pai_lsp.source.edits import cut_entry, keeping_comments, line_end, line_spa
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import Mapping, Sequence
 from pai_lsp.source.text import Span, TextEdit, apply_edits
-from pai_lsp.source.tree_edits import item_span, items_behind, items_in_front, without_items
+from pai_lsp.source.tree_edits import item_span, items_after, items_in_front, without_items
 from pai_lsp.source.writing import indented, item_lines
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ class _ReleasedJobWriter:
         if self._agree(first, "first commands", added.before, role.role):
             self._edit(items_in_front(self._text, first, added.before))
         if self._agree(last, "last commands", added.after, role.role):
-            self._edit(items_behind(self._text, last, added.after))
+            self._edit(items_after(self._text, last, added.after))
 
     def _command_lists(self, role: TaskRole) -> tuple[Sequence | None, Sequence | None]:
         """The lists with the first and with the last of the commands that a role runs."""
@@ -290,7 +290,7 @@ class _ReleasedJobWriter:
         values = [new_definition(one, self.form.name(one), self.items) for one in new]
         comments = [origin_comment(one) for one in new]
         if sequence is not None:
-            self._edit(items_behind(self._text, sequence, values, comments=comments))
+            self._edit(items_after(self._text, sequence, values, comments=comments))
         elif values:
             self._new_section(values, comments)
 

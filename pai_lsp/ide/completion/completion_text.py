@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.ide.completion.completion_options import complete_option, complete_value, typed_place
 from pai_lsp.ide.completion.suggestion import Suggestion, SuggestionKind, escaped
 from pai_lsp.ide.documentation import variable_documentation
 from pai_lsp.ide.known_values import short, variable_value
-from pai_lsp.job.definition import ROLE_TYPES, SIMPLE_KEYS
+from pai_lsp.job.definition import ROLE_TYPES
 from pai_lsp.job.this_lookup import this_parameters
 from pai_lsp.job.variable_places import task_variables
 from pai_lsp.source.nodes import Mapping, Node, Scalar, Sequence
@@ -29,6 +30,8 @@ _OPEN_TAG = lazy_pattern(r"<%\s*([$\w.\[\]-]*)$")
 _OPEN_VARIABLE = lazy_pattern(r"\{\{\s*([\w.-]*)$")
 # A `$` after a word is the end of a pattern, as in `grep end$`.
 _SHELL_NAME = lazy_pattern(r"((?<![\w)\]])\$\{?!?|\b)([A-Za-z_]\w*)?$")
+# An absolute path at the beginning of a word, or after `=` or `:`.
+_PATH = lazy_pattern(r"(?:(?<=[\s'\"=:(])|^)/[\w./-]*$")
 _MOST_INDEXES = 8
 _MOST_MEMBERS = 20
 _DEPTH = 3
@@ -44,29 +47,39 @@ def complete_in_text(point: InsertionPoint) -> list[Suggestion] | None:
     owner = point.location.definition
     if owner is not None and (variable := _OPEN_VARIABLE.search(line)):
         return list(_template_variables(point, owner, variable[1]))
-    if not _is_command(point):
+    if not point.location.is_command:
         return None
+    if (path := _PATH.search(line)) and (paths := list(_paths_for_user(point, path[0]))):
+        return paths
+    if options := complete_option(point, line):
+        return options
     name = _SHELL_NAME.search(line)
     typed = (name[2] or "") if name else ""
     # One letter is rather a variable of the script's own.
     if name is None or len(typed) == 1 or not (name[1] or typed.startswith(("PAI", "FC_"))):
-        return []
-    return [*_variables(point, name[1], typed), *_tags(point, name[1], typed)]
+        return complete_value(point, line)
+    values = complete_value(point, line)
+    return [*values, *_variables(point, name[1], typed), *_tags(point, name[1], typed)]
 
 
-def _is_command(point: InsertionPoint) -> bool:
-    keys = [step for step in point.path if isinstance(step, str)]
-    return bool(keys) and keys[-1] in {"commands", *SIMPLE_KEYS}
+def _paths_for_user(point: InsertionPoint, typed: str) -> Iterator[Suggestion]:
+    """Where the prerequisites of the task role have their content."""
+    from pai_lsp.expand.effective import effective_job  # noqa: PLC0415 - only for a path that is being typed
 
-
-def _typed(point: InsertionPoint, typed: str, word_end: str) -> Span:
-    """The place in the document of what is typed before the cursor and of the rest of the word after it."""
-    rest = re.match(word_end, point.content[point.index :].split("\n")[0])
-    return Span(point.offset - len(typed), point.offset + (len(rest[0]) if rest else 0))
+    place = typed_place(point, typed, r"[\w./-]*")
+    own = point.location.task_role
+    for role in effective_job(point.job).roles:
+        if own is None or role.role.name != own.name:
+            continue
+        for number, one in enumerate(role.prerequisites):
+            path = one.path_for_user
+            if path.startswith(typed) and path != typed:
+                detail = f"content of {one.definition.name}"
+                yield Suggestion(path, SuggestionKind.VALUE, TextEdit(place, path), None, detail, "", number)
 
 
 def _members(point: InsertionPoint, typed: str) -> Iterator[Suggestion]:
-    place = _typed(point, typed, r"[$\w.\[\]-]*")
+    place = typed_place(point, typed, r"[$\w.\[\]-]*")
     rest = point.content[point.index :].split("\n")[0]
     following = re.sub(r"^[$\w.\[\]-]*", "", rest)
     closing = "" if following.lstrip().startswith("%>") else " %>"
@@ -144,7 +157,7 @@ def _shown(value: Any) -> str:
 
 
 def _template_variables(point: InsertionPoint, owner: Definition, typed: str) -> Iterator[Suggestion]:
-    place = _typed(point, typed, r"[\w.-]*")
+    place = typed_place(point, typed, r"[\w.-]*")
     following = re.sub(r"^[\w.-]*", "", point.content[point.index :].split("\n")[0])
     closing = "" if following.lstrip().startswith("}}") else " }}"
     blank = " " if point.content[: point.index - len(typed)].endswith("{{") else ""
@@ -154,7 +167,7 @@ def _template_variables(point: InsertionPoint, owner: Definition, typed: str) ->
 
 
 def _variables(point: InsertionPoint, sigil: str, typed: str) -> Iterator[Suggestion]:
-    place = _typed(point, typed, r"\w*")
+    place = typed_place(point, typed, r"\w*")
     closing = "}" if "{" in sigil and not point.content[point.index :].lstrip("_" + _WORD).startswith("}") else ""
     for number, (name, variable, value) in enumerate(_names(point.job, point.location.task_role)):
         if not name.lower().startswith(typed.lower()):

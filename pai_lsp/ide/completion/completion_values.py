@@ -94,6 +94,11 @@ def _names(point: InsertionPoint) -> Iterator[Suggestion]:
             )
     elif key == "name" and "require" in path:
         yield from _item_names(point, ())
+    yield from _cluster_names(point, path)
+
+
+def _cluster_names(point: InsertionPoint, path: tuple[str | int, ...]) -> Iterator[Suggestion]:
+    """The names of the cluster that the jobs are for."""
     if point.document.settings.cluster is not None:
         from pai_lsp.ide.cluster_names import cluster_names  # noqa: PLC0415 - few projects name a cluster
 
@@ -151,6 +156,8 @@ def _item_names(point: InsertionPoint, written: Iterable[str]) -> Iterator[Sugge
     elif here == "taskroles" and path[:2] == _EXTRAS_PLUGINS:
         for role in point.job.task_roles:
             yield scalar_suggestion(point, converted_role_name(role.name), SuggestionKind.ROLE, detail="task role")
+    elif here == "storageConfigNames":
+        yield from _cluster_names(point, path)
 
 
 def _own_name(point: InsertionPoint) -> str | None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _ORDER = 200
 _MOST_SEARCHED = 50
+_MOST_TEMPLATES = 50
+_TEMPLATE_ORDER = 500
 _SSH = {"plugin": "ssh", "parameters": {"jobssh": True, "sshbarrier": True}}
 # What follows the colon of keys whose mapping has keys that must be there.
 _VALUES = {
@@ -41,9 +43,23 @@ def whole_jobs(point: InsertionPoint) -> list[Suggestion]:
     """The jobs, for a file that has nothing in it yet."""
     if point.document_text.strip() != (point.prefix + point.suffix).strip():
         return []
-    return [
+    own = [
         snippet_suggestion(point, name, snippet, detail=detail, kind=SuggestionKind.SNIPPET)
         for name, detail, snippet in texts.JOBS
+    ]
+    templates = point.job.lookup.job_templates()[:_MOST_TEMPLATES]
+    return [
+        *own,
+        *(
+            Suggestion(
+                one.name,
+                SuggestionKind.SNIPPET,
+                TextEdit(point.replace, one.text),
+                detail=f"{one.summary or 'job'} (marketplace)",
+                order=_TEMPLATE_ORDER + number,
+            )
+            for number, one in enumerate(templates)
+        ),
     ]
 
 

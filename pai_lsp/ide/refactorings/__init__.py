@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.ide.refactorings.convert_mpijob import mpijob_conversion
 from pai_lsp.ide.refactorings.extract_prerequisite import extract_prerequisite
 from pai_lsp.ide.refactorings.extract_value import parameter_from_text, secret_from_text
 from pai_lsp.ide.refactorings.legacy_fields import legacy_field
@@ -36,6 +37,7 @@ OFFERS: tuple[tuple[Offer, frozenset[RefactoringKind]], ...] = (
     (inline_prerequisites, frozenset({_INLINE})),
     (import_prerequisites, frozenset({_INLINE})),
     (expand_job, frozenset({_REWRITE})),
+    (mpijob_conversion, frozenset({_REWRITE})),
 )
 
 
@@ -47,4 +49,4 @@ def refactorings(
     return [found for offer in wanted for found in offer(document, span) if found.kind in kinds]
 
 
-__all__ = ["OFFERS", "Refactoring", "RefactoringKind", "conversion", "made", "refactorings"]
+__all__ = ["OFFERS", "Refactoring", "RefactoringKind", "conversion", "made", "mpijob_conversion", "refactorings"]

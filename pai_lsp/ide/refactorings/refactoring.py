@@ -46,12 +46,14 @@ class Refactoring:
 
     make: returns the edits, or raises `CanNotRefactorError` if only making them shows that it is impossible.
         None if that is known already; `disabled_reason` is then the message. See `made`.
+    beside: the format that the whole file is converted to, for clients that open the result beside it instead.
     """
 
     title: str
     kind: RefactoringKind
     make: Callable[[], tuple[TextEdit, ...]] | None
     disabled_reason: str = ""
+    beside: str = ""
 
 
 class CanNotRefactorError(Exception):

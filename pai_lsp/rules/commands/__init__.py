@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pai_lsp.rules.commands import (
     bash_commands,
+    data_paths,
     download_commands,
     environment,
     errexit_rules,
@@ -30,6 +31,7 @@ RULES = (
     *task_programs.RULES,
     *job_end.RULES,
     *bash_commands.RULES,
+    *data_paths.RULES,
     *environment.RULES,
     *task_variables.RULES,
     *mpi_hosts.RULES,

@@ -47,8 +47,7 @@ class CommandUse:
 
     def arguments(self, name: str, start: int = 0) -> Arguments | None:
         """The words from number `start` on, by the table of a program; None where there is no table."""
-        known = program(name)
-        return parsed(self.line.arguments[start:], known, self.place.script.text) if known else None
+        return _arguments(self.line, name, start)
 
     def span(self, span: Span) -> Span:
         """The place in the file of a place in the script."""
@@ -57,6 +56,13 @@ class CommandUse:
     def word(self, word: Word) -> Span:
         """The place of a word in the file."""
         return self.place.span(word.span)
+
+
+@lru_cache(maxsize=4096)
+def _arguments(line: CommandLine, name: str, start: int) -> Arguments | None:
+    """As `CommandUse.arguments`; read once, as a line lives as long as its text is known."""
+    known = program(name)
+    return parsed(line.arguments[start:], known, line.script.text) if known else None
 
 
 def uses(job: Job, *programs: str, with_callbacks: bool = True) -> Iterator[CommandUse]:

@@ -7,14 +7,14 @@ Accelerate 1.15, commands/launch.py; Horovod 0.28, runner/launch.py.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
-from pai_lsp.job.parts import whole_number
 from pai_lsp.platform.launchers import hosts_of
-from pai_lsp.platform.programs import program
+from pai_lsp.platform.programs import program, program_of
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, programs_of, uses
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, uses
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import did_you_mean, nearest
@@ -300,7 +300,7 @@ def launch_nodes_mismatch(job: Job) -> Iterator[Finding]:
         if option is None or option.value_span is None or count is None or count < 2:
             continue
         total = launch.arguments.option("--num-processes", "--num_processes")
-        gpu = _gpu(launch.role)
+        gpu = launch.role.amount("gpu")
         if total is not None and total.value_span is not None and gpu and gpu > 1 and total.value == str(gpu):
             new = str(gpu * count)
             fixes = edit_fix(launch.use.place, f"Change to {new}", total.value_span, new)
@@ -440,7 +440,7 @@ def deepspeed_arguments(job: Job) -> Iterator[Finding]:
         nodes = arguments.option("--num_nodes")
         include = arguments.option("-i", "--include", "-e", "--exclude")
         count = arguments.option("--num_gpus", "--num_accelerators", "--num_nodes")
-        gpu = _gpu(use.role)
+        gpu = use.role.amount("gpu") if use.role else None
         if nodes and nodes.value and nodes.value.isdigit() and int(nodes.value) > 1 and not hosts:
             yield Finding(
                 use.span(Span(nodes.span.start, nodes.end)), "'--num_nodes' needs a file of hosts, '--hostfile'"
@@ -579,60 +579,45 @@ class _Launch:
 
 def _launches(job: Job) -> Iterator[_Launch]:
     for use, name, arguments in _known_lines(job, (*_TORCH, "accelerate launch")):
-        if use.role is None or arguments.unknown:
-            continue
-        if name == "accelerate launch":
-            nodes = arguments.option("--num-machines", "--num_machines")
-            rank = arguments.option("--machine-rank", "--machine_rank")
-            master = arguments.option("--main-process-ip", "--main_process_ip")
-        else:
-            nodes = arguments.option("--nnodes")
-            rank = arguments.option("--node-rank", "--node_rank")
-            names = ("--rdzv-endpoint", "--rdzv_endpoint", "--master-addr", "--master_addr")
-            master = arguments.option(*names)
-        yield _Launch(job, use, name, use.role, arguments, nodes, rank, master)
+        known = program(name)
+        if use.role is not None and known is not None and not arguments.unknown:
+            options = (arguments.option(*known.launch[meaning]) for meaning in ("nodes", "rank", "master"))
+            yield _Launch(job, use, name, use.role, arguments, *options)
 
 
-_FIRST_WORDS = frozenset({*(name.partition(" ")[0] for name in _FOREIGN), "pip", "git", "accelerate.commands.launch"})
+# The programs whose tables are complete enough to compare with.
+_PROGRAMS = (
+    *_TORCH, "deepspeed", "accelerate", "accelerate.commands.launch", "horovodrun",
+    "apt-get", "tensorboard", "pip", "git",
+)  # fmt: skip
 
 
 def _known_lines(job: Job, names: tuple[str, ...] = ()) -> Iterator[tuple[CommandUse, str, Arguments]]:
     """The command lines of programs with a table; `names` are those wanted, all without."""
-    wanted = names or (*_FOREIGN, "pip", "git clone")
-    met = programs_of(job)
-    for name in wanted if not met.isdisjoint(_FIRST_WORDS) else ():
-        first, _, second = name.partition(" ")
-        for use in uses(job, first, *(("accelerate.commands.launch",) if first == "accelerate" else ())):
-            words = use.line.arguments
-            is_module = use.line.program == "accelerate.commands.launch"
-            if first == "pip":
-                at = 1 if words and words[0].is_literal and words[0].text.isalpha() else -1
-                full = f"pip {words[0].text}" if at == 1 else ""
-            elif second and not is_module:
-                at = next((n + 1 for n, word in enumerate(words[:3]) if word.text == second), -1)
-                full = name
-            else:
-                at, full = 0, name
-            arguments = use.arguments(full, at) if at >= 0 and full else None
-            if arguments is not None:
-                yield use, full, arguments
+    return (one for one in _all_lines(job) if not names or one[1] in names)
+
+
+@lru_cache(maxsize=1)
+def _all_lines(job: Job) -> tuple[tuple[CommandUse, str, Arguments], ...]:
+    found = ((use, program_of(use.line)) for use in uses(job, *_PROGRAMS))
+    read = ((use, known[0], use.arguments(*known)) for use, known in found if known is not None)
+    return tuple((use, name, arguments) for use, name, arguments in read if arguments is not None)
 
 
 def _process_counts(job: Job) -> Iterator[tuple[CommandUse, int, Option, int]]:
-    """The written numbers of processes of launchers, with the GPUs of the task."""
-    names = {"deepspeed": ("--num_gpus", "--num_accelerators")}
-    for use, name, arguments in _known_lines(job, (*_TORCH, "deepspeed")):
-        gpu = _gpu(use.role)
-        option = arguments.option(*names.get(name, ("--nproc-per-node", "--nproc_per_node")))
+    """The written numbers of processes of launchers on this task, with the GPUs of the task."""
+    for use, name, arguments in _known_lines(job, (*_TORCH, "deepspeed", "accelerate launch")):
+        known = program(name)
+        gpu = use.role.amount("gpu") if use.role else None
+        launch = known.launch if known else {}
+        option = arguments.option(*launch.get("processes", launch.get("total", ())))
         value = option.value if option else None
-        if gpu and option and value and _NUMBER.fullmatch(value) and not arguments.has("--hostfile", "-H"):
-            yield use, gpu, option, int(value)
-    for use, _, arguments in _known_lines(job, ("accelerate launch",)):
-        gpu, machines = _gpu(use.role), arguments.option("--num-machines", "--num_machines")
-        option = arguments.option("--num-processes", "--num_processes")
-        value = option.value if option else None
-        is_one = machines is None or machines.value == "1"
-        if gpu and option and value and _NUMBER.fullmatch(value) and is_one and not arguments.has("--cpu"):
+        if name == "accelerate launch":
+            machines = arguments.option(*launch["nodes"])
+            is_elsewhere = (machines is not None and machines.value != "1") or arguments.has("--cpu")
+        else:
+            is_elsewhere = arguments.has("--hostfile", "-H")
+        if gpu and option and value and _NUMBER.fullmatch(value) and not is_elsewhere:
             yield use, gpu, option, int(value)
 
 
@@ -649,11 +634,6 @@ def _all_modules(job: Job) -> Iterator[tuple[CommandUse, Word]]:
 
 def _written(use: CommandUse, option: Option) -> str:
     return use.place.script.text[option.span.start : option.span.end]
-
-
-def _gpu(role: TaskRole | None) -> int | None:
-    node = role.resources.get("gpu") if role and role.resources else None
-    return whole_number(node) if node is not None else None
 
 
 def _gpus(count: int) -> str:

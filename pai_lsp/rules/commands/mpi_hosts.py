@@ -256,9 +256,9 @@ def mpi_too_many_processes(job: Job) -> Iterator[Finding]:
             continue
         if count is None or processes is None or launch.line.oversubscribes or launch.is_hydra:
             continue
-        if arguments.has("-use-hwthread-cpus") or arguments.unknown or not launch.role.resources:
+        if arguments.has("-use-hwthread-cpus") or arguments.unknown:
             continue
-        cpu, gpu = (whole_number(launch.role.resources.get(name)) for name in ("cpu", "gpu"))
+        cpu, gpu = launch.role.amount("cpu"), launch.role.amount("gpu")
         if cpu is not None and processes > max(cpu, gpu or 0):
             message = f"{processes} processes, but the task has {cpu} processors"
             yield Finding(launch.span(Span(count.span.start, count.end)), message)

@@ -132,7 +132,7 @@ def slots_of(host: LaunchHost) -> int:
 
 def launches(job: Job) -> Iterator[Launch]:
     """Every launch of the task roles."""
-    if not has_launcher(job.text):
+    if not job.once(_names_launcher):
         return
     for use in uses(job, *sorted(launchers()), with_callbacks=False):
         if use.role is not None:
@@ -141,6 +141,10 @@ def launches(job: Job) -> Iterator[Launch]:
             lists = line.host_lists
             hosts = hosts_of(lists[0], text) if len(lists) == 1 and not line.host_files else None
             yield Launch(job, use, use.role, line, hosts or ())
+
+
+def _names_launcher(job: Job) -> bool:
+    return has_launcher(job.text)
 
 
 def launches_on_hosts(job: Job) -> Iterator[Launch]:

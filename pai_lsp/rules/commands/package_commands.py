@@ -1,7 +1,7 @@
 """Rules about commands that install software: pip, apt-get, conda and git, as they behave without a terminal.
 
 Every command that fails ends the task, because the commands run with errexit. Facts: pip 23.2, APT 2.6, git 2.39 and
-conda, run behind the platform's header.
+conda, run after the platform's header.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ _GLUED = lazy_pattern(r"([A-Za-z][A-Za-z0-9._]*)(--[a-z][a-z-]+|-U)")
 _REPOSITORY = lazy_pattern(r"(?:www\.)?(?:github|gitlab|bitbucket)\.(?:com|org)/[^/]+/[^/]+/?")
 _ONE_EQUALS = lazy_pattern(r"([A-Za-z0-9][A-Za-z0-9._-]*(?:\[[^\]]*\])?)=([0-9][^=]*)")
 _VERSION_ALONE = lazy_pattern(r"(?:[=~!<>]=|===)[0-9A-Za-z.*]+")
+_ADDRESS_FOR_SSH = lazy_pattern(r"(?:ssh://)?git@([\w.-]+)[:/](.+)")
+_ADDRESS_OF_PAGE = lazy_pattern(r"(https?://git(?:hub|lab)\.com/[^/]+/[^/]+?)(?:/-)?/(?:tree|blob)/.*")
 _PIP_ANSWERS = {"update": "install --upgrade", "upgrade": "install --upgrade", "remove": "uninstall -y"}
 _APT_ANSWERS = {"search": "apt-cache search", "show": "apt-cache show", "policy": "apt-cache policy"}
 _APT_CHANGING = frozenset(
@@ -402,7 +404,7 @@ def git_clone_page(job: Job) -> Iterator[Finding]:
     """
     for use, arguments in _git_clones(job):
         for word in arguments.operands[:1]:
-            match = re.fullmatch(r"(https?://git(?:hub|lab)\.com/[^/]+/[^/]+?)(?:/-)?/(?:tree|blob)/.*", word.text)
+            match = _ADDRESS_OF_PAGE.fullmatch(word.text) if word.text.startswith("http") else None
             if match and word.is_literal:
                 fixes = edit_fix(use.place, f"Change to '{match[1]}'", word.span, match[1])
                 yield Finding(use.word(word), "this is the address of a page, which git cannot clone", fixes)
@@ -430,11 +432,9 @@ def git_clone_without_key(job: Job) -> Iterator[Finding]:
     """
     keys = ("ssh-add", ".ssh", "id_rsa", "GIT_SSH", "ssh-keygen", "insteadOf")
     for use, arguments in _git_clones(job):
-        if use.role is None or any(part in use.place.script.text for part in keys):
-            continue
-        for word in arguments.operands[:1]:
-            match = re.fullmatch(r"(?:ssh://)?git@([\w.-]+)[:/](.+)", word.text)
-            if match and word.is_literal:
+        for word in arguments.operands[:1] if use.role is not None else ():
+            match = _ADDRESS_FOR_SSH.fullmatch(word.text) if "git@" in word.text else None
+            if match and word.is_literal and not any(part in use.place.script.text for part in keys):
                 new = f"https://{match[1]}/{match[2]}"
                 fixes = edit_fix(use.place, f"Change to '{new}'", word.span, new)
                 yield Finding(use.word(word), "a container has no ssh key, so git cannot clone this; use https", fixes)
@@ -533,7 +533,15 @@ def _pip_operands(job: Job) -> Iterator[tuple[CommandUse, Arguments, Word]]:
                 yield use, arguments, one  # type: ignore[misc]
 
 
-def _git_clones(job: Job) -> Iterator[tuple[CommandUse, Arguments]]:
+def _git_clones(job: Job) -> tuple[tuple[CommandUse, Arguments], ...]:
+    return job.once(_found_clones)
+
+
+def _found_clones(job: Job) -> tuple[tuple[CommandUse, Arguments], ...]:
+    return tuple(_clones(job))
+
+
+def _clones(job: Job) -> Iterator[tuple[CommandUse, Arguments]]:
     for use in uses(job, "git"):
         for number, word in enumerate(use.line.arguments):
             if word.text == "clone":

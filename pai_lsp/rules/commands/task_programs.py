@@ -55,6 +55,7 @@ _MOUNT = lazy_pattern(r"/mnt/([A-Za-z0-9][\w.-]*)")
 _MAKING = lazy_pattern(
     r"(?:^|[;&|(])[ \t]*(?:sudo )?(?:mkdir|mount\S*|ln|sshfs|blobfuse2?|s3fs|rclone|install|goofys|gcsfuse|az\w*|git)\b"
 )
+_ADDRESS_OPTION = lazy_pattern(r"--(?:master|main|server|head)[\w-]*")
 _HOST = lazy_pattern(r"(?:[A-Za-z_][\w-]*@)?([a-z0-9]+)-([0-9]+)(?::.*)?")
 
 
@@ -83,7 +84,7 @@ def program_not_in_container(job: Job) -> Iterator[Finding]:
         place = use.place
         word = use.line.step.command.words[0] if use.line.step.command else use.line.name
         name = word.text
-        gpu = whole_number(use.role.resources.get("gpu")) if use.role and use.role.resources else None
+        gpu = use.role.amount("gpu") if use.role else None
         why = _MISSING.get(name, "")
         if use.line.program == "nvidia-smi" and gpu == 0:
             name, word, why = "nvidia-smi", use.line.name, "the task has no GPU"
@@ -117,18 +118,17 @@ def needs_terminal(job: Job) -> Iterator[Finding]:
               - sed -i 's/lr=1/lr=0.1/' train.py
     """
     for use in uses(job, *_TERMINAL, "top", "tmux", "read", "git", with_callbacks=False):
-        line = use.line
+        line, texts = use.line, use.line.texts
+        if line.program == "git" and not (texts[:1] == ("commit",) and not _has_message(texts)):
+            continue
         if line.step.has_piped_input or not use.ends_script:
             continue
-        texts = line.texts
         short = "".join(text[1:] for text in texts if re.fullmatch(r"-[A-Za-z0-9.]+", text))
         if line.program in _MISSING and line.program not in {"nano", "htop"}:
             continue
         if line.program == "top" and "b" in short:
             continue
         if line.program == "tmux" and ("d" in short or (texts and texts[0] not in {"new", "new-session", "attach"})):
-            continue
-        if line.program == "git" and not (texts[:1] == ("commit",) and not _has_message(texts)):
             continue
         if line.program in {"vim", "vi", "emacs"} and {"-c", "-es", "--batch", "-E", "-s", "--version"} & set(texts):
             continue
@@ -425,15 +425,14 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
     """
     programs = ("ssh", "scp", "sftp", "rsync", "ping", "nc", "curl", "wget", "telnet")
     connecting = list(uses(job, *programs, with_callbacks=False))
-    roles = {converted_role_name(role.name): role for role in job.task_roles}
-    if not any(f"{name}-" in job.text for name in roles):
-        return
+    roles = {converted_role_name(role.name) for role in job.task_roles}
     has_ssh = any(use.is_on("jobssh") for use in job.uses_of_plugin("ssh"))
     for use in uses(job, "python", with_callbacks=False):
         for before, word in pairwise(use.line.arguments):
+            if not before.text.startswith("--") or not _ADDRESS_OPTION.fullmatch(before.text):
+                continue
             match = _HOST.fullmatch(word.text)
-            is_address = re.fullmatch(r"--(?:master|main|server|head)[\w-]*", before.text)
-            if match and is_address and match[1] in roles:
+            if match and match[1] in roles:
                 new = f"$PAI_HOST_IP_{match[1]}_{match[2]}"
                 span = Span(word.span.start, word.span.start + len(f"{match[1]}-{match[2]}"))
                 fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
@@ -545,7 +544,7 @@ def cuda_devices(job: Job) -> Iterator[Finding]:
     """
     for place, _, value in _values(job, ("CUDA_VISIBLE_DEVICES",)):
         text = place.script.text[value.start : value.end].strip("\"'")
-        gpu = whole_number(place.role.resources.get("gpu")) if place.role and place.role.resources else None
+        gpu = place.role.amount("gpu") if place.role else None
         if text.endswith(",") and (
             match := re.compile(r"[ \t]+([0-9, ]*[0-9])(?=[ \t])").match(place.script.text, value.end)
         ):

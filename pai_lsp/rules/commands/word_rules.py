@@ -1,6 +1,6 @@
 """Rules about words that bash reads in another way than they look: spaces, quotes, brackets, pasted characters.
 
-Source of the facts: the bash reference manual; every example was run with bash 5.2 behind the platform's header.
+Source of the facts: the bash reference manual; every example was run with bash 5.2 after the platform's header.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def spaces_around_equals(job: Job) -> Iterator[Finding]:
     for use in all_uses(job):
         words = use.line.step.command.words if use.line.step.command else ()
         text = use.place.script.text
-        if words[0].is_literal and _NAME.fullmatch(words[0].text) and len(words) > 1 and words[1].text.startswith("="):
+        if len(words) > 1 and words[1].text.startswith("=") and words[0].is_literal and _NAME.fullmatch(words[0].text):
             if words[1].text.startswith("==") or words[0].text in {"expr", "test", "echo", "printf"}:
                 continue
             last = words[2] if words[1].text == "=" and len(words) > 2 else words[1]
@@ -176,6 +176,8 @@ def assignment_of_other_shell(job: Job) -> Iterator[Finding]:
     for use in all_uses(job):
         words = use.line.step.command.words if use.line.step.command else ()
         text = use.place.script.text
+        if text[words[0].span.start] != "$" and words[0].text not in {"export", "set"}:
+            continue
         written = text[words[0].span.start : words[0].span.end]
         if match := re.match(r"\$env:\w+", written):
             span = Span(words[0].span.start, words[0].span.start + match.end())
@@ -225,6 +227,8 @@ def test_brackets(job: Job) -> Iterator[Finding]:
         step, text = use.line.step, use.place.script.text
         words = step.command.words if step.command else ()
         name, last = words[0].text, words[-1]
+        if name[:1] != "[" and name != "test":
+            continue
         if re.match(r"\[\[?[-!$\w\"]", name) and name[-1:] != "]":
             cut = 2 if name.startswith("[[") else 1
             at = words[0].span.start + cut
@@ -295,11 +299,11 @@ def quotes_keep_literal(job: Job) -> Iterator[Finding]:
               - ls ~/data
     """
     for use in all_uses(job):
-        line = use.line
+        line, text = use.line, use.place.script.text
         if line.program in _PRINTING or "ssh" in line.program:
             continue
         for number, word in enumerate(line.arguments):
-            if use.place.script.text[word.span.start] not in "\"'" and "=~/" not in word.text:
+            if text[word.span.start] not in "\"'" and "=~/" not in word.text:
                 continue
             written = line.written(word)
             if match := re.fullmatch(r'"\$\{?([A-Za-z_]\w*)\}?"', written):
@@ -616,7 +620,7 @@ def pasted_character(job: Job) -> Iterator[Finding]:
 def invisible_character(job: Job) -> Iterator[Finding]:
     """Invisible character in the file.
 
-    A zero-width character is a part of the word that it stands in: the name is another one. A bidirectional control
+    A zero-width character is a part of the word around it: the name is another one. A bidirectional control
     shows text in another order than the cluster reads it.
     Source: Unicode, "Default Ignorable Code Points" and Standard Annex 9; the bash reference manual, "Definitions".
 
@@ -769,6 +773,8 @@ def folded_lines_joined(job: Job) -> Iterator[Finding]:
     for use in all_uses(job):
         words = use.line.arguments
         if len(words) < 2 or use.line.program not in _WITH_WORDS or use.line.starters:
+            continue
+        if all(word.text not in _BEGINNING for word in words):
             continue
         folded = [part for part in use.place.parts if part.style is ScalarStyle.FOLDED or "\n" in _source(job, part)]
         if not any(part.style is not ScalarStyle.LITERAL for part in folded):

@@ -385,11 +385,13 @@ def _problems_of_expansion(job: Job) -> tuple[Diagnostic, ...]:
     is_extended = not job.is_catalog and any(True for features in (_refused, _ignored) for _ in features(job))
     if not is_extended or job.syntax.problems:
         return ()
-    from pai_lsp.expand.write.released_job import expanded  # noqa: PLC0415 - most jobs use no extended protocol
+    from pai_lsp.expand.as_is.released_run import released_run  # noqa: PLC0415 - most jobs use no extended protocol
+    from pai_lsp.expand.write.released_job import expanded  # noqa: PLC0415 - as above
 
     found = expanded(job)
-    is_stopped = found.run is not None and found.text is None  # what stops the expanded job stops this one, too
-    return () if is_stopped else found.problems
+    is_stopped = found.run is not None and found.text is None
+    # What stops the expanded job mostly stops this one, too, and then other rules report it.
+    return () if is_stopped and released_run(job).stops else found.problems
 
 
 # The codes of findings that end with expansion.

@@ -39,6 +39,7 @@ const LACKING = [
   ["OpenPAI: Preview What Runs", "preview what runs"],
   ["OpenPAI: Show Prerequisite Graph", "draw the prerequisite graph"],
   ["OpenPAI: Expand for Submission", "expand a job"],
+  ["OpenPAI: Convert Between PAI Job and MPIJob", "convert a file"],
   ["OpenPAI: Insert from Marketplace...", "list the marketplace"],
   ["OpenPAI: Refresh Marketplace", "refresh the marketplace"],
   ["OpenPAI: New Job from Template...", "offer templates"],

@@ -20,6 +20,7 @@ before(async () => {
   const folder = workspace();
   fs.cpSync(path.join(EXAMPLES, "marketplace"), path.join(folder, "marketplace"), { recursive: true });
   fs.copyFileSync(path.join(EXAMPLES, JOB), path.join(folder, JOB));
+  fs.copyFileSync(path.join(EXAMPLES, "mpijob/train.yaml"), path.join(folder, "mpijob.yaml"));
   editor = await startEditor({ home, folder, file: JOB, searchPath: foundServer().searchPath });
   ({ page } = editor);
   await editor.open();
@@ -121,6 +122,15 @@ scene("the expanded job is a new file that has nothing left to expand", async ()
   assert.doesNotMatch(lines.join("\n"), /marketplace:\/\/|reference_prerequisites|template_variables/);
   assert.match(text, /pai_lsp_run\(\)/);
   await workbench.picture(page, "expanded");
+});
+
+scene("an MPIJob becomes a job in a new file beside it", async () => {
+  await workbench.open(page, "mpijob.yaml");
+  await workbench.run(page, "OpenPAI: Convert Between PAI Job and MPIJob");
+  await page.locator(".tab.active", { hasText: "Untitled-2" }).waitFor();
+  const shown = page.locator(".editor-group-container.active .monaco-editor");
+  const text = await workbench.textBecomes(page, shown, (one) => one.includes("protocolVersion"), "no job");
+  assert.match(text, /taskRoles/);
 });
 
 scene("a job with a mistake is not expanded, and it is said why", async () => {

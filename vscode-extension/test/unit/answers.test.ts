@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expansion, graph, listing, marketplaceStatus, templates, textAnswer } from "../../src/answers";
+import { conversion, expansion, graph, listing, marketplaceStatus, templates, textAnswer } from "../../src/answers";
 
 /** What no answer of ours looks like. */
 const NONSENSE: readonly unknown[] = [null, undefined, 7, "text", true, {}, { text: 7, dot: 7, findings: 7, items: 7 }];
@@ -10,6 +10,7 @@ test("answers of another form are no answers", () => {
     assert.equal(textAnswer(answer), undefined);
     assert.equal(graph(answer), undefined);
     assert.equal(expansion(answer), undefined);
+    assert.equal(conversion(answer), undefined);
     assert.equal(listing(answer), undefined);
     assert.equal(templates(answer), undefined);
     assert.equal(marketplaceStatus(answer), undefined);
@@ -30,6 +31,16 @@ test("places have a file and a range; others are left out", () => {
     places: { n0: train, n1: { uri: 7 }, n2: { uri: "file:///a", range: { start } } },
   };
   assert.deepEqual(graph(answer), { dot: "digraph {}", places: new Map([["n0", train]]) });
+});
+
+test("a conversion is a text with what it lost, or the reason against it", () => {
+  const lost = [{ field: "spec.runPolicy.suspend", reason: "no such key" }, { field: 7 }];
+  assert.deepEqual(conversion({ text: "name: a\n", languageId: "openpai-job", lost }), {
+    text: "name: a\n",
+    languageId: "openpai-job",
+    lost: ["spec.runPolicy.suspend"],
+  });
+  assert.deepEqual(conversion({ error: "no-launcher", message: "no launcher" }), { message: "no launcher" });
 });
 
 test("an expansion is a text, or the reasons against it", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isConfiguration, mayBeJob } from "../../src/documents";
+import { isConfiguration, mayBeJob, mayBeMpiJob } from "../../src/documents";
 
 const CASES: readonly (readonly [why: string, language: string, text: string, isJob: boolean])[] = [
   ["a job by its language", "openpai-job", "", true],
@@ -21,6 +21,21 @@ for (const [why, language, text, isJob] of CASES) {
     assert.equal(
       mayBeJob(language, () => text),
       isJob,
+    );
+  });
+}
+
+for (const [language, text, isMpiJob] of [
+  ["yaml", "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\n", true],
+  ["yaml", "kind: ConfigMap\n---\nkind: 'MPIJob' # training\n", true],
+  ["yaml", "data:\n  a: |\n    kind: MPIJob\n", false],
+  ["yaml", "kind: MPIJobList\n", false],
+  ["json", "kind: MPIJob\n", false],
+] as const) {
+  test(`${JSON.stringify(text)} in ${language} is ${isMpiJob ? "" : "not "}an MPIJob`, () => {
+    assert.equal(
+      mayBeMpiJob(language, () => text),
+      isMpiJob,
     );
   });
 }

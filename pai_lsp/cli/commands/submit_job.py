@@ -1,0 +1,190 @@
+"""`pai-lsp submit`: expands a job, checks it for a cluster, shows a summary, asks, and sends it to the rest-server.
+
+The address is the one in the user's own file of clusters. A job is sent once: where no answer comes, the cluster is
+asked whether it has the job, and nothing is sent again.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from pai_lsp.cli import FINDINGS, WRONG_USAGE
+from pai_lsp.cli.commands.job_file import failed, job_file, show_findings
+from pai_lsp.cli.report.results import CheckedFile, checked_file
+from pai_lsp.cluster.cluster_access import NoAnswerError, named_access, send, token_of
+from pai_lsp.cluster.profile import ProfileError
+from pai_lsp.cluster.profile_file import path_of_name, profile_named
+from pai_lsp.document import check_expanded
+from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.findings.diagnostic import Severity, limited
+from pai_lsp.project.targets import STANDARD_INPUT, missing
+from pai_lsp.rules.structure.job_shape import MAX_BYTES
+from pai_lsp.source.failures import OWN_FAILURE
+from pai_lsp.source.frozen import dataclass, replace
+from pai_lsp.source.text import visible
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from pai_lsp.catalog.fetching import AccessToken
+    from pai_lsp.cluster.cluster_access import ApiAnswer, ClusterAccess
+    from pai_lsp.cluster.profile import Profile
+    from pai_lsp.document import Document
+    from pai_lsp.expand.write.released_job import ExpandedJob
+    from pai_lsp.job.job import Job
+
+
+@dataclass(frozen=True, slots=True)
+class _Submission:
+    """A job that is ready to be sent to a cluster."""
+
+    job: Job
+    text: str
+    name: str
+    cluster: str
+    access: ClusterAccess
+    token: AccessToken | None
+
+    def has_job(self) -> bool | None:
+        """Whether the cluster has a job of this name; None if that cannot be asked."""
+        if self.access.user is None:
+            return None
+        place = f"jobs/{quote(self.access.user, safe='')}~{quote(self.name, safe='')}"
+        try:
+            status = send(self.access, self.token, "GET", place).status
+        except NoAnswerError:
+            return None
+        return {200: True, 404: False}.get(status)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Submit a job."""
+    if message := missing([arguments.job]):
+        return failed("submit", message, WRONG_USAGE)
+    try:
+        access = named_access(arguments.cluster)
+        profile = profile_named(arguments.cluster) if path_of_name(arguments.cluster).is_file() else None
+        token = token_of(access, arguments.cluster)
+    except ProfileError as error:
+        return failed("submit", str(error), WRONG_USAGE)
+    document = job_file(arguments.job, (profile.platform.name if profile else access.platform))
+    if isinstance(document, CheckedFile):
+        show_findings(document)
+        return FINDINGS
+    document = replace(document, settings=replace(document.settings, cluster=profile))
+    found = expanded(document.job)
+    is_wrong = _show(document, found)
+    if found.text is None or found.job is None:
+        return failed("submit", "nothing was sent, because the job cannot be expanded", FINDINGS)
+    if is_wrong and not arguments.force:
+        return failed("submit", "nothing was sent, because the job has errors; --force sends it anyway", FINDINGS)
+    if len(found.text.encode("utf-8")) > MAX_BYTES:
+        return failed("submit", f"nothing was sent: the expanded job has more than {MAX_BYTES:,} bytes", FINDINGS)
+    name = str(found.job.plain.get("name", "")) if isinstance(found.job.plain, dict) else ""
+    ready = _Submission(document.job, found.text, name, arguments.cluster, access, token)
+    sys.stderr.write("\n".join(_summary(ready, found.job, profile)) + "\n")
+    if not arguments.yes and not _is_agreed(arguments.job):
+        return failed("submit", "nothing was sent; give --yes to submit without asking", WRONG_USAGE)
+    return _submit(ready)
+
+
+def _show(document: Document, found: ExpandedJob) -> bool:
+    """Print the findings that matter; returns whether there are errors."""
+    findings = list(found.problems) if found.text is None else [*found.problems, *check_expanded(document, found)]
+    findings = [one for one in dict.fromkeys(findings) if one.severity <= Severity.WARNING]
+    show_findings(checked_file(document, limited(sorted(findings, key=lambda one: one.span))))
+    return any(one.severity is Severity.ERROR for one in findings)
+
+
+def _summary(ready: _Submission, job: Job, profile: Profile | None) -> Iterator[str]:
+    """What is sent where, without the values of secrets."""
+    defaults = job.mapping("defaults")
+    virtual_cluster = defaults.entry("virtualCluster") if defaults else None
+    written = job.text[virtual_cluster.value.span.start : virtual_cluster.value.span.end] if virtual_cluster else ""
+    clean = ready.job.hidden.without
+    yield f"job       {clean(visible(ready.name))}"
+    yield f"cluster   {ready.cluster} ({ready.access.url}), virtual cluster {clean(visible(written)) or 'default'}"
+    for role in job.task_roles:
+        resources = role.resources
+        parts = (f"{key} {_text(resources, key)}" for key in ("gpu", "cpu", "memoryMB"))
+        count = f"{role.instances} task{'' if role.instances == 1 else 's'}"
+        yield clean(visible(f"role      {role.name}: {count}, each with {', '.join(parts)}"))
+    secrets = job.mapping("secrets")
+    if secrets is not None and secrets.entries:
+        yield f"secrets   {len(secrets.entries)}, sent with the job"
+    if profile is None:
+        yield f"not checked for the cluster's SKUs and rights: run pai-lsp cluster pull {ready.cluster} first"
+
+
+def _text(mapping: object, key: str) -> str:
+    from pai_lsp.source.nodes import Mapping, Scalar  # noqa: PLC0415 - as short as its use
+
+    value = mapping.get(key) if isinstance(mapping, Mapping) else None
+    return value.text if isinstance(value, Scalar) else "?"
+
+
+def _is_agreed(path: str) -> bool:
+    if path == STANDARD_INPUT or not sys.stdin.isatty():
+        return False
+    sys.stderr.write("Submit this job? [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _submit(ready: _Submission) -> int:
+    taken = f"a job named '{visible(ready.name)}' exists already; give the job another name"
+    if ready.has_job():
+        return failed("submit", f"nothing was sent: {taken}", FINDINGS)
+    try:
+        answer = send(ready.access, ready.token, "POST", "jobs", ready.text)
+    except NoAnswerError as error:
+        if not error.was_sent:
+            return failed("submit", f"the job was not submitted: {error}", FINDINGS)
+        return _unsure(ready, str(error))
+    if 200 <= answer.status < 300:
+        return _done(ready)
+    if answer.status >= 500:
+        return _unsure(ready, f"the cluster failed ({answer.status}){_quoted(ready, answer)}")
+    reason = taken if answer.status == 409 else _refusal(ready, answer)
+    return failed("submit", f"the job was not submitted: {reason}", FINDINGS)
+
+
+def _done(ready: _Submission) -> int:
+    page = ready.access.page_of(ready.name)
+    sys.stdout.write(f"{page}\n" if page else f"submitted: {visible(ready.name)}\n")
+    return 0
+
+
+def _unsure(ready: _Submission, reason: str) -> int:
+    """The answer does not say whether the cluster has the job: ask."""
+    has_job = ready.has_job()
+    if has_job:
+        sys.stderr.write(f"pai-lsp submit: {reason}, but the cluster has the job\n")
+        return _done(ready)
+    if has_job is False:
+        return failed("submit", f"the job was not submitted: {reason}", FINDINGS)
+    step = "look for the job in the portal before you submit it again"
+    return failed("submit", f"it is not known whether the job was submitted: {reason}; {step}", OWN_FAILURE)
+
+
+def _refusal(ready: _Submission, answer: ApiAnswer) -> str:
+    quoted = _quoted(ready, answer)
+    if answer.status == 401:
+        return f"the cluster does not accept the access token (401){quoted}"
+    if answer.status == 403:
+        return f"access is denied (403){quoted}"
+    if answer.status == 404 and not answer.code:
+        return f"no rest-server at '{ready.access.url}' (404); check 'url' in your file of clusters"
+    if answer.status == 413:
+        return f"the cluster takes no job of this size (413){quoted}"
+    if 300 <= answer.status < 400:
+        return f"the address leads elsewhere ({answer.status}), which is not followed"
+    return f"the cluster refuses it ({answer.status}){quoted}"
+
+
+def _quoted(ready: _Submission, answer: ApiAnswer) -> str:
+    """The cluster's own message, which may quote the job."""
+    return f": {ready.job.hidden.without(answer.message)[:500]}" if answer.message else ""

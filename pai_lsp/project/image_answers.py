@@ -1,0 +1,169 @@
+"""Whether the images of a job are there: the answers of registries, kept in the user's cache, and findings about them.
+
+A registry is asked only because the user asks for it. That an image is there is believed for a day; that it is not is
+always asked again. If a registry cannot be asked, the last answer is reported with its age.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.catalog.store import age
+from pai_lsp.cluster.image_check import ImageConfiguration, ImageVerdict, Presence, image_verdict
+from pai_lsp.findings.diagnostic import Diagnostic, Finding
+from pai_lsp.job.definition import name_span
+from pai_lsp.rules.command_rules import image_architecture, image_not_asked, image_not_found
+from pai_lsp.source.files import write_at_once
+from pai_lsp.source.frozen import dataclass, replace
+from pai_lsp.source.nodes import Scalar
+from pai_lsp.source.user_folders import user_cache_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from pai_lsp.cluster.image_check import Registry
+    from pai_lsp.document import Document
+    from pai_lsp.findings.diagnostic import Rule
+    from pai_lsp.job.definition import Definition
+    from pai_lsp.job.job import Job
+
+_FORM = 1
+_BELIEVED = 86_400.0  # seconds
+# Nearly all clusters have x86-64 nodes alone.
+_ARCHITECTURE = "amd64"
+
+
+@dataclass(frozen=True, slots=True)
+class ImageAnswers:
+    """The answers of registries, with a folder that keeps them; `now` in seconds since 1970."""
+
+    registry: Registry
+    folder: Path
+    now: Callable[[], float] = time.time
+
+    def verdict(self, job: Job, role: str) -> ImageVerdict:
+        """The verdict about the image of a task role, asked now or kept from before."""
+        image = _image_of(job, role)
+        file = self.folder / f"{_key(job, image)}.json" if image is not None else None
+        kept, asked = _loaded(file) if file is not None else (None, 0.0)
+        if kept is not None and kept.presence is Presence.THERE and 0 <= self.now() - asked < _BELIEVED:
+            return kept
+        found = image_verdict(job, role, self.registry)
+        if found.presence is not Presence.UNKNOWN and file is not None:
+            _save(file, found, self.now())
+        elif kept is not None and not found.is_refused:
+            note = f"{found.explanation}; {age(self.now() - asked)}, it was {kept.presence.value}"
+            return replace(found, explanation=note)
+        return found
+
+
+def answers_of_network() -> ImageAnswers:
+    """The answers of the registries themselves, kept in the user's cache."""
+    from pai_lsp.cluster.registry_access import NetworkRegistry  # noqa: PLC0415 - only to ask
+
+    return ImageAnswers(NetworkRegistry(), user_cache_folder(os.environ) / "images")
+
+
+class AskedImages:
+    """What has been asked about images in this session; it holds for every document that names them."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, ImageVerdict] = {}
+
+    def ask(self, document: Document, answers: ImageAnswers) -> dict[str, ImageVerdict]:
+        """Ask for the images of all task roles; the verdicts by role."""
+        found: dict[str, ImageVerdict] = {}
+        for role in document.job.task_roles:
+            image = _image_of(document.job, role.name)
+            if image is not None:  # otherwise rules report it
+                found[role.name] = self._known[_key(document.job, image)] = answers.verdict(document.job, role.name)
+        return found
+
+    def diagnostics(self, document: Document) -> tuple[Diagnostic, ...]:
+        """The findings about the images that have been asked for, each image once."""
+        found: dict[Diagnostic, None] = {}
+        for role in document.job.task_roles if self._known else ():
+            image = _image_of(document.job, role.name)
+            verdict = self._known.get(_key(document.job, image)) if image is not None else None
+            for rule, finding in _findings(image, verdict) if image is not None and verdict is not None else ():
+                severity = document.settings.severity_of(rule)
+                if severity is not None:
+                    found[Diagnostic(rule.code, severity, finding.span, finding.message)] = None
+        return tuple(found)
+
+
+def image_diagnostics(document: Document, answers: ImageAnswers) -> tuple[Diagnostic, ...]:
+    """The findings about the images of all task roles, each image once."""
+    asked = AskedImages()
+    asked.ask(document, answers)
+    return asked.diagnostics(document)
+
+
+def _findings(image: Definition, verdict: ImageVerdict) -> Iterator[tuple[Rule, Finding]]:
+    uri = image.node.entry("uri")
+    span = name_span(uri.value) if uri is not None and isinstance(uri.value, Scalar) else image.node.span
+    if verdict.is_refused or verdict.presence is Presence.ABSENT:
+        yield image_not_found, Finding(span, verdict.explanation)
+    elif verdict.presence is Presence.UNKNOWN:
+        yield image_not_asked, Finding(span, verdict.explanation)
+    elif verdict.configuration is not None and verdict.configuration.architectures:
+        known = verdict.configuration.architectures
+        if _ARCHITECTURE not in known:
+            message = f"the image is for {', '.join(known)}; on nodes with {_ARCHITECTURE} it does not start"
+            yield image_architecture, Finding(span, message)
+
+
+def _image_of(job: Job, role: str) -> Definition | None:
+    """The prerequisite that is the image of a task role."""
+    found = job.task_roles_by_name.get(role)
+    entry = found.field("dockerImage") if found else None
+    name = entry.value.text if entry is not None and isinstance(entry.value, Scalar) else None
+    images = [one for one in job.prerequisites if one.type == "dockerimage" and one.name == name]
+    return images[0] if images else None
+
+
+def _key(job: Job, image: Definition) -> str:
+    """A name for the image as it is asked for; it has the account's name, and no password."""
+    auth = image.node.get("auth")
+    parts = [job.platform.name]
+    for node, key in ((image.node, "uri"), (auth, "registryuri"), (auth, "username")):
+        value = getattr(node, "get", lambda _: None)(key)
+        parts.append(value.text if isinstance(value, Scalar) else "")
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:40]
+
+
+def _loaded(file: Path) -> tuple[ImageVerdict | None, float]:
+    try:
+        stored = json.loads(file.read_text(encoding="utf-8"))
+        if stored["form"] != _FORM:
+            return None, 0.0
+        own: Any = stored["configuration"]
+        configuration = own and ImageConfiguration(tuple(own["architectures"]), own["user"], tuple(own["entrypoint"]))
+        presence, refused = Presence(stored["presence"]), bool(stored["refused"])
+        verdict = ImageVerdict(str(stored["image"]), refused, presence, str(stored["explanation"]), configuration)
+        return verdict, float(stored["asked"])
+    except (OSError, ValueError, LookupError, TypeError, RecursionError):
+        return None, 0.0
+
+
+def _save(file: Path, verdict: ImageVerdict, now: float) -> None:
+    own = verdict.configuration
+    stored = {
+        "form": _FORM,
+        "asked": now,
+        "image": verdict.image,
+        "refused": verdict.is_refused,
+        "presence": verdict.presence.value,
+        "explanation": verdict.explanation,
+        "configuration": own and {"architectures": own.architectures, "user": own.user, "entrypoint": own.entrypoint},
+    }
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_at_once(file, [json.dumps(stored).encode()], 0o600)
+    except OSError:
+        return  # it is asked again next time

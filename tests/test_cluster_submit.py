@@ -1,0 +1,182 @@
+"""`pai-lsp submit` against a rest-server on this machine, as good or as bad as a cluster can be."""
+
+from __future__ import annotations
+
+import json
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+from loopback import Reaction, Request, answering, half, marketplace, never
+from test_cluster_fit import cluster
+from test_cluster_pull import configured, home
+
+from pai_lsp.cli.main import main
+from pai_lsp.cluster import cluster_access
+from pai_lsp.document import Document
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["home"]
+
+JOB = """\
+protocolVersion: 2
+name: train
+type: job
+prerequisites:
+  - {name: image, type: dockerimage, uri: "ubuntu:22.04"}
+  - {name: prepare, type: script, callbacks: [{event: taskStarts, commands: [echo ready]}]}
+taskRoles:
+  worker:
+    instances: 2
+    dockerImage: image
+    prerequisites: [prepare]
+    commands: ["login <% $secrets.word %>"]
+    resourcePerInstance: {gpu: 1, cpu: 1, memoryMB: 1024}
+secrets: {word: paper-and-glue}
+"""
+
+
+def rest_server(post: Reaction, *, keeps: bool = True) -> Reaction:
+    """Accepts the user's token, has the jobs that were sent (if `keeps`), and answers a POST as `post` does."""
+    sent: list[bytes] = []
+
+    def react(request: Request) -> None:
+        if request.headers.get("authorization") != "Bearer t0ken":
+            request.send(401, b"{}")
+        elif request.method == "POST":
+            if keeps:
+                sent.append(request.body)
+            post(request)
+        elif request.path == "/api/v2/jobs/ann~train":
+            request.send(200 if sent else 404, b"{}")
+        else:
+            request.send(404, b"{}")
+
+    return react
+
+
+def error(status: int, code: str, message: str) -> Reaction:
+    return answering(status, json.dumps({"code": code, "message": message}).encode(), Content_Type="application/json")
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> str:
+    path = tmp_path / "train.pai.yaml"
+    path.write_text(JOB, encoding="utf-8")
+    return str(path)
+
+
+def test_a_job_is_expanded_and_sent_once(home: Path, job: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with marketplace(rest_server(answering(202, b"{}"))) as server:
+        configured(home, f"{server.url}/")
+        assert main(["submit", "--cluster", "lab", "--yes", job]) == 0
+        (sent,) = [request for request in server.requests if request.method == "POST"]
+    assert (sent.path, sent.headers["content-type"]) == ("/api/v2/jobs", "text/yaml")
+    text = sent.body.decode()
+    assert "plugin: com.microsoft.pai.runtimeplugin.cmd" in text
+    assert "paper-and-glue" in text
+    assert not [one for one in Document(text).diagnostics if one.severity == 1]
+    shown = capsys.readouterr()
+    assert shown.out == f"{server.url}/job-detail.html?username=ann&jobName=train\n"
+    assert "worker: 2 tasks, each with gpu 1, cpu 1, memoryMB 1024" in shown.err
+    assert not any(word in shown.out + shown.err for word in ("paper-and-glue", "t0ken"))
+
+
+@pytest.mark.parametrize(
+    ("reaction", "keeps", "status", "part"),
+    [
+        (error(400, "InvalidProtocolError", "bad job"), False, 1, "refuses it (400): bad job"),
+        (error(401, "UnauthorizedUserError", "Guest is not allowed"), False, 1, "does not accept the access token"),
+        (error(403, "ForbiddenUserError", "User ann is not allowed"), False, 1, "denied (403): User ann is not"),
+        (error(404, "NoStorageError", "Storage x is not found."), False, 1, "refuses it (404): Storage x"),
+        (answering(404, b"<html>"), False, 1, "no rest-server at"),
+        (error(409, "ConflictJobError", "exists"), False, 1, "a job named 'train' exists already"),
+        (answering(413, b""), False, 1, "no job of this size (413)"),
+        (answering(302, b"", Location="https://other.example.com/"), False, 1, "leads elsewhere (302)"),
+        (error(500, "UnknownError", "secret paper-and-glue"), False, 1, "the cluster failed (500): secret ***"),
+        (answering(503, b""), True, 0, "the cluster has the job"),
+        (half, True, 0, "the cluster has the job"),
+        (never, False, 1, "was not submitted: no answer came"),
+        (never, True, 0, "the cluster has the job"),
+    ],
+)
+def test_faults(
+    reaction: Reaction,
+    keeps: bool,
+    status: int,
+    part: str,
+    home: Path,
+    job: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cluster_access, "SECONDS", 0.4)
+    with marketplace(rest_server(reaction, keeps=keeps)) as server:
+        configured(home, server.url)
+        assert main(["submit", "--cluster", "lab", "--yes", job]) == status
+        assert sum(request.method == "POST" for request in server.requests) == 1
+    shown = capsys.readouterr()
+    assert part in shown.err
+    assert "paper-and-glue" not in shown.err
+
+
+def test_a_cluster_that_says_nothing_at_all(
+    home: Path, job: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_access, "SECONDS", 0.3)
+    with marketplace(never) as server:
+        configured(home, server.url)
+        assert main(["submit", "--cluster", "lab", "--yes", job]) == 3
+    assert "not known whether the job was submitted" in capsys.readouterr().err
+    configured(home, server.url)
+    assert main(["submit", "--cluster", "lab", "--yes", job]) == 1
+    assert "was not submitted: no connection can be made" in capsys.readouterr().err
+
+
+def test_nothing_is_sent(home: Path, tmp_path: Path, job: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with marketplace(rest_server(answering(202, b"{}"))) as server:
+        configured(home, server.url)
+
+        def is_refused(text: str, *options: str, part: str) -> bool:
+            path = tmp_path / "other.pai.yaml"
+            path.write_text(text, encoding="utf-8")
+            status = main(["submit", "--cluster", "lab", *options, str(path)])
+            return status > 0 and part in capsys.readouterr().err
+
+        assert is_refused(JOB, part="give --yes to submit without asking")
+        assert is_refused(JOB.replace("dockerImage: image", "dockerImage: imagee"), "--yes", part="has errors")
+        assert is_refused(JOB.replace("[prepare]", "[nothing]"), "--yes", part="cannot be expanded")
+        (home / "clusters").mkdir()
+        (home / "clusters" / "lab.json").write_text(json.dumps(cluster().document), encoding="utf-8")
+        large = JOB.replace("gpu: 1", "gpu: 5").replace("instances: 2", "instances: 1")
+        assert is_refused(large, "--yes", part="job-does-not-fit")
+        assert not [request for request in server.requests if request.method == "POST"]
+    assert main(["submit", "--cluster", "other", "--yes", job]) == 2
+    assert "known clusters: lab" in capsys.readouterr().err
+
+
+def test_a_token_in_the_key_store_of_the_system(
+    home: Path, job: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored: dict[tuple[str, str], str] = {}
+    fake = SimpleNamespace(
+        get_password=lambda service, name: stored.get((service, name)),
+        set_password=lambda service, name, text: stored.update({(service, name): text}),
+    )
+    with marketplace(rest_server(answering(202, b"{}"))) as server:
+        text = f"lab: {{url: '{server.url}', user: ann, token_keyring: true}}\n"
+        (home / "clusters.yaml").write_text(text, encoding="utf-8")
+        monkeypatch.setitem(sys.modules, "keyring", None)
+        assert main(["submit", "--cluster", "lab", "--yes", job]) == 2
+        assert "pip install pai-lsp[keyring]" in capsys.readouterr().err
+        monkeypatch.setitem(sys.modules, "keyring", fake)
+        assert main(["submit", "--cluster", "lab", "--yes", job]) == 2
+        assert "pai-lsp cluster login lab" in capsys.readouterr().err
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: False, readline=lambda: "t0ken\n"))
+        assert main(["cluster", "login", "lab"]) == 0
+        assert stored == {("pai-lsp", "lab"): "t0ken"}
+        assert main(["submit", "--cluster", "lab", "--yes", job]) == 0
+    assert "t0ken" not in "".join(capsys.readouterr())
