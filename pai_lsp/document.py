@@ -230,7 +230,7 @@ def _without_placeholders(found: Iterable[Diagnostic], template: Sequence[Span])
 
 
 def _check_mpijob(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ...]:
-    from pai_lsp.mpijob.manifest_check import manifest_checks, rules_by_code  # noqa: PLC0415 - as in is_mpijob
+    from pai_lsp.mpijob.manifest_rules import manifest_checks, rules_by_code  # noqa: PLC0415 - as in is_mpijob
 
     found = dict.fromkeys(_found(manifest_checks(document.syntax), document, on_fault))
     return _without_ignored(tuple(found), document, {**BY_CODE, **rules_by_code()})
