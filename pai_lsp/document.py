@@ -198,7 +198,10 @@ def _in_definitions_outside(document: Document, on_fault: OnFault) -> Iterator[D
         return
     from pai_lsp.expand.write.released_job import expanded  # noqa: PLC0415 - most jobs use no other file
 
-    found = expanded(job)
+    try:
+        found = expanded(job)
+    except Exception:  # noqa: BLE001 - the rule cannot_be_expanded has failed with it, and was reported
+        return
     if any(not prerequisite.is_own for _, prerequisite in found.places.origins):
         for prerequisite, diagnostic in _carried_back(document, found, on_fault):
             if prerequisite and not prerequisite.is_own and diagnostic.severity <= Severity.WARNING:
@@ -253,7 +256,9 @@ def _without_unfilled(found: tuple[Diagnostic, ...], document: Document) -> tupl
     if "{{" not in document.text:
         return found
     values = {scalar.span for definition in document.job.as_meant.definitions for scalar in unfilled_values(definition)}
-    return tuple(one for one in found if not any(_holds(span, one.span) for span in values)) if values else found
+    return tuple(
+        one for one in found if one.code in _SYNTAX_CODES or not any(_holds(span, one.span) for span in values)
+    )
 
 
 def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: Iterable[str]) -> tuple[Diagnostic, ...]:
