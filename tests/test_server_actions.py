@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
+from loopback import alone
 from lsprotocol import converters
 from lsprotocol import types as lsp
 from server_client import CAPABILITIES, URI, Client, codes, connected, place
 
-from pai_lsp.findings.diagnostic import DOCUMENTATION
 from pai_lsp.ide.refactorings.refactoring import line_edits
 from pai_lsp.lsp.convert import changed_text
 from pai_lsp.source.text import ColumnUnit, apply_edits
@@ -89,14 +92,18 @@ async def test_ignoring_a_finding() -> None:
 
 
 @in_a_loop
-async def test_reading_about_a_rule() -> None:
+async def test_reading_about_a_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone(monkeypatch, str(tmp_path))
+    shown: list[Path] = []
     async with connected() as client:
         client.open(JOB)
         reading = titled(await actions(client, IN_NAME), "Read about 'unknown-prerequisite'")
         command = reading["command"]
         await client.ask("workspace/executeCommand", command=command["command"], arguments=command["arguments"])
         message = await client.next(lambda message: message.get("method") == "window/showDocument")
-        assert message["params"] == {"uri": f"{DOCUMENTATION}unknown-prerequisite/", "external": True}
+        shown.append(Path(url2pathname(urlsplit(message["params"]["uri"]).path)))
+    assert shown[0].name == "unknown-prerequisite.md"
+    assert shown[0].read_text(encoding="utf-8").startswith("# unknown-prerequisite\n")
 
 
 @in_a_loop

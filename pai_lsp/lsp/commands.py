@@ -7,7 +7,7 @@ them, because it is the text to submit.
 from __future__ import annotations
 
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
@@ -15,6 +15,7 @@ from lsprotocol.converters import get_converter
 from pygls.exceptions import JsonRpcInvalidParams
 
 from pai_lsp.catalog.catalog import Catalog
+from pai_lsp.catalog.loading import Surroundings
 from pai_lsp.cluster.profile import Profile
 from pai_lsp.document import check_expanded
 from pai_lsp.expand.write.released_job import expanded
@@ -56,10 +57,11 @@ async def explain(session: Session, arguments: Sequence[Any]) -> str:
 
 
 async def open_rule(session: Session, arguments: Sequence[Any]) -> None:
-    """Let the client open the page of a rule; the argument is its code."""
-    parameters = lsp.ShowDocumentParams(_rule(arguments).url, external=True)
-    if session.client.shows_documents:
-        await session.server.window_show_document_async(parameters)
+    """Let the client show the documentation of a rule, from a file of the cache; the argument is its code."""
+    rule = _rule(arguments)
+    path = Surroundings().store.view(rule.code, rule_page(rule), ".md")
+    if path is not None and session.client.shows_documents:
+        await session.server.window_show_document_async(lsp.ShowDocumentParams(Path(path).as_uri()))
 
 
 async def apply_edit(session: Session, arguments: Sequence[Any]) -> None:

@@ -95,7 +95,7 @@ def lsp_diagnostic(
         diagnostic.message,
         severity=lsp.DiagnosticSeverity(diagnostic.severity.value),
         code=diagnostic.code,
-        code_description=lsp.CodeDescription(diagnostic.url) if client.code_description else None,
+        code_description=lsp.CodeDescription(diagnostic.url) if client.code_description and diagnostic.url else None,
         source=SOURCE,
         tags=[lsp.DiagnosticTag(tag.value) for tag in diagnostic.tags if tag.value in client.tags] or None,
         related_information=_related_information(diagnostic.related, uri, places, other_file)

@@ -10,8 +10,9 @@ from pai_lsp.mpijob.admission import admission_faults
 from pai_lsp.mpijob.conversion import ConversionError
 from pai_lsp.mpijob.manifest import OTHER_OPERATOR, SERVED, TRAINING_OPERATOR
 from pai_lsp.mpijob.manifest_edits import edits_of_keys, edits_towards
+from pai_lsp.mpijob.manifest_launch_rules import LAUNCH_RULES
+from pai_lsp.mpijob.manifest_pod_rules import POD_RULES
 from pai_lsp.mpijob.manifest_rule import manifest_rule
-from pai_lsp.mpijob.manifest_semantics import SEMANTIC_RULES
 from pai_lsp.mpijob.structure import MOVED, structure_faults
 from pai_lsp.mpijob.upgrade import upgraded
 from pai_lsp.source.text import TextEdit
@@ -172,5 +173,6 @@ MANIFEST_RULES: tuple[Rule, ...] = (
     mpijob_refused,
     mpijob_dropped_key,
     mpijob_duplicate_key,
-    *SEMANTIC_RULES,
+    *LAUNCH_RULES,
+    *POD_RULES,
 )
