@@ -198,7 +198,10 @@ def _in_definitions_outside(document: Document, on_fault: OnFault) -> Iterator[D
         return
     from pai_lsp.expand.write.released_job import expanded  # noqa: PLC0415 - most jobs use no other file
 
-    found = expanded(job)
+    try:
+        found = expanded(job)
+    except Exception:  # noqa: BLE001 - the rule cannot_be_expanded has failed with it, and was reported
+        return
     if any(not prerequisite.is_own for _, prerequisite in found.places.origins):
         for prerequisite, diagnostic in _carried_back(document, found, on_fault):
             if prerequisite and not prerequisite.is_own and diagnostic.severity <= Severity.WARNING:
@@ -227,7 +230,7 @@ def _without_placeholders(found: Iterable[Diagnostic], template: Sequence[Span])
 
 
 def _check_mpijob(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ...]:
-    from pai_lsp.mpijob.manifest_check import manifest_checks, rules_by_code  # noqa: PLC0415 - as in is_mpijob
+    from pai_lsp.mpijob.manifest_rules import manifest_checks, rules_by_code  # noqa: PLC0415 - as in is_mpijob
 
     found = dict.fromkeys(_found(manifest_checks(document.syntax), document, on_fault))
     return _without_ignored(tuple(found), document, {**BY_CODE, **rules_by_code()})
