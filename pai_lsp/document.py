@@ -21,7 +21,6 @@ from pai_lsp.rules import BY_CODE, EXPLAINING, RULES
 from pai_lsp.rules.cluster_rules import rules_on
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION, cannot_be_expanded
 from pai_lsp.rules.structure.job_shape import job_template, placeholders, touched
-from pai_lsp.rules.text.yaml_syntax import unquoted_template
 from pai_lsp.source.failures import kind_and_place
 from pai_lsp.source.frozen import dataclass, lazy, replace
 from pai_lsp.source.nodes import Mapping, ProblemKind, Scalar, Syntax
@@ -199,7 +198,10 @@ def _in_definitions_outside(document: Document, on_fault: OnFault) -> Iterator[D
         return
     from pai_lsp.expand.write.released_job import expanded  # noqa: PLC0415 - most jobs use no other file
 
-    found = expanded(job)
+    try:
+        found = expanded(job)
+    except Exception:  # noqa: BLE001 - the rule cannot_be_expanded has failed with it, and was reported
+        return
     if any(not prerequisite.is_own for _, prerequisite in found.places.origins):
         for prerequisite, diagnostic in _carried_back(document, found, on_fault):
             if prerequisite and not prerequisite.is_own and diagnostic.severity <= Severity.WARNING:
@@ -228,7 +230,7 @@ def _without_placeholders(found: Iterable[Diagnostic], template: Sequence[Span])
 
 
 def _check_mpijob(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ...]:
-    from pai_lsp.mpijob.manifest_check import manifest_checks, rules_by_code  # noqa: PLC0415 - as in is_mpijob
+    from pai_lsp.mpijob.manifest_rules import manifest_checks, rules_by_code  # noqa: PLC0415 - as in is_mpijob
 
     found = dict.fromkeys(_found(manifest_checks(document.syntax), document, on_fault))
     return _without_ignored(tuple(found), document, {**BY_CODE, **rules_by_code()})
@@ -254,10 +256,8 @@ def _without_unfilled(found: tuple[Diagnostic, ...], document: Document) -> tupl
     if "{{" not in document.text:
         return found
     values = {scalar.span for definition in document.job.as_meant.definitions for scalar in unfilled_values(definition)}
-    if not values:
-        return found
     return tuple(
-        one for one in found if one.code == unquoted_template.code or not any(_holds(span, one.span) for span in values)
+        one for one in found if one.code in _SYNTAX_CODES or not any(_holds(span, one.span) for span in values)
     )
 
 

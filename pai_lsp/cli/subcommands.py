@@ -29,8 +29,6 @@ examples:
 
 exit status:
   0  no findings      1  findings      2  wrong usage      3  pai-lsp failed
-
-documentation: https://pai-lsp.readthedocs.io/
 """
 
 
