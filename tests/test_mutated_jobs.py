@@ -47,6 +47,21 @@ taskRoles:
     resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
     commands: [echo run]
 """,
+    "empty-name-in-a-role": """\
+protocolVersion: 2
+name: a
+type: job
+prerequisites:
+  - {name: image, type: dockerimage, uri: "ubuntu:20.04"}
+  - {name: one, type: script, callbacks: [{event: taskStarts, commands: [echo a]}]}
+taskRoles:
+  worker:
+    instances: 1
+    dockerImage: image
+    prerequisites: [one, ""]
+    resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0}
+    commands: [echo run]
+""",
     "key-that-is-an-alias": """\
 taskRoles:
   worker: &role
