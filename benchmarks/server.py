@@ -42,7 +42,7 @@ COLUMNS = (
 WAIT = 20.0
 DOCUMENT = "file:///bench/job.pai.yaml"
 SCHEMA = Path(".venvs/yaml-language-server/job.schema.json").absolute()
-# What the peer is told: to check jobs by our schema, as somebody would who has no pai-lsp.
+# The settings of the peer: it checks jobs by our schema, as a user without pai-lsp would do it.
 SETTINGS = {"yaml": {"schemas": {SCHEMA.as_uri(): ["*.pai.yaml"]}, "validate": True, "hover": True, "completion": True}}
 
 
@@ -88,7 +88,7 @@ class Client:
         self.write({"method": method, "params": params})
 
     def request(self, method: str, params: Any, before: Sequence[dict[str, Any]] = ()) -> Any:
-        """Send a request, behind other messages in the same write, and wait for its answer."""
+        """Send a request, after other messages in the same write, and wait for its answer."""
         number = next(self.numbers)
         self.write(*before, {"id": number, "method": method, "params": params})
         answer = self.wait(lambda message: message.get("id") == number and "method" not in message)
@@ -143,7 +143,7 @@ def _starts(*commands: Sequence[str]) -> list[float]:
 
 
 def _yaml_language_server() -> list[str] | None:
-    """The peer from npm, installed once; None where that can not be."""
+    """The peer from npm, installed once; None where that is not possible."""
     folder = Path(".venvs/yaml-language-server").absolute()
     script = folder / "node_modules/yaml-language-server/bin/yaml-language-server"
     if not script.exists():
@@ -242,7 +242,7 @@ def _measure_document(client: Client, text: str) -> list[str]:
         edits.append(time.perf_counter() - start)
 
     figures = [f"{opened * 1e3:.0f}", _median_and_p95(edits)]
-    # Each request comes right behind a keystroke: in a sound line, or in one that is no YAML yet.
+    # Each request comes right after a keystroke: in a correct line, or in one that is not YAML yet.
     sound, half_typed = ("    dockerImage: image", "    dockerImage: image "), ("    dockerIma", "    dockerImag")
     for method, character, typed in (
         ("completion", 17, sound),

@@ -48,7 +48,8 @@ JOB_FILE = lazy_pattern(r"\.pai\.ya?ml$", re.IGNORECASE)
 _LONGEST_MESSAGE = 500
 # A line with the wrong indentation may be valid, and only the next one have the problem.
 _MISREAD_LINES = 2
-# A mistake that keeps a job from being expanded usually has a rule of its own; that a job is not expanded yet is none.
+# A mistake that keeps a job from being expanded usually has a rule of its own; a job that is not expanded yet is no
+# mistake.
 _CONSEQUENCE = cannot_be_expanded.code
 _SYNTAX_CODES = frozenset({"alias-refused", job_template.code, *(kind.value for kind in ProblemKind)})
 # How the text was read decides about these; after a syntax problem, a line may be read into the wrong mapping.
@@ -214,7 +215,10 @@ def _in_definitions_outside(document: Document, on_fault: OnFault) -> Iterator[D
         return
     from pai_lsp.expand.write.released_job import expanded  # noqa: PLC0415 - most jobs use no other file
 
-    found = expanded(job)
+    try:
+        found = expanded(job)
+    except Exception:  # noqa: BLE001 - the rule cannot_be_expanded has failed with it, and was reported
+        return
     if any(not prerequisite.is_own for _, prerequisite in found.places.origins):
         for prerequisite, diagnostic in _carried_back(document, found, on_fault):
             if prerequisite and not prerequisite.is_own and diagnostic.severity <= Severity.WARNING:
@@ -243,7 +247,7 @@ def _without_placeholders(found: Iterable[Diagnostic], template: Sequence[Span])
 
 
 def _check_mpijob(document: Document, on_fault: OnFault) -> tuple[Diagnostic, ...]:
-    from pai_lsp.mpijob.manifest_check import manifest_checks, rules_by_code  # noqa: PLC0415 - as in is_mpijob
+    from pai_lsp.mpijob.manifest_rules import manifest_checks, rules_by_code  # noqa: PLC0415 - as in is_mpijob
 
     found = dict.fromkeys(_found(manifest_checks(document.syntax), document, on_fault))
     return _without_ignored(tuple(found), document, {**BY_CODE, **rules_by_code()})
@@ -265,11 +269,13 @@ def _finished(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagno
 
 
 def _without_unfilled(found: tuple[Diagnostic, ...], document: Document) -> tuple[Diagnostic, ...]:
-    """The diagnostics without those about values that nobody knows yet, as they are variables of a definition."""
+    """The diagnostics without those about values that are not known yet: the variables of definitions."""
     if "{{" not in document.text:
         return found
     values = {scalar.span for definition in document.job.as_meant.definitions for scalar in unfilled_values(definition)}
-    return tuple(one for one in found if not any(_holds(span, one.span) for span in values)) if values else found
+    return tuple(
+        one for one in found if one.code in _SYNTAX_CODES or not any(_holds(span, one.span) for span in values)
+    )
 
 
 def _without_ignored(kept: tuple[Diagnostic, ...], document: Document, codes: Iterable[str]) -> tuple[Diagnostic, ...]:

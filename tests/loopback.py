@@ -101,13 +101,13 @@ def items(*given: dict[str, Any], etag: str = 'W/"1"', token: str | None = None)
     return react
 
 
-def says(status: int, body: bytes = b"", **headers: str) -> Reaction:
+def answering(status: int, body: bytes = b"", **headers: str) -> Reaction:
     """Always answers the same."""
     return lambda request: request.send(status, body, **headers)
 
 
 def never(request: Request) -> None:
-    """Takes the request, and says nothing until the server ends."""
+    """Takes the request, and sends nothing until the server ends."""
     request.server.ended.wait(30)
 
 

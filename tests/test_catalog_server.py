@@ -21,6 +21,7 @@ from loopback import (
     Reaction,
     Request,
     alone,
+    answering,
     dripping,
     endless,
     half,
@@ -28,7 +29,6 @@ from loopback import (
     items,
     marketplace,
     never,
-    says,
 )
 
 from pai_lsp.catalog.fetching import FetchFailure, Limits, fetch
@@ -189,7 +189,7 @@ def test_the_token_is_sent_and_never_shown(server: Marketplace) -> None:
     command = (sys.executable, "-c", f"print('{TOKEN}')")
     for source in (setup(server, token_env="PAI_TOKEN"), setup(server, token_command=command)):  # noqa: S106 - a variable
         assert refreshed(source, Limits()).find(MNIST).state is LookupState.FOUND
-    server.reaction = says(401, f"the token {TOKEN} is bad".encode())
+    server.reaction = answering(401, f"the token {TOKEN} is bad".encode())
     failed = refreshed(setup(server, token_env="PAI_TOKEN"))  # noqa: S106 - the name of a variable
     assert failed.doubts == (
         f"{server.url}: the server requires a valid access token (401): 'the token *** is bad'; last updated just now",
@@ -249,60 +249,60 @@ FAULTS: dict[str, tuple[Reaction, str]] = {
     "half": (half, "the connection was lost"),
     "endless": (endless, "the answer is larger than 20,000 bytes"),
     "401": (
-        says(401, b"Authentication token is missing or invalid"),
+        answering(401, b"Authentication token is missing or invalid"),
         "the server requires a valid access token (401): 'Authentication token is missing or invalid'",
     ),
     "403": (
-        says(403, b"The access to the item ID is forbidden"),
+        answering(403, b"The access to the item ID is forbidden"),
         "access is denied (403): 'The access to the item ID is forbidden'",
     ),
-    "404": (says(404, b"Result not found"), "nothing is found at this address (404): 'Result not found'"),
-    "500": (says(500, b"Database error"), "the server failed (500): 'Database error'"),
-    "gateway": (says(502, b"<html><h1>Bad Gateway</h1></html>"), "the server failed (502)"),
-    "long": (says(500, b"no " * 1000), f"the server failed (500): '{('no ' * 40)}'"),
-    "teapot": (says(418), "unexpected answer of the server (418)"),
-    "no JSON": (says(200, b"[{"), "the answer is not JSON; check the server's address"),
-    "deep": (says(200, b"[" * 15_000), "the answer is not JSON; check the server's address"),
-    "no list": (says(200, b'{"items": []}'), "the answer is not a list of items; check the server's address"),
+    "404": (answering(404, b"Result not found"), "nothing is found at this address (404): 'Result not found'"),
+    "500": (answering(500, b"Database error"), "the server failed (500): 'Database error'"),
+    "gateway": (answering(502, b"<html><h1>Bad Gateway</h1></html>"), "the server failed (502)"),
+    "long": (answering(500, b"no " * 1000), f"the server failed (500): '{('no ' * 40)}'"),
+    "teapot": (answering(418), "unexpected answer of the server (418)"),
+    "no JSON": (answering(200, b"[{"), "the answer is not JSON; check the server's address"),
+    "deep": (answering(200, b"[" * 15_000), "the answer is not JSON; check the server's address"),
+    "no list": (answering(200, b'{"items": []}'), "the answer is not a list of items; check the server's address"),
     "bad packing": (
-        says(200, b"no gzip", Content_Encoding="gzip"),
+        answering(200, b"no gzip", Content_Encoding="gzip"),
         "the answer cannot be decompressed",
     ),
     "bomb": (
-        says(200, gzip.compress(b" " * 1_000_000), Content_Encoding="gzip"),
+        answering(200, gzip.compress(b" " * 1_000_000), Content_Encoding="gzip"),
         "the answer is larger than 20,000 bytes",
     ),
     "elsewhere": (
-        says(302, Location="http://example.com/items"),
+        answering(302, Location="http://example.com/items"),
         f"a redirect to another host, 'example.com', {NOT_FOLLOWED}",
     ),
     "another port": (
-        says(302, Location="http://127.0.0.1:1/items"),
+        answering(302, Location="http://127.0.0.1:1/items"),
         f"a redirect to another host, '127.0.0.1', {NOT_FOLLOWED}",
     ),
     "odd scheme": (
-        says(301, Location="file:///etc/passwd"),
+        answering(301, Location="file:///etc/passwd"),
         f"a redirect to another host, '', {NOT_FOLLOWED}",
     ),
     "login page": (
-        says(200, b"<p>Please log in", Content_Type="text/html; charset=utf-8"),
+        answering(200, b"<p>Please log in", Content_Type="text/html; charset=utf-8"),
         "the answer is a web page, perhaps a login page, instead of JSON; check the address and the access token",
     ),
     "login page without a type": (
-        says(200, b"\n<!DOCTYPE html><title>Log in</title>"),
+        answering(200, b"\n<!DOCTYPE html><title>Log in</title>"),
         "the answer is a web page, perhaps a login page, instead of JSON; check the address and the access token",
     ),
-    "407": (says(407), "the proxy requires a user name and a password (407); write them into HTTPS_PROXY"),
-    "429": (says(429), "the server refuses further requests for now (429); try again later"),
+    "407": (answering(407), "the proxy requires a user name and a password (407); write them into HTTPS_PROXY"),
+    "429": (answering(429), "the server refuses further requests for now (429); try again later"),
     "429 with a time": (
-        says(429, Retry_After="60"),
+        answering(429, Retry_After="60"),
         "the server refuses further requests for now (429); try again in 60 seconds",
     ),
     "429 with a date": (
-        says(429, Retry_After="Wed, 21 Oct 2026 07:28:00 GMT"),
+        answering(429, Retry_After="Wed, 21 Oct 2026 07:28:00 GMT"),
         "the server refuses further requests for now (429); try again later",
     ),
-    "round": (says(307, Location="/items"), "too many redirects"),
+    "round": (answering(307, Location="/items"), "too many redirects"),
 }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from loopback import Marketplace, Request, alone, marketplace, never, says
+from loopback import Marketplace, Request, alone, answering, marketplace, never
 
 from pai_lsp.catalog.fetching import Limits
 from pai_lsp.catalog.loading import Surroundings, load_catalog, refreshed_catalog, uses_of
@@ -121,7 +121,7 @@ def test_nothing_is_there(server: Marketplace) -> None:
 def test_a_failed_request_keeps_the_last_answer(server: Marketplace) -> None:
     address = f"{server.url}/mnist.yaml"
     refreshed(setup("127.0.0.1"), address)
-    for reaction in (never, says(500, b"broken"), says(200, b"\xff\xfe")):
+    for reaction in (never, answering(500, b"broken"), answering(200, b"\xff\xfe")):
         server.reaction = reaction
         catalog = refreshed(setup("127.0.0.1"), address)
         assert catalog.find(address).state is LookupState.FOUND
@@ -134,10 +134,10 @@ def test_a_failed_request_keeps_the_last_answer(server: Marketplace) -> None:
 
 
 def test_what_holds_no_definition(server: Marketplace) -> None:
-    server.reaction = says(200, b"<html>: [")
+    server.reaction = answering(200, b"<html>: [")
     address = f"{server.url}/page"
     assert refreshed(setup("127.0.0.1"), address).find(address).state is LookupState.UNKNOWN
-    server.reaction = says(200, b"just: text\n")
+    server.reaction = answering(200, b"just: text\n")
     answer = refreshed(setup("127.0.0.1"), address).find(address)
     assert (answer.state, answer.note) == (LookupState.ABSENT, "the file at this address has no definition")
 

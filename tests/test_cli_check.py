@@ -1,4 +1,4 @@
-"""`pai-lsp check`: what it looks at, what it says of it, and how it ends."""
+"""`pai-lsp check`: what it reads, what it reports, and how it ends."""
 
 from __future__ import annotations
 
@@ -268,8 +268,8 @@ def test_configuration(capsys: pytest.CaptureFixture[str]) -> None:
         [(path, "unknown-prerequisite") for path in ("a.pai.yaml", "inner/d.pai.yaml")],
     )
     status, output, _ = run(capsys, "--format", "json", "--ignore", "yaml-syntax")
-    told = [i for i in json.loads(output)["diagnostics"] if i["code"] == "unknown-prerequisite"]
-    assert [(item["path"], item["severity"]) for item in told] == [("a.pai.yaml", "warning")]
+    reported = [i for i in json.loads(output)["diagnostics"] if i["code"] == "unknown-prerequisite"]
+    assert [(item["path"], item["severity"]) for item in reported] == [("a.pai.yaml", "warning")]
     assert status == 1
     assert found(capsys, "--severity", "error", "a.pai.yaml") == (0, [])
     assert found(capsys, "b.pai.yaml")[1] == [("b.pai.yaml", "unknown-prerequisite")]
@@ -284,8 +284,8 @@ def test_only_jobs_are_checked_of_many_named_files(capsys: pytest.CaptureFixture
     write("marketplace/data.yaml", "- {name: data, type: data, plugin: 7}\n")
     write(".pai-lsp.yaml", "rules: {no-such-rule: off}\n")
     names = ["a.pai.yaml", "plain.yaml", "compose.yaml", "binary.yml", "marketplace/data.yaml", ".pai-lsp.yaml"]
-    told = found(capsys, "--only-jobs", *names)[1]
-    assert {path for path, _ in told} == {"a.pai.yaml", "plain.yaml", ".pai-lsp.yaml"}
+    reported = found(capsys, "--only-jobs", *names)[1]
+    assert {path for path, _ in reported} == {"a.pai.yaml", "plain.yaml", ".pai-lsp.yaml"}
     assert found(capsys, "--only-jobs", "compose.yaml", "binary.yml") == (
         1,
         [(".pai-lsp.yaml", "invalid-configuration")],
@@ -412,8 +412,8 @@ def test_wrong_usage_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "--fix", "--diff")[0] == 2
     status, output, _ = run(capsys, "--help")
     assert status == 0
-    for told in ("examples:", "exit status:", "--stdin-filename", "NO_COLOR"):
-        assert told in output
+    for part in ("examples:", "exit status:", "--stdin-filename", "NO_COLOR"):
+        assert part in output
 
 
 def test_colours_on_demand(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

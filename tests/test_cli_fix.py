@@ -59,7 +59,7 @@ def test_only_the_wrong_words_change(capsys: pytest.CaptureFixture[str], line_en
     assert run(capsys, "--fix") == (0, "fixed 2 findings; all good: 1 file checked\n", "")
     assert file.read_bytes() == mark + MENDED.replace("\n", line_end).encode()
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
-    assert os.listdir() == ["a.pai.yaml"]  # noqa: PTH208 - nothing temporary is left behind
+    assert os.listdir() == ["a.pai.yaml"]  # noqa: PTH208 - nothing temporary is left
     assert run(capsys, "--fix") == (0, "all good: 1 file checked\n", "")
 
 
@@ -202,7 +202,7 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(monkeypatch: pytest.Monkey
     assert [(path.name, path.read_text()) for path in Path().iterdir()] == [("a.yaml", "a: 1\n")]
 
 
-# The rules below find words in a text that is no job; `with_safe_fixes` knows nothing of jobs.
+# The rules below find words in a text that is not a job; `with_safe_fixes` knows nothing of jobs.
 
 
 def replacing(word: str, by: str, *, safe: bool = True) -> tuple[str, str, bool]:

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from loopback import marketplace, says
+from loopback import answering, marketplace
 
 from pai_lsp.cli.main import main
 from pai_lsp.cluster.cluster_access import cluster_access
@@ -88,7 +88,7 @@ def test_a_profile_from_the_api(home: Path, capsys: pytest.CaptureFixture[str]) 
 def test_no_profile_is_written_after_a_failure(
     status: int, body: bytes, part: str, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with marketplace(says(status, body)) as server:
+    with marketplace(answering(status, body)) as server:
         configured(home, server.url)
         assert main(["cluster", "pull", "lab"]) == 2
     assert part in capsys.readouterr().err

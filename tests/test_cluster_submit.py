@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
-from loopback import Reaction, Request, half, marketplace, never, says
+from loopback import Reaction, Request, answering, half, marketplace, never
 from test_cluster_fit import cluster
 from test_cluster_pull import configured, home
 
@@ -59,7 +59,7 @@ def rest_server(post: Reaction, *, keeps: bool = True) -> Reaction:
 
 
 def error(status: int, code: str, message: str) -> Reaction:
-    return says(status, json.dumps({"code": code, "message": message}).encode(), Content_Type="application/json")
+    return answering(status, json.dumps({"code": code, "message": message}).encode(), Content_Type="application/json")
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def job(tmp_path: Path) -> str:
 
 
 def test_a_job_is_expanded_and_sent_once(home: Path, job: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with marketplace(rest_server(says(202, b"{}"))) as server:
+    with marketplace(rest_server(answering(202, b"{}"))) as server:
         configured(home, f"{server.url}/")
         assert main(["submit", "--cluster", "lab", "--yes", job]) == 0
         (sent,) = [request for request in server.requests if request.method == "POST"]
@@ -92,12 +92,12 @@ def test_a_job_is_expanded_and_sent_once(home: Path, job: str, capsys: pytest.Ca
         (error(401, "UnauthorizedUserError", "Guest is not allowed"), False, 1, "does not accept the access token"),
         (error(403, "ForbiddenUserError", "User ann is not allowed"), False, 1, "denied (403): User ann is not"),
         (error(404, "NoStorageError", "Storage x is not found."), False, 1, "refuses it (404): Storage x"),
-        (says(404, b"<html>"), False, 1, "no rest-server at"),
+        (answering(404, b"<html>"), False, 1, "no rest-server at"),
         (error(409, "ConflictJobError", "exists"), False, 1, "a job named 'train' exists already"),
-        (says(413, b""), False, 1, "no job of this size (413)"),
-        (says(302, b"", Location="https://other.example.com/"), False, 1, "leads elsewhere (302)"),
+        (answering(413, b""), False, 1, "no job of this size (413)"),
+        (answering(302, b"", Location="https://other.example.com/"), False, 1, "leads elsewhere (302)"),
         (error(500, "UnknownError", "secret paper-and-glue"), False, 1, "the cluster failed (500): secret ***"),
-        (says(503, b""), True, 0, "the cluster has the job"),
+        (answering(503, b""), True, 0, "the cluster has the job"),
         (half, True, 0, "the cluster has the job"),
         (never, False, 1, "was not submitted: no answer came"),
         (never, True, 0, "the cluster has the job"),
@@ -137,7 +137,7 @@ def test_a_cluster_that_says_nothing_at_all(
 
 
 def test_nothing_is_sent(home: Path, tmp_path: Path, job: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with marketplace(rest_server(says(202, b"{}"))) as server:
+    with marketplace(rest_server(answering(202, b"{}"))) as server:
         configured(home, server.url)
 
         def is_refused(text: str, *options: str, part: str) -> bool:
@@ -166,7 +166,7 @@ def test_a_token_in_the_key_store_of_the_system(
         get_password=lambda service, name: stored.get((service, name)),
         set_password=lambda service, name, text: stored.update({(service, name): text}),
     )
-    with marketplace(rest_server(says(202, b"{}"))) as server:
+    with marketplace(rest_server(answering(202, b"{}"))) as server:
         text = f"lab: {{url: '{server.url}', user: ann, token_keyring: true}}\n"
         (home / "clusters.yaml").write_text(text, encoding="utf-8")
         monkeypatch.setitem(sys.modules, "keyring", None)

@@ -109,7 +109,7 @@ def test_options(text: str, options: list[str], operands: list[str], unknown: li
     assert ([name for name, _ in found.unknown], found.is_open) == (unknown, is_open)
 
 
-def test_letters_behind_one_dash() -> None:
+def test_letters_after_one_dash() -> None:
     known = program("pip install")
     assert known is not None
     text = "pip install -qUr requirements.txt six -ihttps://example.com -r"

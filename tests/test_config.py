@@ -305,7 +305,7 @@ def test_patterns_count_from_its_folder(tmp_path: Path, monkeypatch: pytest.Monk
     assert not configuration.excludes(os.path.join("..", "..", "x.yaml"))  # noqa: PTH118 - as a user writes it
 
 
-# What git check-ignore says of the same patterns and paths; a path with a slash at its end is a folder.
+# The answers of git check-ignore for the same patterns and paths; a path with a slash at its end is a folder.
 @pytest.mark.parametrize(
     ("patterns", "excluded", "kept"),
     [

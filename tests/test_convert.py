@@ -55,7 +55,7 @@ def test_any_position_is_a_place_in_the_text(text: str, line: int, column: int, 
     assert 0 <= places(text, unit).offset(lsp.Position(line, column)) <= len(text)
 
 
-def test_a_column_within_a_character_is_the_place_behind_it() -> None:
+def test_a_column_within_a_character_is_the_place_after_it() -> None:
     assert places("😀b").offset(lsp.Position(0, 1)) == 1
 
 

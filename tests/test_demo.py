@@ -1,4 +1,4 @@
-"""`make demo` shows what it says it shows."""
+"""`make demo` shows what it announces."""
 
 from __future__ import annotations
 

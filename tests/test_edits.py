@@ -130,7 +130,7 @@ def test_comments_of_a_removed_key_stay(name: str) -> None:
     assert without(before.replace("\n", "\r\n"), "b") == after.replace("\n", "\r\n")
 
 
-def test_the_comments_of_a_key_behind_a_dash_stand_above_the_dash() -> None:
+def test_the_comments_of_a_key_after_a_dash_are_above_the_dash() -> None:
     before = "list:\n  - a: 1  # one\n    # two\n    b: 2\n"
     assert without(before, "a", "list", 0) == "list:\n  # one\n  # two\n  - b: 2\n"
 
@@ -177,18 +177,18 @@ ENDING_WITH_AN_ALIAS = {
 
 
 @pytest.mark.parametrize("before", ENDING_WITH_AN_ALIAS.values(), ids=ENDING_WITH_AN_ALIAS)
-def test_a_key_is_added_behind_an_alias(before: str) -> None:
+def test_a_key_is_added_after_an_alias(before: str) -> None:
     after = apply_edits(before, (insert_entry(before, mapping(before), "new: 4"),))
     assert after == f"{before}new: 4\n"
     in_front = f"{before}last: 5\n"
-    behind = mapping(in_front).own("b")
-    added = apply_edits(in_front, (insert_entry(in_front, mapping(in_front), "new: 4", behind),))
+    before_it = mapping(in_front).own("b")
+    added = apply_edits(in_front, (insert_entry(in_front, mapping(in_front), "new: 4", before_it),))
     assert added == f"{before}new: 4\nlast: 5\n"
     assert without(in_front, "b").startswith("x: &x 1\n")
     assert parse(without(in_front, "b")).problems == ()
 
 
-def test_an_item_is_added_behind_an_alias() -> None:
+def test_an_item_is_added_after_an_alias() -> None:
     before = "x: &x 1\nb:\n  - 2\n  - *x\nlast: 5\n"
     after = apply_edits(before, (append_item(before, sequence(before, "b"), "3"),))
     assert after == "x: &x 1\nb:\n  - 2\n  - *x\n  - 3\nlast: 5\n"

@@ -227,7 +227,7 @@ def test_the_cmd_plugin_ends_the_task_on_parameters_of_the_wrong_form(lines: str
     assert worker(with_setup(lines)) == "setup: the plugin fails on its parameters"
 
 
-def test_plugins_run_in_order_before_and_in_reverse_behind() -> None:
+def test_plugins_run_in_order_before_and_in_reverse_after() -> None:
     text = with_setup("preCommands: [setup]\npostCommands: [clean]").replace(
         "[setup]\n    res", "[setup, setup]\n    res"
     )

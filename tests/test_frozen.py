@@ -42,6 +42,21 @@ class Open:
         return self.a * 2
 
 
+@frozen.dataclass_of_many(frozen=True, slots=True, order=True)
+class Many:
+    """Without the guard."""
+
+    a: int
+    b: str = "b"
+
+
+def test_a_class_of_many_is_made_and_compared_alike() -> None:
+    made = [Many(number) for number in range(9)]
+    assert [(one.a, one.b) for one in made] == [(number, "b") for number in range(9)]
+    assert max(made) == made[-1]
+    assert {*made} == {Many(number, "b") for number in range(9)}
+
+
 @pytest.mark.parametrize("cls", [Ours, Standard])
 def test_the_same_promises(cls: Any) -> None:
     one = cls(1)

@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from loopback import Reaction, Request, alone, marketplace, never, says
+from loopback import Reaction, Request, alone, answering, marketplace, never
 
 from pai_lsp.cli.main import main
 from pai_lsp.cluster import registry_access
@@ -131,7 +131,7 @@ def test_the_configuration_of_an_image(place: Path, capsys: pytest.CaptureFixtur
         ),
         (registry({"schemaVersion": 1}), "team/image:v1", None, 0),
         (registry({"manifests": []}), "team/image:v1", None, 0),
-        (says(503), "team/image:v1", "image-not-asked", 0),
+        (answering(503), "team/image:v1", "image-not-asked", 0),
         (never, "team/image:v1", "image-not-asked", 0),
     ],
 )
@@ -173,7 +173,7 @@ def test_an_answer_is_kept_for_a_day(place: Path) -> None:
         now[0] += 90_000.0
         assert image_diagnostics(document, answers) == ()
         assert len(server.requests) == 2 * asked
-        server.reaction = says(503)
+        server.reaction = answering(503)
         now[0] += 90_000.0
         (found,) = image_diagnostics(document, answers)
         assert found.code == "image-not-asked"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from loopback import Marketplace, Reaction, Request, alone, item, items, marketplace, says
+from loopback import Marketplace, Reaction, Request, alone, answering, item, items, marketplace
 
 from pai_lsp.catalog.setup import LOCK_NAME
 from pai_lsp.cli.main import main
@@ -172,7 +172,7 @@ def test_a_server_is_asked_by_refresh_alone(capsys: pytest.CaptureFixture[str], 
 
 
 def test_a_refresh_that_fails(capsys: pytest.CaptureFixture[str], server: Marketplace) -> None:
-    server.reaction = says(500, f"Database error {TOKEN}".encode())
+    server.reaction = answering(500, f"Database error {TOKEN}".encode())
     status, printed, errors = run(capsys, "marketplace", "refresh")
     assert (status, errors) == (1, "")
     assert printed == f"{server.url}: 0 definitions, the server failed (500): 'Database error ***'\n"
@@ -181,10 +181,10 @@ def test_a_refresh_that_fails(capsys: pytest.CaptureFixture[str], server: Market
 @pytest.mark.parametrize(
     ("reaction", "note"),
     [
-        (says(404, b"Result not found"), "nothing is found at this address (404): 'Result not found'"),
-        (says(401, b"Authentication token is missing"), "the server requires a valid access token (401)"),
-        (says(302, Location="https://login.example.com/"), "a redirect to another host, 'login.example.com'"),
-        (says(200, b"<!doctype html><title>Sign in</title>"), "the answer is a web page, perhaps a login page,"),
+        (answering(404, b"Result not found"), "nothing is found at this address (404): 'Result not found'"),
+        (answering(401, b"Authentication token is missing"), "the server requires a valid access token (401)"),
+        (answering(302, Location="https://login.example.com/"), "a redirect to another host, 'login.example.com'"),
+        (answering(200, b"<!doctype html><title>Sign in</title>"), "the answer is a web page, perhaps a login page,"),
     ],
     ids=["absent", "refused", "redirected", "login-page"],
 )
@@ -260,7 +260,7 @@ def test_with_folders_alone_there_is_nothing_to_refresh(capsys: pytest.CaptureFi
 
 
 def test_addresses_in_jobs_are_refreshed(capsys: pytest.CaptureFixture[str], project: Path) -> None:
-    with marketplace(says(200, b"name: mnist\ntype: data\ntemplate_variables: [dataPath]\n")) as server:
+    with marketplace(answering(200, b"name: mnist\ntype: data\ntemplate_variables: [dataPath]\n")) as server:
         (project / ".pai-lsp.yaml").write_text("marketplace: {allowed_hosts: [127.0.0.1]}\n")
         (project / "job.pai.yaml").write_text(JOB.replace("marketplace://name/mnist", f"{server.url}/mnist.yaml"))
         (project / "other.pai.yaml").write_text(JOB.replace("marketplace://name/mnist", "http://localhost:1/x"))

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 import pytest
-from loopback import Marketplace, alone, item, items, marketplace, never, says
+from loopback import Marketplace, alone, answering, item, items, marketplace, never
 from server_client import CAPABILITIES, TIMEOUT, Client, codes, connected, place
 
 from pai_lsp.catalog.store import SourceState
@@ -331,7 +331,7 @@ async def test_typing_does_not_wait_for_a_silent_server(workspace: Path, server:
 
 @in_a_loop
 async def test_a_server_that_fails_is_reported(workspace: Path, server: Marketplace) -> None:
-    server.reaction = says(500, b"Database error")
+    server.reaction = answering(500, b"Database error")
     async with connected(**in_workspace(workspace)) as client:
         uri = open_job(client, workspace)
         note = f"{server.url}: the server failed (500): 'Database error'"
@@ -341,7 +341,7 @@ async def test_a_server_that_fails_is_reported(workspace: Path, server: Marketpl
         server.reaction = items(item(1, "mnist"))
         assert await command(client, "refresh") == {"state": "ready", "note": "1 definition"}
         await until_code(client, uri, NOT_ASKED, is_there=False)
-        server.reaction = says(403, b"no")
+        server.reaction = answering(403, b"no")
         stale = {"state": "stale", "note": f"{server.url}: access is denied (403): 'no'; last updated just now"}
         assert await command(client, "refresh") == stale
         # What came to light stays known when files are looked at again.

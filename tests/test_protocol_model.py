@@ -35,7 +35,7 @@ def table(heading: str) -> list[str]:
 
 
 class Shelf(NoLookup):
-    """A marketplace of these definitions by address; of `unknown` ones nobody can be asked."""
+    """A marketplace of these definitions by address; `unknown` ones cannot be looked up."""
 
     def __init__(self, texts: dict[str, str], unknown: str = "") -> None:
         self._texts = texts
@@ -74,9 +74,9 @@ prerequisites:
 {rest}"""
 
 
-def echo(name: str, more: str = "", *, event: str = "taskStarts", said: str = "") -> str:
-    """A definition that says its name."""
-    callback = f'{{event: {event}, commands: ["echo {said or name}"]}}'
+def echo(name: str, more: str = "", *, event: str = "taskStarts", printed: str = "") -> str:
+    """A definition that prints its name."""
+    callback = f'{{event: {event}, commands: ["echo {printed or name}"]}}'
     return f"- {{name: {name}, type: script, callbacks: [{callback}]{more}}}\n"
 
 
@@ -115,7 +115,7 @@ def refused(text: str, lookup: Shelf | None = None) -> list[tuple[str, str]]:
 
 
 def run(folder: Path, text: str, lookup: Shelf | None = None) -> tuple[list[str], int]:
-    """Expand a job and run a task of it: what it says, and its exit code."""
+    """Expand a job and run a task of it: its output, and its exit code."""
     folder.mkdir(exist_ok=True)
     result = released_run(Document(released(text, lookup)).job)
     assert result.stops == ()
@@ -143,11 +143,11 @@ def test_every_layer_is_tested() -> None:
     assert table("The extended protocol") == ["legacy", "released (1.6)", "extended"]
 
 
-@pytest.mark.parametrize(("text", "said"), [(LEGACY, ["b c out"]), (RELEASED, ["first", "run", "last"])])
-def test_what_a_released_cluster_runs_stays_as_it_is(tmp_path: Path, text: str, said: list[str]) -> None:
+@pytest.mark.parametrize(("text", "printed"), [(LEGACY, ["b c out"]), (RELEASED, ["first", "run", "last"])])
+def test_what_a_released_cluster_runs_stays_as_it_is(tmp_path: Path, text: str, printed: list[str]) -> None:
     assert [one for one in findings(text) if one[0] != "hint"] == []
     assert released(text) == text
-    assert run(tmp_path, text) == (said, 0)
+    assert run(tmp_path, text) == (printed, 0)
 
 
 def test_what_it_does_not_run_becomes_what_it_runs(tmp_path: Path) -> None:
@@ -167,13 +167,13 @@ FEATURES = {
     ),
     "template_variables": (
         job(
-            echo("base", ", template_variables: [{name: v}]", said="{{ v }}")
+            echo("base", ", template_variables: [{name: v}]", printed="{{ v }}")
             + "- {name: one, type: script, require: [{name: base, template_variables: {v: 1}}]}",
             "one",
         ),
         "base",
     ),
-    "this": (job(echo("one", ", folder: /x", said="<% this.folder %>"), "one"), "<% this.folder %>"),
+    "this": (job(echo("one", ", folder: /x", printed="<% this.folder %>"), "one"), "<% this.folder %>"),
     "taskFails": (job(echo("one", event="taskFails"), "one"), "taskFails"),
     "containerExit": (job(echo("one", event="containerExit"), "one"), "containerExit"),
     "address": (job("", '"marketplace://name/tool"'), "marketplace://name/tool"),
@@ -191,8 +191,8 @@ TOOL = Shelf({"marketplace://name/tool": echo("tool"), WEB: echo("tool"), ITEM: 
 @pytest.mark.parametrize("feature", FEATURES)
 def test_each_extended_feature_has_a_finding_until_it_is_expanded(feature: str) -> None:
     text, words = FEATURES[feature]
-    said = [(code, found) for _, code, found in findings(text, TOOL)]
-    assert {("needs-expansion", words), ("refused-until-expanded", words)} & {*said}
+    printed = [(code, found) for _, code, found in findings(text, TOOL)]
+    assert {("needs-expansion", words), ("refused-until-expanded", words)} & {*printed}
     released(text, TOOL)
 
 
@@ -217,7 +217,9 @@ FOUND: dict[str, list[tuple[str, Shelf | None]]] = {
         (job(echo("tool"), "tool"), None),
         (job("", "tool", rest="extras:\n  reference_prerequisites:\n    " + echo("tool")), None),
         (
-            job(echo("tool"), "tool", rest="extras:\n  reference_prerequisites:\n    " + echo("tool", said="shadow")),
+            job(
+                echo("tool"), "tool", rest="extras:\n  reference_prerequisites:\n    " + echo("tool", printed="shadow")
+            ),
             None,
         ),
     ],
@@ -255,11 +257,11 @@ def test_a_plain_name_in_the_marketplace_finds_the_nearest(tmp_path: Path) -> No
     shelf = Shelf(
         {
             "marketplace://name/top": echo("top", ", require: [beside, shared, own]") + echo("beside"),
-            "marketplace://name/beside": echo("beside", said="another"),
+            "marketplace://name/beside": echo("beside", printed="another"),
             "marketplace://name/shared": echo("shared"),
         }
     )
-    text = job(echo("own") + echo("shared", said="hidden"), '"marketplace://name/top"')
+    text = job(echo("own") + echo("shared", printed="hidden"), '"marketplace://name/top"')
     assert run(tmp_path, text, shelf) == (["beside", "shared", "own", "top", "run"], 0)
 
 
@@ -284,9 +286,9 @@ def test_an_unknown_name_is_an_error() -> None:
 # --- template variables ---
 
 
-def filled(values: str, *, declared: str = "[{name: path}]", said: str = "{{ path }}", more: str = "") -> str:
+def filled(values: str, *, declared: str = "[{name: path}]", printed: str = "{{ path }}", more: str = "") -> str:
     return job(
-        echo("set", f", template_variables: {declared}{more}", said=said)
+        echo("set", f", template_variables: {declared}{more}", printed=printed)
         + f"- {{name: one, type: data, require: [{{name: set, template_variables: {values}}}]}}",
         "one",
     )
@@ -295,7 +297,7 @@ def filled(values: str, *, declared: str = "[{name: path}]", said: str = "{{ pat
 VARIABLES = {
     "declared, not given": (filled("{}"), ("error", "unfilled-template-variable", "set")),
     "used, not declared": (
-        filled("{path: x}", said="{{ path }} {{ size }}"),
+        filled("{path: x}", printed="{{ path }} {{ size }}"),
         ("error", "undeclared-template-variable", "size"),
     ),
     "given, not declared": (filled("{path: x, size: 1}"), ("warning", "template-variable-not-wanted", "size")),
@@ -321,7 +323,7 @@ def test_a_fault_of_variables_has_its_finding(fault: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "said", "expected"),
+    ("values", "printed", "expected"),
     [
         ("{path: /data}", "{{ path }} {{path}} x{{  path  }}y", "/data /data x/datay"),
         ("{path: 30}", "{{ path }}m", "30m"),
@@ -329,12 +331,12 @@ def test_a_fault_of_variables_has_its_finding(fault: str) -> None:
         ("{path: x}", "{{FC_TASK_INDEX}} {{.ID}} {{ path }}", "{{FC_TASK_INDEX}} {{.ID}} x"),
     ],
 )
-def test_a_variable_is_filled(tmp_path: Path, values: str, said: str, expected: str) -> None:
-    assert run(tmp_path, filled(values, said=said)) == ([expected, "run"], 0)
+def test_a_variable_is_filled(tmp_path: Path, values: str, printed: str, expected: str) -> None:
+    assert run(tmp_path, filled(values, printed=printed)) == ([expected, "run"], 0)
 
 
 def test_what_a_value_brings_with_it_is_not_filled_again(tmp_path: Path) -> None:
-    text = filled("{a: '{{ b }}', b: x}", declared="[{name: a}, {name: b}]", said="{{ a }} {{ b }}")
+    text = filled("{a: '{{ b }}', b: x}", declared="[{name: a}, {name: b}]", printed="{{ a }} {{ b }}")
     assert run(tmp_path, text) == (["{{ b }} x", "run"], 0)
 
 
@@ -377,7 +379,7 @@ def test_what_is_required_comes_first_in_list_order_and_once(tmp_path: Path) -> 
 
 def test_other_values_are_another_run(tmp_path: Path) -> None:
     requires = ", ".join(f"{{name: set, template_variables: {{v: {value}}}}}" for value in ("1", "2", "1"))
-    definition = echo("set", ", template_variables: [{name: v}]", said="{{ v }}")
+    definition = echo("set", ", template_variables: [{name: v}]", printed="{{ v }}")
     text = job(f"{definition}- {{name: top, type: data, require: [{requires}]}}", "top")
     assert run(tmp_path, text) == (["1", "2", "run"], 0)
 
@@ -407,7 +409,7 @@ def test_this_is_the_nearest_parameter(tmp_path: Path, asked: str, expected: str
         "- {name: base, type: script, own: base, left: base, deep: base, deepest: base}\n"
         "- {name: left, type: script, require: [base], own: left, left: left}\n"
         "- {name: right, type: script, own: right, left: right, deep: right}\n"
-        + echo("top", ", require: [left, right], own: top", said=f"<% this.{asked} %>")
+        + echo("top", ", require: [left, right], own: top", printed=f"<% this.{asked} %>")
     )
     assert run(tmp_path, job(definitions, "top")) == ([expected, "run"], 0)
 
@@ -510,7 +512,7 @@ def test_every_event_is_tested() -> None:
 def test_an_event_runs_when_the_page_says(tmp_path: Path, row: str) -> None:
     spellings, succeeded, failed, form = EVENTS[row]
     for event in spellings:
-        definition = echo("one", event=event, said="hook")
+        definition = echo("one", event=event, printed="hook")
         assert run(tmp_path / f"{event}-0", job(definition, "one")) == (succeeded, 0)
         assert run(tmp_path / f"{event}-7", job(definition, "one", command="exit 7")) == (failed, 7)
         text = released(job(definition, "one"))

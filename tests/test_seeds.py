@@ -60,7 +60,7 @@ class Project:
         self.container = Container(folder)
 
     def expand(self, text: str, *options: str) -> tuple[int, str, str]:
-        """The exit status of `pai-lsp expand`, what it prints, and what it says."""
+        """The exit status of `pai-lsp expand`, its output, and its messages."""
         (self.folder / "job.pai.yaml").write_text(text, encoding="utf-8")
         status = main(["expand", "job.pai.yaml", *options])
         output, errors = self._capsys.readouterr()

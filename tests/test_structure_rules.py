@@ -91,7 +91,7 @@ def test_what_hangs_in_the_wrong_place_after_a_line_that_was_left_out_is_not_acc
     assert [code for code, _ in found(text) if code == "unknown-key"] == []
 
 
-def test_a_mistake_behind_an_alias_is_shown_once_where_it_is_written() -> None:
+def test_a_mistake_after_an_alias_is_shown_once_where_it_is_written() -> None:
     text = JOB.replace("  worker:\n", "  worker: &worker\n").replace("gpu: 0", "gpu: '0'") + "  second: *worker\n"
     assert found(text) == [("type-mismatch", "'0'")]
     assert text.count("'0'") == 1

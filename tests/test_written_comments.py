@@ -27,7 +27,7 @@ def test_comments_are_told_from_text() -> None:
     assert not written_comments("# a\n\x01") - Counter(["# a"])
 
 
-def test_a_comment_behind_the_sign_of_a_block_is_one() -> None:
+def test_a_comment_after_the_sign_of_a_block_is_one() -> None:
     for text in ("- | # a\n  b\n# c\n", "- |\t# a\n  b\n# c\n", "- >- # a\n  b\n# c\n"):
         assert written_comments(text) == Counter(["# a", "# c"])
 

@@ -214,7 +214,7 @@ With --to v2beta1, upgrade an MPIJob manifest of an older version
 (kubeflow.org/v1, v1alpha2, v1alpha1, or batch.test.bdap.com/v1) to
 kubeflow.org/v2beta1. With --to pai, convert an MPIJob manifest to an OpenPAI
 job; with --to mpijob, a job with mpirun or horovodrun to an MPIJob manifest.
-What the result does not have is listed on standard error.
+The parts that the result lacks are listed on standard error.
 """
 
 _CONVERT_EPILOG = """\

@@ -11,9 +11,9 @@ import gc
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pai_lsp import __version__
 from pai_lsp.cli import WRONG_USAGE, arguments
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -29,8 +29,6 @@ examples:
 
 exit status:
   0  no findings      1  findings      2  wrong usage      3  pai-lsp failed
-
-documentation: https://pai-lsp.readthedocs.io/
 """
 
 
@@ -209,7 +207,7 @@ SUBCOMMANDS = (
     Subcommand("why", "explain why a task failed: an exit code, a log, diagnostics", _why_arguments, _why),
     Subcommand("image-check", "check the images of a job as the platform does", _image_check_arguments, _image_check),
     Subcommand("cluster", "make and list the profiles of clusters", _cluster_arguments, _cluster),
-    Subcommand("convert", "convert a job from protocol version 1 to 2", arguments.convert, _convert),
+    Subcommand("convert", "convert protocol v1 jobs and MPIJob manifests", arguments.convert, _convert),
     Subcommand("graph", "draw the prerequisite graph: mermaid, dot, svg, png or pdf", arguments.graph, _graph),
     Subcommand("marketplace", "list, show, refresh and lock shared definitions", arguments.marketplace, _marketplace),
     Subcommand("trust", "trust the marketplace configuration of a folder", arguments.trust, _trust),

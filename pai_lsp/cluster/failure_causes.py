@@ -86,7 +86,7 @@ PLATFORM_CAUSES = (
     ),
     Cause(
         "waits-capacity", Blame.CLUSTER, "The tasks do not fit what is free in the virtual cluster; the job waits.",
-        "Request less for each task; `pai-lsp fit` says whether it can ever fit.",
+        "Request less for each task; `pai-lsp fit` shows whether it can ever fit.",
         r"insufficient capacity|Insufficient (?:cpu|memory|nvidia|amd|ephemeral|github)|FailedScheduling|"
         r"Pod needs to wait",
     ),
@@ -97,7 +97,7 @@ PLATFORM_CAUSES = (
     ),
     Cause(
         "job-failed-by-rule", _J, "Enough tasks of a task role failed, so the platform ended the whole job.",
-        "Look at the failed task that the trigger names; `minFailedInstances` says how many may fail.",
+        "Look at the failed task that the trigger names; as many failures as `minFailedInstances` end the job.",
         r"FailedTaskCount \d+ has reached MinFailedTaskCount",
     ),
     Cause(
@@ -167,7 +167,7 @@ PLATFORM_CAUSES = (
     ),
     Cause(
         "gang-timeout", Blame.CLUSTER, "Not all tasks had a node within ten minutes.",
-        "Request fewer tasks or less for each task; `pai-lsp fit` says whether they can ever fit.",
+        "Request fewer tasks or less for each task; `pai-lsp fit` shows whether they can ever fit.",
         r"FRAMEWORK_BARRIER, exit code is 201|JobGangAllocationTimeout",
     ),
     Cause(
@@ -329,7 +329,7 @@ LOG_CAUSES = (
         r"SyntaxError|UnpicklingError",
     ),
     Cause(
-        "stopped", Blame.NOBODY, "The task was told to stop.", "Nothing; it is started again.",
+        "stopped", Blame.NOBODY, "The task was asked to stop.", "Nothing; it is started again.",
         r"^Terminated|SIGTERM|KeyboardInterrupt",
     ),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a pasted text says about a failed task: the end of a log, the portal's diagnostics, an event, or an answer.
+"""What a pasted text reports about a failed task: the end of a log, the portal's diagnostics, an event, or an answer.
 
 The shapes: the portal's summary (`[Exit Diagnostics]`, `code: N`), `PodFailed matched: {json}`, the block that the
 runtime writes between `[PAI_RUNTIME_ERROR_START]` and `[PAI_RUNTIME_ERROR_END]`, the log of the first container
@@ -55,7 +55,7 @@ class FailureReport:
 
     code: as the portal shows it; None where the text does not say, as for an event.
     user_code: the exit code of the commands. child: the failed step of the first container.
-    pod: what Kubernetes says of the pod. role: the converted name of the task role that triggered the end.
+    pod: what Kubernetes reports about the pod. role: the converted name of the task role that triggered the end.
     """
 
     text: str
@@ -68,7 +68,7 @@ class FailureReport:
 
 
 def read_report(text: str, exit_code: int | None = None, platform_log: str = "") -> FailureReport:
-    """What the text says; `exit_code` and `platform_log` of the task where the reader has them."""
+    """What the text reports; `exit_code` and `platform_log` of the task where the reader has them."""
     role = match[1] if (match := _ROLE.search(text)) else None
     pod = _pod(text)
     if child := _CHILD.search(text):

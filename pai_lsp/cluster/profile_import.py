@@ -1,6 +1,6 @@
 """Makes a profile from the administrator's files: `services-configuration.yaml` and `hivedscheduler.yaml`.
 
-Only what the profile's schema names is taken; addresses, keys and users' names of the files are left behind.
+Only what the profile's schema names is taken; addresses, keys and users' names of the files are left out.
 Source: microsoft/pai, docs of services-configuration.yaml and src/hivedscheduler/deploy.
 """
 

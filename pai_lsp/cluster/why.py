@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.job import Job
     from pai_lsp.platform.tables import ExitCode
 
-# What an exit code says in the words of `pai-lsp why`.
+# What an exit code means, in the words of `pai-lsp why`.
 RETRIES = {"always": "always", "backoff": "always-with-pause", "limited": "limited", "never": "never"}
 _RETRY_TEXTS = {
     "always": "retried without limit",
@@ -45,7 +45,7 @@ class Failure:
 
 
 def explained_code(code: int) -> ExitCode:
-    """What the platform's table says about a code, whatever it is."""
+    """The entry of the platform's table for a code, whatever it is."""
     return exit_codes()[known_code(code)]
 
 

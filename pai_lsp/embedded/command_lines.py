@@ -313,7 +313,7 @@ class _Parser:
             self._found.options.append(Option(name, span, value, following.span))
 
     def _letters(self, word: Word) -> bool:
-        """Read letters behind one dash: each an option, the last one with its value."""
+        """Read letters after one dash: each an option, the last one with its value."""
         text, program, found = word.text, self._program, self._found
         for number, letter in enumerate(text[1:], 1):
             known = program.options.get(f"-{letter}")

@@ -25,6 +25,7 @@ class LensKind(Enum):
     TASKS = "tasks"
     REFERENCES = "references"
     PREVIEW = "preview"
+    SCRIPT = "script"
 
 
 ALL_LENSES = frozenset(LensKind)
@@ -32,7 +33,7 @@ ALL_LENSES = frozenset(LensKind)
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """A line above `span`; `references` are the places to show, `role` is the task role to preview."""
+    """A line above `span`; `references` are the places to show, `role` is the task role whose script it shows."""
 
     span: Span
     title: str
@@ -85,6 +86,8 @@ def _for(definition: Definition, roles: Iterable[TaskRole], words: str) -> Itera
 def _previews(job: Job) -> Iterator[Lens]:
     for role in job.task_roles:
         yield Lens(role.name_span, "preview what runs", LensKind.PREVIEW, role=role.name)
+        if role.commands:
+            yield Lens(role.name_span, "copy script", LensKind.SCRIPT, role=role.name)
 
 
 def _skus(document: Document) -> Iterator[Lens]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pai_lsp.embedded.template import TemplateFault
+from pai_lsp.expand.as_is.released_run import command_source, server_command
 from pai_lsp.expand.effective import effective_job
 from pai_lsp.expand.script import script_lines
 from pai_lsp.source.frozen import dataclass
@@ -14,7 +16,12 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.expand.script import ScriptLine
     from pai_lsp.findings.diagnostic import Diagnostic
+    from pai_lsp.job.parts import TaskRole
     from pai_lsp.source.text import Span
+
+
+# Source: openpai-runtime, src/runtime.d/user.sh.
+_HEADER = "#!/bin/bash\nset -o errexit\nset -o nounset\nset -o pipefail\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +58,17 @@ def preview(document: Document, role: str | None = None, folder: str = "") -> Pr
     shown = job.hidden.without(text)
     has_same_lines = shown.count("\n") == text.count("\n")
     return Preview(shown, tuple(_sources(lines)) if has_same_lines else ())
+
+
+def role_script(document: Document, role: TaskRole) -> str:
+    """The commands of a task role as a script to run or check elsewhere, with what the platform sets in front of them.
+
+    Templates of parameters are filled in, as the rest-server does; values of secrets are not.
+    """
+    job = document.job
+    text = server_command(job, role)
+    commands = command_source(job, role) if isinstance(text, TemplateFault) else text
+    return job.hidden.without(f"{_HEADER}{commands}\n")
 
 
 def _problems(document: Document, problems: Sequence[Diagnostic]) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from pai_lsp.job.tree import JobTree
     from pai_lsp.source.nodes import Entry, Node
 
-# A word of a command that is not a variable or a template, and what may stand before it in the same command.
+# A word of a command that is not a variable or a template, and what may be before it in the same command.
 _WORD = r"['\"]?([^\s'\"`<>${}|;&()-][^\s'\"`<>${}|;&()]*)(?=['\"\s]|\Z)"
 _SAME_COMMAND = r"[^\n|;&#]{0,200}?"
 # Forms of tokens: a substring of every such token, its pattern, and its name in messages.
@@ -53,7 +52,7 @@ _FORMS = (
         lazy_pattern(rf"\bcurl\s{_SAME_COMMAND}(?<=\s)(?:-[A-Za-z]*u|--user[ =])\s*['\"]?[^\s:'\"<${{}}]+:{_WORD}"),
         "a password",
     ),
-    ("://", re.compile(r"://(?:<%[^%]*%>|[^\s/:@'\"<>])*:([^\s/@'\"<>${}]+)@"), "a password in an address"),
+    ("@", lazy_pattern(r"://(?:<%[^%]*%>|[^\s/:@'\"<>])*:([^\s/@'\"<>${}]+)@"), "a password in an address"),
 )
 # A placeholder for a secret.
 _PLACEHOLDER = lazy_pattern(r"(?i)[*x.]+|[<\[{(].*[>\]})]|none|null")

@@ -39,6 +39,7 @@ from pai_lsp.lsp.convert import (
 from pai_lsp.lsp.documents import file_at
 from pai_lsp.lsp.features import (
     APPLY_EDIT,
+    CHECK_IMAGES,
     CONVERT,
     EXPAND,
     EXPLAIN,
@@ -49,6 +50,7 @@ from pai_lsp.lsp.features import (
     MARKETPLACE_TEXT,
     OPEN_RULE,
     PREVIEW,
+    SCRIPT,
     STATUS,
     TEMPLATES,
     WHY,
@@ -187,7 +189,8 @@ def _key(item: lsp.CallHierarchyItem) -> str:
     return str(kept.get("key", "")) if isinstance(kept, dict) else ""
 
 
-CLIENT_PREVIEW = "openpai.preview"
+# The commands of a client that show or copy what a task role runs; arguments: URI, task role.
+CLIENT_COMMANDS = {LensKind.PREVIEW: "openpai.preview", LensKind.SCRIPT: "openpai.copyScript"}
 # A client that announces one of these can show a list of places; the second is what VS Code's own is called.
 SHOW_REFERENCES = ("openpai.showReferences", "editor.action.showReferences")
 # The command of a lens that only shows a text.
@@ -237,12 +240,8 @@ def code_lenses(document: OpenDocument, params: lsp.CodeLensParams) -> list[lsp.
 def _command(document: OpenDocument, lens: Lens) -> lsp.Command | None:
     """The command of a click; None for a lens that has no use without it."""
     known = document.client.reading.commands
-    if lens.kind is LensKind.PREVIEW:
-        return (
-            lsp.Command(lens.title, CLIENT_PREVIEW, arguments=[document.uri, lens.role])
-            if CLIENT_PREVIEW in known
-            else None
-        )
+    if own := CLIENT_COMMANDS.get(lens.kind):
+        return lsp.Command(lens.title, own, arguments=[document.uri, lens.role]) if own in known else None
     show = next((name for name in SHOW_REFERENCES if name in known), None)
     if lens.kind is LensKind.REFERENCES and lens.references and show:
         places = [location(document.uri, span, document.places) for span in lens.references]
@@ -318,10 +317,12 @@ COMMANDS: Mapping[str, Command] = {
     OPEN_RULE: open_rule,
     APPLY_EDIT: apply_edit,
     PREVIEW: commands.previewed,
+    SCRIPT: commands.scripted,
     GRAPH: commands.drawn,
     EXPAND: commands.expanded_job,
     STATUS: commands.described,
     WHY: commands.failure_explained,
+    CHECK_IMAGES: commands.images_checked,
     TEMPLATES: commands.templates,
     CONVERT: commands.converted_file,
     MARKETPLACE_LIST: commands.listed,

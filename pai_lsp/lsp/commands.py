@@ -7,7 +7,7 @@ them, because it is the text to submit.
 from __future__ import annotations
 
 from functools import partial
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
@@ -15,21 +15,25 @@ from lsprotocol.converters import get_converter
 from pygls.exceptions import JsonRpcInvalidParams
 
 from pai_lsp.catalog.catalog import Catalog
+from pai_lsp.catalog.loading import Surroundings
 from pai_lsp.cluster.profile import Profile
+from pai_lsp.document import check_expanded
 from pai_lsp.expand.write.released_job import expanded
+from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.ide.completion.snippet_texts import JOBS
 from pai_lsp.ide.completion.suggestion import plain_text
 from pai_lsp.ide.documentation import rule_page
 from pai_lsp.ide.graph.graph_languages import dot, mermaid
 from pai_lsp.ide.graph.prerequisite_graph import prerequisite_graph
 from pai_lsp.ide.marketplace_insertion import insertion
-from pai_lsp.ide.preview import preview
+from pai_lsp.ide.preview import preview, role_script
 from pai_lsp.job.lookup import LookupState
 from pai_lsp.lsp.convert import location, workspace_edit
 from pai_lsp.lsp.documents import CHECKED_BY_RULES, JOB_LANGUAGE, FileKind, file_at
-from pai_lsp.lsp.features import APPLY_EDIT, CONVERT, MARKETPLACE_INSERT, PREVIEW, WHY
+from pai_lsp.lsp.features import APPLY_EDIT, CONVERT, MARKETPLACE_INSERT, PREVIEW, SCRIPT, WHY
 from pai_lsp.lsp.session import ARRIVED
 from pai_lsp.rules import UnknownCodeError, known
+from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span
 
@@ -53,10 +57,11 @@ async def explain(session: Session, arguments: Sequence[Any]) -> str:
 
 
 async def open_rule(session: Session, arguments: Sequence[Any]) -> None:
-    """Let the client open the page of a rule; the argument is its code."""
-    parameters = lsp.ShowDocumentParams(_rule(arguments).url, external=True)
-    if session.client.shows_documents:
-        await session.server.window_show_document_async(parameters)
+    """Let the client show the documentation of a rule, from a file of the cache; the argument is its code."""
+    rule = _rule(arguments)
+    path = Surroundings().store.view(rule.code, rule_page(rule), ".md")
+    if path is not None and session.client.shows_documents:
+        await session.server.window_show_document_async(lsp.ShowDocumentParams(Path(path).as_uri()))
 
 
 async def apply_edit(session: Session, arguments: Sequence[Any]) -> None:
@@ -100,10 +105,24 @@ async def templates(session: Session, arguments: Sequence[Any]) -> list[dict[str
     return [*own, *({"name": one.name, "description": one.summary, "text": one.text} for one in found)]
 
 
-def _previewed(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
+def _role(arguments: Sequence[Any], command: str) -> str | None:
+    """The task role that the second argument of a command names; None for all."""
     role = arguments[0] if arguments else None
     if role is not None and not isinstance(role, str):
-        raise JsonRpcInvalidParams(f"'{PREVIEW}' expects a URI and the name of a task role, or null for all")
+        raise JsonRpcInvalidParams(f"'{command}' expects a URI and the name of a task role, or null for all")
+    return role
+
+
+def _scripted(document: OpenDocument, arguments: Sequence[Any]) -> list[dict[str, str]] | None:
+    wanted = _role(arguments, SCRIPT)
+    if not _is_job(document):
+        return None
+    roles = (role for role in document.document.job.task_roles if wanted in {None, role.name})
+    return [{"role": role.name, "text": role_script(document.document, role)} for role in roles]
+
+
+def _previewed(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
+    role = _role(arguments, PREVIEW)
     if not _is_job(document):
         return None
     found = preview(document.document, role, document.folder)
@@ -133,16 +152,19 @@ def _expanded(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any
     if not _is_job(document):
         return None
     result = expanded(document.document.job)
-    if result.text is not None:
-        return {"text": result.text}
-    shown = (one.without_secrets(document.document.job.hidden) for one in result.problems)
+    found = [*check_expanded(document.document, result), *result.problems] if result.text else result.problems
     convert = get_converter().unstructure
-    return {
-        "findings": [
-            {"code": one.code, "message": one.message, "range": convert(document.places.range(one.span))}
-            for one in shown
-        ]
-    }
+    findings = [
+        {
+            "code": one.code,
+            "message": one.message,
+            "range": convert(document.places.range(one.span)),
+            "severity": one.severity.value,
+        }
+        for one in (one.without_secrets(document.document.job.hidden) for one in found)
+        if one.severity <= Severity.WARNING and one.code not in ANSWERED_BY_EXPANSION
+    ]
+    return {"findings": findings} if result.text is None else {"text": result.text, "findings": findings}
 
 
 def _described(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, Any] | None:
@@ -173,6 +195,20 @@ def _converted(document: OpenDocument, arguments: Sequence[Any]) -> dict[str, An
     return {"text": found.text_with_lost, "languageId": language, "lost": lost}
 
 
+async def images_checked(session: Session, arguments: Sequence[Any]) -> list[dict[str, str]] | None:
+    """Ask the registries for the images of a job, and show what they say as findings; the argument is the job's URI.
+
+    The result has the answer for each task role; null without such a job.
+    """
+    uri = str(arguments[0]) if arguments else ""
+    document = ARRIVED.get().get(uri)
+    if document is None:
+        return None
+    if session.refuses_trust:
+        raise JsonRpcInvalidParams("registries are not asked, because the folder is not trusted")
+    return await session.ask_images(document)
+
+
 def _is_job(document: OpenDocument) -> bool:
     return document.kind is FileKind.JOB and not document.document.is_catalog
 
@@ -180,10 +216,14 @@ def _is_job(document: OpenDocument) -> bool:
 # The commands that a task role runs, as a text, and by the numbers of its lines, from 0, the locations that they come
 # from; the arguments are the job's URI, and the role's name or null for all.
 previewed = about_document(_previewed)
+# The commands of task roles, `[{"role", "text"}]`, each as a script for a terminal; the arguments are the URI of a job,
+# and the name of a role or null for all.
+scripted = about_document(_scripted)
 # The graph of prerequisites, for Graphviz and Mermaid, and by the identifiers of its nodes the locations of their
 # definitions; the argument is the URI of a job or of a file of definitions.
 drawn = about_document(_drawn)
-# The expanded job, or the findings that prevent it; the argument is the job's URI.
+# The expanded job with its findings, at the places in the source, or only the findings that prevent it; the argument is
+# the job's URI.
 expanded_job = about_document(_expanded)
 # The file in another format, with comments about what could not be expressed at its top, or why there is none; the
 # arguments are the URI and `pai`, `mpijob` or `v2beta1`, or null for the other one of the first two.

@@ -30,14 +30,17 @@ OPEN_RULE = "pai-lsp.openRule"
 APPLY_EDIT = "pai-lsp.applyEdit"
 
 PREVIEW = "pai-lsp.preview"
+SCRIPT = "pai-lsp.script"
 GRAPH = "pai-lsp.graph"
 EXPAND = "pai-lsp.expand"
 STATUS = "pai-lsp.status"
 WHY = "pai-lsp.why"
+CHECK_IMAGES = "pai-lsp.checkImages"
 TEMPLATES = "pai-lsp.templates"
 CONVERT = "pai-lsp.convert"
-# The command of a client that opens a converted file beside its source.
+# The commands of a client that open a converted file, and an expanded job, beside the source.
 CLIENT_CONVERT = "openpai.convert"
+CLIENT_EXPAND = "openpai.expand"
 
 # Our own notification, `{"trusted": false}` while the client trusts nothing, and any other value afterwards.
 WORKSPACE_TRUST = "pai-lsp/workspaceTrust"
@@ -52,10 +55,12 @@ COMMAND_NAMES = (
     OPEN_RULE,
     APPLY_EDIT,
     PREVIEW,
+    SCRIPT,
     GRAPH,
     EXPAND,
     STATUS,
     WHY,
+    CHECK_IMAGES,
     TEMPLATES,
     CONVERT,
     MARKETPLACE_LIST,

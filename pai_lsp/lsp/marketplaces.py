@@ -141,8 +141,8 @@ class ProjectMarketplace:
     """The definitions of one setup, and the work on them.
 
     `keep_current` is its life: it reads what is on the disk, then decides again and again whether its servers are
-    asked, and waits. What was read or answered is `_saved`; `catalog`, which the documents use, adds the definition
-    files that are being edited.
+    asked, and waits. The content that was read or answered is `_saved`; `catalog`, which the documents use, adds the
+    definition files that are being edited.
 
     catalog: None until the disk was read.
     was_read: set after the disk was read once.

@@ -1,6 +1,6 @@
-"""ShellCheck in the editor: it reads the commands of an open job when nobody has typed for a while.
+"""ShellCheck in the editor: it reads the commands of an open job when the user has not typed for a while.
 
-It never runs for each keystroke, one program runs at a time, and an edit ends it. What it has said about a script is
+It never runs for each keystroke, one program runs at a time, and an edit ends it. Its findings in a script are
 kept, so that only scripts that have changed are read again.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pai_lsp.lsp.documents import OpenDocument
     from pai_lsp.project.shellcheck import ShellCheck
 
-# How long nobody types before it runs, in seconds.
+# How long the user must not type before it runs, in seconds.
 PAUSE = 0.5
 
 _log = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class ShellChecks:
         self._programs = {setting: found for setting, found in self._programs.items() if found is not None}
 
     def soon(self, document: OpenDocument) -> None:
-        """Let ShellCheck read a document once nobody types; what it reads now is given up."""
+        """Let ShellCheck read a document once the user stops typing; what it reads now is given up."""
         if document.shellcheck is not None:
             self._waiting[document.uri] = None
             self.stop()

@@ -40,7 +40,7 @@ def converted_text(job: Job, to: str) -> ConvertedText:
     """The file that a job or its manifest becomes; the first MPIJob of the file, with the comments of the file.
 
     Raises:
-        ConversionError: if it cannot be said in the other format.
+        ConversionError: if it cannot be expressed in the other format.
     """
     comments = "".join(f"{line}\n" for line in kept_comments(job.syntax))
     if to == MPIJOB:

@@ -25,7 +25,7 @@ def upgraded(manifest: dict[str, Any]) -> Converted:
     """The manifest as v2beta1.
 
     Raises:
-        ConversionError: if it cannot be said in v2beta1, or is not of an older version.
+        ConversionError: if it cannot be expressed in v2beta1, or is not of an older version.
     """
     old = deepcopy(manifest)
     spec = old.get("spec")

@@ -155,7 +155,7 @@ def _is_surely_valid(platform: Platform) -> Callable[[object, str], bool]:
 @cache
 def _validator(which: Which) -> Validator:
     # Importing jsonschema takes longer than checking a file, so only a file with mistakes pays for it.
-    from jsonschema import Draft202012Validator, validators  # noqa: PLC0415 - as the comment says
+    from jsonschema import Draft202012Validator, validators  # noqa: PLC0415 - see the comment
 
     platform = which[1]
     is_surely_valid = _is_surely_valid(platform)

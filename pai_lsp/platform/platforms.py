@@ -56,11 +56,11 @@ class Platform:
     has_user_limits: whether the administrator can set a pattern for images, and limits for users and virtual clusters.
     unasked_registries: the ends of registries that are not asked for an image before the task starts.
     required_parameters: by the value of `jobType`, the parameters that the job must have.
-    job_type_reads_strings: the values of `jobType` for which a parameter that is no string hides the job.
+    job_type_reads_strings: the values of `jobType` for which a parameter that is not a string hides the job.
     ssh_without_gang: whether `jobssh: true` with `sshbarrier: false` works without gang allocation.
     privileged_plugins: plugins that work only in a privileged container, so only in `extras`.
     git_refused_options, git_refused_addresses: what the git client refuses as unsafe; the latter a regular expression.
-    storage_names_are_strings: whether the init container fails for `storageConfigNames` that is no list of strings.
+    storage_names_are_strings: whether the init container fails for a `storageConfigNames` other than a list of strings.
     mounts_local_storage, forces_nodes: whether `extras.enableLocalStorage` and `extras.forceNodes` are read.
     shared_memory: of a container that asks for none, in MiB.
     marked_keys, marked_extras: keys of the job and of `extras` that only this platform reads.

@@ -253,7 +253,8 @@ def converted_role_name(name: str) -> str:
 
     Source: rest-server, src/utils/name.js, convertName.
     """
-    return _NOT_IN_CONVERTED_NAME.sub("", name.lower())
+    lower = name.lower()
+    return lower if lower.isascii() and lower.isalnum() else _NOT_IN_CONVERTED_NAME.sub("", lower)
 
 
 def table(name: str) -> Any:

@@ -1,6 +1,6 @@
 """ShellCheck's findings about the commands of a job, at their places in the file.
 
-ShellCheck is a program of its own and is not a part of this package. It reads each script behind the options that the
+ShellCheck is a program of its own and is not a part of this package. It reads each script after the options that the
 platform sets. Not shown are codes that the platform makes moot, that templates cause, or that are a matter of taste.
 Source: ShellCheck 0.11, shellcheck(1); openpai-runtime, src/runtime.d/user.sh.
 """
@@ -77,7 +77,7 @@ def shellcheck_program(setting: str) -> str:
 
 
 class ShellCheck:
-    """One ShellCheck and what it has said about scripts, each of which it reads once."""
+    """One ShellCheck and its findings in scripts, each of which it reads once."""
 
     def __init__(self, program: str) -> None:
         self._program = program
@@ -103,7 +103,7 @@ class ShellCheck:
             self._comments[script] = found
 
     def diagnostics(self, document: Document) -> tuple[Diagnostic, ...]:
-        """What it has said about the commands of the task roles, each finding once; `# pai-lsp: ignore` counts."""
+        """Its findings in the commands of the task roles, each once; `# pai-lsp: ignore` counts."""
         found = {
             one: None
             for place in _places(document)

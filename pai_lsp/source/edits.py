@@ -181,14 +181,14 @@ def keeping_comments(text: str, edits: SequenceOf[TextEdit], comments: Iterable[
     return (*found, *(TextEdit(place, lines) for place, lines in kept.items()))
 
 
-def insert_entry(text: str, mapping: Mapping, lines: str, behind: Entry | None = None) -> TextEdit:
+def insert_entry(text: str, mapping: Mapping, lines: str, after: Entry | None = None) -> TextEdit:
     """Add `key: value` lines (written without indentation) after one of a mapping's keys, usually the last."""
-    behind = behind or (mapping.entries[-1] if mapping.entries else None)
-    if mapping.is_flow or behind is None:
-        last = entry_end(text, behind) if behind else mapping.span.start + 1
+    after = after or (mapping.entries[-1] if mapping.entries else None)
+    if mapping.is_flow or after is None:
+        last = entry_end(text, after) if after else mapping.span.start + 1
         flow = ", ".join(line for line in lines.splitlines() if line)
         return TextEdit(Span(last, last), f", {flow}" if mapping.entries else flow)
-    return _insert_below(text, entry_end(text, behind), column(text, mapping.entries[0].key.span.start), lines)
+    return _insert_below(text, entry_end(text, after), column(text, mapping.entries[0].key.span.start), lines)
 
 
 def append_item(text: str, sequence: Sequence, item: str) -> TextEdit:

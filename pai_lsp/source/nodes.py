@@ -15,7 +15,7 @@ from yaml.constructor import SafeConstructor
 from yaml.nodes import ScalarNode
 from yaml.resolver import Resolver
 
-from pai_lsp.source.frozen import dataclass, field
+from pai_lsp.source.frozen import dataclass, dataclass_of_many, field
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.scalar import BEGIN_OF_VALUES, REFUSED, Reader, server_value, tagged_server_value
 from pai_lsp.source.text import Span, TextEdit
@@ -40,7 +40,7 @@ class ScalarStyle(Enum):
     FOLDED = ">"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass_of_many(frozen=True, slots=True, eq=False)
 class Scalar:
     """A scalar; `span` holds the quotes or the block's indicator, `text` is its content; `reader` reads its value."""
 
@@ -102,7 +102,7 @@ class Scalar:
 _MERGE_NAMES = frozenset({"<<", "null"})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass_of_many(frozen=True, slots=True, eq=False)
 class Entry:
     """A key of a mapping with its value, as written; `name` is the key as the rest-server reads it."""
 
@@ -133,7 +133,7 @@ class Entry:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass_of_many(frozen=True, slots=True, eq=False)
 class Mapping:
     """A mapping: its entries in written order, `<<` among them; `mapping_of` makes one.
 
@@ -196,7 +196,7 @@ class Mapping:
         return tuple(own)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass_of_many(frozen=True, slots=True, eq=False)
 class Sequence:
     """A list of nodes."""
 

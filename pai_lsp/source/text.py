@@ -12,7 +12,7 @@ from enum import Enum
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.frozen import dataclass, dataclass_of_many
 from pai_lsp.source.patterns import lazy_pattern
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _LINE_END = lazy_pattern(r"\r\n|\n|\r")
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass_of_many(frozen=True, slots=True, order=True)
 class Span:
     """A half-open range of code points: `start <= offset < end`."""
 

@@ -125,7 +125,7 @@ def items_in_front(text: str, sequence: Sequence, values: SequenceOf[Any]) -> tu
     return (TextEdit(Span(at, at), _block(text, sequence, values)),)
 
 
-def items_behind(
+def items_after(
     text: str, sequence: Sequence, values: SequenceOf[Any], number: int | None = None, *, comments: SequenceOf[str] = ()
 ) -> tuple[TextEdit, ...]:
     """Put items after one of a list's items, the last one unless a `number` is given; each below its comment."""
@@ -155,7 +155,7 @@ def insert_values(
     text: str,
     mapping: Mapping,
     values: MappingOf[str, Any],
-    behind: Entry | None = None,
+    after: Entry | None = None,
     is_text: IsText = always,
 ) -> TextEdit:
     """Add keys with their values after one of a mapping's keys, usually the last; `is_text` as in writing.py."""
@@ -165,7 +165,7 @@ def insert_values(
             lines.append(f"{flow_scalar(key, is_text)}: {flow_value(value, is_text)}")
         else:
             lines += entry_lines(key, value, is_text)
-    return insert_entry(text, mapping, "\n".join(lines), behind)
+    return insert_entry(text, mapping, "\n".join(lines), after)
 
 
 def append_value(text: str, sequence: Sequence, value: Any) -> TextEdit:

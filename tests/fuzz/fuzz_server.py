@@ -4,7 +4,7 @@
 
 Each round opens a job or a beginning of one, edits it in a unit of columns of its own, asks for every feature at random
 places, cancels some of the questions, and ends with a comparison: what the server has published must be what a fresh
-check of the same text says. A round that fails is told with its seed and its text, and the status is 1.
+check of the same text gives. A round that fails is reported with its seed and its text, and the status is 1.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Round:
         document = OpenDocument(URI, self.version, "yaml", self.text, path_of(URI), session.client)
         fresh = diagnostics_of(document)
         assert time.perf_counter() - began < SLOW, "a check was slow"
-        assert published == client.server.protocol._converter.unstructure(fresh), "not what a fresh check says"
+        assert published == client.server.protocol._converter.unstructure(fresh), "not what a fresh check gives"
         assert_sound(document.document)
 
 

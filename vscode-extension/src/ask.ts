@@ -12,11 +12,13 @@ import { sentence } from "./sentence";
 /** The commands of the server that this extension uses, with a description for the user. */
 export const SERVER_COMMANDS = {
   "pai-lsp.preview": "preview what runs",
+  "pai-lsp.script": "copy scripts",
   "pai-lsp.graph": "draw the prerequisite graph",
   "pai-lsp.expand": "expand a job",
   "pai-lsp.convert": "convert a file",
   "pai-lsp.status": "say how a job is checked",
   "pai-lsp.why": "explain a failure",
+  "pai-lsp.checkImages": "check images",
   "pai-lsp.marketplace.list": "list the marketplace",
   "pai-lsp.marketplace.insert": "insert from the marketplace",
   "pai-lsp.marketplace.refresh": "refresh the marketplace",

@@ -9,10 +9,13 @@ import { expandJob } from "./commands/expand";
 import { Explanations } from "./commands/explain";
 import { explainFailure } from "./commands/failure";
 import { Graphs } from "./commands/graph";
+import { checkImages } from "./commands/images";
 import { insertFromMarketplace, refreshMarketplace } from "./commands/marketplace";
 import { newJob } from "./commands/newJob";
+import { copyScript } from "./commands/copyScript";
 import { Previews } from "./commands/preview";
 import { showPlace, showReferences } from "./commands/references";
+import { submitJob } from "./commands/submit";
 import { SHOW_PLACE } from "./graphPage";
 import { SHOW_REFERENCES } from "./server/connection";
 import { Controller } from "./server/controller";
@@ -49,6 +52,7 @@ export function activate(context: vscode.ExtensionContext): Interface {
     explanations,
     statusItem(controller),
     command("preview", (job, role) => previews.show(job, role)),
+    command("copyScript", (job, role) => copyScript(controller, job, role)),
     command("showGraph", (job) => graphs.show(job)),
     command("expand", (job) => expandJob(controller, job)),
     command("convert", (file, to) => convertFile(controller, file, to)),
@@ -56,6 +60,8 @@ export function activate(context: vscode.ExtensionContext): Interface {
     command("refreshMarketplace", () => refreshMarketplace(controller)),
     command("newJob", () => newJob(controller)),
     command("explainFinding", (code) => explanations.show(code)),
+    command("checkImages", (job) => checkImages(controller, job)),
+    command("submit", (job) => submitJob(controller, job)),
     command("explainFailure", () => explainFailure(controller)),
     command("restartServer", () => controller.restart()),
     command("showOutput", () => output.show()),
@@ -83,6 +89,7 @@ export async function deactivate(): Promise<void> {
 /** The server's commands whose answers are shown, and the commands here that show them. */
 const SHOWN_HERE: Readonly<Record<string, string>> = {
   "pai-lsp.preview": "openpai.preview",
+  "pai-lsp.script": "openpai.copyScript",
   "pai-lsp.graph": "openpai.showGraph",
   "pai-lsp.expand": "openpai.expand",
   "pai-lsp.convert": "openpai.convert",

@@ -20,12 +20,14 @@ const SENT: readonly (readonly [setting: string, ...path: string[]])[] = [
   ["shellcheck", "shellcheck"],
   ["marketplace.sources", "marketplace", "sources"],
   ["marketplace.allowedHosts", "marketplace", "allowed_hosts"],
+  ["images.checkOnSave", "images", "checkOnSave"],
   ["inlayHints.templateValues", "inlayHints", "templateValues"],
   ["inlayHints.runOrder", "inlayHints", "runOrder"],
   ["inlayHints.resources", "inlayHints", "resources"],
   ["codeLens.references", "codeLens", "references"],
   ["codeLens.tasks", "codeLens", "tasks"],
   ["codeLens.preview", "codeLens", "preview"],
+  ["codeLens.script", "codeLens", "script"],
 ];
 
 /** The answer to a server's request for a section; null for sections of other extensions. */

@@ -17,7 +17,7 @@ from pai_lsp.source.edits import column, cut_entry, insert_entry
 from pai_lsp.source.nodes import Mapping, Scalar, ScalarStyle, Sequence, plain_value, walk
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import Span, TextEdit
-from pai_lsp.source.tree_edits import item_span, items_behind, without_entries, without_items, without_lines
+from pai_lsp.source.tree_edits import item_span, items_after, without_entries, without_items, without_lines
 from pai_lsp.source.writing import entry_lines, flow_scalar, flow_value, indented, item_lines, scalar_line, value_lines
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def definition_edits(
         edits += found
         removed += emptied
     if inserted:
-        edits.append(insert_entry(text, node, "\n".join(inserted), _behind_name(node, removed)))
+        edits.append(insert_entry(text, node, "\n".join(inserted), _after_name(node, removed)))
     edits += without_entries(text, node, removed)
     uri = node.own("uri")
     if kept_type == "data" and uri and isinstance(uri.value, Scalar) and uri.value.is_string and uri.value.text:
@@ -175,7 +175,7 @@ def _rewritten(
     return (TextEdit(node.span, "\n".join([first, *indented(rest, pad)])),)
 
 
-def _behind_name(node: Mapping, removed: list[Entry]) -> Entry | None:
+def _after_name(node: Mapping, removed: list[Entry]) -> Entry | None:
     """The key after which a new one is best written; None for the last."""
     gone = set(removed)
     for key in ("type", "name"):
@@ -264,12 +264,15 @@ def plugin_edits(
     edits, emptied = callback_edits(text, holder, plugin.commands, items)
     for entry in emptied:
         edits.append(TextEdit(entry.value.span, "[]"))
-    if task_roles and (limit := plugin.entry.node.own("taskroles")):
-        edits.append(TextEdit(limit.value.span, flow_value(list(task_roles))))
-    elif task_roles:
-        written = f"taskroles: {flow_value(list(task_roles))}"
-        edits.append(insert_entry(text, plugin.entry.node, written, plugin.entry.node.own("plugin")))
-    return tuple(edits)
+    return (*edits, limited_to(text, plugin, task_roles)) if task_roles else tuple(edits)
+
+
+def limited_to(text: str, plugin: CmdPluginEntry, task_roles: tuple[str, ...]) -> TextEdit:
+    """Make an entry of the `cmd` plugin under `extras` act for these task roles only."""
+    written, limit = flow_value(list(task_roles)), plugin.entry.node.own("taskroles")
+    if limit is not None:
+        return TextEdit(limit.value.span, written)
+    return insert_entry(text, plugin.entry.node, f"taskroles: {written}", plugin.entry.node.own("plugin"))
 
 
 def released_references(job: Job, role: EffectiveRole, listed: MappingOf[ExpansionStep, str]) -> dict[Scalar, str]:
@@ -394,7 +397,7 @@ def extras_edits(
 def _more_storages(text: str, listed: Entry, values: list[dict[str, str]]) -> tuple[TextEdit, ...]:
     node = listed.value
     if isinstance(node, Sequence) and node.items:
-        return items_behind(text, node, values)
+        return items_after(text, node, values)
     return (TextEdit(node.span, flow_value(values)),)
 
 

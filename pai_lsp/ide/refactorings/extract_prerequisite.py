@@ -245,10 +245,10 @@ def callback_commands(job: Job, role: TaskRole, count: int) -> CallbackCommands:
     after = [scalar for scalar in job.command_parts(role) if scalar not in moved]
     texts = [scalar.text.strip() for scalar in moved]
     rest = "\n".join(scalar.text.strip() for scalar in after)
-    script, script_behind = read_script("\n".join(texts)), read_script(rest)
-    if not (script.is_complete and script_behind.is_complete):
+    script, script_after = read_script("\n".join(texts)), read_script(rest)
+    if not (script.is_complete and script_after.is_complete):
         raise CanNotRefactorError("these commands begin or end something that other commands go on with")
-    _refuse_lost_effects(script, script_behind)
+    _refuse_lost_effects(script, script_after)
     return CallbackCommands(_options(script), _items(job, role, texts))
 
 

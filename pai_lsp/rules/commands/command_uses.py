@@ -10,7 +10,7 @@ from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
-from pai_lsp.platform.programs import program
+from pai_lsp.platform.programs import program, program_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import ScalarStyle
 from pai_lsp.source.text import Span, TextEdit
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 # What a plain scalar cannot begin with, or hold in a flow sequence.
 _NOT_FIRST = frozenset("!&*-?:,[]{}#|>@`\"'% ")
 _NOT_IN_FLOW = frozenset(",[]{}")
+TORCH = ("torchrun", "torch.distributed.launch")
+# The programs whose tables are complete enough to compare with.
+_PROGRAMS = (
+    *TORCH, "deepspeed", "accelerate", "accelerate.commands.launch", "horovodrun",
+    "apt-get", "tensorboard", "pip", "git",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,8 +53,7 @@ class CommandUse:
 
     def arguments(self, name: str, start: int = 0) -> Arguments | None:
         """The words from number `start` on, by the table of a program; None where there is no table."""
-        known = program(name)
-        return parsed(self.line.arguments[start:], known, self.place.script.text) if known else None
+        return _arguments(self.line, name, start)
 
     def span(self, span: Span) -> Span:
         """The place in the file of a place in the script."""
@@ -57,6 +62,13 @@ class CommandUse:
     def word(self, word: Word) -> Span:
         """The place of a word in the file."""
         return self.place.span(word.span)
+
+
+@lru_cache(maxsize=4096)
+def _arguments(line: CommandLine, name: str, start: int) -> Arguments | None:
+    """As `CommandUse.arguments`; read once, as a line lives as long as its text is known."""
+    known = program(name)
+    return parsed(line.arguments[start:], known, line.script.text) if known else None
 
 
 def uses(job: Job, *programs: str, with_callbacks: bool = True) -> Iterator[CommandUse]:
@@ -71,6 +83,18 @@ def uses(job: Job, *programs: str, with_callbacks: bool = True) -> Iterator[Comm
 def all_uses(job: Job, *, with_callbacks: bool = True) -> Iterator[CommandUse]:
     """Every command line."""
     return (use for use in _found(job).uses if with_callbacks or use.role is not None)
+
+
+def known_lines(job: Job, names: tuple[str, ...] = ()) -> Iterator[tuple[CommandUse, str, Arguments]]:
+    """The command lines of programs with a table; `names` are those wanted, all without."""
+    return (one for one in _all_lines(job) if not names or one[1] in names)
+
+
+@lru_cache(maxsize=1)
+def _all_lines(job: Job) -> tuple[tuple[CommandUse, str, Arguments], ...]:
+    found = ((use, program_of(use.line)) for use in uses(job, *_PROGRAMS))
+    read = ((use, known[0], use.arguments(*known)) for use, known in found if known is not None)
+    return tuple((use, name, arguments) for use, name, arguments in read if arguments is not None)
 
 
 def scripts(job: Job, *, with_callbacks: bool = False) -> Iterator[ScriptPlace]:
@@ -108,6 +132,11 @@ def _found(job: Job) -> _Found:
     for use in found:
         by_program.setdefault(use.line.program, []).append(use)
     return _Found(all_places, places, found, by_program)
+
+
+def written(place: ScriptPlace, span: Span) -> str:
+    """What a script has at a place."""
+    return place.script.text[span.start : span.end]
 
 
 def edit_fix(place: ScriptPlace, title: str, span: Span, new: str, *, safe: bool = False) -> tuple[Fix, ...]:

@@ -1,6 +1,6 @@
 """Rules about commands that fetch, unpack and run files.
 
-Facts: GNU Wget 1.21, curl 7.88, GNU tar 1.34, UnZip 6.0, Python 3.11 and bash 5.2, run behind the platform's header.
+Facts: GNU Wget 1.21, curl 7.88, GNU tar 1.34, UnZip 6.0, Python 3.11 and bash 5.2, run after the platform's header.
 """
 
 from __future__ import annotations

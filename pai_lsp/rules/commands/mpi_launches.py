@@ -15,6 +15,8 @@ from pai_lsp.platform.launchers import (
     HOROVOD,
     HYDRA,
     OPEN_MPI,
+    PREPARING,
+    WAITING,
     has_launcher,
     hosts_of,
     launch_line,
@@ -37,17 +39,6 @@ if TYPE_CHECKING:
     from pai_lsp.rules.commands.command_uses import CommandUse
     from pai_lsp.source.text import Span
 
-# Programs that wait: a role that runs one of them may stay alive.
-WAITING = frozenset({"sleep", "tail", "wait", "sshd", "read", "until", "nc", "ssh", "inotifywait"})
-# Programs that end by themselves, soon.
-PREPARING = frozenset(
-    {
-        "apt", "apt-get", "awk", "cat", "cd", "chmod", "chown", "conda", "cp", "curl", "date", "df", "dpkg", "echo",
-        "env", "exit", "export", "free", "git", "grep", "gunzip", "gzip", "hostname", "id", "ldconfig", "ln", "ls",
-        "mkdir", "mv", "nproc", "nvidia-smi", "pip", "printf", "pwd", "rm", "sed", "service", "set", "source", "tar",
-        "test", "touch", "true", "ulimit", "uname", "unzip", "wget", "which", "whoami", "yum", "[", ".", ":",
-    }
-)  # fmt: skip
 _HOST = lazy_pattern(r"(?P<role>[A-Za-z0-9_]+)-(?P<index>[0-9]+)")
 
 
@@ -132,7 +123,7 @@ def slots_of(host: LaunchHost) -> int:
 
 def launches(job: Job) -> Iterator[Launch]:
     """Every launch of the task roles."""
-    if not has_launcher(job.text):
+    if not job.once(_names_launcher):
         return
     for use in uses(job, *sorted(launchers()), with_callbacks=False):
         if use.role is not None:
@@ -141,6 +132,10 @@ def launches(job: Job) -> Iterator[Launch]:
             lists = line.host_lists
             hosts = hosts_of(lists[0], text) if len(lists) == 1 and not line.host_files else None
             yield Launch(job, use, use.role, line, hosts or ())
+
+
+def _names_launcher(job: Job) -> bool:
+    return has_launcher(job.text)
 
 
 def launches_on_hosts(job: Job) -> Iterator[Launch]:

@@ -53,7 +53,7 @@ def shell_syntax(job: Job) -> Iterator[Finding]:
               - ls /data
               - fi
     """
-    yield from _findings(job, is_error=True)
+    return (finding for is_error, finding in job.once(_problems) if is_error)
 
 
 @rule(Severity.WARNING)
@@ -85,10 +85,15 @@ def here_document_not_ended(job: Job) -> Iterator[Finding]:
                 EOF
                 python train.py
     """
-    yield from _findings(job, is_error=False)
+    return (finding for is_error, finding in job.once(_problems) if not is_error)
 
 
-def _findings(job: Job, *, is_error: bool) -> Iterator[Finding]:
+def _problems(job: Job) -> tuple[tuple[bool, Finding], ...]:
+    """The first problem of each script, and whether it is an error."""
+    return tuple(_found_problems(job))
+
+
+def _found_problems(job: Job) -> Iterator[tuple[bool, Finding]]:
     values = _parameter_values(job)
     for place in all_scripts(job):
         script = place.script
@@ -98,10 +103,10 @@ def _findings(job: Job, *, is_error: bool) -> Iterator[Finding]:
         if script.fault is None and not script.unclosed:
             continue
         problem = syntax_problem(script)
-        if problem is not None and problem.is_error is is_error and not _is_left_over(script, problem.span):
+        if problem is not None and not _is_left_over(script, problem.span):
             span = _place(place, filled, problem.span)
             related = tuple(Related(_place(place, filled, other), message) for other, message in problem.related)
-            yield Finding(span, problem.message, related=related)
+            yield problem.is_error, Finding(span, problem.message, related=related)
 
 
 def _is_left_over(script: Script, span: Span) -> bool:
@@ -109,7 +114,7 @@ def _is_left_over(script: Script, span: Span) -> bool:
     return script.text.startswith("%>", span.start - 1)
 
 
-# The pieces of a script with its tags filled: each text, and what it stands for in the script as it is written.
+# The pieces of a script with its tags filled: each text, and the part of the written script that it replaces.
 _Filled: TypeAlias = "list[tuple[str, Span]]"
 
 

@@ -140,7 +140,7 @@ def platform_program(job: Job) -> Iterator[Finding]:
                 yield Finding(use.word(word), message)
             elif is_there and is_in_shell:
                 fixes = edit_fix(use.place, f"Remove '{name.text}'", Span(name.span.start, words[0].span.start), "")
-                message = f"'{path}' is no script, so '{name.text}' fails on it; call it directly"
+                message = f"'{path}' is not a script, so '{name.text}' fails on it; call it directly"
                 yield Finding(use.word(name), message, fixes)
 
 

@@ -327,7 +327,7 @@ def is_marked_template(text: str) -> bool:
 
 def placeholders(job: Job) -> tuple[Span, ...]:
     """The placeholders of a program in a template of jobs, in their order; none if no value is wrong because of one."""
-    if job.is_catalog or _PLACEHOLDER.search(job.text) is None:
+    if job.is_catalog or "{" not in job.text or _PLACEHOLDER.search(job.text) is None:
         return ()
     wrong = [place.span for kind in ("type-mismatch", "invalid-job-name") for place in places(job, kind)]
     found = tuple(Span(*match.span()) for match in _PLACEHOLDER.finditer(job.text))

@@ -70,12 +70,12 @@ def test_the_wheel_holds_the_package_and_its_schemas_and_nothing_else(wheel: Pat
 
 def test_the_wheel_says_what_it_is(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        told = Parser().parsestr(archive.read(f"pai_lsp-{__version__}.dist-info/METADATA").decode())
+        metadata = Parser().parsestr(archive.read(f"pai_lsp-{__version__}.dist-info/METADATA").decode())
         licence = archive.read(f"pai_lsp-{__version__}.dist-info/licenses/LICENSE").decode()
-    assert (told["Name"], told["Version"], told["License-Expression"]) == ("pai-lsp", __version__, "MIT")
-    assert told["Requires-Python"] == ">=3.10"
+    assert (metadata["Name"], metadata["Version"], metadata["License-Expression"]) == ("pai-lsp", __version__, "MIT")
+    assert metadata["Requires-Python"] == ">=3.10"
     assert licence == (ROOT / "LICENSE").read_text()
-    assert "pai-lsp check" in str(told.get_payload())
+    assert "pai-lsp check" in str(metadata.get_payload())
 
 
 def test_the_sdist_has_what_building_and_testing_needs(built: Path) -> None:

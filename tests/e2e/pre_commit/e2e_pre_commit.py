@@ -17,7 +17,7 @@ from documentation_blocks import marked_blocks
 ROOT = Path(__file__).parent.parent.parent.parent
 BLOCKS = marked_blocks("ci.md")
 PRE_COMMIT = os.environ.get("E2E_PRE_COMMIT", "pre-commit")
-PUBLISHED, RELEASE = "https://github.com/pai-lsp/pai-lsp", "v0.1.0"
+PUBLISHED, RELEASE = "/path/to/pai-lsp", "v0.1.0"
 
 GOOD = (ROOT / "examples" / "good.pai.yaml").read_text(encoding="utf-8")
 BAD = GOOD.replace("prerequisites: [install-tools, mnist]", "prerequisites: [install-tools, minst]  # both")
@@ -46,7 +46,7 @@ class Repository:
         self.run("git", "init", "--quiet", "--initial-branch=main")
 
     def run(self, *command: str | Path, status: int = 0) -> str:
-        """What a command says; it must end as is expected."""
+        """The output of a command, which must end as expected."""
         ended = subprocess.run(
             [str(word) for word in command],
             cwd=self.path,
@@ -72,7 +72,7 @@ class Repository:
         return (self.path / name).read_text(encoding="utf-8")
 
     def use_hooks(self, block: str, release: Path) -> None:
-        """Configure the hooks as the page says, with our clone where the page has the published one."""
+        """Configure the hooks as the page describes, with our clone where the page has the published one."""
         text = BLOCKS[block]
         assert f"repo: {PUBLISHED} " in text
         assert f"rev: {RELEASE} " in text
@@ -110,21 +110,21 @@ def test_a_bad_job_is_refused_with_the_message_and_a_good_one_passes(repository:
     repository.write("train.pai.yaml", BAD)
     repository.write("plain/job.yaml", BAD)
     repository.write("compose.yaml", "services: {web: {image: nginx, prerequisites: [minst]}}\n")
-    said = repository.commit(is_refused=True)
-    assert "check OpenPAI jobs" in said
-    assert "Failed" in said
-    assert said.count(f"error[unknown-prerequisite]: {WRONG}") == 2
-    assert "  --> train.pai.yaml:" in said
-    assert "  --> plain/job.yaml:" in said
-    assert "compose.yaml" not in said
+    output = repository.commit(is_refused=True)
+    assert "check OpenPAI jobs" in output
+    assert "Failed" in output
+    assert output.count(f"error[unknown-prerequisite]: {WRONG}") == 2
+    assert "  --> train.pai.yaml:" in output
+    assert "  --> plain/job.yaml:" in output
+    assert "compose.yaml" not in output
     assert repository.run("git", "log", "--oneline", "--all") == ""
     assert repository.read("train.pai.yaml") == BAD
 
     repository.write("train.pai.yaml", GOOD)
     repository.write("plain/job.yaml", GOOD)
-    said = repository.commit()
-    assert "Passed" in said
-    assert "3 files changed" in said or "4 files changed" in said
+    output = repository.commit()
+    assert "Passed" in output
+    assert "3 files changed" in output or "4 files changed" in output
 
 
 def test_the_lines_of_the_readme_refuse_a_bad_job(repository: Repository, release: Path) -> None:
@@ -150,8 +150,8 @@ def test_fix_mends_the_job_and_then_it_passes(repository: Repository, release: P
     configuration = repository.read(".pre-commit-config.yaml")
     repository.write(".pre-commit-config.yaml", configuration.replace("pai-lsp-check", "pai-lsp-fix"))
     repository.write("train.pai.yaml", BAD)
-    said = repository.commit(is_refused=True)
-    assert "files were modified by this hook" in said
+    output = repository.commit(is_refused=True)
+    assert "files were modified by this hook" in output
     assert repository.read("train.pai.yaml") == BAD.replace("minst", "mnist")
     assert "Passed" in repository.commit()
 
@@ -162,8 +162,8 @@ def test_an_expanded_job_that_is_out_of_date_is_refused(repository: Repository, 
     shutil.copytree(ROOT / "examples" / "marketplace", repository.path / "marketplace")
     job = (ROOT / "examples" / "marketplace-job.pai.yaml").read_text(encoding="utf-8")
     repository.write("train.pai.yaml", job)
-    said = repository.commit(is_refused=True)
-    assert "released/train.yaml: no such file or directory" in said
+    output = repository.commit(is_refused=True)
+    assert "released/train.yaml: no such file or directory" in output
 
     pai_lsp = next((home / "pre-commit").glob("repo*/py_env-*/bin/pai-lsp"))
     expand = (pai_lsp, "expand", "train.pai.yaml", "--output", "released/train.yaml")
@@ -172,9 +172,9 @@ def test_an_expanded_job_that_is_out_of_date_is_refused(repository: Repository, 
     assert "Passed" in repository.commit()
 
     repository.write("train.pai.yaml", job.replace("python train.py", "python train.py --epochs 20"))
-    said = repository.commit(is_refused=True)
-    assert "expanded OpenPAI job is up to date" in said
-    assert "released/train.yaml is not up to date" in said
+    output = repository.commit(is_refused=True)
+    assert "expanded OpenPAI job is up to date" in output
+    assert "released/train.yaml is not up to date" in output
     repository.run(*expand)
     assert "Passed" in repository.commit()
     assert "--epochs 20" in repository.run("git", "show", "HEAD:released/train.yaml")

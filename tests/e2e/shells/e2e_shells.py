@@ -55,19 +55,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Zsh:
-    """zsh at a terminal, whose ^T completes and then tells the line and forgets it."""
+    """zsh at a terminal, whose ^T completes and then prints the line and forgets it."""
 
     def __init__(self, folder: Path) -> None:
-        told = folder / "told"
-        os.mkfifo(told)
-        self._told = os.open(told, os.O_RDWR)
+        printed = folder / "printed"
+        os.mkfifo(printed)
+        self._printed = os.open(printed, os.O_RDWR)
         self._screen = b""
         (folder / ".zshrc").write_text(
             "autoload -Uz compinit && compinit -D -u\n"
             f"source {shlex.quote(str(folder / 'completion.zsh'))}\n"
-            f"complete-and-tell() {{ zle complete-word; print -r -- $BUFFER >{told}; zle kill-buffer }}\n"
-            "zle -N complete-and-tell && bindkey -e '^T' complete-and-tell\n"
-            f"zle-line-init() {{ print ready >{told}; zle -D zle-line-init }}\n"
+            f"complete-and-print() {{ zle complete-word; print -r -- $BUFFER >{printed}; zle kill-buffer }}\n"
+            "zle -N complete-and-print && bindkey -e '^T' complete-and-print\n"
+            f"zle-line-init() {{ print ready >{printed}; zle -D zle-line-init }}\n"
             "zle -N zle-line-init\n"
         )
         environment = {**ENVIRONMENT, "ZDOTDIR": str(folder), "HOME": str(folder)}
@@ -92,19 +92,19 @@ class Zsh:
         self._process.kill()
         self._process.wait(timeout=PATIENCE)
         os.close(self._terminal)
-        os.close(self._told)
+        os.close(self._printed)
 
     def _line(self) -> str:
-        """What zsh tells next; meanwhile its terminal is read, so that it never waits for us."""
-        told = b""
-        while not told.endswith(b"\n"):
-            ready = select.select([self._told, self._terminal], [], [], PATIENCE)[0]
-            assert ready, f"zsh says nothing; on its screen: {self._screen[-2000:].decode(errors='replace')}"
+        """What zsh prints next; meanwhile its terminal is read, so that it never waits for us."""
+        printed = b""
+        while not printed.endswith(b"\n"):
+            ready = select.select([self._printed, self._terminal], [], [], PATIENCE)[0]
+            assert ready, f"zsh prints nothing; on its screen: {self._screen[-2000:].decode(errors='replace')}"
             if self._terminal in ready:
                 self._screen += os.read(self._terminal, 65536)
-            if self._told in ready:
-                told += os.read(self._told, 65536)
-        return told.decode().removesuffix("\n")
+            if self._printed in ready:
+                printed += os.read(self._printed, 65536)
+        return printed.decode().removesuffix("\n")
 
 
 @pytest.fixture(scope="module")
