@@ -28,7 +28,7 @@ python-tests:
 e2e: $(VENV)/.ready
 	scripts/e2e.sh
 
-# The VS Code extension as build/openpai-jobs-VERSION.vsix.
+# The VS Code extension as build/openpai-jobs-VERSION.vsix, with the packages of its server for this platform.
 vsix: $(VENV)/.ready
 	scripts/build_vsix.sh
 
@@ -68,7 +68,9 @@ fuzz: $(VENV)/.ready
 # Pins every dependency with its hash, for all supported Pythons at once.
 lock: $(VENV)/.ready
 	$(BIN)/pip install --quiet uv
-	for group in test lint bench docs dist e2e; do \
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
+	  --no-header pyproject.toml --output-file requirements/server.txt
+	for group in test lint bench docs dist spark e2e; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.10 --generate-hashes --no-emit-index-url --no-emit-find-links \
 	    --no-header --group $$group pyproject.toml --output-file requirements/$$group.txt || exit 1; \
 	done

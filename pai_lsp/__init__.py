@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pai_lsp.version import __version__
+
 if TYPE_CHECKING:
     from pai_lsp.api import Diagnostic, check
 
-__version__ = "0.1.0"
-__all__ = ["Diagnostic", "check"]
+__all__ = ["Diagnostic", "__version__", "check"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# build_vsix.sh [--wheelhouse] [--into FOLDER]: packs the VS Code extension, with the server's wheel in it, as
+# build_vsix.sh [--no-wheelhouse] [--into FOLDER]: packs the VS Code extension, with the server's wheel in it, as
 # FOLDER/openpai-jobs-VERSION.vsix and prints that path; FOLDER is build/ unless it is named.
-# The same commit gives the same bytes. With --wheelhouse it also carries what the server needs on this platform and
-# Python, for machines without network; the file is then named after both.
+# It carries the packages that the server needs on this platform, for every supported Python, and the hashes of all:
+# on other platforms, and with --no-wheelhouse, the extension downloads exactly these versions. The same commit gives the
+# same bytes on one platform.
 set -euo pipefail
 umask 022
 export TZ=UTC
-into=build wheelhouse='' variant=''
+into=build wheelhouse=yes
 while [ $# -gt 0 ]; do
   case $1 in
-    --wheelhouse) wheelhouse=yes ;;
+    --no-wheelhouse) wheelhouse='' ;;
     --into) into=$(realpath -- "${2:?--into needs a folder}"); shift ;;
-    *) echo "usage: build_vsix.sh [--wheelhouse] [--into FOLDER]" >&2; exit 2 ;;
+    *) echo "usage: build_vsix.sh [--no-wheelhouse] [--into FOLDER]" >&2; exit 2 ;;
   esac
   shift
 done
@@ -31,15 +32,18 @@ mkdir -p "$stage"
 }
 if [ -n "$wheelhouse" ]; then
   wheelhouse=$stage/wheelhouse
-  "$python" -m pip download --quiet --disable-pip-version-check --only-binary :all: --dest "$wheelhouse" "$stage"/pai_lsp-*.whl
-  rm "$wheelhouse"/pai_lsp-*.whl
-  variant=-$("$python" -c 'import sys, sysconfig; print("%s-py%d%d" % (sysconfig.get_platform(), *sys.version_info[:2]))')
+  "$python" scripts/wheelhouse.py "$wheelhouse" || {
+    echo "the packages of requirements/server.txt cannot be downloaded, so the extension carries none; see pip's message" >&2
+    rm -rf "$wheelhouse"
+    wheelhouse=''
+  }
 fi
 
 "$python" -m pai_lsp rules --format json >"$stage/rules.json"
-node vscode-extension/scripts/stage.mjs "$stage/extension" "$stage"/pai_lsp-*.whl "$stage/rules.json" $wheelhouse
+node vscode-extension/scripts/stage.mjs "$stage/extension" "$stage"/pai_lsp-*.whl "$stage/rules.json" \
+  requirements/server.txt $wheelhouse
 version=$(node -p 'require("./vscode-extension/package.json").version')
-target=$(realpath "$into")/openpai-jobs-$version$variant.vsix
+target=$(realpath "$into")/openpai-jobs-$version.vsix
 vsce=$PWD/vscode-extension/node_modules/@vscode/vsce/vsce
 # There are no dependencies left, and no relative links: both are in the staged files already.
 (cd "$stage/extension" && node "$vsce" package --no-dependencies --allow-missing-repository --no-rewrite-relative-links \

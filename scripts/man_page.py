@@ -72,7 +72,8 @@ Job files. Other YAML files are jobs if their top-level keys are those of a job.
 .BR NO_COLOR ", " FORCE_COLOR
 Turn colors off, or on even if the output is not a terminal.
 .SH SEE ALSO
-https://pai\-lsp.readthedocs.io/
+.B pai\-lsp explain
+prints the documentation of a rule.
 """
 
 

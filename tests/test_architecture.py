@@ -13,6 +13,7 @@ PACKAGE = Path(__file__).parent.parent / "pai_lsp"
 
 # Each package, or module beside the packages, imports only from itself and from those above it in this list.
 LAYERS = (
+    "version",
     "source",
     "embedded",
     "platform",

@@ -108,7 +108,7 @@ def test_rules_as_json(capsys: pytest.CaptureFixture[str]) -> None:
         "fix": "none",
         "since": "0.1.0",
         "platform": None,
-        "url": "https://pai-lsp.readthedocs.io/rules/unreadable-file/",
+        "url": None,
     }
 
 
@@ -118,7 +118,7 @@ def test_every_rule_can_be_explained(capsys: pytest.CaptureFixture[str], rule: t
     assert status == 0
     only = f" (only on {rule.platform.title})" if rule.platform else ""
     assert output.startswith(f"{rule.code} ({rule.severity.label}){only}\n\n{rule.summary}")
-    assert output.endswith(f"\nhttps://pai-lsp.readthedocs.io/rules/{rule.code}/\n")
+    assert "://pai-lsp" not in output, "its page does not exist yet"
 
 
 def test_an_explanation_in_colours(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -13,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 from documentation_blocks import marked_blocks
+
+from pai_lsp import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,6 +31,12 @@ REPORTS = {
     "gitlab": ("gl-code-quality-report.json",),
     "azure": ("pai-lsp.sarif",),
 }
+INSTALL = (
+    "pip install --require-hashes --only-binary :all: -r ci/server.txt",
+    f"pip install --no-index --no-deps ci/pai_lsp-{__version__}-py3-none-any.whl",
+)
+ZIZMOR = shutil.which("zizmor")
+WHEELHOUSE = runpy.run_path(str(ROOT / "scripts" / "wheelhouse.py"))
 needs_bash = pytest.mark.skipif(BASH is None, reason="needs bash")
 
 
@@ -90,9 +100,9 @@ def run(line: str, folder: Path) -> tuple[int, str]:
 
 def pipeline(name: str, folder: Path) -> list[tuple[int, str]]:
     """What becomes of a configuration's commands; installing pai-lsp is taken as done."""
-    lines = [line.replace("$(Build.ArtifactStagingDirectory)", ".") for line in scripts(yaml.safe_load(BLOCKS[name]))]
-    assert lines[0] == "pip install pai-lsp"
-    return [run(line, folder) for line in lines[1:]]
+    lines = [line for script in scripts(yaml.safe_load(BLOCKS[name])) for line in script.splitlines()]
+    assert tuple(lines[:2]) == INSTALL
+    return [run(line.replace("$(Build.ArtifactStagingDirectory)", "."), folder) for line in lines[2:]]
 
 
 @pytest.mark.slow
@@ -152,11 +162,52 @@ def test_github_takes_the_workflows() -> None:
 
 def test_gitlab_and_azure_find_the_reports() -> None:
     gitlab = yaml.safe_load(BLOCKS["gitlab"])["pai-lsp"]
-    assert gitlab["artifacts"]["reports"]["codequality"] in gitlab["script"][1]
+    assert gitlab["artifacts"]["reports"]["codequality"] in gitlab["script"][2]
     assert gitlab["artifacts"]["when"] == "always"
     steps = yaml.safe_load(BLOCKS["azure"])["steps"]
     published = next(step["publish"] for step in steps if "publish" in step)
     assert any(f"{published}/pai-lsp.sarif" in step.get("script", "") for step in steps)
+
+
+def test_everything_that_can_be_pinned_is() -> None:
+    text = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
+    assert re.findall(r"uses: (?!\S+@[0-9a-f]{40} # v\d)\S+", text) == []
+    assert re.findall(r"image: (?!\S+@sha256:[0-9a-f]{64}\n)\S+:\S+", text) == []
+    # Nothing is installed by a name that somebody else could register.
+    assert not re.search(r"pip(?:x)? install (?:[\w=.-]+ )*pai-lsp", text)
+    assert "https://github.com/pai-lsp" not in text
+    for name in ("github", "github-sarif"):
+        workflow = yaml.safe_load(BLOCKS[name])
+        assert workflow["permissions"] == {}
+        checkout = workflow["jobs"]["check"]["steps"][0]
+        assert checkout["with"] == {"persist-credentials": False}
+
+
+@pytest.mark.skipif(ZIZMOR is None, reason="needs zizmor")
+@pytest.mark.parametrize("name", ["github", "github-sarif"])
+def test_zizmor_finds_nothing(name: str, tmp_path: Path) -> None:
+    (tmp_path / ".github" / "workflows").mkdir(parents=True)
+    (tmp_path / ".github" / "workflows" / "openpai.yml").write_text(BLOCKS[name], encoding="utf-8")
+    ended = subprocess.run(
+        [ZIZMOR or "zizmor", "--offline", "--no-progress", str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stdout
+
+
+def test_the_list_of_packages_has_all_that_the_server_needs_for_every_python() -> None:
+    text = (ROOT / "requirements" / "server.txt").read_text(encoding="utf-8")
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    block = project.partition("\ndependencies = [")[2].partition("\n]")[0]
+    needed = {name.lower().replace(".", "-") for name in re.findall(r'^  "([\w.-]+)', block, re.MULTILINE)}
+    assert len(needed) > 5
+    tested = (ROOT / "requirements" / "test.txt").read_text(encoding="utf-8")
+    for version in WHEELHOUSE["supported_pythons"]():
+        entries = list(WHEELHOUSE["requirements_for"](version, text))
+        names = [entry.partition("==")[0] for entry in entries]
+        assert len(set(names)) == len(names)
+        assert needed <= set(names)
+        assert all("--hash=sha256:" in entry and " ; " not in entry for entry in entries)
+        assert all(entry.partition(" ")[0] in tested for entry in entries), "the tests run with the same versions"
 
 
 def test_the_hooks_of_the_page_are_those_there_are() -> None:
@@ -166,8 +217,8 @@ def test_the_hooks_of_the_page_are_those_there_are() -> None:
     assert {hook["language"] for hook in hooks.values()} == {"python"}
     named = {
         hook["id"]
-        for block in ("pre-commit", "pre-commit-expand")
+        for block in ("pre-commit", "pre-commit-all", "pre-commit-expand")
         for repository in yaml.safe_load(BLOCKS[block])["repos"]
         for hook in repository["hooks"]
     }
-    assert named == set(hooks)
+    assert named | {"pai-lsp-check-all"} == set(hooks)  # the page shows that one in its table only

@@ -8,7 +8,7 @@ import pytest
 from expansion import Ended, job_of, run_of, run_task
 from job_text import HEAD
 
-from pai_lsp.expand.write.code_edits import import_edits, inline_edits, into_job_edits
+from pai_lsp.expand.write.code_edits import CannotInlineError, import_edits, inline_edits, into_job_edits
 from pai_lsp.expand.write.released_job import expanded
 from pai_lsp.source.text import apply_edits
 
@@ -66,6 +66,10 @@ def reference(one: Job, name: str) -> Reference:
     return next(found for found in one.task_roles[0].prerequisites if found.name == name)
 
 
+def inlined(one: Job, role: str, found: Reference) -> tuple[TextEdit, ...]:
+    return inline_edits(one, role, [found])
+
+
 def ended(text: str, folder: Path) -> Ended:
     result = expanded(job_of(text))
     assert result.problems == ()
@@ -83,14 +87,14 @@ def ended(text: str, folder: Path) -> Ended:
         (('"marketplace://name/install_wget"',), "marketplace://name/install_wget"),
     ],
 )
-@pytest.mark.parametrize("edit", [inline_edits, into_job_edits])
+@pytest.mark.parametrize("edit", [inlined, into_job_edits])
 def test_the_role_runs_the_same_afterwards(
     tmp_path: Path, listed: tuple[str, ...], name: str, edit: Callable[[Job, str, Reference], tuple[TextEdit, ...]]
 ) -> None:
     before = job(*listed)
     edits = edit(before, "worker", reference(before, name))
     text = apply_edits(before.text, edits)
-    if edit is inline_edits or "marketplace" in name or name == "digits":
+    if edit is inlined or "marketplace" in name or name == "digits":
         assert text != before.text
     assert "# what it needs" in text or len(listed) == 1
     assert "      # go\n      - echo run\n" in text
@@ -99,7 +103,7 @@ def test_the_role_runs_the_same_afterwards(
 
 def test_inlined_commands_stand_around_the_own_ones() -> None:
     before = job("first", "second")
-    text = apply_edits(before.text, inline_edits(before, "worker", reference(before, "second")))
+    text = apply_edits(before.text, inlined(before, "worker", reference(before, "second")))
     assert (
         "    prerequisites: # what it needs\n"
         "      - first\n"
@@ -136,16 +140,20 @@ def test_a_definition_comes_into_the_job_with_its_variables_filled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("listed", "name"),
+    ("listed", "name", "reason"),
     [
-        (("second", "first"), "second"),  # what follows would run before it
-        (("base", "second"), "base"),
-        (("first", "nothing"), "first"),  # not everything is known
+        (("second", "first"), "second", "'first' runs between 'second' and the commands; inline it first"),
+        (("base", "second"), "base", "'base' is required by another prerequisite of this task role, too"),
+        (("first", "nothing"), "first", "no prerequisite is named 'nothing'"),
     ],
 )
-def test_nothing_is_inlined_that_would_then_run_at_another_time(listed: tuple[str, ...], name: str) -> None:
+def test_nothing_is_inlined_that_would_then_run_at_another_time(
+    listed: tuple[str, ...], name: str, reason: str
+) -> None:
     before = job(*listed)
-    assert inline_edits(before, "worker", reference(before, name)) == ()
+    with pytest.raises(CannotInlineError) as error:
+        inlined(before, "worker", reference(before, name))
+    assert str(error.value) == reason
 
 
 def test_a_definition_is_copied_from_the_marketplace_and_named_here(tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def test_a_fault_of_ours_is_reported_with_its_place_and_nothing_else(
     output, errors = capsys.readouterr()
     assert (status, output) == (3, "")
     assert errors.startswith("pai-lsp: TypeError in pai_lsp.cli.commands.reference, line ")
-    assert errors.endswith("; this is a bug in pai-lsp; please report it, see https://pai-lsp.readthedocs.io/\n")
+    assert errors.endswith("; this is a bug in pai-lsp; please report it\n")
     assert errors.count("\n") == 1
     assert "hunter2" not in errors
 
@@ -229,7 +229,7 @@ def test_an_empty_path_is_refused(
     status = main(arguments)
     output, errors = capsys.readouterr()
     assert (status, output) == (2, "")
-    assert errors.endswith(f"argument {name}: the path is empty; is a variable of the shell not set?\n")
+    assert f": {name}: the path is empty; is a variable of the shell not set?\n" in errors
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 

@@ -13,12 +13,13 @@ import pytest
 from pai_lsp.cli.report import FORMATS, render
 from pai_lsp.cli.report.results import CheckedFile, CheckFailure, Results, with_hidden
 from pai_lsp.cli.report.terminal import Terminal
+from pai_lsp.findings import diagnostic as diagnostic_module
 from pai_lsp.findings.diagnostic import Diagnostic, Fix, Related, Rule, Severity
 from pai_lsp.source.text import Span, TextEdit
 
 JOB = "name: 训练😀\r\ntype: jobb\r\nsecrets:\r\n  key: topsecret\r\n"
 SECRET = Span(JOB.index("topsecret"), JOB.index("topsecret") + len("topsecret"))
-URL = "https://pai-lsp.readthedocs.io/rules/"
+URL = "https://pai-lsp.example/rules/"
 
 WRONG_TYPE = Diagnostic(
     "invalid-enum",
@@ -30,6 +31,12 @@ WRONG_TYPE = Diagnostic(
 )
 ODD_NAME = Diagnostic("odd-name", Severity.HINT, Span(6, 9), "an odd name")
 RULES = (Rule("invalid-enum", Severity.ERROR, lambda _job: (), "A value is none of those allowed.\n\nMore."),)
+
+
+@pytest.fixture(autouse=True)
+def published(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reports as they are once the pages of the rules are published; see the last test for now."""
+    monkeypatch.setattr(diagnostic_module, "RULE_PAGES", URL)
 
 
 def report(
@@ -464,3 +471,14 @@ def test_annotations_hold_no_control_characters() -> None:
     for style in ("github", "azure"):
         lines = report(style, one_file(ODD_NAME, finding, path=f"{name}.yaml")).removesuffix("\n").split("\n")
         assert all(line.isprintable() and line.startswith(("::error ", "::notice ", "##vso[task.")) for line in lines)
+
+
+def test_without_pages_reports_name_the_command_that_explains(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagnostic_module, "RULE_PAGES", "")
+    for name in FORMATS:
+        assert "http" not in report(name, one_file(WRONG_TYPE)).replace("https://json.schemastore.org", "").replace(
+            "https://docs.oasis-open.org", ""
+        )
+    for name in ("github", "azure", "gitlab", "junit"):
+        assert "(pai-lsp explain invalid-enum)" in report(name, one_file(WRONG_TYPE))
+    assert json.loads(report("json", one_file(WRONG_TYPE)))["diagnostics"][0]["url"] is None

@@ -7,6 +7,7 @@ import pytest
 from pai_lsp.cli.report import render
 from pai_lsp.cli.report.results import CheckedFile, Results
 from pai_lsp.cli.report.terminal import Terminal, lay_out, terminal_for
+from pai_lsp.findings import diagnostic
 from pai_lsp.findings.diagnostic import Diagnostic, Fix, Related, Severity
 from pai_lsp.source.text import Span, TextEdit, cell_width, visible
 
@@ -213,13 +214,16 @@ def test_summary_of_what_is_hidden_and_what_was_fixed() -> None:
     assert render("text", Results(), Terminal(), ()) == "no job files found\n"
 
 
-def test_colours_and_links() -> None:
+def test_colours_and_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagnostic, "RULE_PAGES", "https://pai-lsp.example/rules/")
     found = finding(JOB, "justecho_wrong")
     shown = report(JOB, found, terminal=Terminal(colour=True, links=True))
-    assert "\x1b]8;;https://pai-lsp.readthedocs.io/rules/some-rule/\x1b\\" in shown
+    assert "\x1b]8;;https://pai-lsp.example/rules/some-rule/\x1b\\" in shown
     assert "\x1b[1;31m^^^^^^^^^^^^^^\x1b[0m" in shown
     assert "\x1b" not in report(JOB, found)
     assert "\x1b]8" not in report(JOB, found, terminal=Terminal(colour=True))
+    monkeypatch.setattr(diagnostic, "RULE_PAGES", "")
+    assert "\x1b]8" not in report(JOB, found, terminal=Terminal(colour=True, links=True))
 
 
 @pytest.mark.parametrize(

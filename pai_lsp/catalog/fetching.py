@@ -12,10 +12,10 @@ import ssl
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
-from pai_lsp import __version__
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.text import visible
+from pai_lsp.version import USER_AGENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -68,7 +68,7 @@ def fetch(
     limits = limits or Limits()
     if not _host(url):
         return FetchFailure("this is not a valid web address")
-    headers = {"Accept": accept, "User-Agent": f"pai-lsp/{__version__}"}
+    headers = {"Accept": accept, "User-Agent": USER_AGENT}
     if etag:
         headers["If-None-Match"] = etag
     if token is not None:

@@ -139,16 +139,17 @@ class Store:
         with suppress(OSError):
             self._file(key).unlink(missing_ok=True)
 
-    def view(self, path: str, text: str) -> str | None:
+    def view(self, path: str, text: str, ending: str = ".yaml") -> str | None:
         """The path of a read-only file with `text`, which every editor can show; None if it cannot be written.
 
-        Used for texts that are not files: a server's items and web addresses. `path` is the address of the text.
+        Used for texts that are not files: a server's items, web addresses, rules. `path` is the address of the text, or
+        its name.
         """
         name = re.sub(r"[^\w.-]+", "-", path.rstrip("/").rpartition("/")[2])[:_LONGEST_NAME] or "item"
         folder = (
             self.folder / "views" / hashlib.sha256(f"{path}\n{text}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
         )
-        file = folder / f"{name}.yaml"
+        file = folder / f"{name}{ending}"
         try:
             if not file.exists():
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -11,9 +11,9 @@ import gc
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from pai_lsp import __version__
 from pai_lsp.cli import WRONG_USAGE, arguments
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -29,8 +29,6 @@ examples:
 
 exit status:
   0  no findings      1  findings      2  wrong usage      3  pai-lsp failed
-
-documentation: https://pai-lsp.readthedocs.io/
 """
 
 

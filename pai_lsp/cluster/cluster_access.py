@@ -11,7 +11,6 @@ import os
 from typing import Any
 from urllib.parse import quote
 
-from pai_lsp import __version__
 from pai_lsp.catalog.fetching import AccessToken, NoTokenError, access_token, keeps_secrets
 from pai_lsp.catalog.setup import ServerSource
 from pai_lsp.cluster.profile import ProfileError
@@ -21,6 +20,7 @@ from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.syntax import parse
 from pai_lsp.source.text import visible
+from pai_lsp.version import USER_AGENT
 
 _KEYS = frozenset({"url", "user", "token_env", "token_command", "token_keyring", "platform"})
 _ORIGINS = ("token_env", "token_command", "token_keyring")
@@ -187,7 +187,7 @@ def send(access: ClusterAccess, token: AccessToken | None, method: str, place: s
     """
     import httpx  # noqa: PLC0415 - slow to import
 
-    headers = {"User-Agent": f"pai-lsp/{__version__}", "Accept": "application/json"}
+    headers = {"User-Agent": USER_AGENT, "Accept": "application/json"}
     if body:
         headers["Content-Type"] = "text/yaml"
     if token is not None:

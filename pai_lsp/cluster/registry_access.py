@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp import __version__
 from pai_lsp.catalog.fetching import keeps_secrets
 from pai_lsp.cluster.image_check import CouldNotAskError, Reply
+from pai_lsp.version import USER_AGENT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ class NetworkRegistry:
 
         if not keeps_secrets(url):
             raise CouldNotAskError("only https is used, except on this machine")
-        headers = {"User-Agent": f"pai-lsp/{__version__}", "Accept": accept}
+        headers = {"User-Agent": USER_AGENT, "Accept": accept}
         if authorization is not None:
             headers["Authorization"] = authorization
         try:

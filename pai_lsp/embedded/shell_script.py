@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from enum import Enum, auto
 from functools import cached_property
 from itertools import pairwise
@@ -150,6 +151,14 @@ class SimpleCommand:
         return tuple(word.text for word in self.words[1:])
 
 
+_QUOTED = frozenset(
+    {
+        PartKind.SINGLE_QUOTED, PartKind.DOUBLE_QUOTED, PartKind.ANSI_QUOTED, PartKind.COMMENT, PartKind.HERE_DOCUMENT,
+        PartKind.TEMPLATE,
+    }
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Script:
     """What bash reads in a text; everything in the order in which it is written.
@@ -207,6 +216,11 @@ class Script:
                 reached.add(name)
                 called += by_function.get(name, [])
         return tuple(command for command in in_shell if command.function in reached)
+
+    def is_quoted(self, at: int) -> bool:
+        """Whether a place is inside quotes, a comment, a here-document or a template."""
+        number = bisect_right(self.parts, at, key=lambda part: part.span.start) - 1
+        return number >= 0 and self.parts[number].kind in _QUOTED and at < self.parts[number].span.end
 
     def exit_trap_words(self) -> Iterator[Word]:
         """The words `exec` and `trap` by which an EXIT trap that was set before the script would not run."""

@@ -132,17 +132,12 @@ class Structure:
         self.script = script
         self.root = Step("", None)
         self.root.siblings = [self.root]
-        self.by_command: dict[int, Step] = {}
         self.all: list[Step] = []
         self._build(script.events)
         self.calls: dict[str, list[Step]] = {}
         for step in self.all:
             if step.command is not None:
                 self.calls.setdefault(step.command.name, []).append(step)
-
-    def step_of(self, command: SimpleCommand) -> Step:
-        """The step that a command of the script is."""
-        return self.by_command[id(command)]
 
     def _build(self, events: tuple[Event, ...]) -> None:
         here = self.root
@@ -171,7 +166,6 @@ class Structure:
                     step.kind, step.command = "command", self.script.commands[int(text)]
                     first, last = step.command.words[0].span, step.command.words[-1].span
                     step.span = Span(first.start, last.end)
-                    self.by_command[id(step.command)] = step
                 if kind is not EventKind.OPEN:
                     step.substitutions, waiting[-1] = waiting[-1], []
                     for one in step.substitutions:

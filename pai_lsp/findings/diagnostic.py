@@ -23,7 +23,16 @@ if TYPE_CHECKING:
 
 # The codes of ShellCheck, which `check --shellcheck` reports besides the rules' own.
 SHELLCHECK_CODE = lazy_pattern(r"SC[0-9]{4}")
-DOCUMENTATION = "https://pai-lsp.readthedocs.io/rules/"
+
+
+def shellcheck_page(code: str) -> str:
+    """The address of the page about a code of ShellCheck."""
+    return f"https://www.shellcheck.net/wiki/{code}"
+
+
+# The address of the pages of the rules, which ends with a slash. Empty until they are published: a link to a name that
+# is not registered may lead to anybody's page. `pai-lsp explain` has the same text.
+RULE_PAGES = ""
 
 
 class Severity(IntEnum):
@@ -105,10 +114,15 @@ class Diagnostic:
 
     @property
     def url(self) -> str:
-        """The page that explains the rule."""
+        """The page that explains the rule; empty without one."""
         if SHELLCHECK_CODE.fullmatch(self.code):
-            return f"https://www.shellcheck.net/wiki/{self.code}"
-        return f"{DOCUMENTATION}{self.code}/"
+            return shellcheck_page(self.code)
+        return _page(self.code)
+
+    @property
+    def explained(self) -> str:
+        """Where the rule is explained: the page, or the command that prints the same."""
+        return self.url or f"pai-lsp explain {self.code}"
 
     def without_secrets(self, hidden: Hidden) -> Diagnostic:
         """The same with no hidden value in its message, its related places and the titles of its fixes."""
@@ -191,8 +205,12 @@ class Rule:
 
     @property
     def url(self) -> str:
-        """The page that explains the rule."""
-        return f"{DOCUMENTATION}{self.code}/"
+        """The page that explains the rule; empty without one."""
+        return _page(self.code)
+
+
+def _page(code: str) -> str:
+    return f"{RULE_PAGES}{code}/" if RULE_PAGES else ""
 
 
 def rule(

@@ -193,9 +193,10 @@ def exit_code_documentation(code: int, known: ExitCode | None) -> str:
 
 
 def rule_page(rule: Rule) -> str:
-    """The code as title, the usual severity, the documentation with its examples as YAML, the address of the page."""
+    """The code as title, the usual severity, the documentation with its examples as YAML, the page's address."""
     body = "\n\n".join(_blocks(rule.documentation))
-    return f"# {rule.code}\n\n*{rule.severity.label}*\n\n{body}\n\n[{rule.url}]({rule.url})\n"
+    page = f"\n[{rule.url}]({rule.url})\n" if rule.url else ""
+    return f"# {rule.code}\n\n*{rule.severity.label}*\n\n{body}\n{page}"
 
 
 def _blocks(documentation: str) -> Iterator[str]:

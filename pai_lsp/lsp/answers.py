@@ -39,6 +39,7 @@ from pai_lsp.lsp.convert import (
 from pai_lsp.lsp.documents import file_at
 from pai_lsp.lsp.features import (
     APPLY_EDIT,
+    CHECK_IMAGES,
     CONVERT,
     EXPAND,
     EXPLAIN,
@@ -321,6 +322,7 @@ COMMANDS: Mapping[str, Command] = {
     EXPAND: commands.expanded_job,
     STATUS: commands.described,
     WHY: commands.failure_explained,
+    CHECK_IMAGES: commands.images_checked,
     TEMPLATES: commands.templates,
     CONVERT: commands.converted_file,
     MARKETPLACE_LIST: commands.listed,

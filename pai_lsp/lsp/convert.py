@@ -95,7 +95,7 @@ def lsp_diagnostic(
         diagnostic.message,
         severity=lsp.DiagnosticSeverity(diagnostic.severity.value),
         code=diagnostic.code,
-        code_description=lsp.CodeDescription(diagnostic.url) if client.code_description else None,
+        code_description=lsp.CodeDescription(diagnostic.url) if client.code_description and diagnostic.url else None,
         source=SOURCE,
         tags=[lsp.DiagnosticTag(tag.value) for tag in diagnostic.tags if tag.value in client.tags] or None,
         related_information=_related_information(diagnostic.related, uri, places, other_file)
@@ -186,6 +186,26 @@ def workspace_edit(
         return lsp.WorkspaceEdit(changes={uri: changes})
     document = lsp.OptionalVersionedTextDocumentIdentifier(uri, version)
     return lsp.WorkspaceEdit(document_changes=[lsp.TextDocumentEdit(document, list(changes))])
+
+
+# The largest number that LSP allows.
+_AFTER_ALL_LINES = 2**31 - 1
+
+
+def written_beside(uri: str, addition: str, text: str) -> lsp.WorkspaceEdit | None:
+    """An edit that opens a file beside a job's, with an addition to its name and this text; None if it is no file.
+
+    A file of that name that exists already gets the text; the user sees it before it is saved.
+    """
+    stem, ending, _ = re.split(r"((?:\.pai)?\.ya?ml|)$", uri, maxsplit=1, flags=re.IGNORECASE)
+    if not uri.startswith("file:"):
+        return None
+    beside = f"{stem}.{addition}{ending or '.yaml'}"
+    everything = lsp.Range(lsp.Position(0, 0), lsp.Position(_AFTER_ALL_LINES, 0))
+    created = lsp.CreateFile(beside, options=lsp.CreateFileOptions(ignore_if_exists=True))
+    document = lsp.OptionalVersionedTextDocumentIdentifier(beside)
+    edit = lsp.TextDocumentEdit(document, [lsp.TextEdit(everything, text)])
+    return lsp.WorkspaceEdit(document_changes=[created, edit])
 
 
 def path_of(uri: str) -> str:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from pai_lsp.document import Document
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.lsp.client import Client
+    from pai_lsp.project.image_answers import AskedImages
     from pai_lsp.project.shellcheck import ShellCheck
 
 
@@ -73,6 +74,7 @@ class OpenDocument:
     hidden_hints: the names of the inlay hints and lenses that are switched off.
     folder: its workspace folder, which the paths of other files are shown relative to; empty for none.
     shellcheck: the ShellCheck that reads its commands, and its findings.
+    images: the answers of registries about images.
     changes: the last changes that led to this version, oldest first.
     """
 
@@ -90,6 +92,7 @@ class OpenDocument:
     hidden_hints: frozenset[str] = frozenset()
     folder: str = ""
     shellcheck: ShellCheck | None = None
+    images: AskedImages | None = None
     changes: tuple[Change, ...] = field(default=(), repr=False)
 
     def changed(self, version: int, events: Sequence[lsp.TextDocumentContentChangeEvent]) -> OpenDocument:
@@ -144,8 +147,9 @@ class OpenDocument:
         return FileKind.JOB if is_ours else FileKind.OTHER
 
     @property
-    def _of_shellcheck(self) -> tuple[Diagnostic, ...]:
-        return self.shellcheck.diagnostics(self.document) if self.shellcheck is not None else ()
+    def _of_others(self) -> tuple[Diagnostic, ...]:
+        of_shellcheck = self.shellcheck.diagnostics(self.document) if self.shellcheck is not None else ()
+        return (*of_shellcheck, *self.images.diagnostics(self.document)) if self.images is not None else of_shellcheck
 
     @lazy
     def diagnostics(self) -> tuple[Diagnostic, ...]:
@@ -153,7 +157,7 @@ class OpenDocument:
         if not self.text.strip():
             return ()
         if self.kind in CHECKED_BY_RULES and not self.is_excluded:
-            return _without_secrets(self.document, self._of_shellcheck)
+            return _without_secrets(self.document, self._of_others)
         if self.kind is FileKind.CONFIGURATION:
             from pai_lsp.project.config_reader import parse_configuration  # noqa: PLC0415 - rarely open
             from pai_lsp.rules import CODES  # noqa: PLC0415 - loaded when the client is connected

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
-from pai_lsp import __version__
 from pai_lsp.lsp.protocol import Protocol, handlers
 from pai_lsp.lsp.transport import standard_streams
 from pai_lsp.source.failures import OWN_FAILURE
+from pai_lsp.version import __version__
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pai_lsp.catalog.catalog import Catalog
 
 
-HOW_TO_TRUST = "https://pai-lsp.readthedocs.io/editors/#trust"
+HOW_TO_TRUST = "'pai-lsp trust --help'"
 # Our own notification, with a `Status`.
 STATUS_METHOD = "pai-lsp/marketplaceStatus"
 _TITLE = "OpenPAI marketplace"

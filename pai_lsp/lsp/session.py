@@ -21,6 +21,7 @@ from pai_lsp.lsp.checks import Publisher
 from pai_lsp.lsp.client import Client
 from pai_lsp.lsp.convert import path_of
 from pai_lsp.lsp.documents import OpenDocument
+from pai_lsp.lsp.image_checks import ImageChecks, asks_on_save
 from pai_lsp.lsp.marketplaces import Marketplaces
 from pai_lsp.lsp.shellchecks import ShellChecks
 from pai_lsp.lsp.worker_threads import Lane
@@ -74,6 +75,8 @@ class Session:
         self._job_files: JobFiles | None = None
         self._publisher = Publisher(self, self.lane)
         self._shellchecks = ShellChecks(self)
+        self._images = ImageChecks(self)
+        self._asks_images_on_save: dict[str, bool] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._faults = ConfigurationFaults()
         self._read_stamps: object = None
@@ -155,6 +158,7 @@ class Session:
         read = {path: section_configuration(section, path) for path, section in sections.items()}
         self.projects.sections = {"": self.projects.sections.get("", Configuration()), **read}
         self._hidden_hints |= {path: hidden_hints(section) for path, section in sections.items()}
+        self._asks_images_on_save |= {path: asks_on_save(section) for path, section in sections.items()}
         log_faults(self.server, read)
         is_withdrawn = any(isinstance(one, dict) and one.get("trusted") is False for one in sections.values())
         self._take_trust(is_refused=self._is_trust_refused, is_withdrawn=is_withdrawn)
@@ -205,6 +209,11 @@ class Session:
             self.reconfigure(look_at_files=True)
         else:
             self._look_for_changes()
+        document = self.documents.get(uri)
+        if document is not None and not self.refuses_trust:
+            folder = self.projects.section_folder_of(document.path)
+            if self._asks_images_on_save.get(folder, self._asks_images_on_save.get("", False)):
+                self.in_background(self._images.ask_quietly(document))
 
     def _look_for_changes(self) -> None:
         """Take over changes of files by other programs: not every client watches files, and none the answers."""
@@ -223,6 +232,10 @@ class Session:
         self._looked = time.monotonic()
         self._read_stamps = self._stamps()
         self._faults.show(self.server, self.projects.configurations(), {one.path for one in self.documents.values()})
+
+    async def ask_images(self, document: OpenDocument) -> list[dict[str, str]] | None:
+        """Ask the registries for the images of a job, and show what they say; None for another file."""
+        return await self._images.ask(document)
 
     def close(self, uri: str) -> None:
         """Remove a document that the client has closed."""
@@ -250,7 +263,7 @@ class Session:
         """Check the same version of an open document again: another program has found something."""
         document = self.documents.get(uri)
         if document is not None:
-            self.documents = {**self.documents, uri: replace(document)}
+            self.documents = {**self.documents, uri: replace(document, images=self._images.asked)}
             self._publisher.check_soon(uri)
             self._publisher.refresh()
 
@@ -287,6 +300,7 @@ class Session:
             document,
             settings=effective.settings,
             shellcheck=self._shellchecks.of(effective.settings.shellcheck),
+            images=self._images.asked,
             is_excluded=effective.is_excluded,
             lookup=marketplace.lookup if marketplace else NoLookup(),
             is_in_catalog=directory is not None,

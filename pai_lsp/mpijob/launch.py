@@ -11,28 +11,38 @@ from typing import TYPE_CHECKING
 from pai_lsp.embedded import shell_script as shell
 from pai_lsp.embedded.command_lines import command_lines
 from pai_lsp.embedded.shell import read_script
+from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.platform.launchers import launch_line, launchers
+from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Scalar, Sequence
+from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.tree_edits import items_after
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
+    from collections.abc import Sequence as SequenceOf
 
     from pai_lsp.embedded.command_lines import CommandLine
     from pai_lsp.mpijob.kubernetes_values import Value
     from pai_lsp.mpijob.manifest import Manifest
     from pai_lsp.platform.launchers import LaunchLine
-    from pai_lsp.source.text import Span
+    from pai_lsp.source.nodes import Node
 
 SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh"})
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word of a command: `text` is None where a shell or Kubernetes makes it; `field` is its path."""
+    """A word of a command: `text` is None where a shell or Kubernetes makes it; `field` is its path.
+
+    node: the item of the list that it is; None for a word of a script.
+    """
 
     text: str | None
     span: Span
     field: str
+    node: Node | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +55,7 @@ class Command:
     is_script: bool = False
 
     def launch(self, implementation: str | None = None) -> LaunchLine:
-        """What a launcher reads; of words of a script, places are that of the script."""
+        """What a launcher reads, with places in the file."""
         words = [shell.Word(word.text or "", word.span, word.text is not None) for word in self.arguments]
         return launch_line(self.program, words, "", implementation)
 
@@ -77,6 +87,21 @@ class Container:
     def launchers(self) -> list[Command]:
         """The MPI launchers."""
         return [command for command in self.commands if command.program in launchers()]
+
+    def insert_fix(self, command: Command, source: str, *words: str) -> tuple[Fix, ...]:
+        """Add words after the program of a command."""
+        title = f"Add '{' '.join(words)}'"
+        if command.name.node is None:
+            at = command.name.span.end
+            is_clear = source[command.name.span.start : at] == (command.name.text or "")
+            return (Fix(title, (TextEdit(Span(at, at), f" {' '.join(words)}"),)),) if is_clear else ()
+        for key in ("command", "args"):
+            value = self.value.get(key)
+            items = value.node.items if value is not None and isinstance(value.node, Sequence) else ()
+            for number, item in enumerate(items):
+                if item is command.name.node and value is not None and isinstance(value.node, Sequence):
+                    return (Fix(title, items_after(source, value.node, words, number)),)
+        return ()
 
     @property
     def place(self) -> Word | None:
@@ -112,12 +137,13 @@ def containers(manifest: Manifest, pod: str) -> tuple[Container, ...]:
 @lru_cache(maxsize=8)
 def _containers(manifest: Manifest, pod: str) -> tuple[Container, ...]:
     value = manifest.get(f"{pod}.containers")
-    items: Sequence[Value] = value.content if value is not None and value.kind == "array" else ()
-    found = (_container(item, f"{pod}.containers[{number}]") for number, item in enumerate(items))
+    items: SequenceOf[Value] = value.content if value is not None and value.kind == "array" else ()
+    source = manifest.syntax.text
+    found = (_container(item, f"{pod}.containers[{number}]", source) for number, item in enumerate(items))
     return tuple(one for one in found if one is not None)
 
 
-def _container(value: Value, path: str) -> Container | None:
+def _container(value: Value, path: str, source: str) -> Container | None:
     if value.kind != "object":
         return None
     words = (*_words(value, path, "command"), *_words(value, path, "args"))
@@ -129,7 +155,7 @@ def _container(value: Value, path: str) -> Container | None:
         at = next((n for n, word in enumerate(words[1:], 1) if _is_script_option(word)), None)
         if program in SHELLS and at is not None and at + 1 < len(words):
             script = words[at + 1]
-            commands = tuple(_script_commands(script))
+            commands = tuple(_script_commands(script, source))
         else:
             commands = (_unwrapped(words),)
     return Container(value, path, words, has_command, script, commands)
@@ -150,12 +176,16 @@ def _unwrapped(words: tuple[Word, ...]) -> Command:
     return Command((words[at].text or "").rpartition("/")[2], words[at], words[at + 1 :])
 
 
-def _script_commands(script: Word) -> Iterator[Command]:
+def _script_commands(script: Word, source: str) -> Iterator[Command]:
+    places = mapped(source, script.node) if isinstance(script.node, Scalar) else None
+
+    def placed(word: shell.Word) -> Word:
+        span = places.span(word.span.start, word.span.end) if places is not None else script.span
+        return Word(word.text if word.is_literal else None, span, script.field)
+
     for line in command_lines(read_script(script.text or "")).all:
-        words = tuple(
-            Word(word.text if word.is_literal else None, script.span, script.field) for word in line.arguments
-        )
-        yield Command(line.program, Word(line.name.text, script.span, script.field), words, is_script=True)
+        words = tuple(map(placed, line.arguments))
+        yield Command(line.program, placed(line.name), words, is_script=True)
 
 
 def _words(value: Value, path: str, key: str) -> tuple[Word, ...]:
@@ -163,6 +193,6 @@ def _words(value: Value, path: str, key: str) -> tuple[Word, ...]:
     if items is None or items.kind != "array":
         return ()
     return tuple(
-        Word(item.content if item.kind == "string" else None, item.span, f"{path}.{key}[{number}]")
+        Word(item.content if item.kind == "string" else None, item.span, f"{path}.{key}[{number}]", item.node)
         for number, item in enumerate(items.content)
     )

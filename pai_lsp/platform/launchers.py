@@ -26,6 +26,17 @@ HYDRA = "Hydra"
 HOROVOD = "horovodrun"
 # The variable with which the MPI operator of Kubernetes names its file of hosts.
 OPERATOR_HOST_FILE = "OMPI_MCA_orte_default_hostfile"
+# Programs that wait: a role that runs one of them may stay alive.
+WAITING = frozenset({"sleep", "tail", "wait", "sshd", "read", "until", "nc", "ssh", "inotifywait"})
+# Programs that end by themselves, soon.
+PREPARING = frozenset(
+    {
+        "apt", "apt-get", "awk", "cat", "cd", "chmod", "chown", "conda", "cp", "curl", "date", "df", "dpkg", "echo",
+        "env", "exit", "export", "free", "git", "grep", "gunzip", "gzip", "hostname", "id", "ldconfig", "ln", "ls",
+        "mkdir", "mv", "nproc", "nvidia-smi", "pip", "printf", "pwd", "rm", "sed", "service", "set", "source", "tar",
+        "test", "touch", "true", "ulimit", "uname", "unzip", "wget", "which", "whoami", "yum", "[", ".", ":",
+    }
+)  # fmt: skip
 ALLOW_ROOT = "-allow-run-as-root"
 _NUMBER = lazy_pattern(r"[0-9]{1,9}")
 

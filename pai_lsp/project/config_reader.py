@@ -77,7 +77,7 @@ def parse_configuration(
     cluster = None
     if name := value.get("cluster"):
         try:
-            cluster = _profile(name, folder)
+            cluster = _profile(name, folder, is_users=is_users)
         except ValueError as error:
             kind = "cluster" if name.endswith(".json") else _UNKNOWN_CLUSTER
             fault = StructureError(kind, ("cluster",), None, str(error))
@@ -103,10 +103,10 @@ def parse_configuration(
     )
 
 
-def _profile(name: str, folder: str) -> Profile:
+def _profile(name: str, folder: str, *, is_users: bool) -> Profile:
     """The profile that the configuration names: a JSON file of the project, or the name of one of the user's.
 
-    No other file is read because a configuration names it, and none of another machine.
+    Only the user's own configuration may name any other file, and none may name one of another machine.
 
     Raises:
         ValueError: if there is none, or it cannot be read.
@@ -117,6 +117,8 @@ def _profile(name: str, folder: str) -> Profile:
         path_of_name(name)
         return profile_named(name)
     path, project = os.path.normpath(os.path.join(folder, name)), project_folder(folder) or folder  # noqa: PTH118 - texts
+    if is_users and not path.startswith(("//", "\\\\")):
+        return profile_named(path)
     if not is_in_folder(path, project) or not is_in_folder(os.path.realpath(path), os.path.realpath(project)):
         raise ValueError(
             f"'{visible(name)}' is outside the project; copy it into the project, or make it one of your profiles"

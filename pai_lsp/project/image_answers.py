@@ -69,19 +69,39 @@ def answers_of_network() -> ImageAnswers:
     return ImageAnswers(NetworkRegistry(), user_cache_folder(os.environ) / "images")
 
 
+class AskedImages:
+    """What has been asked about images in this session; it holds for every document that names them."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, ImageVerdict] = {}
+
+    def ask(self, document: Document, answers: ImageAnswers) -> dict[str, ImageVerdict]:
+        """Ask for the images of all task roles; the verdicts by role."""
+        found: dict[str, ImageVerdict] = {}
+        for role in document.job.task_roles:
+            image = _image_of(document.job, role.name)
+            if image is not None:  # otherwise rules report it
+                found[role.name] = self._known[_key(document.job, image)] = answers.verdict(document.job, role.name)
+        return found
+
+    def diagnostics(self, document: Document) -> tuple[Diagnostic, ...]:
+        """The findings about the images that have been asked for, each image once."""
+        found: dict[Diagnostic, None] = {}
+        for role in document.job.task_roles if self._known else ():
+            image = _image_of(document.job, role.name)
+            verdict = self._known.get(_key(document.job, image)) if image is not None else None
+            for rule, finding in _findings(image, verdict) if image is not None and verdict is not None else ():
+                severity = document.settings.severity_of(rule)
+                if severity is not None:
+                    found[Diagnostic(rule.code, severity, finding.span, finding.message)] = None
+        return tuple(found)
+
+
 def image_diagnostics(document: Document, answers: ImageAnswers) -> tuple[Diagnostic, ...]:
     """The findings about the images of all task roles, each image once."""
-    found: dict[Diagnostic, None] = {}
-    job = document.job
-    for role in job.task_roles:
-        image = _image_of(job, role.name)
-        if image is None:
-            continue  # other rules report it
-        for rule, finding in _findings(image, answers.verdict(job, role.name)):
-            severity = document.settings.severity_of(rule)
-            if severity is not None:
-                found[Diagnostic(rule.code, severity, finding.span, finding.message)] = None
-    return tuple(found)
+    asked = AskedImages()
+    asked.ask(document, answers)
+    return asked.diagnostics(document)
 
 
 def _findings(image: Definition, verdict: ImageVerdict) -> Iterator[tuple[Rule, Finding]]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 # The exit status of every program of this package that fails itself.
 OWN_FAILURE = 3
 
-PLEASE_REPORT = "this is a bug in pai-lsp; please report it, see https://pai-lsp.readthedocs.io/"
+PLEASE_REPORT = "this is a bug in pai-lsp; please report it"
 
 _PACKAGE = __name__.partition(".")[0]
 

@@ -1,5 +1,6 @@
-// Assembles exactly the files of the .vsix: node stage.mjs FOLDER WHEEL RULES [WHEELHOUSE]
+// Assembles exactly the files of the .vsix: node stage.mjs FOLDER WHEEL RULES REQUIREMENTS [WHEELHOUSE]
 //
+// REQUIREMENTS has the versions and hashes of the packages that the server needs.
 // RULES is what `pai-lsp rules --format json` prints: the settings offer the codes of the rules with their summaries.
 // The folder is emptied first: it contains only what is named here.
 import { execFileSync } from "node:child_process";
@@ -15,9 +16,9 @@ const PICTURES_ADDRESS = "https://pai-lsp.readthedocs.io/en/latest/images/vscode
 /** The keys that an installed extension does not need. */
 const KEYS_LEFT_OUT = ["scripts", "devDependencies", "private"];
 
-const [stage, wheel, rules, wheelhouse] = process.argv.slice(2);
-if (!stage || !wheel || !rules) {
-  console.error("usage: stage.mjs FOLDER WHEEL RULES [WHEELHOUSE]");
+const [stage, wheel, rules, requirements, wheelhouse] = process.argv.slice(2);
+if (!stage || !wheel || !rules || !requirements) {
+  console.error("usage: stage.mjs FOLDER WHEEL RULES REQUIREMENTS [WHEELHOUSE]");
   process.exit(2);
 }
 
@@ -45,6 +46,7 @@ const readme = fs.readFileSync(path.join(HOME, "README.md"), "utf8");
 fs.writeFileSync(path.join(stage, "README.md"), readme.replaceAll(`../${PICTURES}/`, PICTURES_ADDRESS));
 
 copy(wheel, path.join("server", path.basename(wheel)));
+copy(requirements, "server/requirements.txt");
 if (wheelhouse) {
   copy(wheelhouse, "server/wheelhouse");
 }
@@ -58,7 +60,11 @@ function offerRules({ contributes }, known) {
   setting.properties = Object.fromEntries(
     known.map(({ code, severity, summary, url }) => [
       code,
-      { type: "string", enum: severities, markdownDescription: `${summary} Usually: ${severity}. [More](${url})` },
+      {
+        type: "string",
+        enum: severities,
+        markdownDescription: `${summary} Usually: ${severity}.${url ? ` [More](${url})` : ""}`,
+      },
     ]),
   );
 }

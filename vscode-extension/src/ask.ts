@@ -18,6 +18,7 @@ export const SERVER_COMMANDS = {
   "pai-lsp.convert": "convert a file",
   "pai-lsp.status": "say how a job is checked",
   "pai-lsp.why": "explain a failure",
+  "pai-lsp.checkImages": "check images",
   "pai-lsp.marketplace.list": "list the marketplace",
   "pai-lsp.marketplace.insert": "insert from the marketplace",
   "pai-lsp.marketplace.refresh": "refresh the marketplace",

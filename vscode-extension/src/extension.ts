@@ -9,11 +9,13 @@ import { expandJob } from "./commands/expand";
 import { Explanations } from "./commands/explain";
 import { explainFailure } from "./commands/failure";
 import { Graphs } from "./commands/graph";
+import { checkImages } from "./commands/images";
 import { insertFromMarketplace, refreshMarketplace } from "./commands/marketplace";
 import { newJob } from "./commands/newJob";
 import { copyScript } from "./commands/copyScript";
 import { Previews } from "./commands/preview";
 import { showPlace, showReferences } from "./commands/references";
+import { submitJob } from "./commands/submit";
 import { SHOW_PLACE } from "./graphPage";
 import { SHOW_REFERENCES } from "./server/connection";
 import { Controller } from "./server/controller";
@@ -58,6 +60,8 @@ export function activate(context: vscode.ExtensionContext): Interface {
     command("refreshMarketplace", () => refreshMarketplace(controller)),
     command("newJob", () => newJob(controller)),
     command("explainFinding", (code) => explanations.show(code)),
+    command("checkImages", (job) => checkImages(controller, job)),
+    command("submit", (job) => submitJob(controller, job)),
     command("explainFailure", () => explainFailure(controller)),
     command("restartServer", () => controller.restart()),
     command("showOutput", () => output.show()),

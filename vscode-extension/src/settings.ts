@@ -20,6 +20,7 @@ const SENT: readonly (readonly [setting: string, ...path: string[]])[] = [
   ["shellcheck", "shellcheck"],
   ["marketplace.sources", "marketplace", "sources"],
   ["marketplace.allowedHosts", "marketplace", "allowed_hosts"],
+  ["images.checkOnSave", "images", "checkOnSave"],
   ["inlayHints.templateValues", "inlayHints", "templateValues"],
   ["inlayHints.runOrder", "inlayHints", "runOrder"],
   ["inlayHints.resources", "inlayHints", "resources"],

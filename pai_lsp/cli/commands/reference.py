@@ -35,7 +35,7 @@ def list_rules(arguments: argparse.Namespace) -> int:
                 "family": family_of(rule.code),
                 **facts.get(rule.code, {}),
                 "platform": rule.platform.name if rule.platform else None,
-                "url": rule.url,
+                "url": rule.url or None,
             }
             for rule in all_rules()
         ]
@@ -84,7 +84,8 @@ def explanation(rule: Rule, terminal: Terminal) -> str:
     title = terminal.styled(rule.code, Style.STRONG)
     severity = terminal.styled(rule.severity.label, severity_style(rule.severity))
     lines = [_line(line, terminal) for line in rule.documentation.splitlines()]
-    return "\n".join([f"{title} ({severity}){_only(rule)}", "", *lines, "", terminal.linked(rule.url, rule.url), ""])
+    page = [terminal.linked(rule.url, rule.url), ""] if rule.url else []
+    return "\n".join([f"{title} ({severity}){_only(rule)}", "", *lines, "", *page])
 
 
 def _line(line: str, terminal: Terminal) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pai_lsp.cli.report.results import fingerprints, placed
-from pai_lsp.findings.diagnostic import DOCUMENTATION, Severity
+from pai_lsp.findings.diagnostic import Severity
 
 if TYPE_CHECKING:
     from pai_lsp.cli.report.results import PlacedDiagnostic, Results
@@ -59,7 +59,7 @@ def _diagnostic(item: PlacedDiagnostic) -> dict[str, Any]:
         "message": diagnostic.message,
         "start": _place(item.start),
         "end": _place(item.end),
-        "url": diagnostic.url,
+        "url": diagnostic.url or None,
         "fixable": any(fix.safe for fix in diagnostic.fixes),
         "related": [
             {
@@ -91,7 +91,7 @@ def code_quality(results: Results) -> str:
 def _issue(item: PlacedDiagnostic, fingerprint: str) -> dict[str, Any]:
     diagnostic = item.diagnostic
     return {
-        "description": f"{diagnostic.message} ({diagnostic.url})",
+        "description": f"{diagnostic.message} ({diagnostic.explained})",
         "check_name": diagnostic.code,
         "fingerprint": fingerprint,
         "severity": _GITLAB_SEVERITIES[diagnostic.severity],
@@ -102,7 +102,7 @@ def _issue(item: PlacedDiagnostic, fingerprint: str) -> dict[str, Any]:
 def reviewdog(results: Results) -> str:
     """The object that reviewdog reads as `rdjson`; fixes of one edit are suggestions."""
     found = [_reviewdog_diagnostic(item) for item in placed(results)]
-    return json.dumps({"source": {"name": "pai-lsp", "url": DOCUMENTATION}, "diagnostics": found}) + "\n"
+    return json.dumps({"source": {"name": "pai-lsp"}, "diagnostics": found}) + "\n"
 
 
 def _reviewdog_diagnostic(item: PlacedDiagnostic) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _reviewdog_diagnostic(item: PlacedDiagnostic) -> dict[str, Any]:
         "message": diagnostic.message,
         "location": {"path": Path(item.path).as_posix(), "range": _reviewdog_range(item.lines, diagnostic.span)},
         "severity": _REVIEWDOG_SEVERITIES[diagnostic.severity],
-        "code": {"value": diagnostic.code, "url": diagnostic.url},
+        "code": {"value": diagnostic.code, **({"url": diagnostic.url} if diagnostic.url else {})},
         **({"suggestions": suggestions} if suggestions else {}),
     }
 

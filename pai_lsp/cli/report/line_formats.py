@@ -59,7 +59,7 @@ def _github_command(item: PlacedDiagnostic) -> str:
         properties["col"] = str(item.start.column)
         properties["endColumn"] = str(max(item.end.column, item.start.column))
     listed = ",".join(f"{name}={visible(_escaped_property(value))}" for name, value in properties.items())
-    message = f"{diagnostic.message} ({diagnostic.url})"
+    message = f"{diagnostic.message} ({diagnostic.explained})"
     return f"::{_GITHUB_LEVELS[diagnostic.severity]} {listed}::{visible(_escaped(message))}"
 
 
@@ -86,7 +86,7 @@ def _azure_command(item: PlacedDiagnostic) -> str:
         "code": diagnostic.code,
     }
     listed = ";".join(f"{name}={_escaped_azure_property(value)}" for name, value in properties.items())
-    message = _escaped_azure(f"{diagnostic.message} ({diagnostic.url})")
+    message = _escaped_azure(f"{diagnostic.message} ({diagnostic.explained})")
     return f"##vso[task.logissue {listed};]{visible(message)}"
 
 
@@ -118,6 +118,6 @@ def junit(results: Results) -> str:
             case = ET.SubElement(suite, "testcase", name=diagnostic.code, classname=name, file=name, line=line)
             message = visible(diagnostic.message)
             failure = ET.SubElement(case, "failure", type=diagnostic.severity.label, message=message)
-            failure.text = f"{name}:{line}:{item.start.column}: {message} ({diagnostic.url})"
+            failure.text = f"{name}:{line}:{item.start.column}: {message} ({diagnostic.explained})"
     ET.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from pai_lsp import __version__
 from pai_lsp.cli.report.results import fingerprints
 from pai_lsp.findings.diagnostic import Severity
 from pai_lsp.rules import family_of
 from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.version import __version__
 
 if TYPE_CHECKING:
     from pai_lsp.cli.report.results import PlacedDiagnostic, PlacedRelated, Results
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pai_lsp.source.text import LineIndex, Span
 
 _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_HOME = "https://pai-lsp.readthedocs.io/"
 _ROOT = "%SRCROOT%"
 _ADDRESS = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
@@ -59,7 +58,6 @@ def render(results: Results, rules: tuple[Rule, ...]) -> str:
             "driver": {
                 "name": "pai-lsp",
                 "version": __version__,
-                "informationUri": _HOME,
                 "rules": [_rule(code, known.get(code), items) for code in codes],
             }
         },
@@ -77,7 +75,7 @@ def render(results: Results, rules: tuple[Rule, ...]) -> str:
 
 def _rule(code: str, rule: Rule | None, items: list[PlacedDiagnostic]) -> dict[str, Any]:
     diagnostic = next(item.diagnostic for item in items if item.diagnostic.code == code)
-    description: dict[str, Any] = {"id": code, "helpUri": diagnostic.url}
+    description: dict[str, Any] = {"id": code, **({"helpUri": diagnostic.url} if diagnostic.url else {})}
     if rule is not None:
         description["shortDescription"] = {"text": rule.summary}
         description["fullDescription"] = {"text": rule.documentation.split("\n\n", 2)[0]}

@@ -56,8 +56,8 @@ class Terminal:
         return f"\x1b[{style.value}m{text}\x1b[0m" if self.colour and text else text
 
     def linked(self, text: str, url: str) -> str:
-        """The text as a link, by the OSC 8 convention; where links are not shown, the text."""
-        return f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\" if self.links else text
+        """The text as a link, by the OSC 8 convention; where links are not shown, or without an address, the text."""
+        return f"\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\" if self.links and url else text
 
 
 def terminal_for(choice: str, environment: Mapping[str, str], *, is_terminal: bool, width: int) -> Terminal:

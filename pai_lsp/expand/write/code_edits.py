@@ -8,66 +8,145 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pai_lsp.expand.effective import Prerequisite, effective_job
-from pai_lsp.expand.filled_definition import step_value
+from pai_lsp.expand.effective import effective_job
+from pai_lsp.expand.filled_definition import merged_storages, step_value
 from pai_lsp.expand.write.released_commands import role_values
-from pai_lsp.expand.write.released_edits import role_list_edits
+from pai_lsp.expand.write.released_edits import extras_edits, limited_to, role_list_edits
 from pai_lsp.expand.write.released_form import cmd_plugins, free_prerequisite_name, has_hooks
-from pai_lsp.expand.write.role_commands import added_commands
+from pai_lsp.expand.write.role_commands import added_commands, command_lists
 from pai_lsp.job.definition import Origin
 from pai_lsp.job.require_graph import expansion
-from pai_lsp.platform.tables import Moment
-from pai_lsp.source.frozen import replace
+from pai_lsp.platform.tables import RUNTIME_PLUGIN, Moment
 from pai_lsp.source.nodes import Sequence as SequenceNode
 from pai_lsp.source.nodes import plain_value
 from pai_lsp.source.text import TextEdit
 from pai_lsp.source.tree_edits import items_after, items_in_front
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from pai_lsp.expand.effective import EffectiveRole
+    from pai_lsp.expand.effective import CmdPluginEntry, EffectiveJob, EffectiveRole, Prerequisite
+    from pai_lsp.expand.filled_definition import Storage
+    from pai_lsp.expand.write.role_commands import Source
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.definition import Definition, Reference
     from pai_lsp.job.job import Job
     from pai_lsp.job.require_graph import ExpansionStep
 
-_RUNS = tuple(Moment)
+
+class CannotInlineError(Exception):
+    """Why commands cannot be among those of a task role; contains no secret."""
 
 
-def inline_edits(job: Job, role_name: str, reference: Reference) -> tuple[TextEdit, ...]:
-    """Put the commands of one of a role's references, and of all that it requires, into the role's own commands.
+def inline_edits(job: Job, role_name: str, references: Sequence[Reference]) -> tuple[TextEdit, ...]:
+    """Put the commands of some of a role's references, and of all that they require, into the role's own commands.
 
-    None if they would then run in another order, or are not possible among commands.
+    The storages that they need, and the commands of `cmd` plugins of `extras`, which would run in between, go along.
+
+    Raises:
+        CannotInlineError: if they would run in another order, or are not possible among commands.
     """
-    role = _role(job, role_name)
-    if role is None:
-        return ()
-    own = _brought_in(job, role, [reference], _others(role, reference))
-    rest = [one for one in role.prerequisites if not any(one is another for another in own)]
-    running = [one for one in role.prerequisites if any(map(one.moments, _RUNS))]
-    inlined = tuple(one for one in own if any(map(one.moments, _RUNS)))
-    if (
-        not inlined
-        or tuple(running[-len(inlined) :]) != inlined
-        or any(one.plugin not in {"cmd", None} or one.storages for one in own)
-        or any(any(map(plugin.moments, _RUNS)) for plugin in cmd_plugins(role))
-        or (has_hooks(own) and any(any(map(one.moments, _RUNS)) for one in rest))
-    ):
-        return ()
+    effective = effective_job(job)
+    if effective.problems:
+        raise CannotInlineError(effective.problems[0].message)
+    role = next(one for one in effective.roles if one.role.name == role_name)
+    inlined = {one.scalar for one in references}
+    others = [one for one in role.role.prerequisites if one.scalar not in inlined]
+    own = _brought_in(job, role, references, others)
+    plugins = tuple(plugin for plugin in cmd_plugins(role) if _runs(plugin))
+    _refuse_what_stays(role, own, plugins, references)
+    first, last = _command_lists(job, role, own=bool(plugins))
     problems: list[Diagnostic] = []
-    alone = replace(role, prerequisites=own, plugins=())
-    added = added_commands(job, alone, role_values(job)[role_name], inlined, problems.append, shares_shell=True)
-    commands = role.role.get("commands")
-    parts = job.command_parts(role.role)
-    # The role's own list is the place, so what a deployment puts around it must not come between.
-    if problems or not isinstance(commands, SequenceNode) or len(parts) != len(commands.items) or not parts:
-        return ()
+    sources: tuple[Source, ...] = (*(one for one in own if _runs(one)), *plugins)
+    added = added_commands(job, role, role_values(job)[role_name], sources, problems.append, shares_shell=True)
+    storages, conflicts = merged_storages(job, [storage for one in own for storage in one.storages])
+    for problem in (*problems, *conflicts):
+        raise CannotInlineError(problem.message)
+    kept = {one.scalar: one.name for one in others}
     return (
-        *_without_reference(job, role, reference),
-        *items_in_front(job.text, commands, added.before),
-        *items_after(job.text, commands, added.after),
+        *role_list_edits(job.text, role.role, tuple(kept.values()), kept),
+        *items_in_front(job.text, first, added.before),
+        *items_after(job.text, last, added.after),
+        *_plugins_without(job, effective, role, plugins, storages),
     )
+
+
+def _runs(source: Source) -> bool:
+    return any(map(source.moments, Moment))
+
+
+def _refuse_what_stays(
+    role: EffectiveRole,
+    own: Sequence[Prerequisite],
+    plugins: Sequence[CmdPluginEntry],
+    references: Sequence[Reference],
+) -> None:
+    """Raise the reason why the others keep these from being inlined."""
+    names = [one.name for one in role.role.prerequisites]
+    twice = next((one.name for one in references if names.count(one.name) > 1), None)
+    if twice is not None:
+        raise CannotInlineError(f"'{twice}' is listed twice, and runs twice until it is expanded")
+    for one in own:
+        if one.plugin not in {"cmd", None}:
+            raise CannotInlineError(f"{one.title} is a plugin '{one.plugin}', which is not a command")
+    running = [one for one in role.prerequisites if _runs(one)]
+    first = next((number for number, one in enumerate(running) if one in own), None)
+    if first is None:
+        reason = "only mounts a storage" if own else "is required by another prerequisite of this task role, too"
+        raise CannotInlineError(f"'{references[0].name}' {reason}")
+    between = next((one for one in running[first:] if one not in own), None)
+    if between is not None:
+        raise CannotInlineError(
+            f"{between.title} runs between '{references[0].name}' and the commands; inline it first"
+        )
+    # A trap among the commands is set only after everything else has started.
+    staying = next((one for one in running if one not in own), None)
+    if staying is not None and has_hooks((*own, *plugins)):
+        name = references[0].name
+        reason = f"commands of '{name}' at the end would not run when {staying.title} fails"
+        raise CannotInlineError(f"{reason}; inline all prerequisites at once")
+
+
+def _command_lists(job: Job, role: EffectiveRole, *, own: bool) -> tuple[SequenceNode, SequenceNode]:
+    """The lists to add to; raises the reason if they, or what else changes, are shared through an alias.
+
+    own: whether the plugins under `extras` change, too.
+    """
+    node = role.role.node
+    first, last = command_lists(job, role.role)
+    if node is None or first is None or last is None:
+        raise CannotInlineError(f"'{role.role.name}' has no list of commands")
+    named = {anchor.node for anchor in job.syntax.anchors}
+    listed = node.own("prerequisites")
+    for what, value in (("prerequisites", listed.value if listed else None), ("commands", first), ("commands", last)):
+        if value is None or value in named or (value is first is last and node.own("commands") is None):
+            raise CannotInlineError(f"the {what} of '{role.role.name}' are shared; write them out first")
+    if own and job.syntax.aliases:
+        raise CannotInlineError("the cmd plugin of extras runs in between, and the file has aliases")
+    return first, last
+
+
+def _plugins_without(
+    job: Job,
+    effective: EffectiveJob,
+    role: EffectiveRole,
+    plugins: Sequence[CmdPluginEntry],
+    storages: tuple[Storage, ...],
+) -> Iterator[TextEdit]:
+    """Add storages to `extras`, and let plugins act for the other roles only."""
+    gone = set()
+    for plugin in plugins:
+        names = tuple(one.role.name for one in effective.roles if one is not role and plugin in one.plugins)
+        if names:
+            yield limited_to(job.text, plugin, names)
+        else:
+            gone.add(plugin.entry.node)
+    entry = job.extras_entry(RUNTIME_PLUGIN)
+    removed = None
+    if gone and entry is not None and isinstance(entry.value, SequenceNode):
+        removed = (entry, [number for number, item in enumerate(entry.value.items) if item in gone])
+    if storages or removed is not None:
+        yield from extras_edits(job, storages, (), removed)
 
 
 def into_job_edits(job: Job, role_name: str, reference: Reference) -> tuple[TextEdit, ...]:
@@ -138,10 +217,6 @@ def _role(job: Job, name: str) -> EffectiveRole | None:
     return None if any(entry is None or entry.value in named for entry in lists) else role
 
 
-def _others(role: EffectiveRole, reference: Reference) -> tuple[Reference, ...]:
-    return tuple(one for one in role.role.prerequisites if one.scalar is not reference.scalar)
-
-
 def _brought_in(
     job: Job, role: EffectiveRole, references: Sequence[Reference], others: Sequence[Reference]
 ) -> tuple[Prerequisite, ...]:
@@ -150,12 +225,6 @@ def _brought_in(
     theirs = {step.identity for step in expansion(job.require_graph, others).steps}
     brought = mine - theirs
     return tuple(one for one in role.prerequisites if one.step.identity in brought)
-
-
-def _without_reference(job: Job, role: EffectiveRole, reference: Reference) -> tuple[TextEdit, ...]:
-    kept = _others(role, reference)
-    names = tuple(one.name for one in kept)
-    return role_list_edits(job.text, role.role, names, {one.scalar: one.name for one in kept})
 
 
 def _filled(prerequisite: Prerequisite, name: str) -> dict[str, Any]:

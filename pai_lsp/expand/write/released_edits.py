@@ -264,12 +264,15 @@ def plugin_edits(
     edits, emptied = callback_edits(text, holder, plugin.commands, items)
     for entry in emptied:
         edits.append(TextEdit(entry.value.span, "[]"))
-    if task_roles and (limit := plugin.entry.node.own("taskroles")):
-        edits.append(TextEdit(limit.value.span, flow_value(list(task_roles))))
-    elif task_roles:
-        written = f"taskroles: {flow_value(list(task_roles))}"
-        edits.append(insert_entry(text, plugin.entry.node, written, plugin.entry.node.own("plugin")))
-    return tuple(edits)
+    return (*edits, limited_to(text, plugin, task_roles)) if task_roles else tuple(edits)
+
+
+def limited_to(text: str, plugin: CmdPluginEntry, task_roles: tuple[str, ...]) -> TextEdit:
+    """Make an entry of the `cmd` plugin under `extras` act for these task roles only."""
+    written, limit = flow_value(list(task_roles)), plugin.entry.node.own("taskroles")
+    if limit is not None:
+        return TextEdit(limit.value.span, written)
+    return insert_entry(text, plugin.entry.node, f"taskroles: {written}", plugin.entry.node.own("plugin"))
 
 
 def released_references(job: Job, role: EffectiveRole, listed: MappingOf[ExpansionStep, str]) -> dict[Scalar, str]:

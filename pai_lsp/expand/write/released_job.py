@@ -25,7 +25,7 @@ from pai_lsp.expand.write.released_edits import (
     role_list_edits,
 )
 from pai_lsp.expand.write.released_form import is_extended, origin_comment, released_form
-from pai_lsp.expand.write.role_commands import AddedCommands, added_commands, place_of
+from pai_lsp.expand.write.role_commands import AddedCommands, added_commands, command_lists, place_of
 from pai_lsp.job.definition import TYPED_FIELDS
 from pai_lsp.platform.tables import RUNTIME_PLUGIN, EventForm, event_at, moments_with
 from pai_lsp.source.comments import comments
@@ -227,7 +227,7 @@ class _ReleasedJobWriter:
         report = self.problems.append
         added = added_commands(self._job, role, self._values[name], sources, report, shares_shell=shares_shell)
         self.added[name] = added
-        first, last = self._command_lists(role.role)
+        first, last = command_lists(self._job, role.role)
         if first is None or last is None:
             if added.before or added.after:
                 self._problem(role.role.name_span, f"'{name}' has no list of commands")
@@ -236,18 +236,6 @@ class _ReleasedJobWriter:
             self._edit(items_in_front(self._text, first, added.before))
         if self._agree(last, "last commands", added.after, role.role):
             self._edit(items_after(self._text, last, added.after))
-
-    def _command_lists(self, role: TaskRole) -> tuple[Sequence | None, Sequence | None]:
-        """The lists with the first and with the last of the commands that a role runs."""
-        own = role.get("commands")
-        first = last = own if isinstance(own, Sequence) and own.items else None
-        if deployment := self._job.default_deployment:
-            entry = next((entry for entry in deployment.role_entries if entry.name == role.name), None)
-            if entry and isinstance(entry.value, Mapping):
-                before, after = entry.value.get("preCommands"), entry.value.get("postCommands")
-                first = before if isinstance(before, Sequence) and before.items else first
-                last = after if isinstance(after, Sequence) and after.items else last
-        return first, last
 
     def _role_list(self, role: EffectiveRole) -> None:
         entry = role.role.field("prerequisites")

@@ -24,6 +24,8 @@ from pai_lsp.expand.filled_definition import CANNOT_BE_EXPANDED, CANNOT_BE_EXPRE
 from pai_lsp.expand.write.released_commands import CanNotExpressError, FindsNothingError, command_text
 from pai_lsp.platform.tables import EventForm, Moment, event_at, moments_with
 from pai_lsp.source.frozen import dataclass
+from pai_lsp.source.nodes import Mapping
+from pai_lsp.source.nodes import Sequence as SequenceNode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from pai_lsp.expand.write.released_commands import RoleValues
     from pai_lsp.findings.diagnostic import Diagnostic
     from pai_lsp.job.job import Job
+    from pai_lsp.job.parts import TaskRole
     from pai_lsp.source.text import Span
 
     Report: TypeAlias = Callable[[Diagnostic], None]
@@ -96,6 +99,19 @@ def added_commands(
         before.insert(0, _PROCESS + (_exit_trap(ends) if ends else ""))
     after = () if has_trap else tuple(map(_shared, successes))
     return AddedCommands(tuple(text.removesuffix("\n") for text in before), after)
+
+
+def command_lists(job: Job, role: TaskRole) -> tuple[SequenceNode | None, SequenceNode | None]:
+    """The lists with the first and with the last of the commands that a role runs."""
+    own = role.get("commands")
+    first = last = own if isinstance(own, SequenceNode) and own.items else None
+    if deployment := job.default_deployment:
+        entry = next((entry for entry in deployment.role_entries if entry.name == role.name), None)
+        if entry and isinstance(entry.value, Mapping):
+            before, after = entry.value.get("preCommands"), entry.value.get("postCommands")
+            first = before if isinstance(before, SequenceNode) and before.items else first
+            last = after if isinstance(after, SequenceNode) and after.items else last
+    return first, last
 
 
 def place_of(source: Source, items: tuple[CommandItem, ...]) -> Span:

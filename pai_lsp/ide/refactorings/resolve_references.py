@@ -9,24 +9,23 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pai_lsp.expand.effective import effective_job
-from pai_lsp.expand.write.code_edits import import_edits, inline_edits, into_job_edits
-from pai_lsp.expand.write.released_form import cmd_plugins
+from pai_lsp.expand.filled_definition import is_storage
+from pai_lsp.expand.write.code_edits import CannotInlineError, import_edits, inline_edits, into_job_edits
+from pai_lsp.expand.write.released_edits import extras_edits
 from pai_lsp.expand.write.released_job import expanded
 from pai_lsp.ide.refactorings.refactoring import (
+    EXPANDED,
     CanNotRefactorError,
     Refactoring,
     RefactoringKind,
     attempted,
-    is_shared,
     line_edits,
     refuse_another_run,
     refuse_unknown,
     together,
 )
-from pai_lsp.job.definition import COMMAND_KEYS
+from pai_lsp.job.definition import COMMAND_KEYS, Origin
 from pai_lsp.job.require_graph import expansion
-from pai_lsp.platform.tables import EventForm, Moment, moments_with
 from pai_lsp.rules.prerequisites.extension import ANSWERED_BY_EXPANSION
 from pai_lsp.source.comments import comments
 from pai_lsp.source.edits import line_span
@@ -36,35 +35,29 @@ from pai_lsp.source.text import Span, apply_edits
 from pai_lsp.source.tree_edits import without_items
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from pai_lsp.document import Document
-    from pai_lsp.expand.effective import EffectiveRole, Prerequisite
-    from pai_lsp.job.definition import Reference
+    from pai_lsp.job.definition import Definition, Reference
     from pai_lsp.job.job import Job
-    from pai_lsp.job.parts import TaskRole
-    from pai_lsp.source.nodes import Node
     from pai_lsp.source.text import TextEdit
 
 
 def inline_prerequisites(document: Document, span: Span) -> Iterator[Refactoring]:
-    """Offered on a reference in a task role's list, and on a task role's name for all of them."""
+    """Offered on a reference in a task role's list; for all of them also on the task role's name."""
     if document.is_catalog:
         return
     for role in document.job.task_roles:
-        for number, reference in enumerate(role.prerequisites):
-            if _covers(reference.scalar.span, span) and _runs(document.job, reference):
-                title = f"Inline '{reference.name}' into the commands of '{role.name}'"
-                make = partial(_inlined, document, role.name, [number])
-                check = partial(_refuse, document.job, role, [reference])
-                yield attempted(title, RefactoringKind.INLINE, make, check)
-        if _covers(role.name_span, span):
-            numbers = [number for number, one in enumerate(role.prerequisites) if _runs(document.job, one)]
+        running = [one for one in role.prerequisites if _runs(document.job, one)]
+        here = [one for one in running if _covers(one.scalar.span, span)]
+        for reference in here:
+            title = f"Inline '{reference.name}' into the commands of '{role.name}'"
+            yield attempted(title, RefactoringKind.INLINE, partial(_inlined, document, role.name, [reference]))
+        commands = [one for one in running if not _is_plugin(document.job, one)]
+        if running and (_covers(role.name_span, span) or (here and len(commands) > 1)):
             title = f"Inline all prerequisites into the commands of '{role.name}'"
-            if numbers:
-                make = partial(_inlined, document, role.name, numbers)
-                check = partial(_refuse, document.job, role, [role.prerequisites[number] for number in numbers])
-                yield attempted(title, RefactoringKind.INLINE, make, check)
+            make = partial(_inlined, document, role.name, commands or running)
+            yield attempted(title, RefactoringKind.INLINE, make)
 
 
 def _covers(place: Span, span: Span) -> bool:
@@ -72,70 +65,33 @@ def _covers(place: Span, span: Span) -> bool:
 
 
 def _runs(job: Job, reference: Reference) -> bool:
-    """Whether what a reference leads to runs anything."""
-    found = expansion(job.require_graph, [reference])
-    return any(
-        step.definition.extended_plugin not in {"cmd", None} or any(map(step.definition.parameter, COMMAND_KEYS))
-        for step in found.steps
-    )
+    """Whether a reference leads to anything that runs, or to a storage."""
+    return any(_has_plugin(one) or is_storage(one) or _has_commands(one) for one in _led_to(job, reference))
 
 
-def _inlined(document: Document, role_name: str, numbers: list[int]) -> tuple[TextEdit, ...]:
-    """The edits for the references with these numbers, the last one first: it comes nearest to the commands."""
-    tried = document
-    edits: tuple[TextEdit, ...] = ()
-    for number in reversed(numbers):
-        role = next(one for one in tried.job.task_roles if one.name == role_name)
-        if number >= len(role.prerequisites):
-            continue  # an earlier one brought it in
-        reference = role.prerequisites[number]
-        _refuse(tried.job, role, [reference])
-        edits = together(tried.syntax, inline_edits(tried.job, role_name, reference))
-        if not edits:
-            raise CanNotRefactorError(f"the commands of '{reference.name}' cannot be among those of a task role")
-        tried = replace(tried, text=apply_edits(tried.text, edits))
-    cleaned = _without_unused(document, tried)
-    return edits if len(numbers) == 1 and cleaned is tried else line_edits(document.text, cleaned.text)
+def _is_plugin(job: Job, reference: Reference) -> bool:
+    """Whether a reference leads to plugins without any commands: they stay in the list when all others are inlined."""
+    found = _led_to(job, reference)
+    return any(map(_has_plugin, found)) and not any(map(_has_commands, found))
 
 
-def _refuse(job: Job, role: TaskRole, references: list[Reference]) -> None:
-    """Raise the reason why references cannot be inlined, if it is known."""
-    effective = effective_job(job)
-    if effective.problems:
-        raise CanNotRefactorError(effective.problems[0].message)
-    found = next(one for one in effective.roles if one.role.name == role.name)
-    for key in ("prerequisites", "commands"):
-        entry = role.node.own(key) if role.node else None
-        if entry is None or is_shared(job, entry.value.span):
-            raise CanNotRefactorError(f"the {key} of '{role.name}' are shared; write them out first")
-    if len(job.command_parts(role)) != len(role.commands):
-        raise CanNotRefactorError("a deployment puts commands around those of the task role")
-    inlined = {one.scalar for one in references}
-    others = [one for one in role.prerequisites if one.scalar not in inlined]
-    kept = {one.identity for one in expansion(job.require_graph, others).steps}
-    own = [one for one in found.prerequisites if one.step.identity not in kept]
-    for one in own:
-        if one.plugin not in {"cmd", None}:
-            raise CanNotRefactorError(f"'{one.definition.name}' is a plugin '{one.plugin}', which is not a command")
-        if one.storages:
-            raise CanNotRefactorError(f"'{one.definition.name}' needs a storage, which no command can mount")
-    _refuse_what_runs_between(found, own, references[0])
+def _led_to(job: Job, reference: Reference) -> list[Definition]:
+    return [step.definition for step in expansion(job.require_graph, [reference]).steps]
 
 
-def _refuse_what_runs_between(role: EffectiveRole, own: list[Prerequisite], reference: Reference) -> None:
-    if any(plugin.commands for plugin in cmd_plugins(role)):
-        raise CanNotRefactorError("the cmd plugin of extras runs between the prerequisites and the commands")
-    running = [one for one in role.prerequisites if any(map(one.moments, Moment))]
-    first = next((number for number, one in enumerate(running) if one in own), len(running))
-    between = next((one for one in running[first:] if one not in own), None)
-    if between is not None:
-        raise CanNotRefactorError(
-            f"'{between.definition.name}' runs between '{reference.name}' and the commands; inline it first"
-        )
-    hooks = [one for one in running if any(map(one.moments, moments_with(EventForm.TRAP)))]
-    if any(one in own for one in hooks) and any(one not in own for one in hooks):
-        other = next(one for one in hooks if one not in own)
-        raise CanNotRefactorError(f"'{other.definition.name}' also runs commands at the end, in a trap of its own")
+def _has_plugin(definition: Definition) -> bool:
+    return definition.extended_plugin not in {"cmd", None} and not is_storage(definition)
+
+
+def _has_commands(definition: Definition) -> bool:
+    return definition.extended_plugin == "cmd" and any(map(definition.parameter, COMMAND_KEYS))
+
+
+def _inlined(document: Document, role_name: str, references: list[Reference]) -> tuple[TextEdit, ...]:
+    try:
+        return _without_unused(document, inline_edits(document.job, role_name, references))
+    except CannotInlineError as error:
+        raise CanNotRefactorError(str(error)) from None
 
 
 def _line_above(text: str, offset: int) -> int:
@@ -143,24 +99,44 @@ def _line_above(text: str, offset: int) -> int:
     return text.rfind("\n", 0, max(start - 1, 0)) + 1
 
 
-def _without_unused(before: Document, after: Document) -> Document:
-    """The job without the definitions that nothing uses any more; one with a comment in it or above it stays."""
-    section = after.job.section("prerequisites")
-    if section is None or not isinstance(section.value, Sequence):
-        return after
-    used = {one.name for one in before.job.prerequisites if before.job.prerequisite_uses.is_used(one)}
-    gone: set[Node] = {
-        one.node for one in after.job.prerequisites if one.name in used and not after.job.prerequisite_uses.is_used(one)
-    }
+def _without_unused(document: Document, edits: Iterable[TextEdit]) -> tuple[TextEdit, ...]:
+    """The edits, and the removal of definitions that nothing uses any more; one with a comment in or above it stays."""
+    first = together(document.syntax, edits)
+    after = replace(document, text=apply_edits(document.text, first)).job
+    unused = _used(document.job) - _used(after)
+    gone = {one.node for one in after.definitions if (one.origin, one.name) in unused}
     kept = [one.span.start for one in comments(after.syntax)] if gone else []
-    removed: list[int] = []
-    for number, item in enumerate(section.value.items):
-        place = Span(_line_above(after.text, item.span.start), line_span(after.text, item.span).end)
-        if item in gone and not any(offset in place for offset in kept):
-            removed.append(number)
-    if not removed or len(removed) == len(section.value.items):
-        return after
-    return replace(after, text=apply_edits(after.text, without_items(after.text, section.value, removed)))
+    second: list[TextEdit] = []
+    for origin, entry in ((Origin.JOB, after.section("prerequisites")), (Origin.EXTRAS, after.extras_entry(_EXTRAS))):
+        section = entry.value if entry else None
+        if not isinstance(section, Sequence):
+            continue
+        places = [
+            Span(_line_above(after.text, one.span.start), line_span(after.text, one.span).end) for one in section.items
+        ]
+        removed = [
+            number
+            for number, (item, place) in enumerate(zip(section.items, places, strict=True))
+            if item in gone and not any(offset in place for offset in kept)
+        ]
+        if len(removed) < len(section.items):
+            second += without_items(after.text, section, removed)
+        elif removed and origin is Origin.EXTRAS:
+            second += extras_edits(after, (), (_EXTRAS,), None)
+    return line_edits(document.text, apply_edits(after.text, second)) if second else first
+
+
+_EXTRAS = "reference_prerequisites"
+
+
+def _used(job: Job) -> set[tuple[Origin, str]]:
+    """The definitions of the file that are used; not those whose name means another one."""
+    own = {definition.name for definition in job.prerequisites}
+    return {
+        (one.origin, one.name)
+        for one in job.definitions
+        if job.prerequisite_uses.is_used(one) and (one.origin is Origin.JOB or one.name not in own)
+    }
 
 
 def import_prerequisites(document: Document, span: Span) -> Iterator[Refactoring]:
@@ -173,7 +149,7 @@ def import_prerequisites(document: Document, span: Span) -> Iterator[Refactoring
             if _covers(reference.scalar.span, span) and _leads_out(document, reference):
                 title = f"Import '{_short(reference)}' and what it requires into the job"
                 find = partial(_imported, document, role.name, reference)
-                yield attempted(title, RefactoringKind.INLINE, partial(_proven, document, find), find)
+                yield attempted(title, RefactoringKind.INLINE, partial(_proven, document, find))
     references = [reference for role in job.task_roles for reference in role.prerequisites]
     references += [one.reference for definition in job.definitions for one in definition.requirements]
     for reference in references:
@@ -184,7 +160,7 @@ def import_prerequisites(document: Document, span: Span) -> Iterator[Refactoring
         ):
             title = f"Copy '{_short(reference)}' into the job"
             find = partial(_copied, document, reference)
-            yield attempted(title, RefactoringKind.INLINE, partial(_proven, document, find), find)
+            yield attempted(title, RefactoringKind.INLINE, partial(_proven, document, find))
 
 
 def _leads_out(document: Document, reference: Reference) -> bool:
@@ -211,7 +187,7 @@ def _copied(document: Document, reference: Reference) -> tuple[TextEdit, ...]:
 def _there(document: Document, edits: tuple[TextEdit, ...]) -> tuple[TextEdit, ...]:
     if not edits:
         raise CanNotRefactorError("other prerequisites need the same one; a copy would run beside it")
-    return together(document.syntax, edits)
+    return _without_unused(document, edits)
 
 
 def _proven(document: Document, find: Callable[[], tuple[TextEdit, ...]]) -> tuple[TextEdit, ...]:
@@ -221,19 +197,25 @@ def _proven(document: Document, find: Callable[[], tuple[TextEdit, ...]]) -> tup
 
 
 def expand_job(document: Document, span: Span) -> Iterator[Refactoring]:
-    """Offered on the job's own keys, and at a finding that asks for expansion."""
+    """Offered on the job's own keys, and at a finding that asks for expansion: beside the job, and in its place."""
     root = document.job.root
     needed = [one.span for one in document.diagnostics if one.code in ANSWERED_BY_EXPANSION]
     if root is None or not needed:
         return
     is_at_key = any(entry.key.span.touches(span.start) for entry in root.entries)
     if is_at_key or any(one.overlaps(span) for one in needed):
-        title, make = "Expand the job for submission", partial(_expanded_edits, document)
-        yield attempted(title, RefactoringKind.REWRITE, make, partial(refuse_unknown, document.job))
+        make, check = partial(_expanded_edits, document), partial(_expanded_text, document)
+        beside = attempted("Expand the job for submission", RefactoringKind.REWRITE, make, check)
+        yield replace(beside, beside=EXPANDED)
+        yield attempted("Replace the job with the expanded one", RefactoringKind.REWRITE, make, check)
 
 
 def _expanded_edits(document: Document) -> tuple[TextEdit, ...]:
+    return line_edits(document.text, _expanded_text(document))
+
+
+def _expanded_text(document: Document) -> str:
     found = expanded(document.job)
     if found.text is None:
         raise CanNotRefactorError(found.problems[0].message)
-    return line_edits(document.text, found.text)
+    return found.text

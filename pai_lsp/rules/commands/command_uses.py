@@ -10,7 +10,7 @@ from pai_lsp.embedded.shell_structure import structure
 from pai_lsp.findings.diagnostic import Fix
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
-from pai_lsp.platform.programs import program
+from pai_lsp.platform.programs import program, program_of
 from pai_lsp.source.frozen import dataclass
 from pai_lsp.source.nodes import ScalarStyle
 from pai_lsp.source.text import Span, TextEdit
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 # What a plain scalar cannot begin with, or hold in a flow sequence.
 _NOT_FIRST = frozenset("!&*-?:,[]{}#|>@`\"'% ")
 _NOT_IN_FLOW = frozenset(",[]{}")
+TORCH = ("torchrun", "torch.distributed.launch")
+# The programs whose tables are complete enough to compare with.
+_PROGRAMS = (
+    *TORCH, "deepspeed", "accelerate", "accelerate.commands.launch", "horovodrun",
+    "apt-get", "tensorboard", "pip", "git",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,6 +85,18 @@ def all_uses(job: Job, *, with_callbacks: bool = True) -> Iterator[CommandUse]:
     return (use for use in _found(job).uses if with_callbacks or use.role is not None)
 
 
+def known_lines(job: Job, names: tuple[str, ...] = ()) -> Iterator[tuple[CommandUse, str, Arguments]]:
+    """The command lines of programs with a table; `names` are those wanted, all without."""
+    return (one for one in _all_lines(job) if not names or one[1] in names)
+
+
+@lru_cache(maxsize=1)
+def _all_lines(job: Job) -> tuple[tuple[CommandUse, str, Arguments], ...]:
+    found = ((use, program_of(use.line)) for use in uses(job, *_PROGRAMS))
+    read = ((use, known[0], use.arguments(*known)) for use, known in found if known is not None)
+    return tuple((use, name, arguments) for use, name, arguments in read if arguments is not None)
+
+
 def scripts(job: Job, *, with_callbacks: bool = False) -> Iterator[ScriptPlace]:
     """The scripts that bash can read; those of callbacks too, if wanted."""
     return (place for place in _found(job).places if with_callbacks or place.role is not None)
@@ -114,6 +132,11 @@ def _found(job: Job) -> _Found:
     for use in found:
         by_program.setdefault(use.line.program, []).append(use)
     return _Found(all_places, places, found, by_program)
+
+
+def written(place: ScriptPlace, span: Span) -> str:
+    """What a script has at a place."""
+    return place.script.text[span.start : span.end]
 
 
 def edit_fix(place: ScriptPlace, title: str, span: Span, new: str, *, safe: bool = False) -> tuple[Fix, ...]:

@@ -210,10 +210,8 @@ def _judged(place: ScriptPlace, tree: Structure, use: VariableUse) -> Iterator[F
             related = (Related(place.span(Span(first, first + len(use.name))), "set here"),)
             yield Finding(place.span(use.span), f"'{use.name}' is only set later", related=related)
     elif len(steps) == len(own) and all(step.kind == "assignment" or step in setting for step in steps):
-        mine = {id(one) for one in (around.ancestors if around else ())}
-        hidden = [
-            step for step in steps if any(_is_shell(one) and id(one) not in mine for one in (step, *step.ancestors))
-        ]
+        mine = set(around.ancestors if around else ())
+        hidden = [step for step in steps if any(_is_shell(one) and one not in mine for one in (step, *step.ancestors))]
         if len(hidden) == len(steps):
             related = (Related(place.span(steps[0].span), "set here, in a process of its own"),)
             yield Finding(place.span(use.span), f"'{use.name}' is only set in a process of its own", related=related)

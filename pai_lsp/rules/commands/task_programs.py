@@ -1,7 +1,6 @@
-"""Rules about programs and paths that a task does not have, and servers in a task.
+"""Rules about programs, paths and hosts that a task does not have, and programs that wait for a terminal.
 
-Sources: rest-server, models/v2/job/k8s.js (host network, mounts, GPUs); openpai-runtime, src/plugins/ssh;
-the programs' own manuals.
+Sources: rest-server, models/v2/job/k8s.js (mounts); openpai-runtime, src/plugins/ssh; the programs' own manuals.
 """
 
 from __future__ import annotations
@@ -12,21 +11,17 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
-from pai_lsp.job.parts import whole_number
 from pai_lsp.job.uses import command_entries
-from pai_lsp.platform.programs import nccl_variables
 from pai_lsp.platform.tables import converted_role_name
-from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, insert_fix, programs_of, scripts, uses
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts, uses
 from pai_lsp.source.nodes import Mapping, Scalar
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.spelling import did_you_mean, nearest
 from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.job.job import Job
-    from pai_lsp.job.variable_places import ScriptPlace
 
 _MISSING = {
     "sudo": "commands already run as root, and images have no 'sudo'",
@@ -37,20 +32,6 @@ _MISSING = {
 }  # fmt: skip
 _TERMINAL = frozenset({"vim", "vi", "emacs", "nano", "htop", "passwd", "watch", "screen", "nvtop", "gdb"})
 _SHELLS = frozenset({"bash", "sh", "python", "zsh", "ipython", "mysql", "psql"})
-_SERVERS = (
-    "tensorboard",
-    "jupyter",
-    "jupyter-notebook",
-    "jupyter-lab",
-    "http.server",
-    "gunicorn",
-    "flask",
-    "streamlit",
-)
-_LISTENING = frozenset({*_SERVERS, "uvicorn"})
-_JUPYTER = frozenset({"notebook", "lab", "server"})
-_PORT = lazy_pattern(r"[1-9][0-9]{1,4}")
-_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 _MOUNT = lazy_pattern(r"/mnt/([A-Za-z0-9][\w.-]*)")
 _MAKING = lazy_pattern(
     r"(?:^|[;&|(])[ \t]*(?:sudo )?(?:mkdir|mount\S*|ln|sshfs|blobfuse2?|s3fs|rclone|install|goofys|gcsfuse|az\w*|git)\b"
@@ -171,177 +152,6 @@ def reads_empty_input(job: Job) -> Iterator[Finding]:
             yield Finding(use.word(use.line.name), f"'{use.line.program}' reads a program from its empty input")
 
 
-@rule(Severity.ERROR)
-def jupyter_as_root(job: Job) -> Iterator[Finding]:
-    """Jupyter started by root without `--allow-root`.
-
-    Containers run as root, and Jupyter refuses that: "Running as root is not recommended".
-    Source: jupyter_server, serverapp.py, init_webapp.
-
-        taskRoles:
-          worker:
-            commands:
-              - jupyter lab --ip 0.0.0.0
-              # ^^^^^^^^^^^ error
-
-    Good:
-
-        taskRoles:
-          worker:
-            commands:
-              - jupyter lab --allow-root --ip 0.0.0.0
-    """
-    for use, end in _jupyters(job):
-        texts = use.line.texts
-        if any("allow-root" in text or "allow_root" in text for text in texts) or "allow_root" in use.place.script.text:
-            continue
-        span = Span(use.line.name.span.start, end)
-        fixes = insert_fix(use.place, end, " --allow-root", safe=True)
-        yield Finding(use.span(span), "'jupyter' refuses to run as root; add '--allow-root'", fixes)
-
-
-@rule(Severity.WARNING)
-def server_on_localhost(job: Job) -> Iterator[Finding]:
-    """Server that only listens on localhost.
-
-    Nothing outside of the task's machine reaches it. TensorBoard and Jupyter do this by default.
-    Source: TensorBoard, program.py, `--bind_all`; jupyter_server, `ServerApp.ip`.
-
-        taskRoles:
-          worker:
-            commands:
-              - tensorboard --logdir /tmp/log --port $PAI_PORT_LIST_worker_0_http
-              # ^^^^^^^^^^^ warning
-
-    Good:
-
-        taskRoles:
-          worker:
-            commands:
-              - tensorboard --bind_all --logdir /tmp/log --port $PAI_PORT_LIST_worker_0_http
-    """
-    if programs_of(job).isdisjoint(_LISTENING):
-        return
-    jupyters = [use for use, _ in _jupyters(job)]
-    others = uses(job, "tensorboard", "http.server", "flask", "gunicorn", "uvicorn", "streamlit", with_callbacks=False)
-    for use in (*jupyters, *others):
-        found = _host(use)
-        is_jupyter = use in jupyters
-        if found is not None:
-            span, host = found
-            if host in _LOCAL:
-                at = Span(use.place.script.text.rfind(host, span.start, span.end), span.end)
-                fixes = edit_fix(use.place, "Change to '0.0.0.0'", Span(at.start, at.start + len(host)), "0.0.0.0")  # noqa: S104
-                yield Finding(use.span(span), f"on '{host}' nothing outside of the task reaches it", fixes)
-        elif is_jupyter or use.line.program == "tensorboard":
-            if any(text in {"--bind_all", "--version", "--help", "-h", "--inspect", "--db"} for text in use.line.texts):
-                continue
-            if any("config" in text or ".ip" in text for text in use.line.texts) or any(
-                not word.is_literal and not use.line.written(word).startswith(("$PAI_", "${PAI_", '"'))
-                for word in use.line.arguments
-            ):
-                continue
-            option = "--ip 0.0.0.0" if is_jupyter else "--bind_all"
-            end = (
-                use.line.arguments[0].span.end
-                if is_jupyter and use.line.program == "jupyter"
-                else use.line.name.span.end
-            )
-            fixes = insert_fix(use.place, end, f" {option}")
-            message = f"this listens on localhost only, where nothing reaches it; add '{option}'"
-            yield Finding(use.word(use.line.name), message, fixes)
-
-
-@rule(Severity.INFORMATION)
-def fixed_port(job: Job) -> Iterator[Finding]:
-    """Fixed port of a server.
-
-    Tasks share the network of their machine: another task may use the port already. Declare a port and use
-    `$PAI_PORT_LIST_ROLE_INDEX_LABEL`; `http` always exists.
-    Source: rest-server, models/v2/job/k8s.js (`hostNetwork: true`).
-
-        taskRoles:
-          worker:
-            commands:
-              - tensorboard --bind_all --logdir /tmp/log --port 6006
-              #                                                 ^^^^ information
-
-    Good:
-
-        taskRoles:
-          worker:
-            commands:
-              - tensorboard --bind_all --logdir /tmp/log --port $PAI_PORT_LIST_worker_0_http
-    """
-    names = ("torchrun", "torch.distributed.launch", "accelerate", "deepspeed", "uvicorn", *_SERVERS)
-    for use in uses(job, *names, with_callbacks=False):
-        distributed = use.line.program in {"torchrun", "torch.distributed.launch", "accelerate", "deepspeed"}
-        role = use.role
-        if role is None or (distributed and role.instances < 2):
-            continue
-        for span in _ports(use, distributed=distributed):
-            own = f"$PAI_PORT_LIST_{converted_role_name(role.name)}_0_http"
-            fixes = edit_fix(use.place, f"Change to '{own}'", span, own) if role.instances == 1 else ()
-            port = use.place.script.text[span.start : span.end]
-            message = f"another task on the same machine may use port {port}; use a port of the platform"
-            yield Finding(use.span(span), message, fixes)
-
-
-@rule(Severity.ERROR)
-def port_list_as_port(job: Job) -> Iterator[Finding]:
-    """Several ports where a program wants one.
-
-    A port that is declared with a count above 1 gives a list such as `31002,31900`: "invalid int value". Use the first
-    one, `${NAME%%,*}`.
-    Source: openpai-runtime, src/init.d/framework_parser.py, generate_runtime_env.
-
-        taskRoles:
-          worker:
-            resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0, ports: {web: 2}}
-            commands:
-              - python -m http.server $PAI_PORT_LIST_worker_0_web
-              #                       ^^^^^^^^^^^^^^^^^^^^^^^^^^^ error
-
-    Good:
-
-        taskRoles:
-          worker:
-            resourcePerInstance: {cpu: 1, memoryMB: 1024, gpu: 0, ports: {web: 2}}
-            commands:
-              - python -m http.server ${PAI_PORT_LIST_worker_0_web%%,*}
-    """
-    if "PAI_PORT_LIST" not in job.text:
-        return
-    roles = {converted_role_name(role.name): role for role in job.task_roles}
-    counts = {
-        name: {entry.name: whole_number(entry.value) or 1 for entry in role.port_labels} for name, role in roles.items()
-    }
-    if not any(count > 1 for labels in counts.values() for count in labels.values()):
-        return
-    for use in all_uses(job, with_callbacks=False):
-        if use.line.program in {"echo", "read", "printf", "export", "for", "IFS", "["}:
-            continue
-        for number, word in enumerate(use.line.arguments):
-            written = use.line.written(word)
-            match = re.fullmatch(
-                r"\"?(?:--?[\w-]+=)?(?:[\w.]+:|\$\{?\w+\}?:)?(\$\{?(PAI_PORT_LIST_\w+?)\}?)\"?", written
-            )
-            before = use.line.arguments[number - 1].text if number else ""
-            name = written.partition("=")[0] if written.startswith("-") else before
-            is_port = re.fullmatch(r"--?[\w-]*port", name.lower()) is not None or ":" in written
-            if match is None or not (is_port or use.line.program == "http.server" or before in {"-p", "-l"}):
-                continue
-            variable = job.platform.environment_variable(match[2])
-            parts = dict(variable.match(match[2]) or {}) if variable else {}
-            if counts.get(parts.get("role", ""), {}).get(parts.get("label", ""), 1) < 2:
-                continue
-            at = word.span.start + match.start(1)
-            span = Span(at, at + len(match[1]))
-            new = f"${{{match[2]}%%,*}}"
-            fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
-            yield Finding(use.span(span), f"this is a list of ports; the first one is '{new}'", fixes)
-
-
 @rule(Severity.WARNING)
 def path_without_storage(job: Job) -> Iterator[Finding]:
     """Path under `/mnt` that no storage is mounted to.
@@ -456,113 +266,6 @@ def ssh_without_plugin(job: Job) -> Iterator[Finding]:
             break
 
 
-@rule(Severity.INFORMATION)
-def unknown_nccl_variable(job: Job) -> Iterator[Finding]:
-    """Variable that NCCL does not read.
-
-    NCCL ignores unknown variables without a message.
-    Source: NVIDIA/nccl, src, NCCL_PARAM and ncclGetEnv; schemas/programs.json lists the names.
-
-        taskRoles:
-          worker:
-            commands:
-              - export NCCL_IB_DISABLED=1
-              #        ^^^^^^^^^^^^^^^^ information
-
-    Good:
-
-        taskRoles:
-          worker:
-            commands:
-              - export NCCL_IB_DISABLE=1
-    """
-    if "NCCL_" not in job.text:
-        return
-    for place in scripts(job, with_callbacks=True):
-        for one in place.script.assignments:
-            if not one.name.startswith("NCCL_") or one.name in nccl_variables() or "PLUGIN" in one.name:
-                continue
-            if any(use.name == one.name for use in place.script.uses):
-                continue
-            near = nearest(one.name, nccl_variables())
-            if near:
-                fixes = edit_fix(place, f"Change to '{near[0]}'", one.span, near[0])
-                message = f"'{one.name}' is not a variable of NCCL{did_you_mean(one.name, near)}"
-                yield Finding(place.span(one.span), message, fixes)
-
-
-@rule(Severity.WARNING)
-def loopback_between_tasks(job: Job) -> Iterator[Finding]:
-    """Loopback interface for communication between tasks.
-
-    `lo` only reaches the same machine, so several tasks do not find each other.
-    Source: NCCL, environment variables, `NCCL_SOCKET_IFNAME`; PyTorch, `GLOO_SOCKET_IFNAME`.
-
-        taskRoles:
-          worker:
-            instances: 2
-            commands:
-              - export NCCL_SOCKET_IFNAME=lo
-              #                           ^^ warning
-
-    Good:
-
-        taskRoles:
-          worker:
-            instances: 2
-            commands:
-              - export NCCL_SOCKET_IFNAME=eth0
-    """
-    for place, name, value in _values(job, ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME")):
-        text = place.script.text[value.start : value.end].strip("\"'=")
-        if text == "lo" and place.role is not None and place.role.instances > 1:
-            yield Finding(place.span(value), f"'{name}=lo' only reaches the same machine")
-
-
-@rule(Severity.WARNING)
-def cuda_devices(job: Job) -> Iterator[Finding]:
-    """`CUDA_VISIBLE_DEVICES` with GPUs that the task does not have, or with a space.
-
-    A task numbers its GPUs from 0; CUDA ends the list at the first number that does not exist. After a space, bash
-    takes the rest for the program to run.
-    Source: the CUDA C++ Programming Guide, "CUDA Environment Variables".
-
-        taskRoles:
-          worker:
-            resourcePerInstance: {cpu: 4, memoryMB: 8192, gpu: 2}
-            commands:
-              - CUDA_VISIBLE_DEVICES=0,1,2,3 python train.py
-              #                      ^^^^^^^ warning
-
-    Good:
-
-        taskRoles:
-          worker:
-            resourcePerInstance: {cpu: 4, memoryMB: 8192, gpu: 2}
-            commands:
-              - CUDA_VISIBLE_DEVICES=0,1 python train.py
-    """
-    for place, _, value in _values(job, ("CUDA_VISIBLE_DEVICES",)):
-        text = place.script.text[value.start : value.end].strip("\"'")
-        gpu = place.role.amount("gpu") if place.role else None
-        if text.endswith(",") and (
-            match := re.compile(r"[ \t]+([0-9, ]*[0-9])(?=[ \t])").match(place.script.text, value.end)
-        ):
-            span = Span(value.start, match.end())
-            new = re.sub(r"[ \t]+", "", place.script.text[span.start : span.end])
-            fixes = edit_fix(place, f"Change to '{new}'", span, new)
-            yield Finding(place.span(span), f"bash runs '{match[1]}' as a program; remove the space", fixes)
-        elif gpu and re.fullmatch(r"[0-9]+(?:,[0-9]+)*", text):
-            numbers = [int(one) for one in text.split(",")]
-            if max(numbers) >= gpu:
-                new = ",".join(str(one) for one in range(min(gpu, len(numbers))))
-                start = place.script.text.find(text, value.start)
-                span = Span(start, start + len(text))
-                fixes = edit_fix(place, f"Change to '{new}'", span, new)
-                count = f"{gpu} GPU{'s' * (gpu != 1)}"
-                yield Finding(place.span(span), f"the task has {count}, numbered from 0", fixes)
-
-
 def _named(job: Job, *names: str) -> Iterator[CommandUse]:
     """The command lines of some programs, and those with sudo in front."""
     yield from uses(job, *names, with_callbacks=False)
@@ -585,57 +288,6 @@ def _has_message(texts: tuple[str, ...]) -> bool:
     )
 
 
-def _jupyters(job: Job) -> Iterator[tuple[CommandUse, int]]:
-    """The commands that start Jupyter, each with the end of its name."""
-    for use in uses(job, "jupyter", "jupyter-notebook", "jupyter-lab", with_callbacks=False):
-        words = use.line.arguments
-        texts = use.line.texts
-        if any(
-            text in {"--version", "--help", "-h", "--generate-config", "list", "stop", "password"} for text in texts
-        ):
-            continue
-        if use.line.program != "jupyter":
-            yield use, use.line.name.span.end
-        elif words and words[0].text in _JUPYTER:
-            yield use, words[0].span.end
-
-
-def _host(use: CommandUse) -> tuple[Span, str] | None:
-    """The option of a server for its address, and the value."""
-    words = use.line.arguments
-    for number, word in enumerate(words):
-        name, equals, value = word.text.partition("=")
-        if name in {"--host", "--ip", "--bind", "-b", "--server.address", "--ServerApp.ip", "--NotebookApp.ip"}:
-            if equals:
-                return word.span, value.strip("'\"").partition(":")[0]
-            if number + 1 < len(words):
-                span = Span(word.span.start, words[number + 1].span.end)
-                return span, words[number + 1].text.partition(":")[0]
-    return None
-
-
-def _ports(use: CommandUse, *, distributed: bool) -> Iterator[Span]:
-    """The fixed numbers of ports of a command line."""
-    names = {"--port", "--server.port", "--http-port"}
-    if distributed:
-        names = {"--master_port", "--master-port", "--main_process_port", "--main-process-port"}
-    words = use.line.arguments
-    for number, word in enumerate(words):
-        name, equals, value = word.text.partition("=")
-        at = word.span.end - len(value)
-        if name in names and not equals and number + 1 < len(words):
-            value, at = words[number + 1].text, words[number + 1].span.start
-        elif use.line.program == "http.server" and number == 0:
-            value, at = word.text, word.span.start
-        elif name not in names:
-            continue
-        span = Span(at, at + len(value))
-        if _PORT.fullmatch(value) and use.place.script.text[span.start : span.end] == value:
-            yield span
-        if distributed and not word.text.startswith("-"):
-            return
-
-
 def _mount_paths(job: Job) -> set[str] | None:
     """Where storages are mounted; None where that is not known."""
     found: set[str] = set()
@@ -651,30 +303,10 @@ def _mount_paths(job: Job) -> set[str] | None:
     return None if "storageConfigNames" in options or "enableLocalStorage" in options else found
 
 
-def _values(job: Job, names: tuple[str, ...]) -> Iterator[tuple[ScriptPlace, str, Span]]:
-    """The values that scripts give to some variables."""
-    if not any(name in job.text for name in names):
-        return
-    for place in scripts(job):
-        text = place.script.text
-        for one in place.script.assignments:
-            if one.name in names and text.startswith("=", one.span.end):
-                match = re.compile(r"[^\s;&|]*").match(text, one.span.end + 1)
-                if match:
-                    yield place, one.name, Span(*match.span())
-
-
 RULES = (
     program_not_in_container,
     needs_terminal,
     reads_empty_input,
-    jupyter_as_root,
-    server_on_localhost,
-    fixed_port,
-    port_list_as_port,
     path_without_storage,
     ssh_without_plugin,
-    unknown_nccl_variable,
-    loopback_between_tasks,
-    cuda_devices,
 )

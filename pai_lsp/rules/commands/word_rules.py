@@ -1,4 +1,4 @@
-"""Rules about words that bash reads in another way than they look: spaces, quotes, brackets, pasted characters.
+"""Rules about words that bash reads in another way than they look: spaces, quotes, brackets, paths.
 
 Source of the facts: the bash reference manual; every example was run with bash 5.2 after the platform's header.
 """
@@ -6,22 +6,19 @@ Source of the facts: the bash reference manual; every example was run with bash 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from pai_lsp.embedded.command_lines import command_lines
-from pai_lsp.embedded.shell_script import PartKind
-from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, Severity, rule
 from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts, uses
-from pai_lsp.source.nodes import Scalar, ScalarStyle
 from pai_lsp.source.patterns import lazy_pattern
-from pai_lsp.source.text import Span, TextEdit
+from pai_lsp.source.text import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pai_lsp.embedded.command_lines import CommandLine
-    from pai_lsp.embedded.shell_script import Script, Word
+    from pai_lsp.embedded.shell_script import Word
     from pai_lsp.job.job import Job
 
 _NAME = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -53,31 +50,10 @@ _ON_FILES = frozenset(
 _NUMERIC = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 _TEST_OPERATORS = {"-eq": "=", "-ne": "!="}
 _OPTION_AND_VALUE = lazy_pattern(r"--?[A-Za-z][\w-]*[ =].*\S|--?[A-Za-z][\w-]* \S.*")
-_PASTED = {
-    "\u00a0": (" ", "a no-break space"), "\u2007": (" ", "a figure space"), "\u202f": (" ", "a narrow no-break space"),
-    "\u3000": (" ", "an ideographic space"), "\uff1d": ("=", "a full-width '='"), "\uff1b": (";", "a full-width ';'"),
-    "\uff08": ("(", "a full-width '('"), "\uff09": (")", "a full-width ')'"), "\uff5c": ("|", "a full-width '|'"),
-    "\uff06": ("&", "a full-width '&'"), "\uff1e": (">", "a full-width '>'"), "\uff0d": ("-", "a full-width '-'"),
-    "\uff04": ("$", "a full-width '$'"), "\uff1a": (":", "a full-width ':'"),
-}  # fmt: skip
-_DASHES = {"\u2013": "-", "\u2014": "--", "\u2212": "-", "\u2012": "-", "\u2010": "-", "\u2011": "-", "\u2015": "--"}
-_QUOTES = {"\u201c": '"', "\u201d": '"', "\u201e": '"', "\u2018": "'", "\u2019": "'", "\u00ab": '"', "\u00bb": '"'}
-_INVISIBLE = lazy_pattern("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\u00ad\u180e]|(?<!^)\ufeff")
-_LONGEST_WORD = 200
-_SMART = lazy_pattern("[" + "".join((*_PASTED, *_DASHES, *_QUOTES)) + "]")
-# Programs with which a line begins, if it is a command of its own.
-_BEGINNING = frozenset(
-    {"python", "python3", "pip", "pip3", "git", "wget", "curl", "apt-get", "apt", "cd", "export", "source", "bash",
-     "tar", "unzip", "mkdir", "torchrun", "conda", "make", "cp", "mv", "rm", "nvidia-smi", "mpirun"}
-)  # fmt: skip
-_WITH_WORDS = frozenset(
-    {"export", "cd", "echo", "source", "mkdir", "set", "pip", "git", "wget", "curl", "apt-get", "apt", "rm"}
-)
 _BRACES_OF_VARIABLES = lazy_pattern(
     r"(?<=[ \t])(?:\{(\w+)\.\.(\$\{?\w+\}?)\}|\{(\$\{?\w+\}?)\.\.(\w+|\$\{?\w+\}?)\})(?=[ \t;\n]|$)"
 )
 _QUOTED_BRACES = lazy_pattern(r"\bin[ \t]+(\"\{\w+\.\.\w+\}\"|'\{\w+\.\.\w+\}')")
-_YAML_MARK = lazy_pattern(r"(?:^|\n)[ \t]*-[ \t]+(?:-[ \t]+)*((?:![^\s,\[\]{}]*|&[^\s,\[\]{}]+)(?:[ \t]+|$))+$")
 
 
 @rule(Severity.ERROR)
@@ -376,7 +352,7 @@ def braces_not_expanded(job: Job) -> Iterator[Finding]:
         if ".." not in text or "{" not in text:
             continue
         for match in _BRACES_OF_VARIABLES.finditer(text):
-            if _is_quoted(place.script, match.start()):
+            if place.script.is_quoted(match.start()):
                 continue
             first, last = match[1] or match[3], match[2] or match[4]
             span = Span(*match.span())
@@ -554,319 +530,10 @@ def windows_path(job: Job) -> Iterator[Finding]:
                     yield Finding(use.word(word), "bash removes the backslashes; use '/'", fixes)
 
 
-@rule(Severity.WARNING)
-def pasted_character(job: Job) -> Iterator[Finding]:
-    """Typographic character in a command, as web pages and documents have them.
-
-    For bash, typographic quotes, dashes and spaces are letters: quotes do not quote, options are not options, and a
-    no-break space is a part of the word. Inside quotes they are text and not reported.
-    Source: the bash reference manual, "Definitions" (blank) and "Quoting".
-
-        taskRoles:
-          worker:
-            commands:
-              - python train.py –lr 0.1
-              #                 ^^^ warning
-
-    Good:
-
-        taskRoles:
-          worker:
-            commands:
-              - python train.py -lr 0.1
-    """
-    for place in scripts(job, with_callbacks=True):
-        text = place.script.text
-        if text.isascii() or not _SMART.search(text):
-            continue
-        done = 0
-        for match in _SMART.finditer(text):
-            at, character = match.start(), match[0]
-            if at < done or (place.role is None and character.isspace()) or _is_quoted(place.script, at):
-                continue
-            start = max(text.rfind(mark, max(at - _LONGEST_WORD, 0), at) for mark in " \t\n=") + 1
-            start = start or max(at - _LONGEST_WORD, 0)
-            ended = re.compile(r"[ \t\n;|&]").search(text, at)
-            end = ended.start() if ended else len(text)
-            if character in _QUOTES:
-                closing = next((m.end() for m in re.compile(f"[{''.join(_QUOTES)}]").finditer(text, at + 1)), 0)
-                if not closing or "\n" in text[at:closing] or (start != at and text[start:at].isalnum()):
-                    continue
-                span, done = Span(at, closing), closing
-                quote = _QUOTES[character]
-                fixes = edit_fix(place, "Use plain quotes", span, f"{quote}{text[at + 1 : closing - 1]}{quote}")
-                yield Finding(place.span(span), "typographic quotes do not quote in bash", fixes)
-            elif character in _DASHES:
-                following = text[at:end].lstrip("-" + "".join(_DASHES))
-                if start != at or not following[:1].isalpha() or not following[:1].isascii():
-                    continue
-                dashes = "--" if len(re.split(r"[=\W]", following)[0]) > 1 else "-"
-                count = len(text[at:end]) - len(following)
-                dashes = dashes if count == 1 and character in {"\u2014", "\u2015"} else _DASHES[character] * count
-                span, done = Span(at, end), end
-                fixes = edit_fix(place, f"Change to '{dashes}{following}'", span, dashes + following)
-                yield Finding(place.span(span), f"'{character}' is not '-', so this is not an option", fixes)
-            else:
-                new, name = _PASTED[character]
-                around = text[max(at - 1, 0) : at] + text[at + 1 : at + 2]
-                if not around.isascii() or (character == "\uff1a" and not around.isalnum()):
-                    continue
-                span = Span(at, at + 1)
-                fixes = edit_fix(place, f"Change to '{new}'", span, new)
-                yield Finding(place.span(span), f"this is {name}, which bash takes for a letter", fixes)
-
-
-@rule(Severity.WARNING)
-def invisible_character(job: Job) -> Iterator[Finding]:
-    """Invisible character in the file.
-
-    A zero-width character is a part of the word around it: the name is another one. A bidirectional control
-    shows text in another order than the cluster reads it.
-    Source: Unicode, "Default Ignorable Code Points" and Standard Annex 9; the bash reference manual, "Definitions".
-
-        taskRoles:
-          worker:
-            commands:
-              - "python\u200b train.py"
-              #        ^ warning
-
-    Good:
-
-        taskRoles:
-          worker:
-            commands:
-              - python train.py
-    """
-    if job.text.isascii():
-        return
-    for match in _INVISIBLE.finditer(job.text):
-        if match.start() == 0:
-            continue
-        before, after = job.text[match.start() - 1], job.text[match.end() : match.end() + 1]
-        if match[0] in "\u200c\u200d\u200e\u200f" and not (before.isascii() and after.isascii()):
-            continue  # a part of an emoji or of another script
-        fix = Fix("Remove it", (TextEdit(Span(*match.span()), ""),))
-        yield Finding(Span(*match.span()), f"invisible character U+{ord(match[0]):04X}", (fix,))
-
-
-@rule(Severity.WARNING)
-def line_not_continued(job: Job) -> Iterator[Finding]:
-    r"""Option at the start of a command.
-
-    The line before it does not end with `\`, or with `\` and a space, or a comment is between: each line, and each item
-    of `commands`, is a command of its own, and bash looks for a program of that name, code 127.
-    Source: the bash reference manual, "Escape Character"; rest-server, protocol.js, protocolRender.
-
-        taskRoles:
-          worker:
-            commands:
-              - python train.py
-              - --epochs 2
-              # ^^^^^^^^^^ warning
-
-    Good:
-
-        taskRoles:
-          worker:
-            commands:
-              - python train.py --epochs 2
-    """
-    for use in all_uses(job):
-        step = use.line.step
-        name = use.line.name
-        if step.before != "\n" or not name.text.startswith("-"):
-            continue
-        if step.command is None or name is not step.command.words[0] or step.before not in {"\n", ""}:
-            continue
-        written = use.line.written(name)
-        if re.match(r"--?[A-Za-z]", written) and step.before == "\n":
-            before = use.place.script.text[: name.span.start].rstrip(" \t\n")
-            fixes: tuple[Fix, ...] = ()
-            if not before.endswith("\\") and "#" not in before.rpartition("\n")[2]:
-                gap = use.place.script.text[len(before) : name.span.start]
-                is_same_scalar = gap.count("\n") == 1 and len(gap) == len(_written(use, len(before), name.span.start))
-                last = Span(len(before) - 1, len(before))
-                fixes = edit_fix(use.place, "Continue the line before", last, before[-1] + " \\")
-                fixes = fixes if is_same_scalar else ()
-            yield Finding(
-                use.span(use.line.span), f"bash runs '{name.text}' as a program; end the line before with '\\'", fixes
-            )
-
-
-@rule(Severity.WARNING)
-def backslash_then_space(job: Job) -> Iterator[Finding]:
-    r"""`\` before a space at the end of a line.
-
-    It quotes the space instead of continuing the line: the program gets a word that is a space, and the next line is a
-    command of its own. In a folded string (`>`), where lines are joined with spaces, every `\` at a line's end does
-    this.
-    Source: the bash reference manual, "Escape Character"; YAML 1.2, 8.1.3 (folding).
-
-        taskRoles:
-          worker:
-            commands:
-              - >-
-                python train.py \
-                #               ^ warning
-                --epochs 2
-
-    Good:
-
-        taskRoles:
-          worker:
-            commands:
-              - >-
-                python train.py
-                --epochs 2
-    """
-    for place in scripts(job, with_callbacks=True):
-        text = place.script.text
-        if "\\ " not in text:
-            continue
-        for part in place.script.parts:
-            start, end = part.span.start, part.span.end
-            if part.kind is not PartKind.ESCAPED or text[start:end] != "\\ ":
-                continue
-            line_end = re.compile(r"[ \t]*(?=\n|$)").match(text, end)
-            where = place.span(Span(start, end))
-            is_folded = "\n" in job.text[where.start : where.end]
-            if line_end is None and not is_folded:
-                continue
-            if is_folded and not re.match(r"-|[ \t]*-", text[end:]):
-                continue
-            cut = line_end.end() if line_end is not None else end
-            fixes = edit_fix(place, "Remove the space", Span(start, cut), "\\") if not is_folded else ()
-            span = Span(where.start, where.start + 1) if is_folded else place.span(Span(start, cut))
-            message = (
-                "YAML joins the lines with a space, which this '\\' quotes"
-                if is_folded
-                else ("this '\\' quotes the space after it and does not continue the line")
-            )
-            yield Finding(span, message, fixes)
-
-
-@rule(Severity.WARNING)
-def folded_lines_joined(job: Job) -> Iterator[Finding]:
-    """Commands that YAML joins into one, because the string is folded.
-
-    In a `>` block, and in an unquoted or quoted string over several lines, a line end becomes a space: the next command
-    is an argument of the one before. A `|` block keeps the lines.
-    Source: YAML 1.2, 8.1.3 (folding).
-
-        taskRoles:
-          worker:
-            commands:
-              - >-
-                echo start
-                python train.py
-                #^^^^^ warning
-
-    Good:
-
-        taskRoles:
-          worker:
-            commands:
-              - |-
-                echo start
-                python train.py
-    """
-    for use in all_uses(job):
-        words = use.line.arguments
-        if len(words) < 2 or use.line.program not in _WITH_WORDS or use.line.starters:
-            continue
-        if all(word.text not in _BEGINNING for word in words):
-            continue
-        folded = [part for part in use.place.parts if part.style is ScalarStyle.FOLDED or "\n" in _source(job, part)]
-        if not any(part.style is not ScalarStyle.LITERAL for part in folded):
-            continue
-        for before, word in zip((use.line.name, *words), words, strict=False):
-            if word.text not in _BEGINNING or word.text == use.line.program or word is words[-1]:
-                continue
-            gap = use.place.span(Span(before.span.end, word.span.start))
-            if "\n" in job.text[gap.start : gap.end] and use.line.written(word) == word.text:
-                scalar = next((p for p in folded if p.span.start <= gap.start <= p.span.end), None)
-                if scalar is None or scalar.style is ScalarStyle.LITERAL:
-                    continue
-                edit = TextEdit(Span(scalar.span.start, scalar.span.start + 1), "|")
-                fixes = (Fix("Keep the lines with '|'", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
-                message = f"YAML joins the lines, so this is an argument of '{use.line.name.text}'"
-                yield Finding(use.word(word), message, fixes)
-                break
-
-
-@rule(Severity.WARNING)
-def yaml_mark_in_command(job: Job) -> Iterator[Finding]:
-    """`!` or `&` at the start of a command, which YAML takes for itself.
-
-    YAML reads `! command` as a tag and `&name command` as an anchor, so bash gets only the rest: the result is not
-    negated. Quote the command.
-    Source: YAML 1.2, 6.8.2 (tags) and 6.9.2 (anchors).
-
-        taskRoles:
-          worker:
-            commands:
-              - ! grep -q error train.log
-              # ^ warning
-
-    Good:
-
-        taskRoles:
-          worker:
-            commands:
-              - "! grep -q error train.log"
-    """
-    if not re.search(r"- +[!&]", job.text):
-        return
-    for place in scripts(job):
-        for scalar in place.parts:
-            line = max(job.text.rfind("\n", 0, scalar.span.start), 0)
-            written = job.text[line : scalar.span.start]
-            if "!" not in written and "&" not in written:
-                continue
-            match = _YAML_MARK.search(written)
-            if match is None:
-                continue
-            start = line + match.start(1)
-            mark = job.text[start : scalar.span.start].strip()
-            if mark.startswith("!!") or (mark.startswith("&") and f"*{mark[1:]}" in job.text):
-                continue
-            name = "a tag" if mark.startswith("!") else "an anchor"
-            fixes: tuple[Fix, ...] = ()
-            is_simple = scalar.style is ScalarStyle.PLAIN and not set("\n'").intersection(scalar.text)
-            if is_simple and mark == "!":
-                fixes = (Fix("Quote it", (TextEdit(Span(start, scalar.span.end), f"'! {scalar.text}'"),)),)
-            message = f"YAML reads '{mark}' as {name}, and bash never sees it"
-            yield Finding(Span(start, start + len(mark)), message, fixes)
-
-
 def _is_value(line: CommandLine, number: int) -> bool:
     """Whether a word may be the value of the option before it."""
     before = line.arguments[number - 1].text if number else ""
     return before.startswith("-") and "=" not in before
-
-
-def _written(use: CommandUse, start: int, end: int) -> str:
-    """What the file has between two places of the script."""
-    span = use.span(Span(start, end))
-    return use.place.source[span.start : span.end].replace(" ", "") if "-" not in _between(use, span) else ""
-
-
-def _between(use: CommandUse, span: Span) -> str:
-    return use.place.source[span.start : span.end]
-
-
-def _source(job: Job, scalar: Scalar) -> str:
-    return job.text[scalar.span.start : scalar.span.end]
-
-
-def _is_quoted(script: Script, at: int) -> bool:
-    """Whether a place is inside quotes, a comment or a here-document."""
-    kinds = {
-        PartKind.SINGLE_QUOTED, PartKind.DOUBLE_QUOTED, PartKind.ANSI_QUOTED, PartKind.COMMENT,
-        PartKind.HERE_DOCUMENT, PartKind.TEMPLATE,
-    }  # fmt: skip
-    number = bisect_right(script.parts, at, key=lambda part: part.span.start) - 1
-    return number >= 0 and script.parts[number].kind in kinds and at < script.parts[number].span.end
 
 
 RULES = (
@@ -880,10 +547,4 @@ RULES = (
     path_replaced,
     source_in_sh,
     windows_path,
-    pasted_character,
-    invisible_character,
-    line_not_continued,
-    backslash_then_space,
-    folded_lines_joined,
-    yaml_mark_in_command,
 )

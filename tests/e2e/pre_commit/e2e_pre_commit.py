@@ -17,7 +17,7 @@ from documentation_blocks import marked_blocks
 ROOT = Path(__file__).parent.parent.parent.parent
 BLOCKS = marked_blocks("ci.md")
 PRE_COMMIT = os.environ.get("E2E_PRE_COMMIT", "pre-commit")
-PUBLISHED, RELEASE = "https://github.com/pai-lsp/pai-lsp", "v0.1.0"
+PUBLISHED, RELEASE = "/path/to/pai-lsp", "v0.1.0"
 
 GOOD = (ROOT / "examples" / "good.pai.yaml").read_text(encoding="utf-8")
 BAD = GOOD.replace("prerequisites: [install-tools, mnist]", "prerequisites: [install-tools, minst]  # both")

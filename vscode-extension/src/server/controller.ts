@@ -8,7 +8,7 @@ import * as vscode from "vscode";
 import type { ExecuteCommandSignature, LanguageClient } from "vscode-languageclient/node";
 import { Connection } from "./connection";
 import { existingServer, findOrMakeServer, folderToRunIn } from "./discovery";
-import { WrongSetting } from "./launch";
+import { type Launch, WrongSetting } from "./launch";
 import { restartsAfterCrash } from "./restartBudget";
 import { Unusable } from "./selection";
 import { SetupFailure } from "./setupFailure";
@@ -49,6 +49,11 @@ export class Controller implements vscode.Disposable {
   /** The state of the marketplaces that the running server reported last. */
   get marketplace(): MarketplaceStatus {
     return this.marketplaces;
+  }
+
+  /** How the running server was started; undefined while none runs. */
+  get launch(): Launch | undefined {
+    return this.connection?.server.launch;
   }
 
   /** The client of a server that answers, once a start that is under way has ended. */

@@ -17,6 +17,8 @@ import { environmentFailure, installFailure, SetupFailure } from "./setupFailure
 export interface Bundle {
   /** The path of the server's wheel. */
   readonly wheel: string;
+  /** The path of a file with the versions and hashes of everything that the server needs. */
+  readonly requirements: string;
   /** A folder with the wheels of everything that the server needs; with it nothing is downloaded. */
   readonly wheelhouse: string | undefined;
 }
@@ -35,17 +37,21 @@ export interface SetupOptions {
 }
 
 const CURRENT = "current.json";
+const REQUIREMENTS = "requirements.txt";
 const MILLISECONDS_FOR_ENVIRONMENT = 120_000;
 const MILLISECONDS_FOR_PACKAGES = 600_000;
 /** How long unused environments are kept: another window may still run one. */
 const MILLISECONDS_KEPT = 7 * 24 * 60 * 60 * 1000;
 
-/** The included files, or undefined when the extension was built without a wheel. */
+/** The included files, or undefined when the extension was built without a server. */
 export async function bundleIn(folder: string): Promise<Bundle | undefined> {
   const names = await fs.readdir(folder).catch((): string[] => []);
   const wheel = names.find((name) => /^pai_lsp-.*\.whl$/.test(name));
   const wheelhouse = names.includes("wheelhouse") ? path.join(folder, "wheelhouse") : undefined;
-  return wheel === undefined ? undefined : { wheel: path.join(folder, wheel), wheelhouse };
+  if (wheel === undefined || !names.includes(REQUIREMENTS)) {
+    return undefined;
+  }
+  return { wheel: path.join(folder, wheel), requirements: path.join(folder, REQUIREMENTS), wheelhouse };
 }
 
 /** The server of the environment that was created from this bundle, or undefined. */
@@ -110,13 +116,18 @@ export async function makePrivateServer(options: SetupOptions): Promise<Launch> 
     }
     options.onStep("installing the server and its dependencies");
     let installed: Ended | undefined;
-    for (const source of packageSources(bundle, options.mayDownload)) {
-      installed = await runProgram(interpreterIn(folder), [...PIP_INSTALL, ...source, bundle.wheel], {
+    const install = async (words: readonly string[]): Promise<Ended> => {
+      const ended = await runProgram(interpreterIn(folder), [...PIP_INSTALL, ...words], {
         ...step,
         milliseconds: MILLISECONDS_FOR_PACKAGES,
       });
       refuseIfStopped(signal);
+      return ended;
+    };
+    for (const source of packageSources(bundle, options.mayDownload)) {
+      installed = await install([...PINNED, ...source, "-r", bundle.requirements]);
       if (installed.status === 0) {
+        installed = await install(["--no-index", "--no-deps", bundle.wheel]);
         break;
       }
     }
@@ -138,11 +149,14 @@ function serverOf(python: string): Launch {
 
 const PIP_INSTALL = ["-I", "-m", "pip", "install", "--disable-pip-version-check", "--no-input"];
 
-/** Options of pip for where packages come from, in the order to try. A wheelhouse fits one platform and Python only. */
+/** Nothing but the packages whose hashes are known, and no code of theirs runs while they are installed. */
+const PINNED = ["--require-hashes", "--only-binary", ":all:"];
+
+/** Options of pip for where packages come from, in the order to try. A wheelhouse fits one platform only. */
 function packageSources(bundle: Bundle, mayDownload: boolean): string[][] {
   return [
     ...(bundle.wheelhouse ? [["--no-index", "--find-links", bundle.wheelhouse]] : []),
-    ...(mayDownload ? [["--prefer-binary"]] : []),
+    ...(mayDownload ? [[]] : []),
   ];
 }
 
@@ -157,6 +171,7 @@ function interpreterIn(folder: string): string {
 async function fingerprint(bundle: Bundle): Promise<string> {
   return createHash("sha256")
     .update(await fs.readFile(bundle.wheel))
+    .update(await fs.readFile(bundle.requirements))
     .digest("hex");
 }
 

@@ -51,6 +51,7 @@ interface Setup extends Omit<SetupOptions, "python"> {
 async function options(script: Script, more: Partial<Setup> = {}): Promise<Setup> {
   const place = folder();
   fs.writeFileSync(path.join(place, "pai_lsp-0.1.0-py3-none-any.whl"), "a wheel");
+  fs.writeFileSync(path.join(place, "requirements.txt"), "a==1 --hash=sha256:0");
   const bundle = await bundleIn(place);
   assert.ok(bundle);
   return {
@@ -131,14 +132,18 @@ test(
   "packages that are carried are tried first, and downloaded where they do not fit",
   { skip: !isPosix },
   async () => {
-    const setup = await options({ pip: `case "$*" in *--no-index*) exit 1 ;; esac` });
+    const setup = await options({ pip: `case "$*" in *--find-links*) exit 1 ;; esac` });
     const bundle = { ...setup.bundle, wheelhouse: "/carried" };
     await made({ ...setup, bundle });
     const calls = fs.readFileSync(path.join(path.dirname(setup.storage), "calls"), "utf8").split("\n");
     const pip = calls
       .filter((call) => call.includes("-m pip"))
-      .map((call) => / (--no-index|--prefer-binary) /.exec(call)?.[1]);
-    assert.deepEqual(pip, ["--no-index", "--prefer-binary"]);
+      .map((call) => call.replace(/^.*--no-input /, "").replaceAll(path.dirname(setup.storage), ""));
+    assert.deepEqual(pip, [
+      "--require-hashes --only-binary :all: --no-index --find-links /carried -r /requirements.txt",
+      "--require-hashes --only-binary :all: -r /requirements.txt",
+      "--no-index --no-deps /pai_lsp-0.1.0-py3-none-any.whl",
+    ]);
     assert.equal(await failureOf({ ...setup, bundle, mayDownload: false }), "other");
   },
 );

@@ -1,27 +1,22 @@
-"""Rules about commands to which YAML or the platform gives an unintended meaning in bash.
+"""Rules about variables that a script reads and nobody sets there: unset ones, and those that a callback exports.
 
-A task role's commands are one script: trimmed, joined by line ends, and run with errexit, nounset and pipefail. Each
-callback is a separate script and process. Sources: rest-server, middlewares/v2/protocol.js, protocolRender;
-openpai-runtime, src/runtime.d/runtime_entry.sh and src/plugins/plugin_utils.py.
+Each callback, and the commands, are scripts and processes of their own; the commands run with nounset.
+Source: openpai-runtime, src/runtime.d/runtime_entry.sh and src/plugins/plugin_utils.py.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pai_lsp.embedded.shell import read_script
-from pai_lsp.findings.diagnostic import Finding, Fix, Related, Severity, rule
+from pai_lsp.findings.diagnostic import Finding, Related, Severity, rule
 from pai_lsp.findings.fixes import choice_fixes
 from pai_lsp.job.uses import command_lists
 from pai_lsp.job.variable_places import ScriptPlace, callback_scripts
 from pai_lsp.platform.launchers import OPERATOR_HOST_FILE
 from pai_lsp.platform.tables import Moment, event_at
-from pai_lsp.source.content import mapped
 from pai_lsp.source.frozen import dataclass
-from pai_lsp.source.nodes import Scalar, ScalarStyle
 from pai_lsp.source.patterns import lazy_pattern
 from pai_lsp.source.spelling import nearest
-from pai_lsp.source.text import Span, TextEdit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,9 +25,8 @@ if TYPE_CHECKING:
     from pai_lsp.expand.effective import EffectiveRole
     from pai_lsp.expand.write.role_commands import Source
     from pai_lsp.job.job import Job
+    from pai_lsp.source.text import Span
 
-# Minimum length of a line of prose that continues on the next line; a shorter line was ended on purpose.
-_PROSE_WIDTH = 50
 # What is in front of a file of hosts.
 _HOST_FILE = lazy_pattern(r"(?:hostfile|machinefile)[ =]+[\"']?\Z")
 # Lower-case variables that a container may have by default.
@@ -47,89 +41,6 @@ _SET_BY_IMAGES = lazy_pattern(
     r"|GOPATH|CARGO|RUST|AZURE|AML|AWS|HF|ROS|INTEL|KUBERNETES|FRAMEWORK|TASK|MASTER|WORLD|RANK|LOCAL|CC|CXX|C|CPLUS"
     r"|LIBRARY|PKG|MAN|HTTPS?|NO|ALL|FTP)(?:_\w*|[A-Z]*PATH|[A-Z]*HOME)?|.*_(?:HOME|ROOT|VERSION|PATH))$"
 )
-
-
-@rule(Severity.WARNING)
-def comment_in_folded_scalar(job: Job) -> Iterator[Finding]:
-    """Comment that swallows the following commands, because YAML joins the lines.
-
-    In a `>` block, and in an unquoted or quoted string over several lines, YAML replaces line ends with spaces. In bash
-    the comment then extends to the end of the whole string. A `|` block keeps the lines.
-    Source: YAML 1.2, 8.1.3 (folding); the bash reference manual, "Comments".
-
-        taskRoles:
-          worker:
-            commands:
-              - >-
-                cd /data
-                # unpack
-                #^^^^^^^ warning
-                tar xf train.tar
-
-    Good:
-
-        taskRoles:
-          worker:
-            commands:
-              - |-
-                cd /data
-                # unpack
-                tar xf train.tar
-    """
-    for scalar in _command_scalars(job):
-        if "#" not in scalar.text or scalar.style is ScalarStyle.LITERAL:
-            continue
-        if "\n" not in job.text[scalar.span.start : scalar.span.end]:
-            continue
-        place = mapped(job.text, scalar)
-        for comment in read_script(scalar.text).comments:
-            span = place.span(comment.start, comment.end)
-            first, *others = job.text[span.start : span.end].splitlines()
-            swallowed = [line.strip() for line in others]
-            is_prose = not scalar.text[: comment.start].strip() and len(first) >= _PROSE_WIDTH
-            if is_prose or all(not line or line.startswith("#") for line in swallowed):
-                continue
-            edit = TextEdit(Span(scalar.span.start, scalar.span.start + 1), "|")
-            fixes = (Fix("Keep the lines with '|'", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
-            message = "YAML joins these lines, so bash reads the lines below as part of this comment"
-            yield Finding(Span(span.start, span.start + len(first)), message, fixes)
-
-
-@rule(Severity.WARNING)
-def crlf_in_commands(job: Job) -> Iterator[Finding]:
-    r"""Windows line ends in a command.
-
-    YAML converts the file's own line ends to `\n`, but keeps a `\r` that is written as an escape, as by programs that
-    convert a script to YAML. Bash treats it as part of the last word of the line: "command not found", or a file whose
-    name ends with it.
-    Source: openpai, issue 1897; the bash reference manual, "Definitions" (blank, word).
-
-        taskRoles:
-          worker:
-            commands:
-              - "cd /data\r\nls"
-              #          ^^ warning
-
-    Good:
-
-        taskRoles:
-          worker:
-            commands:
-              - "cd /data\nls"
-    """
-    for scalar in _command_scalars(job):
-        if "\r\n" not in scalar.text.strip():
-            continue
-        place = mapped(job.text, scalar)
-        ends = [
-            at for at, character in enumerate(scalar.text) if character == "\r" and scalar.text[at + 1 : at + 2] == "\n"
-        ]
-        edits = tuple(TextEdit(place.span(at, at + 1), "") for at in ends)
-        is_certain = all(job.text[edit.span.start : edit.span.end] == "\\r" for edit in edits)
-        fixes = (Fix("Remove the carriage returns", edits, safe=True),) if is_certain else ()
-        yield Finding(
-            edits[0].span, "this line ends with CRLF; bash treats the carriage return as part of the last word", fixes
-        )
 
 
 @rule(Severity.WARNING)
@@ -298,16 +209,6 @@ def unset_variable_in_commands(job: Job) -> Iterator[Finding]:
             yield Finding(span, f"'{use.name}' is not set in these commands{guess}", fixes)
 
 
-def _command_scalars(job: Job) -> Iterator[Scalar]:
-    """The strings that the task roles run, each once."""
-    seen: set[Scalar] = set()
-    for role in job.task_roles:
-        for scalar in job.command_parts(role):
-            if scalar not in seen:
-                seen.add(scalar)
-                yield scalar
-
-
 def _is_unset(script: Script, use: VariableUse) -> bool:
     return not script.provides_for(use.name)
 
@@ -330,4 +231,7 @@ def _exported_names(job: Job) -> set[str]:
     return {assignment.name for script in scripts for assignment in script.assignments if assignment.is_exported}
 
 
-RULES = (comment_in_folded_scalar, crlf_in_commands, export_in_callback, unset_variable_in_commands)
+RULES = (
+    export_in_callback,
+    unset_variable_in_commands,
+)

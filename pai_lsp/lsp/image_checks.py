@@ -1,0 +1,62 @@
+"""The images of open jobs: registries are asked on request, and when a job is saved if the user's settings say so."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pai_lsp.lsp.documents import FileKind
+from pai_lsp.lsp.worker_threads import in_thread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pai_lsp.lsp.connection import Connection
+    from pai_lsp.lsp.documents import OpenDocument
+    from pai_lsp.project.image_answers import AskedImages, ImageAnswers
+
+
+def asks_on_save(section: Any) -> bool:
+    """Whether the editor's section has images checked when a job is saved: `images: {checkOnSave: true}`."""
+    images = section.get("images") if isinstance(section, dict) else None
+    return isinstance(images, dict) and images.get("checkOnSave") is True
+
+
+class ImageChecks:
+    """What has been asked; nothing is loaded before the first question."""
+
+    def __init__(self, connection: Connection, answers: Callable[[], ImageAnswers] | None = None) -> None:
+        self.asked: AskedImages | None = None
+        self._connection = connection
+        self._answers = answers
+
+    async def ask(self, document: OpenDocument) -> list[dict[str, str]] | None:
+        """Ask for the images of a job, and check its documents again; None for another file."""
+        from pai_lsp.project.image_answers import AskedImages, answers_of_network  # noqa: PLC0415 - only to ask
+
+        if self.asked is None:
+            self.asked = AskedImages()
+        answers = (self._answers or answers_of_network)()
+        found = await in_thread(partial(_asked, document, self.asked, answers))
+        if found is not None:
+            self._connection.check_again(document.uri)
+        return found
+
+    async def ask_quietly(self, document: OpenDocument) -> None:
+        """The same without an answer."""
+        await self.ask(document)
+
+
+def _asked(document: OpenDocument, asked: AskedImages, answers: ImageAnswers) -> list[dict[str, str]] | None:
+    if document.kind is not FileKind.JOB or document.document.is_catalog:
+        return None
+    clean = document.document.job.hidden.without
+    return [
+        {
+            "role": role,
+            "image": clean(verdict.image),
+            "answer": "refused" if verdict.is_refused else verdict.presence.value,
+            "explanation": clean(verdict.explanation),
+        }
+        for role, verdict in asked.ask(document.document, answers).items()
+    ]

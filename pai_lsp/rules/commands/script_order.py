@@ -1,0 +1,256 @@
+"""Rules about the order of commands: what never runs, fails when it runs again, or has no effect where it stands."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from pai_lsp.embedded.command_lines import command_lines
+from pai_lsp.embedded.shell_structure import structure
+from pai_lsp.findings.diagnostic import Finding, Severity, rule
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts, uses, written
+from pai_lsp.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+
+
+@rule(Severity.WARNING)
+def commands_never_run(job: Job) -> Iterator[Finding]:
+    """Commands after `exec` or `exit`.
+
+    `exec PROGRAM` replaces the shell and `exit` ends it: nothing after them runs.
+    Source: the bash reference manual, "Bourne Shell Builtins".
+
+        taskRoles:
+          worker:
+            commands:
+              - exec python train.py
+              # ^^^^^^^^^^^^^^^^^^^^ warning
+              - cp model.bin /tmp
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - python train.py
+              - cp model.bin /tmp
+    """
+    for place in scripts(job):
+        if "exec" not in place.script.text and "exit" not in place.script.text:
+            continue
+        tree = structure(place.script)
+        for step in (*tree.calls.get("exec", ()), *tree.calls.get("exit", ())):
+            if step.parent is not tree.root or step.before in {"&&", "||", "|"} or step.after in {"&&", "||", "|", "&"}:
+                continue
+            words = step.command.words if step.command else ()
+            following = step.following()
+            if not words or following is None or following.defines or (words[0].text == "exec" and len(words) == 1):
+                continue
+            yield Finding(place.span(step.span), f"nothing after '{words[0].text}' runs")
+
+
+@rule(Severity.INFORMATION)
+def jump_outside(job: Job) -> Iterator[Finding]:
+    """`break` or `continue` outside of a loop, or `return` outside of a function.
+
+    `break` and `continue` only print a message there, and the script goes on; `return` ends it with code 2.
+    Source: the bash reference manual, "Bourne Shell Builtins".
+
+        taskRoles:
+          worker:
+            commands:
+              - if [ -f done ]; then break; fi
+              #                      ^^^^^ information
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - if [ -f done ]; then exit 0; fi
+    """
+    for use in uses(job, "break", "continue", "return", with_callbacks=False):
+        around = list(use.line.step.ancestors)
+        if any(step.defines or step.kind in {"for", "while", "until", "select"} for step in around):
+            continue
+        name = use.line.program
+        effect = "ends the script with code 2" if name == "return" else "has no effect"
+        where = "a function" if name == "return" else "a loop"
+        yield Finding(use.word(use.line.name), f"outside of {where}, '{name}' {effect}")
+
+
+@rule(Severity.WARNING)
+def not_repeatable(job: Job) -> Iterator[Finding]:
+    """Link or folder that the script has already made.
+
+    `ln -s` and `mkdir` fail when the name exists, which ends the task; `unzip` asks before it replaces files.
+    Source: ln(1), `-f`; mkdir(1), `-p`; unzip(1), `-o`.
+
+        taskRoles:
+          worker:
+            commands:
+              - ln -s /data/a train
+              - ln -s /data/b train
+              # ^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - ln -s /data/a train
+              - ln -sf /data/b train
+    """
+    unpacked: set[tuple[str, str]] = set()
+    for use in uses(job, "unzip", with_callbacks=False):
+        archive = (use.place.script.text, " ".join(use.line.texts))
+        is_decided = any(re.fullmatch(r"-[a-zA-Z]*[onlZptv][a-zA-Z]*", word) for word in use.line.texts)
+        if archive in unpacked and not is_decided and use.ends_script:
+            fixes = edit_fix(use.place, "Add '-o'", use.line.name.span, "unzip -o")
+            yield Finding(use.word(use.line.name), "unzip asks whether to replace the files; add '-o'", fixes)
+        unpacked.add(archive)
+    for place in scripts(job):
+        made: set[str] = set()
+        lines = command_lines(place.script).by_program
+        if len(lines.get("ln", ())) + len(lines.get("mkdir", ())) < 2 or "rm" in lines or "cd" in lines:
+            continue
+        for line in (*lines.get("ln", ()), *lines.get("mkdir", ())):
+            use = CommandUse(place, line)
+            options = [word for word in line.arguments if word.text.startswith("-")]
+            operands = [word for word in line.arguments if not word.text.startswith("-")]
+            if not operands or not operands[-1].is_literal or not use.ends_script:
+                continue
+            letter = "f" if line.program == "ln" else "p"
+            is_forced = any(letter in one.text or one.text in {"--force", "--parents"} for one in options)
+            name = operands[-1].text
+            if name in made and not is_forced and not (line.program == "ln" and not options):
+                last = options[-1] if options else line.name
+                new = f"{last.text}{letter}" if options else f"{line.name.text} -{letter}"
+                fixes = edit_fix(place, f"Add '-{letter}'", last.span, new)
+                yield Finding(place.span(Span(line.name.span.start, last.span.end)), f"'{name}' already exists", fixes)
+            made.add(name)
+
+
+@rule(Severity.INFORMATION)
+def file_may_be_missing(job: Job) -> Iterator[Finding]:
+    """`rm` of a file that may not exist.
+
+    `rm` fails when there is no such file, which ends the task; `rm -f` does not.
+    Source: rm(1), `-f`.
+
+        taskRoles:
+          worker:
+            commands:
+              - rm old.log
+              # ^^^^^^^^^^ information
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - rm -f old.log
+    """
+    for use in uses(job, "rm", with_callbacks=False):
+        words = use.line.arguments
+        operands = [word for word in words if not word.text.startswith("-")]
+        if len(operands) != 1 or not operands[0].is_literal or not use.ends_script or "*" in operands[0].text:
+            continue
+        if any("f" in word.text for word in words if word.text.startswith("-")):
+            continue
+        name = operands[0].text.rstrip("/")
+        if name.startswith("/"):
+            continue
+        stem = name.rpartition("/")[2].partition(".")[0]
+        if stem and stem in use.place.script.text[: use.line.span.start]:
+            continue
+        fixes = edit_fix(use.place, "Add '-f'", use.line.name.span, "rm -f")
+        yield Finding(use.span(use.line.span), f"this ends the task if there is no '{name}'; use 'rm -f'", fixes)
+
+
+@rule(Severity.WARNING)
+def cd_in_subshell(job: Job) -> Iterator[Finding]:
+    """`cd` alone in a subshell.
+
+    The folder only changes inside the brackets; the next command runs where it was.
+    Source: the bash reference manual, "Command Grouping".
+
+        taskRoles:
+          worker:
+            commands:
+              - (cd model)
+              # ^^^^^^^^^^ warning
+              - python train.py
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - cd model
+              - python train.py
+    """
+    for use in uses(job, "cd", with_callbacks=False):
+        parent = use.line.step.parent
+        if parent is None or parent.kind != "(" or len(parent.steps) != 1 or parent.after in {"&&", "||", "|"}:
+            continue
+        if parent.parent is None or parent.part == "condition" or parent.following() is None:
+            continue
+        end = use.place.script.text.find(")", use.line.span.end) + 1
+        span = Span(parent.span.start, end)
+        fixes = edit_fix(use.place, "Remove the brackets", span, written(use.place, use.line.span))
+        yield Finding(use.span(span), "the folder only changes inside these brackets", fixes)
+
+
+@rule(Severity.INFORMATION)
+def redirection_order(job: Job) -> Iterator[Finding]:
+    """`2>&1` before the redirection of the output.
+
+    Redirections apply from left to right: `2>&1 > file` leaves errors on the terminal. Write `> file 2>&1`.
+    Source: the bash reference manual, "Redirections".
+
+        taskRoles:
+          worker:
+            commands:
+              - python train.py 2>&1 > train.log
+              #                 ^^^^^^^^^^^^^^^^ information
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - python train.py > train.log 2>&1
+    """
+    for use in all_uses(job):
+        step = use.line.step
+        text = use.place.script.text
+        operators = step.redirections
+        for (first, target), (second, file) in pairwise(operators):
+            start = target.start - 3
+            if (first, text[start : target.end]) != (">&", "2>&1") or second not in {">", ">>"}:
+                continue
+            if step.after == "|" or (step.parent is not None and step.parent.is_substitution):
+                continue
+            between = text[target.end : file.start]
+            if between.strip() != second:
+                continue
+            span = Span(start, file.end)
+            new = f"{between.strip()} {text[file.start : file.end]} 2>&1"
+            fixes = edit_fix(use.place, f"Change to '{new}'", span, new)
+            yield Finding(use.span(span), "errors are not redirected to the file: '2>&1' must come last", fixes)
+
+
+RULES = (
+    commands_never_run,
+    jump_outside,
+    not_repeatable,
+    file_may_be_missing,
+    cd_in_subshell,
+    redirection_order,
+)

@@ -1,0 +1,342 @@
+"""Rules about what YAML makes of a script: folded lines, line ends, marks of lists and tags, lines that go on.
+
+Sources: YAML 1.2, 8.1.3 (folding); rest-server, middlewares/v2/protocol.js, protocolRender.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pai_lsp.embedded.shell import read_script
+from pai_lsp.embedded.shell_script import PartKind
+from pai_lsp.findings.diagnostic import Finding, Fix, Severity, rule
+from pai_lsp.rules.commands.command_uses import CommandUse, all_uses, edit_fix, scripts
+from pai_lsp.source.content import mapped
+from pai_lsp.source.nodes import Scalar, ScalarStyle
+from pai_lsp.source.patterns import lazy_pattern
+from pai_lsp.source.text import Span, TextEdit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pai_lsp.job.job import Job
+
+# Programs with which a line begins, if it is a command of its own.
+_BEGINNING = frozenset(
+    {"python", "python3", "pip", "pip3", "git", "wget", "curl", "apt-get", "apt", "cd", "export", "source", "bash",
+     "tar", "unzip", "mkdir", "torchrun", "conda", "make", "cp", "mv", "rm", "nvidia-smi", "mpirun"}
+)  # fmt: skip
+_WITH_WORDS = frozenset(
+    {"export", "cd", "echo", "source", "mkdir", "set", "pip", "git", "wget", "curl", "apt-get", "apt", "rm"}
+)
+_YAML_MARK = lazy_pattern(r"(?:^|\n)[ \t]*-[ \t]+(?:-[ \t]+)*((?:![^\s,\[\]{}]*|&[^\s,\[\]{}]+)(?:[ \t]+|$))+$")
+# Minimum length of a line of prose that continues on the next line; a shorter line was ended on purpose.
+_PROSE_WIDTH = 50
+
+
+@rule(Severity.WARNING)
+def line_not_continued(job: Job) -> Iterator[Finding]:
+    r"""Option at the start of a command.
+
+    The line before it does not end with `\`, or with `\` and a space, or a comment is between: each line, and each item
+    of `commands`, is a command of its own, and bash looks for a program of that name, code 127.
+    Source: the bash reference manual, "Escape Character"; rest-server, protocol.js, protocolRender.
+
+        taskRoles:
+          worker:
+            commands:
+              - python train.py
+              - --epochs 2
+              # ^^^^^^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - python train.py --epochs 2
+    """
+    for use in all_uses(job):
+        step = use.line.step
+        name = use.line.name
+        if step.before != "\n" or not name.text.startswith("-"):
+            continue
+        if step.command is None or name is not step.command.words[0] or step.before not in {"\n", ""}:
+            continue
+        written = use.line.written(name)
+        if re.match(r"--?[A-Za-z]", written) and step.before == "\n":
+            before = use.place.script.text[: name.span.start].rstrip(" \t\n")
+            fixes: tuple[Fix, ...] = ()
+            if not before.endswith("\\") and "#" not in before.rpartition("\n")[2]:
+                gap = use.place.script.text[len(before) : name.span.start]
+                is_same_scalar = gap.count("\n") == 1 and len(gap) == len(_written(use, len(before), name.span.start))
+                last = Span(len(before) - 1, len(before))
+                fixes = edit_fix(use.place, "Continue the line before", last, before[-1] + " \\")
+                fixes = fixes if is_same_scalar else ()
+            yield Finding(
+                use.span(use.line.span), f"bash runs '{name.text}' as a program; end the line before with '\\'", fixes
+            )
+
+
+@rule(Severity.WARNING)
+def backslash_then_space(job: Job) -> Iterator[Finding]:
+    r"""`\` before a space at the end of a line.
+
+    It quotes the space instead of continuing the line: the program gets a word that is a space, and the next line is a
+    command of its own. In a folded string (`>`), where lines are joined with spaces, every `\` at a line's end does
+    this.
+    Source: the bash reference manual, "Escape Character"; YAML 1.2, 8.1.3 (folding).
+
+        taskRoles:
+          worker:
+            commands:
+              - >-
+                python train.py \
+                #               ^ warning
+                --epochs 2
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - >-
+                python train.py
+                --epochs 2
+    """
+    for place in scripts(job, with_callbacks=True):
+        text = place.script.text
+        if "\\ " not in text:
+            continue
+        for part in place.script.parts:
+            start, end = part.span.start, part.span.end
+            if part.kind is not PartKind.ESCAPED or text[start:end] != "\\ ":
+                continue
+            line_end = re.compile(r"[ \t]*(?=\n|$)").match(text, end)
+            where = place.span(Span(start, end))
+            is_folded = "\n" in job.text[where.start : where.end]
+            if line_end is None and not is_folded:
+                continue
+            if is_folded and not re.match(r"-|[ \t]*-", text[end:]):
+                continue
+            cut = line_end.end() if line_end is not None else end
+            fixes = edit_fix(place, "Remove the space", Span(start, cut), "\\") if not is_folded else ()
+            span = Span(where.start, where.start + 1) if is_folded else place.span(Span(start, cut))
+            message = (
+                "YAML joins the lines with a space, which this '\\' quotes"
+                if is_folded
+                else ("this '\\' quotes the space after it and does not continue the line")
+            )
+            yield Finding(span, message, fixes)
+
+
+@rule(Severity.WARNING)
+def folded_lines_joined(job: Job) -> Iterator[Finding]:
+    """Commands that YAML joins into one, because the string is folded.
+
+    In a `>` block, and in an unquoted or quoted string over several lines, a line end becomes a space: the next command
+    is an argument of the one before. A `|` block keeps the lines.
+    Source: YAML 1.2, 8.1.3 (folding).
+
+        taskRoles:
+          worker:
+            commands:
+              - >-
+                echo start
+                python train.py
+                #^^^^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - |-
+                echo start
+                python train.py
+    """
+    for use in all_uses(job):
+        words = use.line.arguments
+        if len(words) < 2 or use.line.program not in _WITH_WORDS or use.line.starters:
+            continue
+        if all(word.text not in _BEGINNING for word in words):
+            continue
+        folded = [part for part in use.place.parts if part.style is ScalarStyle.FOLDED or "\n" in _source(job, part)]
+        if not any(part.style is not ScalarStyle.LITERAL for part in folded):
+            continue
+        for before, word in zip((use.line.name, *words), words, strict=False):
+            if word.text not in _BEGINNING or word.text == use.line.program or word is words[-1]:
+                continue
+            gap = use.place.span(Span(before.span.end, word.span.start))
+            if "\n" in job.text[gap.start : gap.end] and use.line.written(word) == word.text:
+                scalar = next((p for p in folded if p.span.start <= gap.start <= p.span.end), None)
+                if scalar is None or scalar.style is ScalarStyle.LITERAL:
+                    continue
+                edit = TextEdit(Span(scalar.span.start, scalar.span.start + 1), "|")
+                fixes = (Fix("Keep the lines with '|'", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
+                message = f"YAML joins the lines, so this is an argument of '{use.line.name.text}'"
+                yield Finding(use.word(word), message, fixes)
+                break
+
+
+@rule(Severity.WARNING)
+def yaml_mark_in_command(job: Job) -> Iterator[Finding]:
+    """`!` or `&` at the start of a command, which YAML takes for itself.
+
+    YAML reads `! command` as a tag and `&name command` as an anchor, so bash gets only the rest: the result is not
+    negated. Quote the command.
+    Source: YAML 1.2, 6.8.2 (tags) and 6.9.2 (anchors).
+
+        taskRoles:
+          worker:
+            commands:
+              - ! grep -q error train.log
+              # ^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - "! grep -q error train.log"
+    """
+    if not re.search(r"- +[!&]", job.text):
+        return
+    for place in scripts(job):
+        for scalar in place.parts:
+            line = max(job.text.rfind("\n", 0, scalar.span.start), 0)
+            written = job.text[line : scalar.span.start]
+            if "!" not in written and "&" not in written:
+                continue
+            match = _YAML_MARK.search(written)
+            if match is None:
+                continue
+            start = line + match.start(1)
+            mark = job.text[start : scalar.span.start].strip()
+            if mark.startswith("!!") or (mark.startswith("&") and f"*{mark[1:]}" in job.text):
+                continue
+            name = "a tag" if mark.startswith("!") else "an anchor"
+            fixes: tuple[Fix, ...] = ()
+            is_simple = scalar.style is ScalarStyle.PLAIN and not set("\n'").intersection(scalar.text)
+            if is_simple and mark == "!":
+                fixes = (Fix("Quote it", (TextEdit(Span(start, scalar.span.end), f"'! {scalar.text}'"),)),)
+            message = f"YAML reads '{mark}' as {name}, and bash never sees it"
+            yield Finding(Span(start, start + len(mark)), message, fixes)
+
+
+def _written(use: CommandUse, start: int, end: int) -> str:
+    """What the file has between two places of the script."""
+    span = use.span(Span(start, end))
+    return use.place.source[span.start : span.end].replace(" ", "") if "-" not in _between(use, span) else ""
+
+
+def _between(use: CommandUse, span: Span) -> str:
+    return use.place.source[span.start : span.end]
+
+
+def _source(job: Job, scalar: Scalar) -> str:
+    return job.text[scalar.span.start : scalar.span.end]
+
+
+@rule(Severity.WARNING)
+def comment_in_folded_scalar(job: Job) -> Iterator[Finding]:
+    """Comment that swallows the following commands, because YAML joins the lines.
+
+    In a `>` block, and in an unquoted or quoted string over several lines, YAML replaces line ends with spaces. In bash
+    the comment then extends to the end of the whole string. A `|` block keeps the lines.
+    Source: YAML 1.2, 8.1.3 (folding); the bash reference manual, "Comments".
+
+        taskRoles:
+          worker:
+            commands:
+              - >-
+                cd /data
+                # unpack
+                #^^^^^^^ warning
+                tar xf train.tar
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - |-
+                cd /data
+                # unpack
+                tar xf train.tar
+    """
+    for scalar in _command_scalars(job):
+        if "#" not in scalar.text or scalar.style is ScalarStyle.LITERAL:
+            continue
+        if "\n" not in job.text[scalar.span.start : scalar.span.end]:
+            continue
+        place = mapped(job.text, scalar)
+        for comment in read_script(scalar.text).comments:
+            span = place.span(comment.start, comment.end)
+            first, *others = job.text[span.start : span.end].splitlines()
+            swallowed = [line.strip() for line in others]
+            is_prose = not scalar.text[: comment.start].strip() and len(first) >= _PROSE_WIDTH
+            if is_prose or all(not line or line.startswith("#") for line in swallowed):
+                continue
+            edit = TextEdit(Span(scalar.span.start, scalar.span.start + 1), "|")
+            fixes = (Fix("Keep the lines with '|'", (edit,)),) if scalar.style is ScalarStyle.FOLDED else ()
+            message = "YAML joins these lines, so bash reads the lines below as part of this comment"
+            yield Finding(Span(span.start, span.start + len(first)), message, fixes)
+
+
+@rule(Severity.WARNING)
+def crlf_in_commands(job: Job) -> Iterator[Finding]:
+    r"""Windows line ends in a command.
+
+    YAML converts the file's own line ends to `\n`, but keeps a `\r` that is written as an escape, as by programs that
+    convert a script to YAML. Bash treats it as part of the last word of the line: "command not found", or a file whose
+    name ends with it.
+    Source: openpai, issue 1897; the bash reference manual, "Definitions" (blank, word).
+
+        taskRoles:
+          worker:
+            commands:
+              - "cd /data\r\nls"
+              #          ^^ warning
+
+    Good:
+
+        taskRoles:
+          worker:
+            commands:
+              - "cd /data\nls"
+    """
+    for scalar in _command_scalars(job):
+        if "\r\n" not in scalar.text.strip():
+            continue
+        place = mapped(job.text, scalar)
+        ends = [
+            at for at, character in enumerate(scalar.text) if character == "\r" and scalar.text[at + 1 : at + 2] == "\n"
+        ]
+        edits = tuple(TextEdit(place.span(at, at + 1), "") for at in ends)
+        is_certain = all(job.text[edit.span.start : edit.span.end] == "\\r" for edit in edits)
+        fixes = (Fix("Remove the carriage returns", edits, safe=True),) if is_certain else ()
+        yield Finding(
+            edits[0].span, "this line ends with CRLF; bash treats the carriage return as part of the last word", fixes
+        )
+
+
+def _command_scalars(job: Job) -> Iterator[Scalar]:
+    """The strings that the task roles run, each once."""
+    seen: set[Scalar] = set()
+    for role in job.task_roles:
+        for scalar in job.command_parts(role):
+            if scalar not in seen:
+                seen.add(scalar)
+                yield scalar
+
+
+RULES = (
+    comment_in_folded_scalar,
+    crlf_in_commands,
+    line_not_continued,
+    backslash_then_space,
+    folded_lines_joined,
+    yaml_mark_in_command,
+)

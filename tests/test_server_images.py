@@ -1,0 +1,68 @@
+"""The images of open jobs: asked on request and on save, never by opening a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from loopback import alone, marketplace
+from server_client import URI, connected
+from test_images_asked import INDEX, job, registry
+from test_server_jobs import result
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.asyncio
+
+
+@pytest.fixture(autouse=True)
+def surroundings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone(monkeypatch, str(tmp_path / "cache"))
+
+
+async def test_images_are_checked_on_request() -> None:
+    with marketplace(registry(INDEX)) as server:
+        text = job(server.url, "team/image:v2")
+        async with connected() as client:
+            client.open(text)
+            await client.published(URI)
+            assert server.requests == []
+            (found,) = await result(client, "checkImages", URI)
+            assert (found["role"], found["answer"]) == ("worker", "refused")
+            assert "gum" not in str(found)
+            shown = await client.published(URI)
+            assert [one["code"] for one in shown if one["severity"] == 1] == ["image-not-found"]
+            client.open("services: {web: {image: nginx}}\n", uri="file:///jobs/compose.yaml")
+            assert await result(client, "checkImages", "file:///jobs/compose.yaml") is None
+            assert await result(client, "checkImages", "file:///jobs/never-opened.pai.yaml") is None
+
+
+async def test_images_are_checked_on_save_if_the_settings_say_so() -> None:
+    with marketplace(registry(None)) as server:
+        text = job(server.url)
+        async with connected() as client:
+            client.open(text)
+            await client.published(URI)
+            client.send(client.notification("textDocument/didSave", textDocument={"uri": URI}))
+            await result(client, "status", URI)
+            assert server.requests == []
+        async with connected(initializationOptions={"openpai": {"images": {"checkOnSave": True}}}) as client:
+            client.open(text)
+            await client.published(URI)
+            client.send(client.notification("textDocument/didSave", textDocument={"uri": URI}))
+            shown = await client.published(URI)
+            assert "image-not-found" in [one["code"] for one in shown]
+
+
+async def test_nothing_is_asked_where_trust_is_refused() -> None:
+    with marketplace(registry(None)) as server:
+        options = {"trusted": False, "openpai": {"images": {"checkOnSave": True}}}
+        async with connected(initializationOptions=options) as client:
+            client.open(job(server.url))
+            await client.published(URI)
+            client.send(client.notification("textDocument/didSave", textDocument={"uri": URI}))
+            await result(client, "status", URI)
+            command = {"command": "pai-lsp.checkImages", "arguments": [URI]}
+            assert "not trusted" in (await client.ask_in_vain("workspace/executeCommand", **command))["message"]
+        assert server.requests == []
