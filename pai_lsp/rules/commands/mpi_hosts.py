@@ -127,7 +127,7 @@ def mpi_host_index_out_of_range(job: Job) -> Iterator[Finding]:
 def mpi_slots_mismatch(job: Job) -> Iterator[Finding]:
     """More MPI processes than slots.
 
-    A host without `:N` has one slot for mpirun. The launcher fails: "There are not enough slots available in the system".
+    A host without `:N` has one slot. The launcher fails: "There are not enough slots available in the system".
     Source: Open MPI, mpirun(1), "Specifying Host Nodes"; Horovod, docs/running.rst.
 
         taskRoles:
