@@ -38,8 +38,9 @@ WHY = "pai-lsp.why"
 CHECK_IMAGES = "pai-lsp.checkImages"
 TEMPLATES = "pai-lsp.templates"
 CONVERT = "pai-lsp.convert"
-# The command of a client that opens a converted file beside its source.
+# The commands of a client that open a converted file, and an expanded job, beside the source.
 CLIENT_CONVERT = "openpai.convert"
+CLIENT_EXPAND = "openpai.expand"
 
 # Our own notification, `{"trusted": false}` while the client trusts nothing, and any other value afterwards.
 WORKSPACE_TRUST = "pai-lsp/workspaceTrust"

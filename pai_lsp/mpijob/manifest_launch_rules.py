@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from pai_lsp.findings.diagnostic import Finding, Rule, Severity
 from pai_lsp.mpijob.launch import SHELLS
+from pai_lsp.mpijob.manifest import manifest_rule
 from pai_lsp.mpijob.manifest_layout import (
     HOST_FILE,
     Layout,
@@ -16,7 +17,6 @@ from pai_lsp.mpijob.manifest_layout import (
     layout,
     user_of_launcher,
 )
-from pai_lsp.mpijob.manifest_rule import manifest_rule
 from pai_lsp.platform.launchers import HOROVOD, HYDRA, OPEN_MPI, LaunchLine, foreign_option, hosts_of, launchers
 from pai_lsp.source.patterns import lazy_pattern
 

@@ -68,10 +68,16 @@ test("a conversion is a text with what it lost, or the reason against it", () =>
   assert.deepEqual(conversion({ error: "no-launcher", message: "no launcher" }), { message: "no launcher" });
 });
 
-test("an expansion is a text, or the reasons against it", () => {
-  assert.deepEqual(expansion({ text: "name: a\n" }), { text: "name: a\n" });
+test("an expansion is a text with its errors, or the reasons against it", () => {
+  assert.deepEqual(expansion({ text: "name: a\n" }), { text: "name: a\n", errors: [] });
+  const findings = [
+    { message: "wrong", severity: 1 },
+    { message: "odd", severity: 2 },
+  ];
+  assert.deepEqual(expansion({ text: "name: a\n", findings }), { text: "name: a\n", errors: ["wrong"] });
   assert.deepEqual(expansion({ findings: ["a cycle", { message: "not there" }, 7] }), {
-    findings: ["a cycle", "not there"],
+    text: undefined,
+    errors: ["a cycle", "not there"],
   });
 });
 
